@@ -182,6 +182,9 @@ pub enum Deposed {
 }
 
 impl Deposed {
+    /// Every reason there is.
+    pub const ALL: [Deposed; 5] = [Deposed::Expired, Deposed::Lost, Deposed::Fenced, Deposed::Resigned, Deposed::Stuck];
+
     /// The words that histories carry.
     pub const fn name(self) -> &'static str {
         match self {

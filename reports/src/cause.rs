@@ -4,9 +4,10 @@
 mod past;
 
 use crate::{
+    clock::Clock,
     course::model::{Model, Moment, Shade},
     invariant::{ALL, Class, Entry, elections, tokens_monotone},
-    words::{count, duration, grouped, moment},
+    words::{count, duration, grouped},
 };
 use past::{listed, past_of};
 use protocols::{fence::checks::Fencing, history::Header};
@@ -16,18 +17,24 @@ use protocols::{fence::checks::Fencing, history::Header};
 pub struct Cause {
     sentences: Vec<String>,
     broken: Vec<String>,
+    clock: Clock,
 }
 
 impl Cause {
     /// That of a run, as it was judged.
     pub(crate) fn of(model: &Model) -> Self {
         let broken = model.broken.iter().map(|(name, _)| name.clone());
-        Cause { sentences: model.cause.clone(), broken: broken.collect() }
+        Cause { sentences: model.cause.clone(), broken: broken.collect(), clock: model.clock }
     }
 
-    /// What happened, and who led: plain sentences, with times in seconds. Empty where nobody listened to the run.
+    /// How its moments are said.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// What happened, and who led: plain sentences. Empty where nobody listened to the run.
     pub fn text(&self) -> String {
-        self.sentences.iter().map(|sentence| told(sentence)).collect::<Vec<_>>().join(" ")
+        self.sentences.iter().map(|sentence| told(sentence, self.clock)).collect::<Vec<_>>().join(" ")
     }
 
     /// The rule that was broken first of all, as a sentence, with the invariant's name; nothing where all held.
@@ -51,12 +58,12 @@ impl Cause {
 }
 
 /// A sentence with its times as people read them.
-fn told(sentence: &str) -> String {
+fn told(sentence: &str, clock: Clock) -> String {
     let mut parts = sentence.split("[[");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         match part.split_once("]]") {
-            Some((t, rest)) => text += &(t.parse().map_or_else(|_| t.to_owned(), moment) + rest),
+            Some((t, rest)) => text += &(t.parse().map_or_else(|_| t.to_owned(), |t_us| clock.moment(t_us)) + rest),
             None => text += part,
         }
     }
@@ -95,7 +102,7 @@ pub(crate) fn sentences(model: &Model, header: Option<&Header>) -> Vec<String> {
             let mut sentences = vec![what(model, &culprit), why(model, &culprit, header)];
             // Where every node has a copy, what is written from the past is not what hurts, but what is lost.
             let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
-            sentences.extend(lost.map(|(name, detail)| sentence(name, detail)));
+            sentences.extend(lost.map(|(name, detail)| sentence(name, detail, model.clock)));
             sentences
         }
         None => without_culprit(model),
@@ -189,8 +196,8 @@ fn without_culprit(model: &Model) -> Vec<String> {
     if let Some((name, detail)) = lost.or(model.broken.first()) {
         let mut sentences: Vec<String> = before(model, name, detail).into_iter().collect();
         sentences.push(match model.foreign && name == "vacuity" {
-            true => instants(&format!("This log does not show whether leadership was safe: {detail}.")),
-            false => sentence(name, detail),
+            true => instants(&format!("This log does not show whether leadership was safe: {detail}."), model.clock),
+            false => sentence(name, detail, model.clock),
         });
         sentences.push(led(model));
         return sentences;
@@ -201,10 +208,10 @@ fn without_culprit(model: &Model) -> Vec<String> {
 }
 
 /// What an invariant saw, as a sentence whose instants are marked.
-fn sentence(name: &str, detail: &str) -> String {
+fn sentence(name: &str, detail: &str, clock: Clock) -> String {
     let mut letters = detail.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    let text = instants(&format!("{first}{}", letters.as_str()));
+    let text = instants(&format!("{first}{}", letters.as_str()), clock);
     // Only the situation under test can be missing and nothing be wrong.
     match ALL.iter().any(|entry| entry.name == name && entry.class == Class::Vacuity) {
         true => format!("The situation under test never arose: {detail}."),
@@ -212,29 +219,18 @@ fn sentence(name: &str, detail: &str) -> String {
     }
 }
 
-/// Is it an instant's seconds, as [`moment`] says them? Lengths of time have no needless zeros.
-fn seconds(word: &str) -> Option<u64> {
-    let (whole, part) = word.split_once('.')?;
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    (digits(whole) && digits(part) && part.len() == 3).then(|| format!("{whole}{part}000").parse().ok())?
-}
-
 /// The same sentence with its instants marked: those follow `at`, `from`, `since` or `until`.
-fn instants(text: &str) -> String {
+fn instants(text: &str, clock: Clock) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let (mut marked, mut place) = (Vec::with_capacity(words.len()), 0);
     while place < words.len() {
         let follows = place > 0 && ["at", "At", "from", "From", "since", "until", "to"].contains(&words[place - 1]);
-        let tail = words
-            .get(place + 1)
-            .and_then(|unit| unit.strip_prefix('s'))
-            .filter(|rest| !rest.starts_with(char::is_alphabetic));
-        match (follows, seconds(words[place]), tail) {
-            (true, Some(t), Some(tail)) => {
+        match clock.read(&words[place..]).filter(|_| follows) {
+            Some((t, taken, tail)) => {
                 marked.push(format!("[[{t}]]{tail}"));
-                place += 2;
+                place += taken;
             }
-            _ => {
+            None => {
                 marked.push(words[place].to_owned());
                 place += 1;
             }
@@ -245,7 +241,7 @@ fn instants(text: &str) -> String {
 
 /// What struck somebody last before the first instant that a sentence names.
 fn before(model: &Model, name: &str, detail: &str) -> Option<String> {
-    let marked = instants(detail);
+    let marked = instants(detail, model.clock);
     let at = marked.split_once("[[").and_then(|(_, rest)| rest.split_once("]]")).and_then(|(t, _)| t.parse().ok());
     // It names milliseconds, and what struck may be of the same one.
     let until = at.map_or(model.end, |t: u64| t + 1_000);
@@ -322,10 +318,16 @@ mod tests {
     #[test]
     fn instants_are_links_and_lengths_are_not() {
         assert_eq!(
-            instants("At 8.503 s sequence accepted it, from 8.217 s for 286.2 ms; at 12.000 s, for 2.125 s"),
+            instants(
+                "At 8.503 s sequence accepted it, from 8.217 s for 286.2 ms; at 12.000 s, for 2.125 s",
+                Clock::default()
+            ),
             "At [[8503000]] sequence accepted it, from [[8217000]] for 286.2 ms; at [[12000000]], for 2.125 s"
         );
-        assert_eq!(instants("seq 3 at 1.5 s, to 2.250 seconds"), "seq 3 at 1.5 s, to 2.250 seconds");
-        assert_eq!(told("n3 wrote at [[10241690]], [[odd]] and [[1"), "n3 wrote at 10.242 s, odd and 1");
+        assert_eq!(instants("seq 3 at 1.5 s, to 2.250 seconds", Clock::default()), "seq 3 at 1.5 s, to 2.250 seconds");
+        assert_eq!(
+            told("n3 wrote at [[10241690]], [[odd]] and [[1", Clock::default()),
+            "n3 wrote at 10.242 s, odd and 1"
+        );
     }
 }

@@ -9,7 +9,7 @@ mod moments;
 mod struck;
 mod writes;
 
-use crate::{Judgement, Names, Verdict, cause};
+use crate::{Judgement, Names, Verdict, cause, clock::Clock as Times};
 use leaderships::Leaderships;
 use misread::Misreads;
 use model::{Clock, Lane, Model};
@@ -73,9 +73,14 @@ impl Course {
         self.header.is_none()
     }
 
-    /// Times were counted from elsewhere, and this instant is now called 0 s.
+    /// Times were counted from elsewhere, and this is now called 0 s.
     pub(crate) fn counts_from(&mut self, epoch: String) {
         self.epoch = Some(epoch);
+    }
+
+    /// Moments are to be said as this clock says them.
+    pub(crate) fn tell_times(&mut self, clock: Times) {
+        self.names.tell_times(clock);
     }
 
     pub(crate) fn names(&self) -> &Names {
@@ -141,7 +146,6 @@ impl Course {
         }
         self.leaderships.finish(self.end);
         self.struck.finish(self.end);
-        self.writes.finish(self.end);
         let (title, lanes, begin, end) = (self.title(group), self.lanes(), self.begin.unwrap_or(0), self.end);
         let broken = judgement.invariants.iter().filter(|i| !i.holds).map(|i| (i.name.to_owned(), i.detail.clone()));
         let (acting, several) = curves::acting(&self.writes.effects, begin, end);
@@ -173,7 +177,7 @@ impl Course {
             shades: self.struck.shades,
             stale: self.writes.stale,
             refused: self.writes.refused,
-            dark: self.writes.dark,
+            dark: judgement.metrics.dark.iter().map(|d| (d.from_us, d.to_us, d.dark_us)).collect(),
             takeovers: self.writes.takeovers,
             acting,
             several,
@@ -183,6 +187,7 @@ impl Course {
             unshown,
             misread: self.misreads.all,
             epoch: self.epoch,
+            clock: self.names.clock(),
             ..Model::default()
         };
         model.moments = moments::moments(&model, self.notes, &judgement.invariants);
@@ -214,7 +219,6 @@ impl Sink for Course {
                 }
                 self.wrote(event, write.incarnation(*node))
             }
-            Kind::Invoke { .. } => self.writes.asked(),
             Kind::Clock { node, wall_offset_us, rate_ppm } => {
                 self.clocks.push(Clock { node: node.0, t: event.t_us, offset_us: *wall_offset_us, ppm: *rate_ppm })
             }

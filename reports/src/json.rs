@@ -66,6 +66,10 @@ pub struct Report<'a> {
     /// See [`RunFacts`]; left out where reads are not answered from memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_lease: Option<ReadLease>,
+    /// The instant at which a log begins whose times are times of day, in its own zone; moments in sentences are that zone's
+    /// then. Left out of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begins: Option<String>,
     /// What came of it.
     pub verdict: Verdict,
     /// What happened and why, in a few sentences; left out where nobody listened for it.
@@ -119,6 +123,9 @@ impl Serialize for Figures<'_> {
                 *figure = Value::Null;
             }
         }
+        if let Some(figure) = figures.get_mut("leaders_acting_by_effect_max").filter(|_| self.all.by_turns) {
+            *figure = Value::Null;
+        }
         figures.serialize(serializer)
     }
 }
@@ -167,6 +174,7 @@ impl<'a> Report<'a> {
             simulated_ms: facts.simulated_ms.unwrap_or(judgement.end_us / 1000),
             wall_ms: facts.wall_ms,
             read_lease: facts.read_lease,
+            begins: None,
             verdict: judgement.verdict,
             cause: String::new(),
             invariants: &judgement.invariants,
@@ -180,7 +188,7 @@ impl<'a> Report<'a> {
     /// The same with why it came out so.
     #[must_use]
     pub fn with_cause(self, cause: &Cause) -> Self {
-        Report { cause: cause.text(), ..self }
+        Report { cause: cause.text(), begins: cause.clock().begins(), ..self }
     }
 
     /// The same with what is to be known of the log that it came from.

@@ -14,6 +14,7 @@ pub struct Judges {
     judges: ByGroup<Judge>,
     names: Names,
     events: u64,
+    end_us: u64,
     /// Where groups are shards that are placed.
     shards: Option<Shards>,
 }
@@ -35,7 +36,12 @@ impl Judges {
         let of_log = move || Judge::by(&later, None).allow_overlap(overlap_us);
         let judges = ByGroup::new(header, |header| Judge::by(invariants, Some(header)), of_log);
         let names = header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default();
-        Judges { judges, names, events: 0, shards: header.and_then(Shards::new) }
+        Judges { judges, names, events: 0, end_us: 0, shards: header.and_then(Shards::new) }
+    }
+
+    /// The time of the latest event, microseconds.
+    pub fn end_us(&self) -> u64 {
+        self.end_us
     }
 
     /// Says what came of a history whose names the header gave.
@@ -66,6 +72,7 @@ impl Sink for Judges {
     #[inline]
     fn record(&mut self, event: &Event) {
         self.events += 1;
+        self.end_us = event.t_us;
         if let Some(shards) = &mut self.shards {
             shards.observe(event);
         }

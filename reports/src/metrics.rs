@@ -30,7 +30,7 @@ use protocols::{
 use undecided::Undecided;
 
 pub use crate::copies::{CopyFigures, Divergence};
-pub use figures::Metrics;
+pub use figures::{DarkStretch, Metrics};
 
 /// Folds a history into [`Metrics`].
 pub(crate) struct Meter {
@@ -164,6 +164,7 @@ impl Meter {
         let apart = self.copies.is_some();
         metrics.copies = self.copies.map(|copies| copies.ending(end_us).figures(names));
         metrics.leaders_acting_by_effect_max = self.effects.overlap().map_or(0, |o| o.most);
+        metrics.by_turns = self.effects.turns().is_some();
         metrics.dual_effect_ms = ms(self.effects.several_us() as i64);
         metrics.leaders_believing_max = self.beliefs.most();
         metrics.contested_elections = self.contest.contested();

@@ -1,6 +1,6 @@
 //! The stories of all groups of a run, of which a report tells one.
 
-use crate::{Judgement, Names, by_group::ByGroup, cause::Cause, course::Course, timeline::Highlights};
+use crate::{Clock, Judgement, Names, by_group::ByGroup, cause::Cause, course::Course, timeline::Highlights};
 use protocols::history::{Event, Header, Sink};
 
 /// Collects the story of each group while the history streams by.
@@ -40,6 +40,14 @@ impl Stories {
         }
     }
 
+    /// Moments are to be said as this clock says them.
+    pub fn tell_times(&mut self, clock: Clock) {
+        for story in self.0.each() {
+            story.highlights.tell_times(clock);
+            story.course.tell_times(clock);
+        }
+    }
+
     /// The story to tell: that of the first group in which something was wrong, or else of the liveliest.
     pub fn into_telling(self, judgement: &Judgement) -> Highlights {
         let mut all = self.0.into_each();
@@ -47,8 +55,9 @@ impl Stories {
         let several = groups > 1;
         let Story { mut highlights, course } = all.swap_remove(told);
         highlights.finish();
-        let model =
-            course.into_model(judgement.groups.get(told).unwrap_or(judgement), several.then_some((told, groups)));
+        let of = judgement.groups.get(told).unwrap_or(judgement);
+        let model = course.into_model(of, several.then_some((told, groups)));
+        highlights.dark = of.metrics.dark.clone();
         (highlights.group, highlights.cause) = (several.then_some(told as u16), Cause::of(&model));
         highlights
     }

@@ -14,7 +14,7 @@ use crate::{
     invariant::{self, ALL, Class},
     json::RunFacts,
     timeline::{self, Highlights, Leader},
-    words::{count, grouped, moment},
+    words::{count, grouped},
 };
 use paint::{Paint, Tone, pad};
 use protocols::history::Header;
@@ -148,14 +148,16 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
     // A token that is cut off says nothing: the column is as wide as the longest.
     let names = all.iter().map(|leader| highlights.names().incarnation(leader.incarnation).chars().count() + 2);
     let named = names.max().unwrap_or(0).max(LEADER_MIN);
-    let narrow = paint.width < TWO_COLUMNS_MIN + named - LEADER_MIN;
     // A log of writes knows of no elections and beliefs: columns without anything in them are left out.
     let mut used = [false; 6];
+    let mut widths = [named, 10, 20, 22, 9, 0];
     for leader in all {
-        leader_cells(highlights, leader).iter().zip(&mut used).for_each(|(cell, used)| *used |= !cell.is_empty());
+        let cells = leader_cells(highlights, leader);
+        cells.iter().zip(&mut used).for_each(|(cell, used)| *used |= !cell.is_empty());
+        // A time of day takes more room than seconds.
+        cells.iter().zip(&mut widths).take(3).for_each(|(cell, width)| *width = (cell.chars().count() + 2).max(*width));
     }
     let row = |cells: [&str; 6]| {
-        let widths = [named, 10, 20, 22, 9, 0];
         let aligned =
             cells.iter().zip(widths).zip(used).filter(|(_, used)| *used).map(|((cell, width), _)| match width {
                 0 => (*cell).to_owned(),
@@ -163,6 +165,10 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
             });
         aligned.collect::<String>().trim_end().to_owned()
     };
+    // What the first columns take beyond the least; a log has no last one.
+    let more = widths.iter().zip(used).take(3).filter(|(_, used)| *used).map(|(width, _)| *width).sum::<usize>();
+    let least = LEADER_MIN + if used[1] { 10 } else { 0 } + 20;
+    let narrow = paint.width < TWO_COLUMNS_MIN + more.saturating_sub(least);
     let titles = ["", "elected", "took effect", "accepted", "refused", "believed until"];
     let mut lines = if narrow { Vec::new() } else { vec![paint.paint(Tone::Dim, &row(titles))] };
     let (head, tail) = LEADERS_MAX;
@@ -198,13 +204,13 @@ fn told(cells: [&str; 6], titles: [&str; 6], width: usize) -> Vec<String> {
 }
 
 fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
-    let seconds = |us: u64| format!("{:.3}", us as f64 / 1e6);
+    let clock = highlights.names().clock();
     let effect = match (leader.first_us, leader.last_us) {
-        (Some(first), Some(last)) => format!("{} – {} s", seconds(first), seconds(last)),
+        (Some(first), Some(last)) => clock.span(first, last),
         _ => "never".to_owned(),
     };
     let until = match (leader.ended, leader.elected_us) {
-        (Some((t_us, why)), _) => format!("{}, {why}", moment(t_us)),
+        (Some((t_us, why)), _) => format!("{}, {why}", clock.moment(t_us)),
         (None, Some(_)) if highlights.leaves_open(leader) => "not said".to_owned(),
         (None, Some(_)) => "the end".to_owned(),
         (None, None) => String::new(),
@@ -214,7 +220,7 @@ fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
     } else {
         grouped(leader.accepted)
     };
-    let elected = leader.elected_us.map_or(String::new(), moment);
+    let elected = leader.elected_us.map_or(String::new(), |t_us| clock.moment(t_us));
     [highlights.names().incarnation(leader.incarnation), elected, effect, stale, grouped(leader.refused), until]
 }
 

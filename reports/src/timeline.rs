@@ -16,8 +16,11 @@ pub use leaders::Leader;
 use crate::{
     by_resource::ByResource,
     cause::Cause,
+    clock::Clock,
     freshness::Freshness,
+    metrics::DarkStretch,
     reads::Reads,
+    told,
     words::{Names, count, duration, grouped},
 };
 use leaders::Leaders;
@@ -40,6 +43,8 @@ pub struct Highlights {
     pub(crate) group: Option<u16>,
     /// What the run comes down to; nothing unless [`crate::stories::Stories`] told it.
     pub cause: Cause,
+    /// In which stretches no request would have been served in time.
+    pub(crate) dark: Vec<DarkStretch>,
     names: Names,
     /// Nodes with a lane. Without a header a node gets one when it first acts.
     lanes: Vec<NodeId>,
@@ -67,6 +72,7 @@ impl Highlights {
         Highlights {
             group: None,
             cause: Cause::default(),
+            dark: Vec::new(),
             names: names.clone(),
             states: vec![LaneState::default(); lanes.len()],
             lanes,
@@ -88,6 +94,11 @@ impl Highlights {
     /// Names that the history's reader has met since: without a header they come with the events, before these.
     pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
         self.names.learn(nodes, resources);
+    }
+
+    /// Moments are to be said as this clock says them.
+    pub(crate) fn tell_times(&mut self, clock: Clock) {
+        self.names.tell_times(clock);
     }
 
     /// The leaders, in the order of their elections or first writes.
@@ -168,20 +179,18 @@ impl Highlights {
         }
         self.leaders.elected(t_us, incarnation);
         let who = self.names.incarnation(incarnation);
-        let text = match others.is_empty() {
-            false if !self.fixed => {
-                // It may have been killed, which nobody logs.
-                let former = |(node, _): &(&NodeId, &LaneState)| **node != incarnation.node;
-                let open: Vec<_> = self.lanes.iter().zip(&self.states).filter(former).map(|(node, _)| *node).collect();
-                for node in open {
-                    if let Some(state) = self.state(node) {
-                        state.believes = false;
-                    }
+        let text = if self.fixed {
+            told::elected(&who, &others, &[])
+        } else {
+            // It may have been killed, which nobody logs.
+            let former = |(node, _): &(&NodeId, &LaneState)| **node != incarnation.node;
+            let open: Vec<_> = self.lanes.iter().zip(&self.states).filter(former).map(|(node, _)| *node).collect();
+            for node in open {
+                if let Some(state) = self.state(node) {
+                    state.believes = false;
                 }
-                format!("{who} is elected; nobody has said that {} stopped", others.join(" and "))
             }
-            true => format!("{who} is elected"),
-            false => format!("{who} is elected; {} still believes", others.join(" and ")),
+            told::elected(&who, &[], &others)
         };
         self.row(t_us, Mark::Quiet, About::Other, text);
     }
@@ -191,14 +200,7 @@ impl Highlights {
             state.believes = false;
         }
         self.leaders.ended(t_us, incarnation, reason.name());
-        let who = self.names.node(incarnation.node);
-        let text = match reason {
-            Deposed::Expired => format!("{who} steps down: lease expired on its clock"),
-            Deposed::Lost => format!("{who} steps down: told that it no longer leads"),
-            Deposed::Fenced => format!("{who} steps down: the store refused its token"),
-            Deposed::Resigned => format!("{who} steps down: it gave up leadership"),
-            Deposed::Stuck => format!("{who} steps down: the store had not answered it for too long"),
-        };
+        let text = told::deposed(&self.names.node(incarnation.node), reason);
         self.row(t_us, Mark::Quiet, About::Other, text);
     }
 
@@ -290,17 +292,7 @@ impl Highlights {
         if told && matches!(to, NodeState::Down | NodeState::Off | NodeState::Paused) {
             return;
         }
-        let who = self.names.node(node);
-        let text = match to {
-            NodeState::Up => format!("{who} starts again"),
-            NodeState::Down => format!("{who} is killed"),
-            NodeState::Off => format!("{who} loses power"),
-            NodeState::Paused => format!("{who} is paused"),
-            NodeState::Resumed if before.believes => format!("{who} resumes, still believing that it leads"),
-            NodeState::Resumed => format!("{who} runs again"),
-            NodeState::Joined => format!("{who} joins as a member"),
-            NodeState::Left => format!("{who} is no longer a member"),
-        };
+        let text = told::node(&self.names.node(node), to, before.believes);
         match self.last() {
             // What the node does then says more than that its fault is healed.
             Some(row) if told => row.text = text,

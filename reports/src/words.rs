@@ -1,6 +1,6 @@
 //! How reports say names, times and counts.
 
-use chrono::{DateTime, Utc};
+use crate::clock::{Clock, instant};
 use protocols::{
     group,
     history::{Header, usual_resources},
@@ -8,11 +8,12 @@ use protocols::{
 };
 use std::borrow::Cow;
 
-/// The names of the processes of a history, and of its resources.
+/// The names of the processes of a history, of its resources, and of its moments.
 #[derive(Clone, Debug)]
 pub struct Names {
     nodes: Vec<String>,
     resources: Vec<String>,
+    clock: Clock,
 }
 
 impl Default for Names {
@@ -24,12 +25,13 @@ impl Default for Names {
 impl Names {
     /// Names by [`NodeId`]; a process beyond them is called by its number.
     pub fn new(names: &[String]) -> Self {
-        Names { nodes: names.to_vec(), resources: usual_resources() }
+        Names { nodes: names.to_vec(), resources: usual_resources(), clock: Clock::default() }
     }
 
     /// The same, with the resources that the header lists, if there is one.
     pub fn of(names: &[String], header: Option<&Header>) -> Self {
-        Names { nodes: names.to_vec(), resources: header.map_or_else(usual_resources, |h| h.resources.clone()) }
+        let resources = header.map_or_else(usual_resources, |h| h.resources.clone());
+        Names { resources, ..Names::new(names) }
     }
 
     /// The same as one of so many groups has them: with its share of the resources.
@@ -43,7 +45,7 @@ impl Names {
             _ if self.resources == usual_resources() => usual(),
             _ => share.to_vec(),
         };
-        Names { nodes, resources }
+        Names { nodes, resources, clock: self.clock }
     }
 
     /// Takes what a history's reader has met by now: processes, and resources unless they are the usual ones.
@@ -55,6 +57,21 @@ impl Names {
         if let Some(resources) = resources.filter(|resources| *resources != self.resources) {
             self.resources = resources.to_vec();
         }
+    }
+
+    /// The same, with moments as this clock says them.
+    pub fn tell_times(&mut self, clock: Clock) {
+        self.clock = clock;
+    }
+
+    /// How moments are said.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// When it was: `3.512 s`, or the time of day that a log has.
+    pub(crate) fn moment(&self, t_us: u64) -> String {
+        self.clock.moment(t_us)
     }
 
     /// A resource's name.
@@ -103,11 +120,6 @@ impl Names {
     }
 }
 
-/// A moment: `3.512 s`.
-pub(crate) fn moment(t_us: u64) -> String {
-    format!("{:.3} s", t_us as f64 / 1e6)
-}
-
 /// A length of time, in the unit that suits it: `312 µs`, `1.25 ms`, `3.5 s`.
 pub fn duration(us: f64) -> String {
     let (value, unit) = match us.abs() {
@@ -120,16 +132,9 @@ pub fn duration(us: f64) -> String {
     format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A time of some clock, if it counts from 1970: the clock of no computer shows the years before 1980, so such a log counts
-/// from its own beginning.
-pub(crate) fn instant(us: u64) -> Option<DateTime<Utc>> {
-    const LEAST_US: u64 = 315_532_800_000_000;
-    i64::try_from(us).ok().filter(|_| us >= LEAST_US).and_then(DateTime::from_timestamp_micros)
-}
-
 /// What a wall clock showed: `2026-01-01 00:00:09.098`, in UTC; or, where that is no clock's time, seconds.
 pub(crate) fn wall(us: u64) -> String {
-    instant(us).map_or_else(|| moment(us), |time| time.format("%Y-%m-%d %H:%M:%S%.3f").to_string())
+    instant(us).map_or_else(|| Clock::default().moment(us), |time| time.format("%Y-%m-%d %H:%M:%S%.3f").to_string())
 }
 
 /// Digits in groups of three: `12,345`.

@@ -80,7 +80,7 @@ mod tests {
         for (now, then) in [
             ("sync for eu cut off from n1, n3 for 2 s", "sync for eu was cut off from n1 and n3"),
             ("n1 cut off from cut off from x for 2 s", "n1 was cut off from cut off from x"),
-            ("n3, killed paused for 2 s; nothing is accepted for 1 s", "n3, killed was paused"),
+            ("n3, killed paused for 2 s; dark for 1 s", "n3, killed was paused"),
         ] {
             assert_eq!(past_of(now, &names), then);
         }

@@ -68,13 +68,22 @@ mod tests {
     use super::*;
 
     fn effect(i: usize, r: usize, from: u64, to: u64) -> Effect {
-        Effect { i, r, from, to, n: 2, stale: 0, runs: Vec::new(), places: (0, 0) }
+        Effect { i, r, from, to, n: 2, stale: 0, runs: Vec::new(), seq: 1, places: (0, 0) }
     }
 
     #[test]
     fn who_believes_to_the_end_is_counted_there() {
-        let belief =
-            |from, to, open| Belief { i: 0, from, to, why: None, outlived: None, open, granted: true, places: (0, 0) };
+        let belief = |from, to, open| Belief {
+            i: 0,
+            from,
+            to,
+            why: None,
+            outlived: None,
+            open,
+            granted: true,
+            replaced: None,
+            places: (0, 0),
+        };
         let curve = believing(&[belief(10, 30, false), belief(20, 50, true)], 0, 50);
         assert_eq!(curve, [(0, 0), (10, 1), (20, 2), (30, 1), (50, 1)]);
     }

@@ -80,8 +80,9 @@ impl Leaderships {
             return;
         }
         self.end(t_us, ANEW, |_, of| of == incarnation.node);
-        let mut outlived = None;
+        let (mut outlived, place) = (None, self.place);
         for belief in self.beliefs.iter_mut().filter(|b| b.open) {
+            belief.replaced.get_or_insert(place);
             let other = self.all[belief.i];
             if is_newer(incarnation, other) {
                 belief.outlived.get_or_insert((t_us, "another was elected".to_owned()));
@@ -90,7 +91,17 @@ impl Leaderships {
             }
         }
         let (granted, places) = (self.is_granted(incarnation), (self.place, u64::MAX));
-        self.beliefs.push(Belief { i, from: t_us, to: t_us, why: None, outlived, open: true, granted, places });
+        self.beliefs.push(Belief {
+            i,
+            from: t_us,
+            to: t_us,
+            why: None,
+            outlived,
+            open: true,
+            granted,
+            replaced: None,
+            places,
+        });
     }
 
     /// Had the service granted it, whether or not that has ended since? Without a token, each grant is good for one belief.

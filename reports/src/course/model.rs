@@ -1,6 +1,7 @@
 //! What a run was, as data: leaderships, what struck whom, what the store took, and the moments worth a number. Every
 //! history fills it, whoever wrote it. Times are microseconds of true time.
 
+use crate::clock::Clock as Times;
 use serde::Serialize;
 
 /// One run, or one group of it.
@@ -32,8 +33,8 @@ pub(crate) struct Model {
     pub(crate) shades: Vec<Shade>,
     pub(crate) stale: Vec<Stale>,
     pub(crate) refused: Vec<Refused>,
-    /// Stretches in which nothing was accepted while clients asked.
-    pub(crate) dark: Vec<(u64, u64)>,
+    /// Stretches of dark time: from, to, and how much it is.
+    pub(crate) dark: Vec<(u64, u64, u64)>,
     pub(crate) takeovers: Vec<Takeover>,
     pub(crate) moments: Vec<Moment>,
     pub(crate) believing: Vec<(u64, u64)>,
@@ -47,8 +48,11 @@ pub(crate) struct Model {
     pub(crate) unshown: usize,
     /// Reads that were answered with the past.
     pub(crate) misread: Vec<Misread>,
-    /// The instant that is called 0 s, where times were counted from elsewhere: `2026-01-01T00:00:00Z`.
+    /// What is called 0 s, where times were counted from elsewhere and are no times of day.
     pub(crate) epoch: Option<String>,
+    /// How moments are said.
+    #[serde(skip_serializing_if = "Times::is_elapsed")]
+    pub(crate) clock: Times,
 }
 
 /// Who has a lane.
@@ -83,6 +87,9 @@ pub(crate) struct Belief {
     pub(crate) open: bool,
     #[serde(skip)]
     pub(crate) granted: bool,
+    /// Which event was the first election of another after it.
+    #[serde(skip)]
+    pub(crate) replaced: Option<u64>,
     /// Which events began and ended it: what tells the events of one microsecond apart.
     #[serde(skip)]
     pub(crate) places: (u64, u64),
@@ -115,6 +122,9 @@ pub(crate) struct Effect {
     pub(crate) stale: u64,
     /// Where its writes follow one another.
     pub(crate) runs: Vec<(u64, u64)>,
+    /// The number of its first write.
+    #[serde(skip)]
+    pub(crate) seq: u64,
     #[serde(skip)]
     pub(crate) places: (u64, u64),
 }
@@ -158,6 +168,9 @@ pub(crate) struct Stale {
     pub(crate) over: Option<usize>,
     pub(crate) since: u64,
     pub(crate) issued: Option<u64>,
+    /// What its numbers are called.
+    #[serde(skip)]
+    pub(crate) numbers: &'static str,
     #[serde(skip)]
     pub(crate) place: u64,
 }
@@ -189,6 +202,9 @@ pub(crate) struct Refused {
     /// Who had taken over, and when.
     pub(crate) over: Option<usize>,
     pub(crate) since: u64,
+    /// What its numbers are called.
+    #[serde(skip)]
+    pub(crate) numbers: &'static str,
     #[serde(skip)]
     pub(crate) place: u64,
 }

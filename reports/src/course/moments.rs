@@ -1,14 +1,17 @@
 //! The moments that get a number: faults, elections, first effects, refusals, and what was wrongly accepted.
 
 use super::{
-    model::{Model, Moment, Stale},
+    model::{Model, Moment, Refused, Stale},
     struck,
 };
 use crate::{
+    clock::Clock,
     invariant::{Class, InvariantResult, no_stale_read, no_stale_write},
-    words::{count, duration, grouped, moment},
+    told,
+    words::{count, duration, grouped},
 };
 use protocols::{
+    elector::Deposed,
     history::{Event, FaultEvent, Kind, NodeState, Phase},
     types::NodeId,
 };
@@ -69,22 +72,12 @@ impl Notes {
         match &event.kind {
             Kind::Fault(fault) => self.fault(event.t_us, fault, name),
             Kind::Node { node, state } => {
-                let text = match state {
-                    NodeState::Up if !self.started.contains(&node.0) => {
-                        self.started.push(node.0);
-                        return;
-                    }
-                    NodeState::Up => "starts again",
-                    NodeState::Down => "is killed",
-                    NodeState::Off => "loses power",
-                    NodeState::Paused => "is paused",
-                    NodeState::Resumed if believes(*node) => "runs again, still believing that it leads",
-                    NodeState::Resumed => "runs again",
-                    NodeState::Joined => "joins as a member",
-                    NodeState::Left => "is no longer a member",
-                };
+                if *state == NodeState::Up && !self.started.contains(&node.0) {
+                    self.started.push(node.0);
+                    return;
+                }
                 let better = matches!(state, NodeState::Up | NodeState::Resumed);
-                let text = format!("{} {text}", name(*node));
+                let text = told::node(&name(*node), *state, believes(*node));
                 match self.told(event.t_us, *node) {
                     // What the process does then says more than that its fault is healed.
                     Some(place) if better && self.notes[place].moment.k == "heal" => {
@@ -129,7 +122,7 @@ pub(super) fn moments(model: &Model, notes: Notes, results: &[InvariantResult]) 
     silences(model, &mut all);
     all.sort_by_key(|note| (note.moment.t, note.place));
     if all.len() > MOST {
-        leave_out(&mut all);
+        leave_out(&mut all, model.clock);
     }
     for Note { place, moment, .. } in &mut all {
         (moment.believing, moment.acting) = leaders_at(model, *place, moment.t);
@@ -157,7 +150,7 @@ fn leaders_at(model: &Model, place: u64, t: u64) -> (usize, usize) {
 }
 
 /// Leaves out those in the middle, but no violation, and says so where they would stand.
-fn leave_out(all: &mut Vec<Note>) {
+fn leave_out(all: &mut Vec<Note>, clock: Clock) {
     let (first, last) = (MOST * 3 / 4, all.len() - MOST / 4);
     let (mut place, mut out) = (0, Vec::new());
     all.retain(|note| {
@@ -170,7 +163,8 @@ fn leave_out(all: &mut Vec<Note>) {
     });
     if let (Some((t, place)), Some((until, _))) = (out.first(), out.last()) {
         let moments = count(out.len() as u64, "moment");
-        let text = format!("{moments} from here to {} left out of this list; the picture has them", moment(*until));
+        let text =
+            format!("{moments} from here to {} left out of this list; the picture has them", clock.moment(*until));
         all.insert(first, note(*t, *place, "gap", None, text));
     }
 }
@@ -184,7 +178,7 @@ fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
             n => format!(
                 "STALE READS: {} answered by {node} {}; in the first {words}",
                 grouped(n),
-                until(misread.from, misread.to)
+                until(model.clock, misread.from, misread.to)
             ),
         };
         all.push(note(misread.from, misread.place, "bad", Some(misread.node), text));
@@ -201,8 +195,8 @@ fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
 
 /// Lays each silence to the fault that struck whoever had been writing, the service or the store; without one it stands alone.
 fn silences(model: &Model, all: &mut Vec<Note>) {
-    for (from, to) in &model.dark {
-        let words = format!("nothing is accepted for {}", duration((to - from) as f64));
+    for (from, _, dark_us) in &model.dark {
+        let words = told::dark(&duration(*dark_us as f64));
         let wrote = model.effects.iter().filter(|e| e.r == 0 && e.from <= *from).max_by_key(|e| e.to.min(*from));
         let wrote = wrote.map(|e| model.incarnations[e.i].node);
         let serves = |node: u16| model.lanes.iter().any(|lane| lane.node == node && lane.role != "candidate");
@@ -222,18 +216,24 @@ fn silences(model: &Model, all: &mut Vec<Note>) {
 }
 
 /// `until 25.999 s`, or for how long where both would be said to be of one instant.
-fn until(from: u64, to: u64) -> String {
+fn until(clock: Clock, from: u64, to: u64) -> String {
     match to - from {
         near @ 0..1_000 => format!("within {}", duration(near as f64)),
-        _ => format!("until {}", moment(to)),
+        _ => format!("until {}", clock.moment(to)),
     }
+}
+
+/// A leadership by what tells it apart, as [`crate::words::Names::incarnation`] has it.
+fn who(model: &Model, i: usize) -> String {
+    let one = &model.incarnations[i];
+    let name = &model.nodes[usize::from(one.node)];
+    if one.token.is_empty() && one.generation == 0 { name.clone() } else { format!("{name} ({})", one.label) }
 }
 
 fn beliefs(model: &Model, all: &mut Vec<Note>) {
     for belief in &model.beliefs {
         let one = &model.incarnations[belief.i];
         let name = &model.nodes[usize::from(one.node)];
-        let with = if one.token.is_empty() { String::new() } else { format!(" with token {}", one.token) };
         let others = {
             let now = belief.places.0;
             model.beliefs.iter().filter(move |b| b.places.0 < now && (b.open || b.places.1 > now))
@@ -249,62 +249,47 @@ fn beliefs(model: &Model, all: &mut Vec<Note>) {
                 format!("{}{}", model.nodes[usize::from(node)], if paused { " (paused)" } else { "" })
             })
             .collect();
-        let verb = if others.len() > 1 { "believe" } else { "believes" };
-        let tail = if others.is_empty() { String::new() } else { format!("; {} still {verb}", others.join(" and ")) };
-        let text = format!("{name} is elected{with}{tail}");
+        // Of a log it is known only that nobody has said that they stopped.
+        let replaced = model.beliefs.iter().filter(|b| b.replaced == Some(belief.places.0));
+        let untold = replaced.map(|b| model.nodes[usize::from(model.incarnations[b.i].node)].clone());
+        let (still, untold) = if model.foreign { (Vec::new(), untold.collect()) } else { (others, Vec::new()) };
+        let text = told::elected(&who(model, belief.i), &still, &untold);
         all.push(note(belief.from, belief.places.0, "elect", Some(one.node), text));
-        let why = match belief.why {
-            Some("expired") => "its lease is over by its own clock",
-            Some("lost") => "it was told that it no longer leads",
-            Some("fenced") => "the store refused its token",
-            Some("resigned") => "it gave leadership up",
-            Some("stuck") => "the store had not answered it for too long",
-            // Its crash is told as such.
-            _ => continue,
+        // Its crash is told as such.
+        let Some(reason) = belief.why.and_then(|why| Deposed::ALL.into_iter().find(|reason| reason.name() == why))
+        else {
+            continue;
         };
-        let text = format!("{name} stops believing: {why}");
+        let text = told::deposed(name, reason);
         all.push(note(belief.to, belief.places.1, "stop", Some(one.node), text));
     }
 }
 
 fn writes(model: &Model, all: &mut Vec<Note>) {
-    let who = |i: usize| {
-        format!("{} ({})", model.nodes[usize::from(model.incarnations[i].node)], model.incarnations[i].label)
-    };
     // Of a log that has several of its own, none is the usual one.
     let several = model.foreign && model.effects.iter().any(|e| e.r > 0);
-    let on = |r: usize| match model.resources.get(r).filter(|_| r > 0 || several) {
-        None => String::new(),
-        Some(name) => format!(" on {name}"),
-    };
+    let on = |r: usize| model.resources.get(r).cloned().unwrap_or_else(|| format!("resource-{r}"));
     let node = |i: usize| Some(model.incarnations[i].node);
     for effect in model.effects.iter().filter(|e| several || e.r == 0) {
         let taken = model.stale.iter().any(|s| (s.i, s.r, s.from) == (effect.i, effect.r, effect.from));
         if !taken {
-            let text = format!("first write of {}{} is accepted", who(effect.i), on(effect.r));
+            let name = on(effect.r);
+            let named = (model.foreign || effect.r > 0).then_some(&*name);
+            let text = told::takes_effect(&who(model, effect.i), named, effect.seq);
             all.push(note(effect.from, effect.places.0, "effect", node(effect.i), text));
         }
     }
     for stale in &model.stale {
-        let Stale { i, r, from, to, n, seq, over, .. } = *stale;
-        let over = over.map_or_else(String::new, |i| format!("; {} had taken over", who(i)));
-        let text = match n {
-            1 => format!("ACCEPTED although stale: number {} of {}{}{over}", grouped(seq), who(i), on(r)),
-            n => format!(
-                "ACCEPTED although stale: {} of {}{}, {}{over}",
-                count(n, "write"),
-                who(i),
-                on(r),
-                until(from, to)
-            ),
-        };
+        let Stale { i, r, from, to, n, seq, over, numbers, .. } = *stale;
+        let over = over.map_or_else(String::new, |i| format!("; {} had taken over", who(model, i)));
+        let until = if n > 1 { format!(", {}", until(model.clock, from, to)) } else { String::new() };
+        let text = told::stale(&told::writes(n, numbers, seq, &who(model, i), &on(r))) + &until + &over;
         all.push(note(from, stale.place, "bad", node(i), text));
     }
     for refused in &model.refused {
-        let at =
-            if refused.highest == "0" { String::new() } else { format!("; the store is at token {}", refused.highest) };
-        let like = if refused.n > 1 { format!(", and {} more like it", grouped(refused.n - 1)) } else { String::new() };
-        let text = format!("refused: number {} of {}{}{like}{at}", grouped(refused.seq), who(refused.i), on(refused.r));
+        let Refused { i, r, n, seq, numbers, .. } = *refused;
+        let what = told::writes(n, numbers, seq, &who(model, i), &on(r));
+        let text = told::refused(&what, Some(&*refused.highest).filter(|highest| *highest != "0"));
         all.push(note(refused.from, refused.place, "refuse", node(refused.i), text));
     }
 }
@@ -316,20 +301,21 @@ mod tests {
 
     /// `n1` writes until 1 s, and then nobody does for a second; what the silence is laid to.
     fn laid_to(faults: &[(u64, u16, &str)]) -> Vec<String> {
-        let effect = Effect { i: 0, r: 0, from: 10, to: 3_000_000, n: 9, stale: 0, runs: Vec::new(), places: (1, 9) };
+        let effect =
+            Effect { i: 0, r: 0, from: 10, to: 3_000_000, n: 9, stale: 0, runs: Vec::new(), seq: 1, places: (1, 9) };
         let named = Named { node: 0, token: "1".to_owned(), generation: 1, label: "token 1".to_owned() };
-        let (effects, incarnations, dark) = (vec![effect], vec![named], vec![(1_000_000, 2_000_000)]);
+        let (effects, incarnations, dark) = (vec![effect], vec![named], vec![(1_000_000, 2_000_000, 1_000_000)]);
         let nodes = vec!["n1".to_owned(), "n2".to_owned()];
         let model = Model { nodes, effects, incarnations, dark, ..Model::default() };
         let notes = faults.iter().map(|(t, node, text)| note(*t, *t, "fault", Some(*node), (*text).to_owned()));
         let notes = Notes { notes: notes.collect(), ..Notes::default() };
         let all = moments(&model, notes, &[]).into_iter();
-        all.map(|m| m.text).filter(|text| text.contains("nothing is accepted")).collect()
+        all.map(|m| m.text).filter(|text| text.contains("dark for")).collect()
     }
 
     #[test]
     fn a_silence_is_laid_to_what_struck_whoever_was_writing() {
-        let silent = "nothing is accepted for 1 s";
+        let silent = "dark for 1 s";
         assert_eq!(
             laid_to(&[(990_000, 1, "n2 paused for 1 s"), (1_001_000, 0, "n1 paused for 1 s")]),
             [format!("n1 paused for 1 s; {silent}")]

@@ -1,7 +1,7 @@
-//! What the store took and refused: intervals of effect, takeovers, writes from the past, and silence while clients asked.
+//! What the store took and refused: intervals of effect, takeovers, writes from the past.
 
 use super::model::{Effect, Refused, Stale, Takeover};
-use crate::freshness::Freshness;
+use crate::{freshness::Freshness, told};
 use protocols::{
     history::{Event, Header, Kind},
     message::{Write, WriteVerdict},
@@ -14,11 +14,6 @@ const APART_US: u64 = 250_000;
 /// Writes from the past on one resource, or refused ones, that follow each other within this, microseconds, are told together:
 /// clients' numbers come many a second, all else about one.
 const TOGETHER_US: [u64; 2] = [1_000_000, 5_000_000];
-/// Fewer requests than this in a silence, and it means little.
-const ASKED_MIN: u64 = 3;
-/// As many periods of the clients must pass before a silence counts.
-const PERIODS_MIN: u64 = 5;
-
 /// Folds issues, seals and what the store decided.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
@@ -33,21 +28,13 @@ pub(super) struct Writes {
     at_seq: BTreeMap<u16, u64>,
     /// Writes under way, until the store has decided.
     issued: BTreeMap<(usize, u16, u64), u64>,
-    pub(super) dark: Vec<(u64, u64)>,
-    last_accepted_us: Option<u64>,
-    asked: u64,
-    dark_us: Option<u64>,
     /// Which event it is.
     place: u64,
 }
 
 impl Writes {
     pub(super) fn new(header: Option<&Header>) -> Self {
-        let dark_us = header.filter(|h| h.rate > 0).map(|h| {
-            let period_us = 1_000_000 / h.rate;
-            (h.dark_after_ms * 4_000).max(PERIODS_MIN * period_us)
-        });
-        Writes { dark_us, freshness: Freshness::new(header), ..Writes::default() }
+        Writes { freshness: Freshness::new(header), ..Writes::default() }
     }
 
     /// Takes an event of leadership `i`, which wrote or sealed, and which is in that place of the history.
@@ -71,11 +58,6 @@ impl Writes {
         }
     }
 
-    /// A client asked.
-    pub(super) fn asked(&mut self) {
-        self.asked += 1;
-    }
-
     /// An election tells leaderships without a token apart.
     pub(super) fn elected(&mut self, event: &Event) {
         self.freshness.observe(event);
@@ -93,7 +75,17 @@ impl Writes {
         let r = write.resource.0;
         let places = (self.place, self.place);
         let known = *self.by_leadership.entry((i, r)).or_insert_with(|| {
-            self.effects.push(Effect { i, r: r.into(), from: t, to: t, n: 0, stale: 0, runs: vec![(t, t)], places });
+            self.effects.push(Effect {
+                i,
+                r: r.into(),
+                from: t,
+                to: t,
+                n: 0,
+                stale: 0,
+                runs: vec![(t, t)],
+                seq: write.seq,
+                places,
+            });
             self.effects.len() - 1
         });
         let effect = &mut self.effects[known];
@@ -109,9 +101,6 @@ impl Writes {
         } else {
             self.follows(t, write.resource, i);
             self.at_seq.insert(r, write.seq);
-        }
-        if write.resource == Resource::SEQUENCE {
-            self.served(t);
         }
     }
 
@@ -131,7 +120,20 @@ impl Writes {
         let prev = self.at_seq.get(&write.resource.0).copied().unwrap_or(0);
         let since = since.unwrap_or(0);
         let (seq, place) = (write.seq, self.place);
-        self.stale.push(Stale { i, r, from: t, to: t, n: 1, seq, prev, over, since, issued, place });
+        self.stale.push(Stale {
+            i,
+            r,
+            from: t,
+            to: t,
+            n: 1,
+            seq,
+            prev,
+            over,
+            since,
+            issued,
+            numbers: told::numbers(write),
+            place,
+        });
     }
 
     fn fenced(&mut self, t: u64, write: &Write, i: usize, highest: u64) {
@@ -150,24 +152,19 @@ impl Writes {
         let (over, since) = self.newest.get(&write.resource.0).copied().unzip();
         let (highest, since) = (highest.to_string(), since.unwrap_or(0));
         let place = self.place;
-        self.refused.push(Refused { i, r, from: t, to: t, n: 1, seq, highest, issued, over, since, place });
-    }
-
-    fn served(&mut self, t: u64) {
-        self.silence(t);
-        (self.last_accepted_us, self.asked) = (Some(t), 0);
-    }
-
-    fn silence(&mut self, until: u64) {
-        // Before the first write nobody was missed: that is the first election.
-        let Some(from) = self.last_accepted_us else { return };
-        if self.dark_us.is_some_and(|dark_us| until - from > dark_us) && self.asked >= ASKED_MIN {
-            self.dark.push((from, until));
-        }
-    }
-
-    /// Nothing happens after `t_us`.
-    pub(super) fn finish(&mut self, t_us: u64) {
-        self.silence(t_us);
+        self.refused.push(Refused {
+            i,
+            r,
+            from: t,
+            to: t,
+            n: 1,
+            seq,
+            highest,
+            issued,
+            over,
+            since,
+            numbers: told::numbers(write),
+            place,
+        });
     }
 }

@@ -10,8 +10,9 @@
 //! by the store: from then on nobody else's state can be in its way, and what it builds on is what it read.
 //!
 //! **Could fail** when a write was sent. Part 2 is judged where the header has the scheduler's period,
-//! and part 6 where the history tells of seals. In a log, 7. nobody has a write accepted that was sent after it stopped leading: more
-//! than a second later, as it may have been under way.
+//! and part 6 where the history tells of seals. In a log, 7. nobody has a write accepted that was sent after it stopped leading,
+//! and 8. none that was sent after its grant was over, by its own length or by a line that says so: more than a second later, as
+//! it may have been under way.
 //!
 //! **Source.** client-go, `tools/leaderelection` (the work's context is cancelled before the lease is let go, and
 //! `ReleaseOnCancel` asks that whatever the lease protects has ended by then); the
@@ -54,6 +55,9 @@ struct ActsOnBelief {
     /// It is of a log: who has stopped leading since when, and how many writes were accepted of whom it was told.
     of_log: bool,
     stopped: BTreeMap<NodeId, u64>,
+    /// Since when whose grant is over, and whether the log tells of grants.
+    lapsed: BTreeMap<NodeId, u64>,
+    grants_told: bool,
     taken: u64,
     /// `schedule`, and the longest that it may stand still while `sequence` goes on, microseconds.
     idle_max_us: Option<(Resource, u64)>,
@@ -123,6 +127,7 @@ const PAUSE_US: u64 = 500_000;
 
 enum Violation {
     Late { incarnation: Incarnation, for_us: u64 },
+    Lapsed { incarnation: Incarnation, for_us: u64 },
     Unbelieving(Incarnation),
     Unsealed { incarnation: Incarnation, resource: Resource },
     Idle { incarnation: Incarnation, for_us: u64 },
@@ -146,6 +151,8 @@ impl ActsOnBelief {
             sent: 0,
             of_log: header.is_none(),
             stopped: BTreeMap::new(),
+            lapsed: BTreeMap::new(),
+            grants_told: false,
             taken: 0,
             idle_max_us,
             working,
@@ -189,11 +196,15 @@ impl ActsOnBelief {
     }
 
     fn taken_in_log(&mut self, t_us: u64, incarnation: Incarnation) {
-        self.taken += u64::from(self.told);
+        self.taken += u64::from(self.told || self.grants_told);
         if let Some(for_us) = self.stopped.get(&incarnation.node).map(|stopped_us| t_us - stopped_us) {
             if for_us > ORDER_US {
                 self.violations.add(t_us, Violation::Late { incarnation, for_us });
             }
+        } else if let Some(for_us) = self.lapsed.get(&incarnation.node).map(|over_us| t_us - over_us)
+            && for_us > ORDER_US
+        {
+            self.violations.add(t_us, Violation::Lapsed { incarnation, for_us });
         }
     }
 
@@ -224,6 +235,7 @@ impl ActsOnBelief {
 impl Invariant for ActsOnBelief {
     fn wants(&self) -> Kinds {
         let work = Kinds::SEAL.and(Kinds::ISSUE).and(Kinds::APPLY);
+        let work = if self.of_log { work.and(Kinds::GRANT) } else { work };
         Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::NODE).and(Kinds::FAULT).and(work)
     }
 
@@ -240,6 +252,13 @@ impl Invariant for ActsOnBelief {
                     self.stopped.insert(incarnation.node, event.t_us);
                 }
                 self.deposed(event.t_us, *incarnation, *reason);
+            }
+            Kind::Grant { node, .. } => {
+                self.grants_told = true;
+                self.lapsed.remove(node);
+            }
+            Kind::GrantEnd { node, .. } => {
+                self.lapsed.insert(*node, event.t_us);
             }
             Kind::Node { node, state: NodeState::Down | NodeState::Off } => {
                 self.believers.retain(|believer| believer.incarnation.node != *node);
@@ -296,13 +315,17 @@ impl Invariant for ActsOnBelief {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(|violation| match violation {
+        let violated = self.violations.sentence(ending.names, |violation| match violation {
             Violation::Unbelieving(incarnation) => {
                 format!("{} sent a write without believing that it led", ending.names.incarnation(*incarnation))
             }
             Violation::Late { incarnation, for_us } => {
                 let (who, for_us) = (ending.names.incarnation(*incarnation), duration(*for_us as f64));
                 format!("a write of {who} was accepted {for_us} after it had stopped leading")
+            }
+            Violation::Lapsed { incarnation, for_us } => {
+                let (who, for_us) = (ending.names.incarnation(*incarnation), duration(*for_us as f64));
+                format!("a write of {who} was accepted {for_us} after its grant was over")
             }
             Violation::Unsealed { incarnation, resource } => {
                 let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));
@@ -328,14 +351,16 @@ impl Invariant for ActsOnBelief {
             }
         });
         let holds = violated.is_none();
+        // A grant that a log says the length of may be over before its holder's write.
+        let over = !self.stopped.is_empty() || !self.lapsed.is_empty();
         let detail = violated.unwrap_or_else(|| match self.sent {
-            0 if self.taken > 0 && !self.stopped.is_empty() => {
+            0 if self.taken > 0 && over => {
                 format!("{} accepted, none of a node that had stopped leading", count(self.taken, "write"))
             }
             0 => "the history does not say when writes were sent".to_owned(),
             sent => format!("{} sent, each by a node that believed it led", count(sent, "write")),
         });
-        let could_fail = self.sent > 0 || !holds || (self.taken > 0 && !self.stopped.is_empty());
+        let could_fail = self.sent > 0 || !holds || (self.taken > 0 && over);
         Finding { holds, could_fail, detail }
     }
 }

@@ -16,7 +16,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kinds, not_applicable};
 use crate::{
     copies::{Copies, First},
-    words::{Names, count, duration, grouped, moment},
+    words::{Names, count, duration, grouped},
 };
 use protocols::history::Header;
 
@@ -96,10 +96,10 @@ fn say(First { t_us, resource, lost, kept }: &First, names: &Names) -> String {
     match kept {
         Some(kept) => format!(
             "the first difference is {number} since {}: {} in one copy, {} in the one that stays",
-            moment(*t_us),
+            names.moment(*t_us),
             lost.said(names),
             kept.said(names)
         ),
-        None => format!("the first is {number}, {} at {}", lost.said(names), moment(*t_us)),
+        None => format!("the first is {number}, {} at {}", lost.said(names), names.moment(*t_us)),
     }
 }

@@ -16,7 +16,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
     beliefs::{Beliefs, Shown},
-    words::{count, duration, moment},
+    words::{count, duration},
 };
 use protocols::{history::Header, types::Incarnation};
 
@@ -119,7 +119,7 @@ impl Invariant for DualBelief {
             0 => "the protocol allows none".to_owned(),
             us => format!("the protocol allows at most {}", duration(us as f64)),
         };
-        let violated = self.violations.sentence(|v| {
+        let violated = self.violations.sentence(ending.names, |v| {
             let who: Vec<_> = v.who.iter().map(|i| ending.names.incarnation(*i)).collect();
             format!("{} believe that they lead, for {}; {bound}", who.join(" and "), duration(v.us as f64))
         });
@@ -147,5 +147,8 @@ pub(super) fn untold(beliefs: &Beliefs, ending: &Ending) -> String {
         0 => String::new(),
         more => format!(", nor in {}", count(more, "later election")),
     };
-    format!("; when {newer} was elected at {}, nobody had said that {former} had stopped{more}", moment(first.t_us))
+    format!(
+        "; when {newer} was elected at {}, nobody had said that {former} had stopped{more}",
+        ending.names.moment(first.t_us)
+    )
 }

@@ -20,7 +20,7 @@
 //! Burrows, "The Chubby lock service", OSDI 2006, §2.4 (sequencers).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations, not_applicable};
-use crate::words::{Names, count, moment};
+use crate::words::{Names, count};
 use protocols::{
     history::Header,
     types::{Incarnation, NodeId},
@@ -221,8 +221,9 @@ impl Invariant for Elections {
             return not_applicable("the history has no election with a token");
         }
         let order_is_known = self.grants + self.voted > 0;
-        let out_of_order = self.out_of_order.sentence(|v| say(v, ending.names)).filter(|_| !order_is_known);
-        let violated = self.violations.sentence(|v| say(v, ending.names)).or(out_of_order);
+        let out_of_order =
+            self.out_of_order.sentence(ending.names, |v| say(v, ending.names)).filter(|_| !order_is_known);
+        let violated = self.violations.sentence(ending.names, |v| say(v, ending.names)).or(out_of_order);
         let could_fail =
             self.owners.len() > 1 || self.grants > 1 || self.second_votes + self.handed_over > 0 || violated.is_some();
         Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or_else(|| self.seen()) }
@@ -234,7 +235,7 @@ fn say(violation: &Violation, names: &Names) -> String {
     match violation {
         Violation::Overlap { of, by, until_us } => {
             let (of, by) = (name(of), name(by));
-            format!("leadership is granted to {by}, while the grant to {of} lasts until {}", moment(*until_us))
+            format!("leadership is granted to {by}, while the grant to {of} lasts until {}", names.moment(*until_us))
         }
         Violation::TwoOwners { before, after } if before.node == after.node => {
             let (who, token) = (name(&after.node), after.token);

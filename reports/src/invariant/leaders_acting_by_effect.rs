@@ -15,7 +15,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
     effects::{Effects, Overlap},
-    words::{count, duration, moment},
+    words::{count, duration},
     works::{Piece, Works},
 };
 use protocols::{message::WriteVerdict, types::Resource};
@@ -80,7 +80,7 @@ impl Invariant for LeadersActing {
         let turns = self.effects.turns();
         let could_fail = (self.effects.tried_most() > 1 && turns.is_none()) || self.works.compared() > 0;
         let overlap = self.overlap();
-        let over = self.over.sentence(|(resource, one, other)| {
+        let over = self.over.sentence(ending.names, |(resource, one, other)| {
             let [one_by, by] = [one.by, other.by].map(|by| ending.names.incarnation(by));
             let (from, to) = (one.from_us.max(other.from_us), one.to_us.min(other.to_us));
             let (on, both) = (ending.names.resource(*resource), duration((to - from) as f64));
@@ -110,7 +110,7 @@ fn sentence(overlap: &Overlap, ending: &Ending) -> String {
         count(overlap.most, "incarnation"),
         ending.names.resource(overlap.resource),
         who.join(" and "),
-        moment(from),
+        ending.names.moment(from),
         duration((to - from) as f64)
     )
 }

@@ -36,7 +36,7 @@ use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, not_ap
 use crate::{
     beliefs::Beliefs,
     cluster::{Change, Cluster, Way},
-    words::{Names, count, duration, moment},
+    words::{Names, count, duration},
 };
 use clients::Clients;
 use protocols::{
@@ -298,7 +298,7 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
             format!("{} reached each other, and {who} {reached}", all.join(", "))
         }
     };
-    let (for_us, from) = (duration(gap.us as f64), moment(gap.from_us));
+    let (for_us, from) = (duration(gap.us as f64), names.moment(gap.from_us));
     let mut text = format!("nobody acted for {for_us} from {from} on, although {way}");
     if let Some(elected) = gap.elected.filter(|e| !e.wrote) {
         text += &format!("; {}, elected last, wrote nothing", names.incarnation(elected.incarnation));

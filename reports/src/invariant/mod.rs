@@ -25,7 +25,7 @@ pub mod stopped_is_silent;
 pub mod tokens_monotone;
 pub mod vacuity;
 
-use crate::words::{Names, moment};
+use crate::words::Names;
 use protocols::{
     history::{Event, Header, Kind},
     message::Write,
@@ -276,9 +276,9 @@ impl<T> Violations<T> {
     }
 
     /// The first violation in the words of `say`, and how many followed; `None` when there was none.
-    fn sentence(&self, say: impl FnOnce(&T) -> String) -> Option<String> {
+    fn sentence(&self, names: &Names, say: impl FnOnce(&T) -> String) -> Option<String> {
         let (t_us, what) = self.first.as_ref()?;
-        let text = format!("at {} {}", moment(*t_us), say(what));
+        let text = format!("at {} {}", names.moment(*t_us), say(what));
         Some(match self.count {
             1 => text,
             n => format!("{text}; {} more like it", n - 1),

@@ -143,7 +143,7 @@ impl Invariant for NoStaleCacheEntry {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(|violation| {
+        let violated = self.violations.sentence(ending.names, |violation| {
             let (who, on) = (|who| ending.names.incarnation(who), |edge| ending.names.resource(edge));
             match violation {
                 Violation::SetBack { edge, by, to, newest, of } => {

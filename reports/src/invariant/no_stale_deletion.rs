@@ -155,7 +155,7 @@ impl Invariant for NoStaleDeletion {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(|violation| say(violation, ending.names));
+        let violated = self.violations.sentence(ending.names, |violation| say(violation, ending.names));
         let could_fail = self.stale > 0 || violated.is_some();
         let holds = violated.is_none();
         let detail = violated.unwrap_or_else(|| {

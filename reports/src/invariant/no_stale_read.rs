@@ -57,7 +57,7 @@ impl Invariant for NoStaleRead {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.stale.sentence(|read| {
+        let violated = self.stale.sentence(ending.names, |read| {
             let Read { request, node, seq, known, token, known_token } = read;
             let (client, node) = (ending.names.node(request.client), ending.names.node(*node));
             if !read.is_stale() {

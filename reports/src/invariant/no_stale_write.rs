@@ -67,7 +67,7 @@ impl Invariant for NoStaleWrite {
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         let stale = count(self.stale, "stale write");
-        let violated = self.accepted.sentence(|v| {
+        let violated = self.accepted.sentence(ending.names, |v| {
             let past = match v.highest {
                 None => "a newer leader".to_owned(),
                 Some(token) => format!("token {token}"),

@@ -74,7 +74,7 @@ impl Invariant for NothingSkipped {
             could_fail |= on.handed_over;
             on.row.gaps().for_each(|(from, to, t_us)| violations.add(t_us, (resource, from, to)));
         }
-        let violated = violations.sentence(|(resource, from, to)| {
+        let violated = violations.sentence(ending.names, |(resource, from, to)| {
             let on = ending.names.resource(*resource);
             match from == to {
                 true => format!("item {} of {on} was passed, and nobody did it", grouped(*from)),

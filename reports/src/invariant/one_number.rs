@@ -16,7 +16,7 @@
 //! (exactly one execution while neither side crashes).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations, not_applicable};
-use crate::words::{count, grouped, moment};
+use crate::words::{count, grouped};
 use protocols::{
     fence::checks::Fencing,
     history::{Header, Outcome, UNKNOWN_REQUEST, UNKNOWN_SEQ},
@@ -206,7 +206,7 @@ impl Invariant for OneNumber {
             return not_applicable("the store remembers no requests");
         }
         let name = |request: &RequestId| format!("{}:{}", ending.names.node(request.client), request.number);
-        let violated = self.violations.sentence(|violation| match violation {
+        let violated = self.violations.sentence(ending.names, |violation| match violation {
             Violation::Twice { request, before, seq } => {
                 let (request, before, seq) = (name(request), grouped(*before), grouped(*seq));
                 format!("request {request}, applied as {before}, was applied again as {seq}")
@@ -216,7 +216,7 @@ impl Invariant for OneNumber {
                 let (request, resource) = (name(request), ending.names.resource(*resource));
                 format!(
                     "{resource} accepted request {request} from {by}, which it had accepted from {before} at {}",
-                    moment(*before_us)
+                    ending.names.moment(*before_us)
                 )
             }
             Violation::Told { request, applied, seq } => {

@@ -5,7 +5,8 @@
 //!    last election, though it may have heard of it late.
 //! 2. When the service ends a grant because its time is over or its holder gave it up, the holder believes for at most the
 //!    header's `dual_belief_bound_us` longer, while it runs, in one stretch. (A grant that was taken away or lost ends
-//!    without its holder's doing; what follows from that is [`super::dual_belief`]'s.) Not judged without a bound.
+//!    without its holder's doing; what follows from that is [`super::dual_belief`]'s.) Not judged without a bound. In a log,
+//!    what `--belief-overlap` allows, and a second at least, until it says that it stops: lines are written late.
 //!
 //! Where votes are in the history instead:
 //! 3. Whoever is elected with a token had the votes of a majority of the members for it before; its own counts in any case.
@@ -36,12 +37,15 @@ pub const ENTRY: Entry = Entry {
     new: |header| Box::new(PhantomLeader::new(header)),
 };
 
+/// So long after its grant is over a node may say in a log that it stops, microseconds: lines are written late.
+const NOTICED_US: u64 = 1_000_000;
 /// Stands for the moment from which on a node runs that does not: it is paused.
 const NOT_NOW: u64 = u64::MAX;
 
 struct PhantomLeader {
     candidates: Option<u16>,
     bound_us: Option<u64>,
+    of_log: bool,
     beliefs: Beliefs,
     elections: u64,
     grants: Grants,
@@ -118,7 +122,8 @@ impl PhantomLeader {
     fn new(header: Option<&Header>) -> Self {
         PhantomLeader {
             candidates: header.map(|h| h.candidates),
-            bound_us: header.and_then(|h| h.dual_belief_bound_us),
+            bound_us: header.map_or(Some(NOTICED_US), |h| h.dual_belief_bound_us),
+            of_log: header.is_none(),
             beliefs: Beliefs::default(),
             elections: 0,
             grants: Grants::default(),
@@ -175,6 +180,13 @@ impl PhantomLeader {
 
     /// The stretch ends in which a node has run with a belief that its grant does not carry any more.
     fn run_on_ends(&mut self, t_us: u64, node: NodeId) {
+        // Of a log, only that somebody stops says that it believed until then.
+        if let Some((since_us, why)) = self.grants.over.remove(&node).filter(|_| !self.of_log) {
+            self.outlived(t_us, node, since_us, why);
+        }
+    }
+
+    fn deposed(&mut self, t_us: u64, node: NodeId) {
         if let Some((since_us, why)) = self.grants.over.remove(&node) {
             self.outlived(t_us, node, since_us, why);
         }
@@ -239,6 +251,12 @@ impl PhantomLeader {
 }
 
 impl Invariant for PhantomLeader {
+    fn allow_overlap(&mut self, us: u64) {
+        if self.of_log {
+            self.bound_us = Some(us.max(NOTICED_US));
+        }
+    }
+
     fn wants(&self) -> Kinds {
         Kinds::ELECTED.and(Kinds::DEPOSED).and(Kinds::NODE).and(Kinds::FAULT).and(Kinds::GRANT).and(Kinds::VOTE)
     }
@@ -247,7 +265,7 @@ impl Invariant for PhantomLeader {
         let t_us = event.t_us;
         match &event.kind {
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
-            Kind::Deposed { incarnation, .. } => self.run_on_ends(t_us, incarnation.node),
+            Kind::Deposed { incarnation, .. } => self.deposed(t_us, incarnation.node),
             Kind::Grant { node, token } => self.granted(t_us, *node, *token),
             Kind::GrantEnd { node, token, reason } => self.grant_ended(t_us, *node, *token, *reason),
             Kind::Vote { voter, candidate, token } => {
@@ -271,14 +289,16 @@ impl Invariant for PhantomLeader {
         if grants + votes == 0 {
             return not_applicable("the history does not say who was granted leadership, or voted for");
         }
-        for (node, (since_us, why)) in std::mem::take(&mut self.grants.over) {
+        // Of a log, nobody has said that these believed until now.
+        let over = if self.of_log { BTreeMap::new() } else { std::mem::take(&mut self.grants.over) };
+        for (node, (since_us, why)) in over {
             self.outlived(ending.t_us, node, since_us, why);
         }
         let unvoted = self.unvoted();
         let (ungranted, none) = (&self.ungranted, Violations::default());
         let of_service = [if grants > 0 { ungranted } else { &none }, &self.outlived, &unvoted];
         let first = of_service.into_iter().filter(|v| v.count > 0).min_by_key(|v| v.first.as_ref().map(|f| f.0));
-        let violated = first.and_then(|v| v.sentence(|v| say(v, ending.names)));
+        let violated = first.and_then(|v| v.sentence(ending.names, |v| say(v, ending.names)));
         let elections = count(self.elections, "election");
         let seen = match votes {
             0 => format!("{elections}, each granted by the service before"),

@@ -133,7 +133,7 @@ impl Invariant for Placed {
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         self.judge(ending.t_us);
-        let wrong = self.wrong.sentence(|(leader, owner)| {
+        let wrong = self.wrong.sentence(ending.names, |(leader, owner)| {
             let name = |node: &NodeId| ending.names.node(*node);
             let led = leader.as_ref().map_or("nobody leads".to_owned(), |leader| format!("{} leads", name(leader)));
             format!("{led} the shard, which is {}'s", name(owner))

@@ -130,7 +130,7 @@ impl Invariant for ReadVersion {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(|v| {
+        let violated = self.violations.sentence(ending.names, |v| {
             let (resource, seq, who) =
                 (ending.names.resource(v.resource), v.seq, ending.names.incarnation(v.incarnation));
             match v.what {

@@ -198,7 +198,7 @@ impl Invariant for Records {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(|Violation { resource, incarnation, seq, what }| {
+        let violated = self.violations.sentence(ending.names, |Violation { resource, incarnation, seq, what }| {
             let (resource, who) = (ending.names.resource(*resource), ending.names.incarnation(*incarnation));
             let of = |before: &Recorded| ending.names.incarnation(before.incarnation);
             match what {

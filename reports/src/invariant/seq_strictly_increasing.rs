@@ -112,7 +112,7 @@ impl Invariant for SeqStrictlyIncreasing {
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         let name = |r: &RequestId| format!("{}:{}", ending.names.node(r.client), r.number);
-        let violated = self.violations.sentence(|v| match v {
+        let violated = self.violations.sentence(ending.names, |v| match v {
             Violation::ApplyOrder { resource, incarnation, before, seq } => {
                 let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));
                 format!("{resource} accepted seq {seq} of {who} after seq {before}")

@@ -89,7 +89,7 @@ impl Invariant for StoppedIsSilent {
         for node in 0..self.stopped.len() {
             self.run(ending.t_us, NodeId(node as u16));
         }
-        let violated = self.violations.sentence(|(node, what, for_us)| {
+        let violated = self.violations.sentence(ending.names, |(node, what, for_us)| {
             let (node, for_us) = (ending.names.node(*node), duration(*for_us as f64));
             format!("{node} {what}, although it had been stopped for {for_us}")
         });

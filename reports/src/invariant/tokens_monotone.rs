@@ -80,7 +80,7 @@ impl Invariant for TokensMonotone {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(|v| {
+        let violated = self.violations.sentence(ending.names, |v| {
             let [before, after] = [v.before, v.after].map(|i| ending.names.incarnation(i));
             let resource = ending.names.resource(v.resource);
             match v.before.token == v.after.token {

@@ -4,6 +4,17 @@ use crate::{copies::CopyFigures, shards::ShardFigures};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// A stretch of dark time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DarkStretch {
+    /// When the first of its requests was made, microseconds.
+    pub from_us: u64,
+    /// When the last of them was, and a period of the clients after that, microseconds.
+    pub to_us: u64,
+    /// How much dark time it is, microseconds.
+    pub dark_us: u64,
+}
+
 /// The figures of a run. Times are milliseconds of true time.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Metrics {
@@ -97,6 +108,12 @@ pub struct Metrics {
     /// What became of shards that are placed; left out where groups are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shards: Option<ShardFigures>,
+    /// In a log: nodes wrote by turns, and nothing tells whether two did at once or one was elected again.
+    #[serde(skip)]
+    pub by_turns: bool,
+    /// The stretches that make it up, those worth telling: together they are `dark_ms`, less what is shorter.
+    #[serde(skip)]
+    pub dark: Vec<DarkStretch>,
     /// From a request to the application of its write, the mean over requests after the first election that were served in
     /// time, milliseconds; only baselines look at it.
     #[serde(skip)]

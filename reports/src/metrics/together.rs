@@ -24,6 +24,7 @@ impl Metrics {
             (&mut self.requests_invoked, other.requests_invoked),
             (&mut self.requests_answered, other.requests_answered),
         ];
+        self.by_turns |= other.by_turns;
         counts.into_iter().for_each(|(sum, more)| *sum += more);
         let lists: [(&mut Vec<f64>, &Vec<f64>); 6] = [
             (&mut self.failover_ms, &other.failover_ms),

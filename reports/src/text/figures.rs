@@ -71,7 +71,11 @@ fn outside(m: &Metrics) -> Vec<(&'static str, String)> {
 /// Who led, and who wrote. See [`of`].
 fn leading(m: &Metrics, whole: bool) -> Vec<(&'static str, String)> {
     let ms = |ms: f64| duration(ms * 1000.0);
-    let mut rows = vec![("leaders taking effect at once", grouped(m.leaders_acting_by_effect_max))];
+    let most = match m.by_turns {
+        true => "not known".to_owned(),
+        false => grouped(m.leaders_acting_by_effect_max),
+    };
+    let mut rows = vec![("leaders taking effect at once", most)];
     if whole || m.leaders_believing_max > 0 {
         rows.push(("nodes believing at once", grouped(m.leaders_believing_max)));
         rows.push(("more than one believed for", ms(m.dual_belief_ms)));

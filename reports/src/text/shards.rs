@@ -2,8 +2,9 @@
 
 use super::paint::{Paint, wrap};
 use crate::{
+    clock::Clock,
     shards::{Change, ShardFigures},
-    words::{count, duration, moment},
+    words::{count, duration},
 };
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ fn told(change: &Change, shards: u16) -> String {
     format!(
         "{} {node} {what}: {moved} of {} moved (a ring moves {moved_by_ring}, a modulo {moved_by_modulo}), by {}; {dark}; \
          now led: {}",
-        moment((change.t_ms * 1e3) as u64),
+        Clock::default().moment((change.t_ms * 1e3) as u64),
         count(shards.into(), "shard"),
         count(*leaderships, "new leadership"),
         shares(&change.leaders),

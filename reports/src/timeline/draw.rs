@@ -5,7 +5,10 @@ use super::{
     row::{LaneState, Mark, Row, Running},
 };
 use crate::{
+    clock::Clock,
+    metrics::DarkStretch,
     text::paint::{Paint, Tone, pad, wrap},
+    told,
     words::{count, duration},
 };
 
@@ -56,16 +59,12 @@ pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
 struct Drawing<'a> {
     highlights: &'a Highlights,
     paint: Paint,
+    clock: Clock,
     /// Columns before the lanes.
     time_width: usize,
     lane_width: usize,
     /// Columns of the store's lane.
     store_width: usize,
-}
-
-/// The time of a line, without a unit.
-fn time(t_us: u64) -> String {
-    format!("{:.3}", t_us as f64 / 1e6)
 }
 
 /// `text` in `width` characters: cut, which an ellipsis shows, or filled up.
@@ -81,10 +80,10 @@ impl<'a> Drawing<'a> {
         let shown = highlights.lanes().len().clamp(1, LANES_MAX);
         let names = highlights.lanes().iter().map(|n| highlights.names().node(*n).chars().count());
         let name = names.max().unwrap_or(0).min(NAME_MAX);
-        let rows = highlights.head.iter().chain(&highlights.tail);
-        let time_width = rows.map(|row| time(row.t_us).len()).max().unwrap_or(0).max(9) + 2;
+        let (rows, clock) = (highlights.head.iter().chain(&highlights.tail), highlights.names().clock());
+        let time_width = rows.map(|row| clock.bare(row.t_us).len()).max().unwrap_or(0).max(9) + 2;
         let lane_width = name.min((LANES_WIDTH / shown).saturating_sub(1)).max(2) + 1;
-        Drawing { highlights, paint, time_width, lane_width, store_width: name.max(2) + 5 }
+        Drawing { highlights, paint, clock, time_width, lane_width, store_width: name.max(2) + 5 }
     }
 
     fn lanes(&self) -> usize {
@@ -139,9 +138,14 @@ impl<'a> Drawing<'a> {
     fn quiet(&self, before: Option<&Row>, row: &Row, lines: &mut Vec<String>) {
         let Some(before) = before.filter(|b| row.t_us - b.t_us >= QUIET_US) else { return };
         let (writes, length) = (row.accepted - before.accepted, duration((row.t_us - before.t_us) as f64));
-        let (tone, text) = match writes {
-            0 => (Tone::Warn, format!("nothing accepted for {length}")),
-            n => (Tone::Dim, format!("{} accepted in {length}", count(n, "write"))),
+        let dark = |stretch: &&DarkStretch| stretch.from_us < row.t_us && stretch.to_us > before.t_us;
+        let (tone, text) = match (writes, self.highlights.dark.iter().find(dark)) {
+            (0, Some(dark)) if dark.from_us < before.t_us && self.was_told(dark, before) => {
+                (Tone::Warn, "still dark".to_owned())
+            }
+            (0, Some(dark)) => (Tone::Warn, told::dark(&duration(dark.dark_us as f64))),
+            (0, None) => (Tone::Warn, format!("no write accepted in {length}")),
+            (n, _) => (Tone::Dim, format!("{} accepted in {length}", count(n, "write"))),
         };
         let time = format!("{:>width$}", "⋮    ", width = self.time_width);
         let lanes = self.lane_cells(&before.lanes);
@@ -150,11 +154,21 @@ impl<'a> Drawing<'a> {
         lines.push(format!("{}{lanes} {store}{}", self.paint.paint(Tone::Dim, &time), self.paint.paint(tone, &text)));
     }
 
+    /// Was a stretch told between two lines before this one?
+    fn was_told(&self, dark: &DarkStretch, before: &Row) -> bool {
+        let rows: Vec<&Row> = self.highlights.head.iter().chain(&self.highlights.tail).collect();
+        rows.windows(2).take_while(|pair| pair[1].t_us <= before.t_us).any(|pair| {
+            let (from, to) = (pair[0], pair[1]);
+            let quiet = to.t_us - from.t_us >= QUIET_US && to.accepted == from.accepted;
+            quiet && dark.from_us < to.t_us && dark.to_us > from.t_us
+        })
+    }
+
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
-        let time = format!("{:>width$}  ", time(row.t_us), width = self.time_width - 2);
+        let time = format!("{:>width$}  ", self.clock.bare(row.t_us), width = self.time_width - 2);
         let (store, tone) = self.store_cell(row);
         let indent = self.time_width + self.lanes() * self.lane_width + 1 + self.store_width;
-        let text = wrap(&row.text, self.paint.width.saturating_sub(2 + indent).max(TEXT_MIN));
+        let text = wrap(&row.said(self.highlights.names()), self.paint.width.saturating_sub(2 + indent).max(TEXT_MIN));
         let blank = " ".repeat(self.time_width);
         for (place, part) in text.iter().enumerate() {
             let (time, store) = match place {

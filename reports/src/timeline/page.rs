@@ -3,13 +3,13 @@
 mod columns;
 
 use crate::{
-    Judgement, Names,
+    Clock, Judgement, Names,
     by_group::ByGroup,
+    clock,
     course::{
         Course,
         model::{Model, Moment},
     },
-    words,
 };
 use chrono::SecondsFormat;
 use columns::{Columns, Packed};
@@ -61,9 +61,14 @@ impl Pages {
         self.0.each().iter_mut().for_each(|page| page.course.learn(nodes, resources));
     }
 
-    /// Times were counted from here on, microseconds since 1970 or since whatever else the log counts from.
+    /// Times were counted from here on, microseconds since whatever the log counts from.
     pub fn counts_from(&mut self, begins_us: u64) {
         self.0.each().iter_mut().for_each(|page| page.course.counts_from(instant(begins_us)));
+    }
+
+    /// Moments are to be said as this clock says them.
+    pub fn tell_times(&mut self, clock: Clock) {
+        self.0.each().iter_mut().for_each(|page| page.course.tell_times(clock));
     }
 
     /// The page of the group that a report tells of: the first in which something was wrong, or else the liveliest.
@@ -92,6 +97,9 @@ pub struct Sheet {
 pub struct Apart {
     /// When, microseconds of true time.
     pub t_us: u64,
+    /// How the moments of the two are said.
+    #[serde(skip)]
+    pub clocks: [Clock; 2],
     /// What the first run has that the other has not, and when; null when nothing follows.
     pub first: Option<(u64, String)>,
     /// What the second has.
@@ -117,7 +125,7 @@ impl Sheet {
         };
         let (first, second) = (own(&self.model, &other.model), own(&other.model, &self.model));
         let t_us = [&first, &second].into_iter().flatten().map(|(t, _)| *t).min()?;
-        Some(Apart { t_us, first, second })
+        Some(Apart { t_us, clocks: [self.model.clock, other.model.clock], first, second })
     }
 }
 
@@ -197,7 +205,7 @@ impl Naming for Escaped<'_> {
 
 /// What a time of a log is called: an instant where it counts from 1970.
 fn instant(t_us: u64) -> String {
-    let time = words::instant(t_us);
+    let time = clock::instant(t_us);
     time.map_or_else(|| format!("t_us {t_us}"), |time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 

@@ -1,6 +1,6 @@
 //! One line of the story.
 
-use crate::reads::Read;
+use crate::{reads::Read, words::Names};
 use protocols::types::{Incarnation, NodeId, Resource};
 
 /// What a node does, as a lane shows it.
@@ -33,6 +33,16 @@ pub(crate) struct Row {
     pub(crate) mark: Mark,
     pub(crate) text: String,
     pub(super) about: About,
+}
+
+impl Row {
+    /// What the line says, with moments as `names` says them.
+    pub(super) fn said(&self, names: &Names) -> String {
+        match self.about {
+            About::More { until_us, .. } => format!("{}, until {}", self.text, names.moment(until_us)),
+            _ => self.text.clone(),
+        }
+    }
 }
 
 /// How the store's lane looks on a line.
@@ -70,6 +80,7 @@ pub(crate) enum About {
         incarnation: Incarnation,
         accepted: bool,
         writes: u64,
+        until_us: u64,
     },
     Writes {
         incarnation: Incarnation,

@@ -1,10 +1,10 @@
 //! What the store took and refused, in the story.
 
 use super::{About, Highlights, Mark, Row};
-use crate::words::{count, grouped, moment};
+use crate::{told, words::count};
 use protocols::{
     message::Write,
-    types::{Incarnation, Operation, Resource},
+    types::{Incarnation, Resource},
 };
 
 /// So many lines tell of stale writes of one leadership; those that come after them share lines, whatever they are on.
@@ -24,7 +24,10 @@ impl Highlights {
         if stale {
             self.writes(t_us, incarnation, write, true, 0);
         } else if first && write.resource == Resource::SEQUENCE {
-            let text = format!("{} takes effect, from seq {}", self.names.incarnation(incarnation), grouped(write.seq));
+            // What a log's writes are on has a name of its own.
+            let on = self.names.resource(write.resource);
+            let on = (!self.fixed).then_some(&*on);
+            let text = told::takes_effect(&self.names.incarnation(incarnation), on, write.seq);
             self.row(t_us, Mark::Accepted(incarnation.node), About::Other, text);
         }
     }
@@ -56,19 +59,10 @@ impl Highlights {
         }
         let who = self.names.incarnation(incarnation);
         let on = self.names.resource(resource);
-        let noun = match write.operation {
-            Operation::Delete => "clean-up seq",
-            Operation::Enact => "enactment seq",
-            _ => "seq",
-        };
-        let what = match writes {
-            1 => format!("{noun} {} of {who} on {on}", grouped(seq)),
-            n => format!("{} of {who} on {on}, from seq {}", count(n, "write"), grouped(first_seq)),
-        };
-        let text = match (accepted, highest) {
-            (true, _) => format!("ACCEPTED although stale: {what}"),
-            (false, 0) => format!("refused: {what}"),
-            (false, highest) => format!("refused: {what}; the store is at token {highest}"),
+        let what = told::writes(writes, told::numbers(write), first_seq, &who, &on);
+        let text = match accepted {
+            true => told::stale(&what),
+            false => told::refused(&what, (highest > 0).then(|| highest.to_string()).as_deref()),
         };
         let mark = if accepted { Mark::Stale(incarnation.node) } else { Mark::Refused(incarnation.node) };
         let about = About::Writes { incarnation, resource, accepted, writes, first_seq, highest };
@@ -86,7 +80,7 @@ impl Highlights {
             return false;
         }
         let mut writes = 1;
-        if let Some(Row { about: About::More { incarnation: i, accepted: a, writes: before }, .. }) = self.last()
+        if let Some(Row { about: About::More { incarnation: i, accepted: a, writes: before, .. }, .. }) = self.last()
             && (*i, *a) == (incarnation, accepted)
         {
             writes = *before + 1;
@@ -95,9 +89,9 @@ impl Highlights {
             true => ("ACCEPTED although stale", Mark::Stale(incarnation.node)),
             false => ("refused", Mark::Refused(incarnation.node)),
         };
-        let (who, until) = (self.names.incarnation(incarnation), moment(t_us));
-        let text = format!("{what}: {} of {who}, until {until}", count(writes, "more write"));
-        let about = About::More { incarnation, accepted, writes };
+        let who = self.names.incarnation(incarnation);
+        let text = format!("{what}: {} of {who}", count(writes, "more write"));
+        let about = About::More { incarnation, accepted, writes, until_us: t_us };
         match self.last() {
             Some(row) if writes > 1 => (row.text, row.about) = (text, about),
             _ => self.row(t_us, mark, about, text),

@@ -8,7 +8,7 @@ use protocols::{
     types::Resource,
 };
 use reports::{
-    Judges, Names, index,
+    Clock, Judges, Names, index,
     timeline::page::{Pages, Sheet},
 };
 use serde_json::{Value, json};
@@ -86,9 +86,12 @@ fn a_log_of_another_service_works_in_a_browser() {
         judges.record(&event);
         pages.record(&event);
     }
-    pages.counts_from(1_767_225_600_000_000);
-    let judgement = judges.finish_with(&Names::of(reader.names(), reader.header()));
-    look("log.js", &pages.into_page(&judgement), &log, 8);
+    let clock = Clock::of_log(1_767_225_600_000_000, judges.end_us(), 0, false);
+    pages.tell_times(clock);
+    let mut names = Names::of(reader.names(), reader.header());
+    names.tell_times(clock);
+    let judgement = judges.finish_with(&names);
+    look("log.js", &pages.into_page(&judgement), &log, 14);
 }
 
 #[test]

@@ -345,7 +345,7 @@ impl Line<'_> {
             return Ok(Deposed::Lost);
         }
         let name = self.text("reason", &self.reason)?;
-        let known = [Deposed::Expired, Deposed::Lost, Deposed::Fenced, Deposed::Resigned, Deposed::Stuck];
+        let known = Deposed::ALL;
         let found = known.into_iter().find(|r| r.name() == name);
         found.ok_or_else(|| format!("reason {name:?} is none of expired, lost, fenced, resigned"))
     }

@@ -4,7 +4,7 @@ use super::super::{Ending, Finding, dual_belief::untold};
 use crate::{
     beliefs::Beliefs,
     effects::Effects,
-    words::{count, grouped, moment},
+    words::{count, grouped},
 };
 
 /// What a log has told.
@@ -31,7 +31,7 @@ impl Told<'_> {
                 "{one}, {other} and {one} again wrote to {on} by turns, the last at {}, without a token or a generation: \
                  two leaders, or {one} was elected again; a token tells which, or --set generation=1 if nobody was \
                  elected twice",
-                moment(turns.t_us)
+                ending.names.moment(turns.t_us)
             ));
         }
         if tried > 1 {

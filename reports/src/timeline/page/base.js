@@ -32,12 +32,50 @@ const escape = text => String(text).replace(/[&<>"]/g, c => ({ "&": "&amp;", "<"
 const grouped = n => n.toLocaleString("en");
 /// A log of hours or days is told in days and hours: nobody reads 4,320,000 s.
 const LONG = END - BEGIN >= 3.6e9;
-function at(t, digits = DIGITS) {
+/// A moment in words: the time since the run began, or a log's own time of day. Every time on the page is said here.
+function at(t, digits = DIGITS, clock = M.clock) {
+  if (clock) return timeOfDay(t, digits, clock);
   if (!LONG) return (t / 1e6).toFixed(digits) + " s";
   if (digits === DIGITS && END - BEGIN > 8.64e10) digits = 0;
   const rounded = Math.round(Math.max(0, t) / 10 ** (6 - digits)) / 10 ** digits, two = n => ("" + n).padStart(2, "0");
   const days = Math.floor(rounded / 86400), hours = Math.floor(rounded / 3600) % 24, minutes = Math.floor(rounded / 60) % 60;
   return `${days ? days + " d " : ""}${two(hours)}:${two(minutes)}:${(rounded % 60).toFixed(digits).padStart(digits ? digits + 3 : 2, "0")}`;
+}
+/// A log's own time: with its date where it goes over several days, and no more digits than it has.
+function timeOfDay(t, digits, clock) {
+  const us = Math.round(clock.origin_us + clock.offset_s * 1e6 + t), part = us % 1e6, [date, time] = new Date((us - part) / 1e3).toISOString().split(/[T.]/);
+  const most = part % 1e3 ? digits : part || !clock.whole ? Math.min(digits, 3) : 0;
+  return `${clock.dates ? date + " " : ""}${time}${most ? "." + String(part).padStart(6, "0").slice(0, most) : ""}`;
+}
+/// Which day and zone those times are of; nothing where times are counted from the beginning.
+function daysOf(clock) {
+  const two = n => ("" + Math.floor(n)).padStart(2, "0"), off = Math.abs(clock.offset_s);
+  const zone = off ? "UTC" + (clock.offset_s < 0 ? "-" : "+") + two(off / 3600) + ":" + two(off / 60 % 60) : "UTC";
+  return clock.dates ? zone : new Date((clock.origin_us + clock.offset_s * 1e6) / 1e3).toISOString().slice(0, 10) + ", " + zone;
+}
+/// A moment in a link, and the moment of a link.
+function stamp(t) {
+  if (!M.clock) return (t / 1e6).toFixed(6);
+  const us = Math.round(M.clock.origin_us + t), part = us % 1e3;
+  return new Date((us - part) / 1e3).toISOString().slice(0, -1) + ("" + part).padStart(3, "0") + "Z";
+}
+const stamped = text => M.clock && /^\d{4}-/.test(text) ? Date.parse(text.slice(0, 23) + "Z") * 1e3 + +text.slice(23, 26) - M.clock.origin_us : parseFloat(text) * 1e6;
+/// Which stretches of the run somebody means by a time: `05:40` is a minute, of each day of the log; null where it is no time.
+function meant(words) {
+  const days = words.match(/^(?:(\d+) d )?(\d+):(\d\d):(\d\d(?:\.\d+)?)$/);
+  if (days && !M.clock) { const t = ((+(days[1] ?? 0) * 24 + +days[2]) * 60 + +days[3]) * 6e7 + days[4] * 1e6; return [[t, t]]; }
+  const epoch = /^\d{10,19}(\.\d+)?$/.test(words) && M.clock ? [1, 1e3, 1e6, 1e9].map(unit => words / unit).find(s => s > 1e9 && s < 4.1e9) : 0;
+  if (epoch) { const t = Math.round(epoch * 1e6) - M.clock.origin_us, near = words.includes(".") || words.length > 12 ? 1e3 : 1e6; return [[t, t + near]]; }
+  if (/^\d+\.\d+( ?s)?$|^\d+ ?s$/.test(words)) return [[parseFloat(words) * 1e6, parseFloat(words) * 1e6]];
+  const said = M.clock && words.match(/^(\d{4}-\d\d-\d\d)?(?:[T ]?(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?$/i);
+  if (!said || !(said[1] || said[2])) return null;
+  const [, date, hours, minutes, seconds, part, zone] = said, [sign, h, m] = /^[+-]/.test(zone ?? "") ? [zone[0], +zone.slice(1, 3), +zone.slice(-2)] : [];
+  const offset = (sign ? (sign === "-" ? -1 : 1) * (h * 3600 + m * 60) : zone ? 0 : M.clock.offset_s) * 1e6, day = 8.64e10, zero = M.clock.origin_us + offset;
+  const inDay = (+(hours ?? 0) * 60 + +(minutes ?? 0)) * 6e7 + +(seconds ?? 0) * 1e6 + +((part ?? "0") + "000000").slice(0, 6);
+  const long = !hours ? day : !seconds ? 6e7 : part ? Math.max(1, 10 ** (6 - part.length)) : 1e6, all = [];
+  const from = date ? Date.parse(date) * 1e3 : Math.floor((zero + M.begin) / day) * day, to = date ? from : zero + M.end;
+  for (let t = from; t <= to; t += day) all.push([t + inDay - zero, t + inDay - zero + long - 1]);
+  return all.filter(([a, b]) => b >= M.begin && a <= M.end);
 }
 const duration = t =>
   t < 1e3 ? Math.round(t) + " µs"

@@ -111,8 +111,11 @@ function requests() {
   return asked;
 }
 const requestOf = i => E.client[i] + ":" + E.number[i];
-/// An event as it stands in the history.
+/// An event as it stands in the history; a log's events with the log's own times.
 function line(i) {
+  return M.clock ? counted(i).replace(/^\{"t_us":(\d+)/, (_, t) => `{"t_us":${M.clock.origin_us + +t}`) : counted(i);
+}
+function counted(i) {
   const k = E.kind[i];
   if (run.PACKED.exact[i]) return run.PACKED.exact[i];
   if (k === KIND.RARE) return new TextDecoder().decode(E.rare.get(i));

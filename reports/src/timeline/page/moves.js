@@ -22,7 +22,7 @@ function go(a, b, smooth = true) {
   step();
 }
 /// The address of the view and of an instant in it.
-const hashOf = t => `#t=${(toTime(v0) / 1e6).toFixed(6)}..${(toTime(v1) / 1e6).toFixed(6)}` + (t === null ? "" : `&at=${(t / 1e6).toFixed(6)}`) +
+const hashOf = t => `#t=${stamp(toTime(v0))}..${stamp(toTime(v1))}` + (t === null ? "" : `&at=${stamp(t)}`) +
   (selected >= 0 ? "&m=" + (selected + 1) : "") + (scale === "true" ? "&scale=true" : "");
 /// Copies a link to what is under the cursor, or to the marked instant, or to the moment.
 function copyLink() {
@@ -137,14 +137,9 @@ function find(words) {
   found = null;
   $("answer").textContent = "";
   if (!words) return drawOver();
-  const clock = words.match(/^(?:(\d+) d )?(\d+):(\d\d):(\d\d(?:\.\d+)?)$/);
-  if (clock || /^\d+\.\d+( ?s)?$|^\d+ ?s$/.test(words)) {
-    const t = clock ? ((+(clock[1] ?? 0) * 24 + +clock[2]) * 60 + +clock[3]) * 6e7 + clock[4] * 1e6 : parseFloat(words) * 1e6;
-    if (t < BEGIN || t > END) return answer(`The run has no ${words}: it ends at ${at(END - PAD)}`);
-    jump(t);
-    return answer(`At ${at(t, 6)}`);
-  }
   search = { words, place: search.words === words ? search.place + 1 : 0 };
+  const stretches = meant(words);
+  if (stretches) return findTime(words, stretches);
   const lower = words.toLowerCase(), has = text => text.toLowerCase().includes(lower);
   const moments = [...MOMENTS.keys()].filter(i => has(MOMENTS[i].text));
   let events = eventsOf(words);
@@ -159,6 +154,21 @@ function find(words) {
   }
   pick(moments[place]);
   $("answer").textContent = `${place + 1} of ${plural(all, "moment")} found${more}`;
+}
+/// Goes to a time: to the moments in the stretches that somebody means by it, or else to the first event in them.
+function findTime(words, stretches) {
+  const first = stretches.find(([, to]) => to >= BEGIN)?.[0] ?? Infinity;
+  if (first > END || stretches[0][1] < BEGIN) return answer(`The run has no ${words}: it ${M.clock ? `goes from ${at(BEGIN + PAD)} to` : "ends at"} ${at(END - PAD)}`);
+  const moments = [...MOMENTS.keys()].filter(i => stretches.some(([from, to]) => MOMENTS[i].t >= from && MOMENTS[i].t <= to && to > from));
+  if (moments.length) {
+    pick(moments[search.place % moments.length]);
+    $("answer").textContent = `${search.place % moments.length + 1} of ${plural(moments.length, "moment")} at ${words}${moments.length > 1 ? ", Enter for the next" : ""}`;
+    return;
+  }
+  const inside = ([from, to]) => { const i = lowerBound(E.t, t => t, from); return i < E.n && E.t[i] <= to ? E.t[i] : null; };
+  const t = stretches.map(inside).find(t => t !== null) ?? Math.max(first, BEGIN);
+  jump(t);
+  answer(`At ${at(t, 6)}`);
 }
 /// The write nearest to a point of the store's lane or of a strip; -1 when none is near.
 function nearestWrite(row, x, y) {

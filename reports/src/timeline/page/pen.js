@@ -123,8 +123,9 @@ function arrow(ctx, x0, y0, x1, y1, stroke, width = 1.6) {
 /// How far two labels of the axis are apart, when it is not to be less than `least`: 1, 2 or 5 of something, or a part of a day.
 function tick(least) {
   const clock = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400].map(s => s * 1e6);
-  if (LONG && least > 3e7 && least <= 8.64e10) return clock.find(step => step >= least);
-  const unit = LONG && least > 8.64e10 ? 8.64e10 : 1, step = Math.pow(10, Math.ceil(Math.log10(least / unit))) * unit;
+  if (M.clock && least > 1e6 && least <= 3e7) return [2, 5, 10, 15, 30].map(s => s * 1e6).find(step => step >= least);
+  if ((LONG || M.clock) && least > 3e7 && least <= 8.64e10) return clock.find(step => step >= least);
+  const unit = (LONG || M.clock) && least > 8.64e10 ? 8.64e10 : 1, step = Math.pow(10, Math.ceil(Math.log10(least / unit))) * unit;
   return step / 5 >= least ? step / 5 : step / 2 >= least ? step / 2 : step;
 }
 /// The times along the axis; the places of those that got a label.
@@ -161,8 +162,10 @@ function axis(ctx, y) {
       }
       continue;
     }
-    const step = tick(perPixel * (LONG ? 110 : 90)), digits = Math.max(0, Math.min(6, 6 - Math.floor(Math.log10(step) + 1e-9)));
-    for (let t = Math.ceil(timeAt(a) / step) * step; t <= timeAt(b); t += step) put(t, X(t), at(t, digits), 400);
+    // A log's labels stand at full minutes and hours of its own.
+    const zero = M.clock ? M.clock.origin_us + M.clock.offset_s * 1e6 : 0;
+    const step = tick(perPixel * (M.clock?.dates ? 190 : LONG || M.clock ? 110 : 90)), digits = Math.max(0, Math.min(6, 6 - Math.floor(Math.log10(step) + 1e-9)));
+    for (let t = Math.ceil((zero + timeAt(a)) / step) * step - zero; t <= timeAt(b); t += step) put(t, X(t), at(t, digits), 400);
   }
   return labelled;
 }

@@ -163,8 +163,8 @@ function readLink() {
   if (link.get("theme")) { document.documentElement.dataset.theme = link.get("theme"); readTheme(); fillKey(); }
   found = null;
   selected = !link.get("m") ? -1 : Math.min(MOMENTS.length, Math.max(1, +link.get("m") || 1)) - 1;
-  const [a, b] = (link.get("t") ?? "").split("..").map(t => parseFloat(t) * 1e6);
-  const on = parseFloat(link.get("at") ?? "") * 1e6;
+  const [a, b] = (link.get("t") ?? "").split("..").map(stamped);
+  const on = stamped(link.get("at") ?? "");
   instant = on >= 0 ? on : b > a || !(a >= 0) ? null : a;
   highlight();
   if (b > a) [v0, v1] = clamped(toPlace(a), toPlace(b));

@@ -57,9 +57,9 @@ function drawStore(ctx, row) {
   }
   // Over the silence: what struck the store is why.
   if (row.node >= 0) drawShades(ctx, row, row.node, row.y, row.h - 1);
-  for (const [from, to] of M.dark) {
+  for (const [from, to, length] of M.dark) {
     const a = Math.max(X(from), view.gutter), b = Math.min(X(to), view.width - view.right);
-    const words = fitting(ctx, ["nothing accepted for " + duration(to - from), "nothing accepted", "nothing"], b - a - 20), w = widthOf(ctx, words) + 12;
+    const words = fitting(ctx, ["dark for " + duration(length), "dark"], b - a - 20), w = widthOf(ctx, words) + 12;
     if (!words || X(to) - X(from) < 6) continue;
     pill(ctx, (a + b - w) / 2, (top + bottom) / 2 - 9, words, ink.page, ink.dim, { border: ink.line });
     place.take((a + b - w) / 2, (top + bottom) / 2 - 9, w, 19);
@@ -227,15 +227,15 @@ function drawStoreWords(ctx, row, parts, place, top, bottom) {
   for (const part of parts.slice(0, 60)) {
     const { b, columns, n } = part, a = columns[0], z = columns.at(-1), by = `${leaderName(b.inc)}, ${M.incarnations[b.inc].label}`;
     const begins = M.stale.find(s => s.r === 0 && s.i === b.inc && X(s.from) - view.gutter >= a - 1 && X(s.from) - view.gutter <= z + 1), x = part.band && !begins ? (a + z) >> 1 : a;
-    const at = columns[lowerBound(columns, c => c, x)] ?? a, seq = b.high[at];
+    const at = columns[lowerBound(columns, c => c, x)] ?? a, seq = b.high[at], number = seq || !M.foreign ? grouped(seq) : "a write";
     put(view.gutter + at, seq, n > 1
       ? [`ACCEPTED: ${grouped(n)} stale writes of ${by}`, `${grouped(n)} stale, accepted`, "stale, accepted"]
-      : begins && begins.n === 1 ? [`ACCEPTED: ${grouped(seq)} of ${by}; the store was at ${grouped(begins.prev)}`, `ACCEPTED: ${grouped(seq)}, stale`, "stale, accepted"]
-      : [`ACCEPTED: ${grouped(seq)} of ${by}, stale`, "stale, accepted"], ink.bad, part === parts[0] || part.band);
+      : begins && begins.n === 1 ? [`ACCEPTED: ${number} of ${by}${begins.prev || !M.foreign ? `; the store was at ${grouped(begins.prev)}` : ""}`, `ACCEPTED: ${number}, stale`, "stale, accepted"]
+      : [`ACCEPTED: ${number} of ${by}, stale`, "stale, accepted"], ink.bad, part === parts[0] || part.band);
   }
   for (const r of M.refused.filter(r => r.r === 0 && visible(X(r.from))).slice(0, 60)) {
     const more = r.n > 1 ? `, and ${grouped(r.n - 1)} more` : "";
-    put(X(r.from), r.seq, [`refused: ${grouped(r.seq)} of ${leaderName(r.i)}, ${M.incarnations[r.i].label}${more}`, "refused"], ink.ink);
+    put(X(r.from), r.seq, [`refused: ${r.seq || !M.foreign ? grouped(r.seq) : "a write"} of ${leaderName(r.i)}, ${M.incarnations[r.i].label}${more}`, "refused"], ink.ink);
   }
 }
 /// In a strip, one leadership and the next differ by height and by form, not by colour alone.

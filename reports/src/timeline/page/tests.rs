@@ -161,7 +161,7 @@ fn moments_of_one_microsecond_are_told_as_they_happened() {
     let model = model(&made(&log).0);
     let told: Vec<_> =
         model["moments"].as_array().expect("a list").iter().map(|m| (&m["text"], &m["believing"])).collect();
-    let expected = [("a is elected with token 5", 1), ("a is killed", 0), ("b is elected with token 6", 1)];
+    let expected = [("a (token 5) is elected", 1), ("a is killed", 0), ("b (token 6) is elected", 1)];
     let expected = expected.map(|(text, believing)| (json!(text), json!(believing)));
     assert_eq!(told, expected.iter().map(|(text, believing)| (text, believing)).collect::<Vec<_>>());
 }
@@ -181,9 +181,9 @@ fn every_resource_of_a_log_is_shown_by_its_name() {
     assert!(strips.len() == 8 && strips.contains(&json!(12)) && model["unshown"] == 4, "{strips:?}");
     let texts: Vec<_> =
         model["moments"].as_array().expect("a list").iter().filter_map(|m| m["text"].as_str()).collect();
-    assert!(texts.contains(&"first write of w5 (token 5) on other-0 is accepted"), "{texts:?}");
+    assert!(texts.contains(&"w5 (token 5) takes effect on other-0, from seq 1"), "{texts:?}");
     assert!(
-        texts.contains(&"ACCEPTED although stale: number 3 of w5 (token 5) on payments; w7 (token 7) had taken over"),
+        texts.contains(&"ACCEPTED although stale: seq 3 of w5 (token 5) on payments; w7 (token 7) had taken over"),
         "{texts:?}"
     );
 }

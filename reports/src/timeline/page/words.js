@@ -12,7 +12,7 @@ function head() {
   const safe = M.verdict === "Safe", sign = M.bad ? "✗" : safe ? "✓" : "?", of = run.n ? "-b" : "", tag = TWO ? "h2" : "h1";
   const broken = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
   return `<section><p class="meta">${TWO ? `<b class="letter">${run.letter}</b>` : ""}<span class="chip ${M.bad ? "bad" : safe ? "" : "open"}">${sign} ${escape(M.verdict)}</span>` +
-    `<span>${escape(M.title)} · ${plural(M.events, "event")} in ${duration(M.end - M.begin)}${M.epoch ? ` · 0 s is ${escape(M.epoch)}` : ""}${M.unshown ? ` · ${plural(M.unshown, "more resource")} written to, without a strip` : ""}</span></p>` +
+    `<span>${escape(M.title)} · ${plural(M.events, "event")} in ${duration(M.end - M.begin)}${M.clock ? ` · times: ${daysOf(M.clock)}` : M.epoch ? ` · 0 s is ${escape(M.epoch)}` : ""}${M.unshown ? ` · ${plural(M.unshown, "more resource")} written to, without a strip` : ""}</span></p>` +
     `<${tag} class="cause" id="cause${of}">${linked(M.cause[0] ?? "")}</${tag}><p class="why" id="why${of}">${M.cause.slice(1).map(linked).join(" ")}</p>` +
     (broken && `<details class="broken"><summary>${plural(M.broken.length, "invariant")} violated: ${M.broken.map(([name]) => `<b>${escape(name)}</b>`).join(", ")}</summary><ul>${broken}</ul></details>`) + "</section>";
 }
@@ -32,10 +32,15 @@ function fillWords() {
   $("heads").innerHTML = (TWO ? "<h1 class=\"apart\">Two runs on one time axis</h1>" : "") + each(head).join("");
   $("heads").className = TWO ? "two" : "";
   for (const button of document.querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
+  if (M.clock) {
+    $("find").placeholder = `Find ${at(M.begin, 0).slice(-8, -3)}, ${nodeName(M.lanes[0]?.node ?? 0)}`;
+    $("find").setAttribute("aria-label", "Find a time of the log, a word, a number, or a request such as c1:17");
+  }
   $("violation").disabled = !MOMENTS.some(m => m.k === "bad");
-  $("list").style.setProperty("--time", LONG ? "104px" : DIGITS > 3 ? "88px" : "70px");
+  $("list").style.setProperty("--time", LONG || M.clock ? "104px" : DIGITS > 3 ? "88px" : "70px");
+  $("list").className = M.clock?.dates ? "dated" : "";
   $("list").innerHTML = MOMENTS.map(m =>
-    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text)}</span></button></li>`).join("");
+    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t, DIGITS, RUNS[m.runs[0]].M.clock)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text)}</span></button></li>`).join("");
   [...$("list").children].forEach((item, i) => item.firstChild.onclick = () => { pick(i); showChart(); });
   fillTable();
   fillKey();
@@ -62,7 +67,7 @@ function fillTable() {
   const head = ["No.", "Time", ...(TWO ? ["Run"] : []), "Node", "What", "Leaders believing", "Leaders taking effect"];
   const of = (m, curve) => m.runs.map(n => curve === "believing" && RUNS[n].M.foreign && !RUNS[n].M.beliefs.length ? "unknown" : m.of[n][curve]).join(" and ");
   const body = MOMENTS.map((m, i) =>
-    `<tr tabindex="${i ? -1 : 0}" data-i="${i}" class="${m.k === "bad" ? "bad" : ""}"><td>${m.n}</td><td>${at(m.t, 6)}</td>${TWO ? `<td>${runsOf(m)}</td>` : ""}<td>${m.node === null ? "" : escape(RUNS[m.runs[0]].M.nodes[m.node] ?? "")}</td>` +
+    `<tr tabindex="${i ? -1 : 0}" data-i="${i}" class="${m.k === "bad" ? "bad" : ""}"><td>${m.n}</td><td>${at(m.t, 6, RUNS[m.runs[0]].M.clock)}</td>${TWO ? `<td>${runsOf(m)}</td>` : ""}<td>${m.node === null ? "" : escape(RUNS[m.runs[0]].M.nodes[m.node] ?? "")}</td>` +
     `<td>${escape(m.text)}</td><td>${of(m, "believing")}</td><td>${of(m, "acting")}</td></tr>`);
   $("table").innerHTML = `<table><caption class="apart">${MOMENTS.some(m => m.k === "gap") ? "The first and last moments, and every violation," : "Every moment"} of ${TWO ? "both runs" : "the run"}. A leadership takes effect from its first accepted write to its last: it counts in between, even while nothing is accepted.</caption><thead><tr>${head.map(h => `<th scope="col">${h}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table>`;
   $("turns").innerHTML = turnsTable();
@@ -90,7 +95,7 @@ function keySigns() {
     [shade("other"), hatch("other"), "! another fault"],
     [some(() => M.lanes.some(l => clockSteps(l.node).length)), ctx => { ctx.strokeStyle = ink.accent; ctx.lineWidth = 2; ctx.setLineDash([2, 2]); ctx.beginPath(); ctx.moveTo(13, 0); ctx.lineTo(13, 14); ctx.stroke(); }, "its clock was set"],
     [some(() => M.takeovers.length), ctx => { faint(ctx, c, .22); text(ctx, "✓", 8, 7, { size: 11 }); }, "the store follows it"],
-    [some(() => M.dark.length), ctx => faint(ctx, ink.faint, 1), "nothing accepted, although clients asked"],
+    [some(() => M.dark.length), ctx => faint(ctx, ink.faint, 1), "dark: a request would not have been served in time"],
     [some(() => M.several.length), ctx => faint(ctx, ink.bad, .25), "several leaders take effect at once"],
     [some(() => E && E.applies.some(i => E.verdict[i] > 1)), ring, "refused"],
     [stale, ctx => diamond(ctx, 13, 7, 4), "stale, accepted"],
@@ -123,11 +128,11 @@ function fillEvents(more = 0) {
   const lines = each(() => {
     const first = lowerBound(E.t, t => t, from), last = lowerBound(E.t, t => t, until + 1), own = [];
     all += last - first;
-    for (let i = first; i < Math.min(last, first + eventsMost); i++) own.push([E.t[i], run.letter, line(i)]);
+    for (let i = first; i < Math.min(last, first + eventsMost); i++) own.push([E.t[i], run.letter, line(i), M.clock]);
     return own;
   }).flat().sort((a, b) => a[0] - b[0]);
   const shown = lines.slice(0, eventsMost);
-  const body = shown.map(([t, letter, text], i) => `<tr tabindex="${i ? -1 : 0}" data-t="${t}"><td>${at(t, 6)}</td>${TWO ? `<td>${letter}</td>` : ""}<td><code>${escape(text)}</code></td></tr>`);
+  const body = shown.map(([t, letter, text, clock], i) => `<tr tabindex="${i ? -1 : 0}" data-t="${t}"><td>${at(t, 6, clock)}</td>${TWO ? `<td>${letter}</td>` : ""}<td><code>${escape(text)}</code></td></tr>`);
   const note = shown.length < all ? `The first ${shown.length} of ${plural(all, "event")} in the view; zoom in for the others, or <button id="more">show ${EVENTS_MOST} more</button>` : `${plural(all, "event")} in the view.`;
   $("events").innerHTML = `<p>${note}</p><table><thead><tr><th scope="col">Time</th>${TWO ? "<th scope=\"col\">Run</th>" : ""}<th scope="col">Event</th></tr></thead><tbody>${body.join("")}</tbody></table>`;
   walked($("events"), row => { jump(+row.dataset.t); showChart(); });

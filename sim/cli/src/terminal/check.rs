@@ -9,12 +9,15 @@ use super::{
     side::{self, Side},
 };
 use clap::Args as ClapArgs;
-use protocols::history::{
-    Event, Header, Kind, Sink,
-    json::{ReadError, Reader},
+use protocols::{
+    history::{
+        Event, Header, Kind, Sink,
+        json::{ReadError, Reader},
+    },
+    message::WriteVerdict,
 };
 use reports::{
-    Judgement, Judges, Names, Verdict,
+    Clock, Judgement, Judges, Names, Verdict,
     invariant::{self, Entry},
     json::{Report, RunFacts},
     stories::Stories,
@@ -27,7 +30,7 @@ use reports::{
 use scenarios::Plan;
 use sim::parameters::parameters;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -150,8 +153,10 @@ pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, show: Show) -
         let mut rows = plan.map(|plan| parameters(plan, plan.election(), "")).unwrap_or_default();
         rows.push(("history".to_owned(), history.to_owned()));
         rows.push(("events".to_owned(), judgement.history_events.to_string()));
-        if *begins_us > 0 {
-            rows.push(("times".to_owned(), format!("count from t_us {begins_us}")));
+        match highlights.cause.clock().days() {
+            Some(days) => rows.push(("times".to_owned(), days)),
+            None if *begins_us > 0 => rows.push(("times".to_owned(), format!("count from t_us {begins_us}"))),
+            None => {}
         }
         let next = [("to see it", "the same command with --open, or --out DIR for the page".to_owned())];
         let next = if *paged { &[] } else { &next[..] };
@@ -252,10 +257,11 @@ fn read_with(
     let mut judges = Judges::allowing(invariants, header.as_ref(), overlap_us.unwrap_or(0));
     let (mut stories, mut tokens) = (Stories::new(header.as_ref()), Tokens::default());
     let mut pages = page.then(|| Pages::new(header.as_ref()));
-    let mut begins_us = None;
+    let (mut begins_us, mut whole) = (None, true);
     while let Some(event) = reader.next() {
         let mut event: Event = event.map_err(wrong)?;
         let t_us = event.t_us;
+        whole &= t_us % 1_000_000 == 0;
         event.t_us -= *begins_us.get_or_insert(if t_us > OWN_TIME_MAX_US { t_us } else { 0 });
         // Without a header, names come with the events.
         stories.learn(reader.names(), reader.resources());
@@ -267,11 +273,18 @@ fn read_with(
             pages.record(&event);
         }
     }
-    if let (Some(pages), Some(begins_us @ 1..)) = (&mut pages, begins_us) {
-        pages.counts_from(begins_us);
-    }
     let mut names = Names::of(reader.names(), reader.header());
     names.learn(reader.names(), reader.resources());
+    let begins_us = begins_us.unwrap_or(0);
+    if header.is_none() {
+        let clock = Clock::of_log(begins_us, judges.end_us(), notes.offset_s(), whole);
+        names.tell_times(clock);
+        stories.tell_times(clock);
+        pages.iter_mut().for_each(|pages| pages.tell_times(clock));
+    }
+    if let (Some(pages), 1.., true) = (&mut pages, begins_us, names.clock().is_elapsed()) {
+        pages.counts_from(begins_us);
+    }
     notes.check().map_err(Stop::usage)?;
     let mut judgement = judges.finish_with(&names);
     for seen in &mut judgement.invariants {
@@ -284,12 +297,46 @@ fn read_with(
         judgement.shows_nothing(why);
     }
     let highlights = stories.into_telling(&judgement);
-    let (begins_us, unordered, mut notes) = (begins_us.unwrap_or(0), notes.unchecked(), notes.sentences());
+    let (unordered, mut notes) = (notes.unchecked(), notes.sentences());
     if header.is_none() {
         judgement.history_events -= reader.inferred();
         notes.extend(tokens.sentences());
     }
     Ok(Judged { header, judgement, highlights, begins_us, notes, unordered, paged: page, pages })
+}
+
+/// A resource's accepted tokens, as far as they tell whether they are of one leadership.
+#[derive(Default)]
+struct Beside {
+    highest: u64,
+    /// Tokens that came first when a higher one had been accepted, each above those before it, and who had them.
+    below: Vec<u64>,
+    nodes: BTreeSet<u16>,
+    /// Who went on with others meanwhile, and how often.
+    others: BTreeSet<u16>,
+    turns: u64,
+    seen: BTreeSet<u64>,
+}
+
+impl Beside {
+    fn see(&mut self, node: u16, token: u64) {
+        let fresh = self.seen.len() < 10_000 && self.seen.insert(token);
+        if token >= self.highest {
+            self.highest = token;
+            if !self.below.is_empty() {
+                self.turns += 1;
+                self.others.insert(node);
+            }
+        } else if fresh && self.below.last().is_none_or(|last| token > *last) {
+            self.below.push(token);
+            self.nodes.insert(node);
+        }
+    }
+
+    /// Do two rows of tokens rise side by side, each with holders of its own?
+    fn are_two(&self) -> bool {
+        self.below.len() > 1 && self.turns > 1 && self.nodes.is_disjoint(&self.others)
+    }
 }
 
 /// Which accepted writes have a token: those without one among others are not judged as these are.
@@ -298,11 +345,15 @@ struct Tokens {
     without: u64,
     zero: BTreeSet<u16>,
     above: u64,
+    beside: BTreeMap<(u16, u16), Beside>,
 }
 
 impl Tokens {
     fn see(&mut self, event: &Event) {
-        let Kind::Apply { node, write, .. } = &event.kind else { return };
+        let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
+        if let (WriteVerdict::Ok, Some(token)) = (verdict, write.incarnation(*node).fencing_token()) {
+            self.beside.entry((event.group, write.resource.0)).or_default().see(node.0, token);
+        }
         match write.incarnation(*node).fencing_token() {
             None => self.without += 1,
             Some(0) => {
@@ -320,6 +371,14 @@ impl Tokens {
             all.push(format!(
                 "{lines} no token, although others have one: whether a write without one was stale cannot be told."
             ));
+        }
+        if self.beside.values().any(Beside::are_two) {
+            all.push(
+                "On one resource, new leaders with lower tokens and others with higher ones go on side by side. If they are of several \
+                 leaderships, such as shards or tenants, tokens must not be compared across these: --map resource=FIELD says \
+                 which line is of which."
+                    .to_owned(),
+            );
         }
         if self.above == 0 && self.zero.len() > 1 {
             all.push(

@@ -13,6 +13,7 @@ mod merged;
 mod needs;
 mod notes;
 mod options;
+mod question;
 mod rows;
 mod source;
 mod surveyed;

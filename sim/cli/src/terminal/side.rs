@@ -3,7 +3,7 @@
 use super::output::{Show, print};
 use protocols::history::Header;
 use reports::{
-    Cause, Judgement, Verdict,
+    Cause, Clock, Judgement, Verdict,
     json::{Report, pretty},
     statistics::{duration, grouped},
     text::paragraph,
@@ -70,13 +70,13 @@ fn verdict(judgement: &Judgement) -> &'static str {
 }
 
 fn parting(apart: &Apart, show: Show) -> String {
-    let moment = |t_us: u64| format!("{:.3} s", t_us as f64 / 1e6);
-    let own = |name: &str, what: &Option<(u64, String)>| match what {
-        Some((t_us, text)) => paragraph(&format!("{name} {}  {text}", moment(*t_us)), show.width()),
+    let [a, b] = apart.clocks;
+    let own = |name: &str, clock: Clock, what: &Option<(u64, String)>| match what {
+        Some((t_us, text)) => paragraph(&format!("{name} {}  {text}", clock.moment(*t_us)), show.width()),
         None => format!("  {name} nothing else\n"),
     };
-    let head = format!("  They part at {}:\n", moment(apart.t_us));
-    head + &own("A", &apart.first) + &own("B", &apart.second)
+    let head = format!("  They part at {}:\n", a.moment(apart.t_us));
+    head + &own("A", a, &apart.first) + &own("B", b, &apart.second)
 }
 
 fn table(sides: &[Side; 2], names: &[String; 2]) -> String {

@@ -240,3 +240,26 @@ fn work_that_lies_over_another_s_is_found_and_what_is_shared_is_not() {
     let (code, report) = ended(&log("latency.csv", "ts,node,duration,verdict", &["1,a,10,ok"]), &["--map=t_us=ts"]);
     assert!(code == Some(64) && report.contains("nothing says what the field `duration` is"), "{report}");
 }
+
+#[test]
+fn tokens_of_two_groups_are_never_compared() {
+    let write = |t: u64, node: &str, token: u64, group: u64| {
+        format!(
+            r#"{{"t_us":{t},"event":"apply","node":"{node}","token":{token},"resource":"x","verdict":"ok","group":{group}}}"#
+        )
+    };
+    let good =
+        [write(1, "a", 5, 0), write(2, "b", 3, 1), write(3, "a", 5, 0), write(4, "b", 3, 1), write(5, "c", 4, 1)];
+    let mut bad = good.to_vec();
+    bad.push(write(6, "b", 3, 1));
+    let judged = |name: &str, rows: &[String]| lines(name, &rows.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
+    let (code, report) = judged("groups-good.jsonl", &good);
+    assert_eq!(code, Some(0), "{report}");
+    let (code, report) = judged("groups-bad.jsonl", &bad);
+    assert!(code == Some(1) && report.contains("x of group 1"), "{report}");
+    // Where the log does not say the group, and tokens of both rise side by side, the report says what to look for.
+    let rows = [("a", 5), ("b", 103), ("a", 6), ("b", 103), ("a", 7), ("c", 104)];
+    let undeclared: Vec<String> = (1..).zip(rows).map(|(t, (node, token))| write(t, node, token, 0)).collect();
+    let (code, report) = judged("groups-undeclared.jsonl", &undeclared);
+    assert!(code == Some(1) && report.contains("tokens must not be compared across these"), "{report}");
+}

@@ -34,6 +34,7 @@ mod merge;
 mod mutants;
 mod obedient;
 #[cfg(madsim)]
+mod own_times;
 mod pages;
 #[cfg(madsim)]
 mod printed;

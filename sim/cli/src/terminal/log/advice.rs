@@ -4,8 +4,12 @@
 use super::{
     called::{FIELDS, LEADERS, VERDICTS},
     columns::Column,
-    looks::{begins, ends, fits, harmless, is_times, looks_like, may_be_verdict, may_refuse, names_token},
+    looks::{
+        begins, ends, fits, harmless, is_of_things, is_times, looks_like, may_be_verdict, may_refuse, names_things,
+        names_token,
+    },
     meaning::{election, meaning, refuses},
+    question::which,
     values::{plain, quoted},
 };
 use std::collections::BTreeSet;
@@ -97,6 +101,7 @@ impl<'a> Advice<'a> {
             std::iter::once(&ours).chain(called).any(|name| column.joined() == joined(name)) && fits(ours, column)
         });
         let mut found: Vec<&Column> = exact.collect();
+        let is_called_so = !found.is_empty();
         if found.is_empty() || ours == "token" {
             let more = free.iter().copied().filter(|column| looks_like(ours, column, known.lines));
             found
@@ -113,7 +118,7 @@ impl<'a> Advice<'a> {
             (Some(one), 1) => self.take(ours, one),
             // Of several times or names of one line, the one that is called so first is usual.
             (Some(one), _) if ["t_us", "request", "seq"].contains(&ours) => self.take(ours, one),
-            (Some(one), _) if ours == "resource" && one.joined() != "key" => self.take(ours, one),
+            (Some(one), _) if ours == "resource" && is_called_so && one.joined() != "key" => self.take(ours, one),
             _ => {
                 self.asked.push(which(ours, &found));
                 self.used.extend(found.iter().map(|column| column.name.as_str()));
@@ -171,6 +176,7 @@ impl<'a> Advice<'a> {
             self.free(column)
                 && column.lines == known.lines
                 && column.values.iter().all(|value| election(&plain(value)).is_some())
+                && column.values.iter().any(|value| election(&plain(value)) == Some("elected"))
         };
         let Some(column) = known.unknown.iter().copied().find(told).filter(|_| known.wants("event")) else { return };
         let words = column.values.iter().map(plain).map(|word| (election(&word), word));
@@ -221,7 +227,7 @@ impl<'a> Advice<'a> {
         let elections = self.map.iter().any(|(ours, _)| *ours == "event");
         let mut open: Vec<&str> =
             known.missing.iter().copied().filter(|ours| !self.map.iter().any(|(mapped, _)| mapped == ours)).collect();
-        open.retain(|ours| !elections || *ours == "t_us");
+        open.retain(|ours| !elections || ["t_us", "node"].contains(ours));
         // Names that may be either are more often those of who wrote.
         open.sort_by_key(|ours| *ours == "resource");
         for ours in open {
@@ -233,7 +239,11 @@ impl<'a> Advice<'a> {
                 "verdict" => may_be_verdict(column, known.lines),
                 "node" | "resource" => {
                     let token = ours == "resource" && column.is_opaque() && !self.has(known, "token");
-                    !column.is_constant() && column.is_names() && !column.is_distinct() && !harmless(column) && !token
+                    // What may say what became of a write is no name.
+                    let says =
+                        refuses(column) || column.has_word(&["code", "status", "error", "err", "result", "outcome"]);
+                    let names = column.is_names() && !column.is_distinct() && !is_of_things(column) && !says;
+                    !column.is_constant() && names && !harmless(column) && !token
                 }
                 _ => false,
             };
@@ -253,6 +263,9 @@ impl<'a> Advice<'a> {
                 ("verdict", true) => self.set.push("verdict=ok".to_owned()),
                 ("resource", true) => self.set.push(format!("resource={}", known.stem)),
                 ("node", true) if known.several => self.set.push("node={file}".to_owned()),
+                ("node", true) if elections => self.asked.push(
+                    "no field of its own says who leads: write it as a field `node` (for example with jq)".to_owned(),
+                ),
                 ("node", true) => self.asked.push("--set node=NAME says who wrote, if it was one program".to_owned()),
                 ("t_us", _) => self.time(known),
                 _ => {
@@ -318,6 +331,11 @@ impl<'a> Advice<'a> {
                     "`{name}` holds objects or lists, which are not taken apart: write each record as an object on a line of its \
                      own (for example with jq), or --ignore {name} if no write is in it"
                 ));
+            } else if names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request") {
+                self.asked.push(format!(
+                    "{} may name what must be done once: --map request={name} if so, --ignore {name} if it may come twice",
+                    column.shown()
+                ));
             } else if harmless(column) || column.is_constant() {
                 self.ignore.push(name.clone());
             } else if column.is_numbers() {
@@ -332,6 +350,9 @@ impl<'a> Advice<'a> {
                         "{} may number the writes: --map seq={name} if the resource's numbers must rise, --ignore {name} if not",
                         column.shown()
                     )),
+                    _ if column.tells_apart() && !self.map.iter().any(|(ours, _)| *ours == "resource") => {
+                        self.asked.push(which("resource", &[column]));
+                    }
                     _ => self.ignore.push(name.clone()),
                 }
             } else if column.is_opaque() && !token && !column.is_distinct() {
@@ -372,28 +393,6 @@ impl<'a> Advice<'a> {
             (true, _) => told,
             (false, true) => format!("; only you can say: {asked}"),
             (false, false) => format!("{told}; and only you can say: {asked}"),
-        }
-    }
-}
-
-/// Which of these fields is ours?
-fn which(ours: &str, found: &[&Column]) -> String {
-    let shown: Vec<String> = found.iter().map(|column| column.shown()).collect();
-    let (is, first) = (
-        match ours {
-            "node" => "who wrote",
-            "verdict" => "whether a write was accepted",
-            "resource" => "what was written to",
-            _ => "the fencing token",
-        },
-        &found[0].name,
-    );
-    match shown.as_slice() {
-        [one] => format!("{one} may say {is}: --map {ours}={first} if so, --ignore {first} if not"),
-        _ => {
-            let maps: Vec<String> = found.iter().map(|column| format!("--map {ours}={}", column.name)).collect();
-            let is = if ours == "token" { "be the fencing token".to_owned() } else { format!("say {is}") };
-            format!("{} may each {is}: {}, and --ignore for the others", shown.join(" and "), maps.join(" or "))
         }
     }
 }

@@ -34,6 +34,8 @@ pub const FIELDS: [(&str, &[&str]); 7] = [
             "revision",
             "czxid",
             "lock_version",
+            "lock_index",
+            "create_revision",
         ],
     ),
     (
@@ -44,6 +46,7 @@ pub const FIELDS: [(&str, &[&str]); 7] = [
             "node_id",
             "holder",
             "holder_identity",
+            "identity",
             "owner",
             "owner_id",
             "worker",
@@ -145,7 +148,9 @@ pub const NO_TOKENS: [&str; 24] = [
 ];
 
 /// Words in the names of fields that say who leads.
-pub const LEADERS: [&str; 19] = [
+pub const LEADERS: [&str; 21] = [
+    "broker",
+    "identity",
     "by",
     "producer",
     "member",
@@ -165,6 +170,40 @@ pub const LEADERS: [&str; 19] = [
     "pod",
     "replica",
     "host",
+];
+
+/// Words in the names of fields that say which of several alike something is about, each with a leader of its own.
+pub const SHARDS: [&str; 16] = [
+    "shard",
+    "partition",
+    "tenant",
+    "group",
+    "bucket",
+    "lane",
+    "slot",
+    "ring",
+    "cell",
+    "keyspace",
+    "collection",
+    "topic",
+    "queue",
+    "stream",
+    "table",
+    "database",
+];
+
+/// Names of fields that say how many rows a conditional update changed: none where it was refused.
+pub const CHANGED: [&str; 10] = [
+    "rows_affected",
+    "affected_rows",
+    "affected",
+    "rows_updated",
+    "updated_rows",
+    "row_count",
+    "modified_count",
+    "matched_count",
+    "rows",
+    "updated",
 ];
 
 /// Names of fields that say nothing of a write, whatever they hold.

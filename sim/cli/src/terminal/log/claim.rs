@@ -9,10 +9,19 @@ use std::collections::{BTreeMap, VecDeque};
 pub enum Claim {
     /// A write that was accepted, or refused for its token.
     Write(Write),
+    /// Somebody's leadership begins.
+    Begin(Of),
     /// Somebody's leadership ends, so that another's may begin.
-    End,
+    End(Of),
     /// All else.
     Other,
+}
+
+/// Who leads, and what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Of {
+    leads: String,
+    node: String,
 }
 
 /// A write, and whose.
@@ -59,7 +68,11 @@ impl Claim {
                     accepted,
                 })
             }
-            "deposed" | "grant-end" => Claim::End,
+            event @ ("elected" | "deposed" | "grant-end") => {
+                let leads = format!("{}\n{}", number("group").unwrap_or(0), text("resource"));
+                let of = Of { leads, node: text("node").to_owned() };
+                if event == "elected" { Claim::Begin(of) } else { Claim::End(of) }
+            }
             _ => Claim::Other,
         }
     }
@@ -86,6 +99,17 @@ pub(super) struct Last {
     first_ns: u64,
 }
 
+/// A leadership that began or ended.
+pub(super) struct Turn {
+    begins: bool,
+    node: String,
+    file: usize,
+    line: u64,
+    ns: u64,
+}
+
+/// So many beginnings and ends are remembered.
+const TURNS_MOST: usize = 64;
 /// So many leaderships on a resource are remembered.
 const LEADERSHIPS_MOST: usize = 32;
 /// So many lines of a file are looked at to find one that must come first.
@@ -99,6 +123,8 @@ pub struct Ordering {
     /// What a unit of the last digit of each file's times is, nanoseconds.
     pub digit_ns: Vec<u64>,
     pub(super) last: BTreeMap<String, Vec<Last>>,
+    /// Beginnings and ends of leaderships that were taken last, by what is led.
+    pub(super) turns: BTreeMap<String, VecDeque<Turn>>,
     /// The first lines that could be the other way round.
     pub unsure: Option<Unsure>,
     /// By how much, at most, a write of an older leadership is behind a newer one's of another file; `u64::MAX` where both
@@ -130,7 +156,7 @@ impl Ordering {
                 }
                 let key = (
                     self.is_blocked(files, file, line),
-                    line.claim != Claim::End,
+                    !matches!(line.claim, Claim::End(_)),
                     self.is_new(&line.claim),
                     line.told.ns,
                     line.claim.rank(),
@@ -175,7 +201,12 @@ impl Ordering {
 
     /// Takes the next line, and notices what its time leaves open.
     pub fn took(&mut self, file: usize, line: &Line) {
-        let Claim::Write(write) = &line.claim else { return };
+        let write = match &line.claim {
+            Claim::Write(write) => write,
+            Claim::Begin(of) => return self.turns(file, line, of, true),
+            Claim::End(of) => return self.turns(file, line, of, false),
+            Claim::Other => return,
+        };
         let (ns, margin) = (line.told.ns, self.skew_ns);
         let all = self.last.entry(write.resource.clone()).or_default();
         for last in all.iter().filter(|last| last.write.leadership != write.leadership) {
@@ -207,6 +238,25 @@ impl Ordering {
         if all.len() > LEADERSHIPS_MOST {
             all.remove(0);
         }
+    }
+}
+
+impl Ordering {
+    /// A leadership begins or ends; whether that was before another ended or began, two clocks may not tell.
+    fn turns(&mut self, file: usize, line: &Line, of: &Of, begins: bool) {
+        let (ns, number, margin) = (line.told.ns, line.told.line, self.margin(file));
+        let all = self.turns.entry(of.leads.clone()).or_default();
+        for other in all.iter().filter(|other| other.file != file && other.node != of.node && other.begins != begins) {
+            let digit = self.digit_ns.get(other.file).map_or(0, |digit| digit.saturating_sub(1));
+            let apart_ns = ns.abs_diff(other.ns);
+            if apart_ns <= margin.saturating_add(digit) && self.unsure.is_none() {
+                self.unsure = Some(Unsure { lines: [(other.file, other.line), (file, number)], apart_ns });
+            }
+        }
+        if all.len() == TURNS_MOST {
+            all.pop_front();
+        }
+        all.push_back(Turn { begins, node: of.node.clone(), file, line: number, ns });
     }
 }
 

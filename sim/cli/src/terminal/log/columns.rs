@@ -129,6 +129,17 @@ impl Column {
         self.distinct.len() == self.lines
     }
 
+    /// Numbers that name things: a few, each again and again, up and down.
+    pub fn tells_apart(&self) -> bool {
+        let few = !self.is_constant() && 2 * self.distinct.len() <= self.lines;
+        self.is_numbers() && few && self.falls > 0 && self.has_word(&["id", "no", "num", "number", "index"])
+    }
+
+    /// Does hardly any value come twice?
+    pub fn is_mostly_distinct(&self) -> bool {
+        self.lines > 2 && 3 * self.distinct.len() >= 2 * self.lines
+    }
+
     /// Has it several values, and fewer than another?
     pub fn is_fewer(&self, other: &Column) -> bool {
         !self.is_constant() && self.distinct.len() < other.distinct.len()

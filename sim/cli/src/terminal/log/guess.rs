@@ -9,7 +9,7 @@ use super::{
     surveyed::{self, Surveyed},
     times::{Times, Unit},
     translate::{Opaque, Translation},
-    values::{is_number, plain},
+    values::{is_number, plain, quoted},
 };
 use protocols::history::json::Fields;
 use scenarios::suggest::unknown;
@@ -50,6 +50,10 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryA
         whole &= file.first.len() < surveyed::LINES;
         for row in &file.first {
             let (_, fields) = row.as_ref().map_err(|(line, what)| {
+                let what = match file.name.as_str() {
+                    "-" => what.clone(),
+                    name => what.replace(" FILE ", &format!(" {} ", quoted(name))),
+                };
                 let only = "; --only FIELD passes over text, and judges lines with that field alone";
                 format!("{}: line {line}: {what}{}", file.name, if what.starts_with("is no ") { only } else { "" })
             })?;

@@ -1,11 +1,11 @@
 //! What a field may be, going by its name and its values.
 
 use super::{
-    called::{HARMLESS, LEADERS, NO_TOKENS, TOKENS},
+    called::{HARMLESS, LEADERS, NO_TOKENS, SHARDS, TOKENS},
     columns::Column,
-    meaning::{is_verdict, refuses},
+    meaning::{counts_changes, is_verdict, refuses},
     times::Times,
-    values::is_number,
+    values::{is_number, plain},
 };
 use serde_json::Value;
 
@@ -41,8 +41,18 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
             column.lines > 0 && column.values.iter().all(reads)
         }
         "token" => names_token(column),
-        "node" => column.has_word(&LEADERS) && column.is_names(),
-        "verdict" => column.lines == lines && is_verdict(column) && !harmless(column) && !column.is_numbers(),
+        "node" => {
+            let number = column.has_word(&["id"]) && column.is_numbers() && !column.is_distinct();
+            column.has_word(&LEADERS) && (column.is_names() || number)
+        }
+        "verdict" => {
+            let said = !column.is_numbers() || counts_changes(column);
+            column.lines == lines && is_verdict(column) && !harmless(column) && said
+        }
+        "resource" => {
+            let told = !column.is_constant() && !column.is_distinct();
+            column.has_word(&SHARDS) && told && (column.is_names() || column.is_numbers())
+        }
         "seq" => column.has_word(&["seq", "sequence", "tso", "offset", "lsn"]) && column.counts(),
         "request" => column.has_word(&["request", "req", "idempotency", "correlation"]) && !column.is_content(),
         _ => false,
@@ -56,7 +66,9 @@ pub fn may_be_verdict(column: &Column, lines: usize) -> bool {
     if a_time() || column.holds_lines() {
         return false;
     }
-    let says = column.is_few_words() && (!column.is_distinct() || refuses(column) || is_verdict(column))
+    let bits = column.values.iter().all(|value| ["0", "1"].contains(&&*plain(value))) && !column.is_distinct();
+    let says = bits
+        || column.is_few_words() && (!column.is_distinct() || refuses(column) || is_verdict(column))
         || column.is_content()
         || column.has_word(&["code", "status", "error", "err"]);
     let level = column.has_word(&["level", "severity", "lvl", "priority", "error", "err"]);
@@ -74,6 +86,16 @@ pub fn harmless(column: &Column) -> bool {
     let whole = HARMLESS.iter().any(|name| joined == name.replace('_', ""));
     let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
     whole || words.iter().any(|word| unit.contains(&word.as_str()))
+}
+
+/// Does it tell one thing from another, of which hardly any comes twice? Those are things to do, not what is written to.
+pub fn is_of_things(column: &Column) -> bool {
+    column.has_word(&["id", "uuid", "guid", "key", "number", "no"]) && column.is_mostly_distinct()
+}
+
+/// Does it name things to do, one of which comes twice?
+pub fn names_things(column: &Column) -> bool {
+    is_of_things(column) && !column.is_distinct() && !harmless(column)
 }
 
 /// Is every value a date and time?

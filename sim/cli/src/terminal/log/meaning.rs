@@ -1,6 +1,10 @@
 //! What words of theirs mean for a write. What may mean either is asked, not guessed.
 
-use super::{called::VERDICTS, columns::Column, values::plain};
+use super::{
+    called::{CHANGED, VERDICTS},
+    columns::Column,
+    values::plain,
+};
 
 /// Beginnings of words that say what became of a write.
 const OK: [&str; 24] = [
@@ -76,6 +80,12 @@ pub fn meaning(column: &Column, word: &str) -> Option<&'static str> {
         "false" | "f" | "no" | "0" => Some(false),
         _ => None,
     };
+    if counts_changes(column) {
+        return small.parse::<u64>().ok().map(|changed| if changed > 0 { "ok" } else { "fenced" });
+    }
+    if column.has_word(&["error", "err"]) && ["none", "0", "no_error", "ok"].contains(&small.as_str()) {
+        return Some("ok");
+    }
     if let Some(truth) = truth {
         return match (TRUE_IS_OK.contains(&joined.as_str()), TRUE_IS_FENCED.contains(&joined.as_str())) {
             (true, _) if truth => Some("ok"),
@@ -113,6 +123,11 @@ fn of_words(small: &str) -> Option<&'static str> {
     }
 }
 
+/// Does it say how many rows an update changed?
+pub fn counts_changes(column: &Column) -> bool {
+    column.is_numbers() && CHANGED.iter().any(|name| column.joined() == name.replace('_', ""))
+}
+
 /// Is it plain what each of its values means?
 pub fn is_verdict(column: &Column) -> bool {
     let few = column.is_few_words() || column.is_numbers() && column.values.len() <= 12;
@@ -126,19 +141,64 @@ pub fn refuses(column: &Column) -> bool {
 
 /// What a text says of who leads, if it says that and nothing of a write.
 pub fn election(text: &str) -> Option<&'static str> {
-    let small = text.to_lowercase();
+    // Why it happened says nothing of what did.
+    let small = spaced(text).to_lowercase();
+    let small =
+        [" because ", " since ", " due to "].iter().fold(&*small, |text, why| text.split(why).next().unwrap_or(text));
     let words: Vec<&str> = small.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let has = |of: &[&str]| words.iter().any(|word| of.contains(word));
+    match words[..] {
+        ["acquired" | "elected" | "promoted" | "leader" | "leading"] | ["is", "leader"] => return Some("elected"),
+        ["released" | "lost" | "deposed" | "demoted" | "resigned" | "follower"] | ["not", "leader"] => {
+            return Some("deposed");
+        }
+        _ => {}
+    }
     let leads = has(&["leader", "leadership", "leading", "master", "primary", "active", "lease", "lock"]);
-    let begins = has(&["became", "acquired", "elected", "won", "promoted", "gained", "started"]);
-    let ends = has(&["lost", "stopped", "resigned", "deposed", "demoted", "released", "stepped", "longer", "expired"]);
+    let follows = has(&["follower", "secondary", "slave", "standby", "candidate", "backup"]);
+    let begins =
+        has(&["became", "acquired", "elected", "won", "promoted", "gained", "started", "entering", "take", "took"])
+            || (leads && small.contains("i am"));
+    let ends = has(&[
+        "lost",
+        "stopped",
+        "resigned",
+        "deposed",
+        "demoted",
+        "released",
+        "stepped",
+        "longer",
+        "expired",
+        "stepping",
+        "demoting",
+        "resigning",
+        "releasing",
+        "relinquished",
+        "losing",
+        "stopping",
+    ]);
     // Followers tell of others.
-    if has(&["new", "observed", "detected", "another", "other", "not", "failed", "cannot"]) {
+    if has(&["new", "observed", "detected", "another", "other", "not", "failed", "cannot", "following"]) {
         return None;
     }
     match (begins, ends) {
+        (true, false) if follows && !has(&["candidate"]) => Some("deposed"),
+        (true, false) if follows => None,
         (true, false) if leads || has(&["elected", "promoted"]) => Some("elected"),
-        (false, true) if leads || has(&["deposed", "demoted"]) => Some("deposed"),
+        (false, true) if leads || has(&["deposed", "demoted", "demoting"]) => Some("deposed"),
         _ => None,
     }
+}
+
+/// Words that are written as one, `takeLeadership`, apart.
+fn spaced(text: &str) -> String {
+    let (mut apart, mut small) = (String::new(), false);
+    for c in text.chars() {
+        if c.is_uppercase() && small {
+            apart.push(' ');
+        }
+        small = c.is_lowercase();
+        apart.push(c);
+    }
+    apart
 }

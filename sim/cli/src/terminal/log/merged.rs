@@ -56,6 +56,8 @@ pub struct Merged {
     /// The lines of the moment that was read last.
     moment: VecDeque<(usize, Told)>,
     last_ns: u64,
+    /// The time of each file's first line.
+    first_ns: Vec<u64>,
     /// Does a line that stands there twice count twice?
     as_they_stand: bool,
     /// Can tokens be compared for equality only?
@@ -76,7 +78,7 @@ impl Merged {
         at: Rc<RefCell<At>>,
         ordering: Ordering,
     ) -> Result<Merged, String> {
-        let (mut names, mut begun, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut names, mut begun, mut all, mut first_ns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (place, (name, mut file)) in files.into_iter().enumerate() {
             names.push(name);
             if order == Order::Number {
@@ -86,6 +88,7 @@ impl Merged {
                 continue;
             }
             let first = file.next().transpose()?.map(Line::new);
+            first_ns.push(first.as_ref().map_or(0, |line| line.told.ns));
             begun.push((file, first.into_iter().collect()));
         }
         all.sort_by_key(|(place, told)| (told.order, *place, told.line));
@@ -103,6 +106,7 @@ impl Merged {
             at,
             moment,
             last_ns,
+            first_ns,
             as_they_stand,
             buffer,
             read,
@@ -170,6 +174,14 @@ impl Merged {
         let Some(told) = lines.next().transpose()? else { return Ok(false) };
         if self.order == Order::Time && told.ns < last_ns {
             let (back, name, line) = ((last_ns - told.ns).div_ceil(1_000), &self.names[file], told.line);
+            // Nothing has come after the first: search tools list the newest first.
+            if self.first_ns.get(file) == Some(&last_ns) {
+                return Err(format!(
+                    "{name}: line {line}: time goes back by {back} µs; if the newest lines stand first, turn them round: `tac \
+                     FILE | fencepost check -` (of an array `jq -c 'reverse[]' FILE`); if the lines stand in the order in which \
+                     the resource took them, pass --order line, and if it numbered them, --order FIELD"
+                ));
+            }
             return Err(format!(
                 "{name}: line {line}: time goes back by {back} µs; if the lines stand in the order in which the resource \
                  took them, pass --order line, and if it numbered them, --order FIELD"

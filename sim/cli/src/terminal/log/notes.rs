@@ -4,7 +4,8 @@ use super::{
     times::Unit,
     translate::{Opaque, Seen, Translation, Unsure},
 };
-use std::{cell::RefCell, rc::Rc};
+use chrono::FixedOffset;
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
 
 /// Sentences about a log, once all of it was read.
 #[derive(Default)]
@@ -15,7 +16,7 @@ pub struct Notes {
     skew_ns: u64,
     /// What numbers were taken for, unless somebody said it.
     unit: Option<Unit>,
-    zone: bool,
+    zone: Option<FixedOffset>,
     by_time: bool,
 }
 
@@ -28,7 +29,7 @@ impl Notes {
         skew_ns: u64,
     ) -> Notes {
         let maps = translation.maps.iter().map(|(ours, theirs)| (ours.clone(), theirs.clone())).collect();
-        let (zone, by_time) = (translation.times.zone.is_some(), translation.order.is_none());
+        let (zone, by_time) = (translation.times.zone, translation.order.is_none());
         Notes { seen: Some(seen), maps, names, skew_ns, unit: unit.filter(|unit| *unit != Unit::Us), zone, by_time }
     }
 
@@ -42,6 +43,18 @@ impl Notes {
         match self.maps.iter().find(|(_, theirs)| !seen.fields.contains(theirs)) {
             Some((ours, theirs)) => Err(format!("--map {ours}={theirs}: no line has a field `{theirs}`")),
             None => Ok(()),
+        }
+    }
+
+    /// By how much the log's own times are ahead of UTC, seconds: those of UTC unless it has one other zone throughout.
+    pub fn offset_s(&self) -> i32 {
+        let Some(seen) = &self.seen else { return 0 };
+        let seen = seen.borrow();
+        let bare = self.zone.map(|zone| zone.local_minus_utc()).filter(|_| seen.bare > 0 || seen.offsets_s.is_empty());
+        let mut all: BTreeSet<i32> = seen.offsets_s.iter().copied().chain(bare).collect();
+        match (all.pop_first(), all.is_empty(), bare.is_none() && seen.bare > 0) {
+            (Some(only), true, false) => only,
+            _ => 0,
         }
     }
 
@@ -103,7 +116,7 @@ impl Notes {
                 called.join(", ")
             ));
         }
-        if seen.bare > 0 && !self.zone {
+        if seen.bare > 0 && self.zone.is_none() {
             let beside = if seen.zoned > 0 { ", beside others that name one" } else { "" };
             notes.push(format!(
                 "{} without a time zone{beside}, taken for UTC; --zone says otherwise.",

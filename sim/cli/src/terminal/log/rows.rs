@@ -1,6 +1,6 @@
 //! The lines of a log, as fields and values, whatever they are written in.
 
-use super::logfmt;
+use super::{logfmt, text};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -13,8 +13,8 @@ pub type Rows = Box<dyn Iterator<Item = Result<Row, (u64, String)>>>;
 const LINE_MAX: u64 = 1 << 20;
 /// Where Docker, logcli, journald, CloudWatch and OpenTelemetry put what a program has logged.
 const WRAPPED: [&str; 5] = ["log", "line", "MESSAGE", "message", "body"];
-/// Lists of records within one object, as `kubectl` and Elasticsearch write them, and the field that holds each record.
-const LISTED: [(&str, &str); 2] = [("/items", ""), ("/hits/hits", "_source")];
+/// Lists of records within one object, as `kubectl`, CloudWatch and Elasticsearch write them, and the field that holds each record.
+const LISTED: [(&str, &str); 3] = [("/items", ""), ("/events", ""), ("/hits/hits", "_source")];
 /// The longest array that is read, which has to be held as a whole, bytes.
 const ARRAY_MAX: u64 = 1 << 30;
 
@@ -45,15 +45,18 @@ impl<R: BufRead> Iterator for Lines<R> {
 pub fn json(input: impl BufRead + 'static) -> Rows {
     let lines = Lines { input, number: 0 };
     Box::new(lines.flat_map(|line| {
-        let (number, text) = match line {
+        let (number, bytes) = match line {
             Ok(line) => line,
             Err(wrong) => return vec![Err(wrong)],
         };
-        if text.trim_ascii().is_empty() {
+        if bytes.trim_ascii().is_empty() {
             return Vec::new();
         }
-        match object(&text) {
-            Ok(fields) => listed(fields).into_iter().map(|fields| Ok((number, flat(fields)))).collect(),
+        match object(&bytes) {
+            Ok(fields) => match text::answer(&fields) {
+                Some(what) => vec![Err((number, what.to_owned()))],
+                None => listed(fields).into_iter().map(|fields| Ok((number, flat(fields)))).collect(),
+            },
             Err(error) => vec![Err((number, not_json(&error)))],
         }
     }))
@@ -65,6 +68,9 @@ pub fn json_objects(input: impl BufRead + 'static) -> Rows {
     let mut number = 0;
     Box::new(objects.flat_map(move |object| match object {
         Ok(fields) => {
+            if let Some(what) = text::answer(&fields) {
+                return vec![Err((1, what.to_owned()))];
+            }
             let place = |fields| {
                 number += 1;
                 Ok((number, flat(fields)))

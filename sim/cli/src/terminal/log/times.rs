@@ -55,8 +55,8 @@ impl fmt::Display for Unit {
 pub enum Written {
     /// As a number.
     Counted,
-    /// As date and time with a zone.
-    Zoned,
+    /// As date and time with a zone, which is so many seconds ahead of UTC.
+    Zoned(i32),
     /// As date and time without one.
     Bare,
 }
@@ -145,7 +145,9 @@ impl Times {
     fn words(self, text: &str) -> Option<(i64, Written)> {
         // As Python and Java log it.
         let text = &text.replace(',', ".");
-        let zoned = |time: DateTime<FixedOffset>| time.timestamp_nanos_opt().map(|ns| (ns, Written::Zoned));
+        let zoned = |time: DateTime<FixedOffset>| {
+            time.timestamp_nanos_opt().map(|ns| (ns, Written::Zoned(time.offset().local_minus_utc())))
+        };
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
             return zoned(time);
         }
@@ -153,7 +155,7 @@ impl Times {
             return zoned(time);
         }
         let utc = ["Z", " UTC", " GMT"].iter().find_map(|end| text.strip_suffix(end));
-        let (bare, written) = utc.map_or((text.as_str(), Written::Bare), |bare| (bare, Written::Zoned));
+        let (bare, written) = utc.map_or((text.as_str(), Written::Bare), |bare| (bare, Written::Zoned(0)));
         let time = WITHOUT_ZONE.iter().find_map(|form| NaiveDateTime::parse_from_str(bare, form).ok())?;
         let zone = self.zone.filter(|_| written == Written::Bare);
         let time = match zone {

@@ -5,7 +5,7 @@ use super::{
     times::{Times, Unit, Written},
     values::{REQUEST, is_nothing, is_request, plain, retype},
 };
-use protocols::history::json::Fields;
+use protocols::{history::json::Fields, types::USUAL_RESOURCES};
 use serde_json::{Map, Value};
 use std::{
     cell::RefCell,
@@ -55,6 +55,8 @@ pub struct Seen {
     pub zoned: u64,
     /// See `zoned`.
     pub bare: u64,
+    /// By how much those zones are ahead of UTC, seconds.
+    pub offsets_s: BTreeSet<i32>,
     /// Lines that may have come the other way round, and then be judged otherwise.
     pub unsure: Option<Unsure>,
     /// By how much, at most, a write of an older leadership is behind a newer one's of another file, nanoseconds.
@@ -220,6 +222,16 @@ impl Translation {
         if fields["event"] == "header" {
             return Err("is the header of a whole history; that is judged alone and as it is".to_owned());
         }
+        // What is written to in one group is not what is called so in another.
+        if let (Some(group), Some(name)) = (fields.get("group").and_then(Value::as_u64), fields.get("resource"))
+            && group > 0
+            && !USUAL_RESOURCES.contains(&&*plain(name))
+            && fields["event"] == "apply"
+        {
+            let name = format!("{} of group {group}", plain(name));
+            fields.insert("resource".to_owned(), name.into());
+            fields.remove("group");
+        }
         let ns = self.time(&mut fields)?;
         Ok(Some(Told { line, ns, order, whole, fields }))
     }
@@ -281,7 +293,10 @@ impl Translation {
         let mut seen = self.seen.borrow_mut();
         match written {
             Written::Counted => {}
-            Written::Zoned => seen.zoned += 1,
+            Written::Zoned(offset_s) => {
+                seen.zoned += 1;
+                seen.offsets_s.insert(offset_s);
+            }
             Written::Bare => seen.bare += 1,
         }
         Ok(ns)

@@ -1,0 +1,179 @@
+//! How the moments of a history are said: as the time since it began, or, of somebody's log, as the log's own time of day.
+//! Every report asks here. Lengths of time are lengths, whatever the clock.
+
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, SecondsFormat, Utc};
+use serde::Serialize;
+
+/// The words for moments. Those of a history are microseconds since its beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Clock(Option<Own>);
+
+/// The time of day that a log has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+struct Own {
+    /// What its beginning is, microseconds since 1970.
+    origin_us: u64,
+    /// By how much local time is ahead of UTC, seconds.
+    offset_s: i32,
+    /// It goes over more than one day, so a time of day is not enough.
+    dates: bool,
+    /// It knows whole seconds only.
+    whole: bool,
+}
+
+const DATE: &str = "%Y-%m-%d";
+
+impl Own {
+    fn zone(self) -> Option<FixedOffset> {
+        FixedOffset::east_opt(self.offset_s)
+    }
+
+    fn local(self, t_us: u64) -> Option<DateTime<FixedOffset>> {
+        Some(instant(self.origin_us.saturating_add(t_us))?.with_timezone(&self.zone()?))
+    }
+
+    fn form(self) -> &'static str {
+        match (self.dates, self.whole) {
+            (false, false) => "%H:%M:%S%.3f",
+            (false, true) => "%H:%M:%S",
+            (true, false) => "%Y-%m-%d %H:%M:%S%.3f",
+            (true, true) => "%Y-%m-%d %H:%M:%S",
+        }
+    }
+
+    /// The moment that is said so, microseconds since the log's beginning.
+    fn moment(self, text: &str) -> Option<u64> {
+        let date = self.local(0)?.format(DATE).to_string();
+        let text = if self.dates { text.to_owned() } else { format!("{date} {text}") };
+        let local = NaiveDateTime::parse_from_str(&text, "%Y-%m-%d %H:%M:%S%.f").ok()?;
+        let utc = local.and_utc().timestamp_micros() - i64::from(self.offset_s) * 1_000_000;
+        // It was said in milliseconds, and may be cut off before the log's first microsecond.
+        Some(u64::try_from(utc).ok()?.saturating_sub(self.origin_us))
+    }
+}
+
+impl Clock {
+    /// The clock of a log that begins at `origin_us`, microseconds since 1970, and ends `end_us` later: its own time of day,
+    /// so many seconds ahead of UTC. That of an elapsed time where `origin_us` is no time of a computer's clock.
+    pub fn of_log(origin_us: u64, end_us: u64, offset_s: i32, whole: bool) -> Clock {
+        let own = Own { origin_us, offset_s, dates: false, whole };
+        let date = |t_us| own.local(t_us).map(|time| time.date_naive());
+        let (Some(first), Some(last)) = (date(0), date(end_us)) else { return Clock(None) };
+        Clock(Some(Own { dates: first != last, ..own }))
+    }
+
+    /// Does it say the time since the beginning?
+    pub fn is_elapsed(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// A moment, as it stands in a sentence: `3.512 s`, `05:40:04.534`, or `2026-03-02 05:40:04.534` in a log of several days.
+    pub fn moment(self, t_us: u64) -> String {
+        match self.0 {
+            None => format!("{} s", self.bare(t_us)),
+            Some(_) => self.bare(t_us),
+        }
+    }
+
+    /// The same in a column that needs no unit.
+    pub(crate) fn bare(self, t_us: u64) -> String {
+        let own = self.0.and_then(|own| Some(own.local(t_us)?.format(own.form()).to_string()));
+        own.unwrap_or_else(|| format!("{:.3}", t_us as f64 / 1e6))
+    }
+
+    /// From one moment to another.
+    pub(crate) fn span(self, from_us: u64, to_us: u64) -> String {
+        format!("{} – {}", self.bare(from_us), self.moment(to_us))
+    }
+
+    /// What reads those times: `2026-03-01, UTC`, or of a log that goes over several days, the zone alone.
+    pub fn days(self) -> Option<String> {
+        let own = self.0?;
+        let zone = match own.offset_s {
+            0 => "UTC".to_owned(),
+            _ => format!("UTC{}", own.zone()?),
+        };
+        let date = own.local(0)?.format(DATE).to_string();
+        Some(if own.dates { zone } else { format!("{date}, {zone}") })
+    }
+
+    /// The instant at which the log begins: `2026-03-01T03:12:09Z`.
+    pub fn begins(self) -> Option<String> {
+        self.0.and_then(|own| Some(own.local(0)?.to_rfc3339_opts(SecondsFormat::AutoSi, true)))
+    }
+
+    /// The moment that a sentence's `words` begin with, as [`Clock::moment`] says it, how many words that takes, and what
+    /// follows without a space.
+    pub(crate) fn read<'a>(self, words: &[&'a str]) -> Option<(u64, usize, &'a str)> {
+        let first = words.first()?;
+        let Some(own) = self.0 else {
+            let tail = words.get(1)?.strip_prefix('s').filter(|rest| !rest.starts_with(char::is_alphabetic))?;
+            return Some((seconds(first)?, 2, tail));
+        };
+        let time = if own.dates { words.get(1)? } else { first };
+        let end = time.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(time.len());
+        let end = time[..end].trim_end_matches(['.', ':']).len();
+        let text = if own.dates {
+            NaiveDate::parse_from_str(first, DATE).ok()?;
+            format!("{first} {}", &time[..end])
+        } else {
+            time[..end].to_owned()
+        };
+        Some((own.moment(&text)?, 1 + usize::from(own.dates), &time[end..]))
+    }
+}
+
+/// A time of some clock, if it counts from 1970: the clock of no computer shows the years before 1980, so such a log counts
+/// from its own beginning.
+pub(crate) fn instant(us: u64) -> Option<DateTime<Utc>> {
+    const LEAST_US: u64 = 315_532_800_000_000;
+    i64::try_from(us).ok().filter(|_| us >= LEAST_US).and_then(DateTime::from_timestamp_micros)
+}
+
+/// Is it an instant's seconds? Lengths of time have no needless zeros.
+fn seconds(word: &str) -> Option<u64> {
+    let (whole, part) = word.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (digits(whole) && digits(part) && part.len() == 3).then(|| format!("{whole}{part}000").parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-03-01T03:12:09Z.
+    const ORIGIN: u64 = 1_772_334_729_000_000;
+    const HOUR: u64 = 3_600_000_000;
+
+    #[test]
+    fn a_log_is_told_in_its_own_times() {
+        let said = |end, offset, whole, t| Clock::of_log(ORIGIN, end, offset, whole).moment(t);
+        assert_eq!(said(3 * HOUR, 0, false, 8_874_534_999), "05:40:03.534");
+        assert_eq!(said(3 * HOUR, 0, true, 8_875_000_000), "05:40:04");
+        assert_eq!(said(3 * HOUR, -4 * 3_600, false, 0), "2026-02-28 23:12:09.000", "the night passes in its zone");
+        assert_eq!(said(30 * HOUR, 0, false, 24 * HOUR), "2026-03-02 03:12:09.000");
+        assert_eq!(Clock::of_log(5_000_000, 9, 0, false).moment(8_874_534_000), "8874.534 s", "no time of a clock");
+        let days = |end, offset| Clock::of_log(ORIGIN, end, offset, false).days();
+        assert_eq!(days(HOUR, 0).as_deref(), Some("2026-03-01, UTC"));
+        assert_eq!(days(48 * HOUR, 7_200).as_deref(), Some("UTC+02:00"));
+        let begins = |offset| Clock::of_log(ORIGIN, 1, offset, true).begins();
+        assert_eq!(begins(0).as_deref(), Some("2026-03-01T03:12:09Z"));
+        assert_eq!(begins(3_600).as_deref(), Some("2026-03-01T04:12:09+01:00"));
+    }
+
+    #[test]
+    fn what_was_said_is_read_again() {
+        let day = Clock::of_log(ORIGIN, 3 * HOUR, 3_600, false);
+        let days = Clock::of_log(ORIGIN, 30 * HOUR, 0, true);
+        for (clock, t) in [(Clock::default(), 8_503_000), (day, 8_874_534_000), (days, 90_000_000_000)] {
+            let text = format!("{}; and", clock.moment(t));
+            let words: Vec<&str> = text.split(' ').collect();
+            let (read, taken, tail) = clock.read(&words).expect("a moment");
+            assert_eq!((read, words[taken], tail), (t, "and", ";"), "{text}");
+        }
+        for text in ["1.5 s", "2.250 seconds", "on", "05:4x:00"] {
+            let words: Vec<&str> = text.split(' ').collect();
+            assert!([Clock::default(), day, days].into_iter().all(|clock| clock.read(&words).is_none()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What happened, in words. The text report and the page tell one run, and take the words for what both tell from here.
+
+use crate::words::{count, grouped};
+use protocols::{elector::Deposed, history::NodeState, history::UNKNOWN_SEQ, message::Write, types::Operation};
+
+/// Somebody was elected; `still` believe as well, and of `untold` a log has not said that they stopped.
+pub(crate) fn elected(who: &str, still: &[String], untold: &[String]) -> String {
+    match (still, untold) {
+        ([], []) => format!("{who} is elected"),
+        ([], untold) => format!("{who} is elected; nobody has said that {} stopped", untold.join(" and ")),
+        ([one], _) => format!("{who} is elected; {one} still believes"),
+        (still, _) => format!("{who} is elected; {} still believe", still.join(" and ")),
+    }
+}
+
+/// Somebody stopped believing, for this reason.
+pub(crate) fn deposed(who: &str, reason: Deposed) -> String {
+    let why = match reason {
+        Deposed::Expired => "lease expired on its clock",
+        Deposed::Lost => "told that it no longer leads",
+        Deposed::Fenced => "the store refused its token",
+        Deposed::Resigned => "it gave up leadership",
+        Deposed::Stuck => "the store had not answered it for too long",
+    };
+    format!("{who} steps down: {why}")
+}
+
+/// What became of a process.
+pub(crate) fn node(who: &str, state: NodeState, believes: bool) -> String {
+    let what = match state {
+        NodeState::Up => "starts again",
+        NodeState::Down => "is killed",
+        NodeState::Off => "loses power",
+        NodeState::Paused => "is paused",
+        NodeState::Resumed if believes => "resumes, still believing that it leads",
+        NodeState::Resumed => "runs again",
+        NodeState::Joined => "joins as a member",
+        NodeState::Left => "is no longer a member",
+    };
+    format!("{who} {what}")
+}
+
+/// The first write of a leadership was accepted; `on` is the resource where that must be said.
+pub(crate) fn takes_effect(who: &str, on: Option<&str>, seq: u64) -> String {
+    let on = on.map_or_else(String::new, |on| format!(" on {on}"));
+    match seq {
+        UNKNOWN_SEQ => format!("{who} takes effect{on}"),
+        seq => format!("{who} takes effect{on}, from seq {}", grouped(seq)),
+    }
+}
+
+/// What a write's number is the number of.
+pub(crate) fn numbers(write: &Write) -> &'static str {
+    match write.operation {
+        Operation::Delete => "clean-up seq",
+        Operation::Enact => "enactment seq",
+        _ => "seq",
+    }
+}
+
+/// So many writes of somebody on a resource, the first of which has this number.
+pub(crate) fn writes(writes: u64, numbers: &str, seq: u64, who: &str, on: &str) -> String {
+    match (writes, seq) {
+        (1, UNKNOWN_SEQ) => format!("a write of {who} on {on}"),
+        (1, seq) => format!("{numbers} {} of {who} on {on}", grouped(seq)),
+        (n, UNKNOWN_SEQ) => format!("{} of {who} on {on}", count(n, "write")),
+        (n, seq) => format!("{} of {who} on {on}, from seq {}", count(n, "write"), grouped(seq)),
+    }
+}
+
+/// Such writes were accepted although they were stale.
+pub(crate) fn stale(writes: &str) -> String {
+    format!("ACCEPTED although stale: {writes}")
+}
+
+/// Such writes were refused; `highest` is the token that the store is at, if it has seen one.
+pub(crate) fn refused(writes: &str, highest: Option<&str>) -> String {
+    match highest {
+        None => format!("refused: {writes}"),
+        Some(highest) => format!("refused: {writes}; the store is at token {highest}"),
+    }
+}
+
+/// For so long no request would have been served in time, as the figure *dark time* counts it.
+pub(crate) fn dark(length: &str) -> String {
+    format!("dark for {length}")
+}

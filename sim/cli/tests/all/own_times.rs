@@ -1,0 +1,123 @@
+//! A log's own times, wherever a moment of it is told; and what clocks that differ leave open.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("own-times-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join(name);
+    fs::write(&file, text).expect("a file");
+    file
+}
+
+fn check(files: &[PathBuf], options: &[&str]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    command.arg("check").args(files).args(options).env("NO_COLOR", "1").env("COLUMNS", "120");
+    let output = command.output().expect("the binary runs");
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    (output.status.code().expect("an exit code"), text)
+}
+
+/// Two leaders, the first of which has a write accepted after the second's; `times` are those of its lines.
+fn log(name: &str, times: [&str; 4]) -> PathBuf {
+    let of = [("a", 1), ("b", 2), ("a", 1), ("b", 2)];
+    let line = |(t, (node, token)): (&str, (&str, u64))| {
+        format!(r#"{{"t_us":{t},"node":"{node}","token":{token},"resource":"r","verdict":"ok"}}"#) + "\n"
+    };
+    file(name, &times.into_iter().zip(of).map(line).collect::<String>())
+}
+
+#[test]
+fn a_log_is_told_in_its_own_times() {
+    let zone = |zone: &str| {
+        ["03:12:09", "04:12:09.250", "05:40:03.534", "05:40:04"].map(|time| format!("\"2026-03-01T{time}{zone}\""))
+    };
+    for (name, offset, day) in [("z", "Z", "2026-03-01, UTC"), ("cet", "+01:00", "2026-03-01, UTC+01:00")] {
+        let times = zone(offset);
+        let log = log(&format!("{name}.jsonl"), times.each_ref().map(String::as_str));
+        let (code, report) = check(&[log.clone()], &[]);
+        assert_eq!(code, 1, "{report}");
+        let flat = report.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "a wrote at 05:40:03.534 under token 1; b had taken over with token 2 at 04:12:09.250",
+            &format!("times {day}"),
+            " 05:40:03.534 · · ! a ",
+            "03:12:09.000 – 05:40:03.534",
+            "at 05:40:03.534 r accepted a write of a",
+            "from 04:12:09.250 for 5274.3 s",
+        ] {
+            assert!(flat.contains(part), "{name}: {part} is missing:\n{report}");
+        }
+        assert!(!report.contains("8874.534"), "{report}");
+        let (_, json) = check(&[log.clone()], &["--json"]);
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(json["begins"], format!("2026-03-01T03:12:09{offset}"), "{json}");
+        assert!(json["cause"].as_str().is_some_and(|cause| cause.contains("at 05:40:03.534")), "{json}");
+        let out = log.with_extension("pages");
+        check(&[log], &["--out", &out.display().to_string()]);
+        let page = fs::read_to_string(out.join("timeline.html")).expect("a page");
+        let offset_s = if offset == "Z" { 0 } else { 3_600 };
+        let origin = 1_772_334_729_000_000_u64 - offset_s * 1_000_000;
+        let clock = format!(r#""clock":{{"origin_us":{origin},"offset_s":{offset_s},"dates":false,"whole":false}}"#);
+        assert!(page.contains(&clock), "{clock} is missing");
+    }
+    // Whole seconds have no thousandths; several days have dates.
+    let days = ["\"2026-03-01T23:59:58Z\"", "\"2026-03-01T23:59:59Z\"", "\"2026-03-02T00:00:04Z\"", "1772409605"];
+    let (_, report) = check(&[log("days.jsonl", days)], &["--time-unit", "s"]);
+    assert!(report.contains("a wrote at 2026-03-02 00:00:04 under token 1"), "{report}");
+    // What counts from its own beginning has no time of day.
+    let (_, report) = check(&[log("elapsed.jsonl", ["0", "1000000", "2500000", "3000000"])], &[]);
+    assert!(report.contains("a wrote at 2.500 s under token 1") && !report.contains("times "), "{report}");
+}
+
+#[test]
+fn what_only_the_skew_of_clocks_could_explain_of_elections_is_inconclusive() {
+    let line = |t: u64, event: &str, node: &str| {
+        format!(r#"{{"t_us":{},"event":"{event}","node":"{node}"}}"#, 1_772_334_729_000_000 + t * 1_000) + "\n"
+    };
+    let a = file("a.jsonl", &[line(0, "elected", "a"), line(5_150, "deposed", "a")].concat());
+    let b = |t: u64| file(&format!("b-{t}.jsonl"), &[line(t, "elected", "b"), line(9_000, "deposed", "b")].concat());
+    for (elected_ms, options, code) in [
+        (5_000, &["--time-unit", "us"][..], 1),
+        (5_000, &["--time-unit", "us", "--skew", "100ms"], 1),
+        (5_000, &["--time-unit", "us", "--skew", "200ms"], 2),
+        // As it stands, in turn; but a clock may be late.
+        (5_300, &["--time-unit", "us", "--skew", "200ms"], 2),
+        (5_300, &["--time-unit", "us", "--skew", "100ms"], 0),
+        (5_300, &["--time-unit", "us"], 0),
+    ] {
+        for files in [[a.clone(), b(elected_ms)], [b(elected_ms), a.clone()]] {
+            let (is, report) = check(&files, options);
+            assert_eq!(is, code, "{elected_ms} {options:?}: {report}");
+            assert!(code != 2 || report.contains("less than their times tell"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_with_records_in_it_is_named_with_a_command_that_makes_lines_of_them() {
+    for (name, text, part) in [
+        (
+            "loki.json",
+            r#"{"status":"success","data":{"resultType":"streams","result":[{"stream":{},"values":[]}]}}"#,
+            "Loki",
+        ),
+        ("otlp.json", r#"{"resourceLogs":[{"scopeLogs":[]}]}"#, "OpenTelemetry"),
+        ("insights.json", r#"{"results":[[{"field":"a","value":"1"}]],"status":"Complete"}"#, "CloudWatch"),
+        ("pretty.json", "{\n \"resourceLogs\": [\n {\"scopeLogs\": []}]}", "OpenTelemetry"),
+    ] {
+        let log = file(name, text);
+        let (code, said) = check(&[log.clone()], &[]);
+        assert!(code == 64 && said.contains(part) && said.contains("run `jq -c"), "{said}");
+        let command = said.split('`').nth(1).expect("a command").split(" | fencepost").next().expect("jq");
+        assert!(command.contains(&log.display().to_string()), "{command}");
+    }
+    // The newest first, as search tools list them, is no order of a resource.
+    let log = log("newest.jsonl", ["4000000", "3000000", "2000000", "1000000"]);
+    let (code, said) = check(&[log], &[]);
+    assert!(code == 64 && said.contains("`tac FILE | fencepost check -`"), "{said}");
+}
