@@ -29,6 +29,7 @@ mod house_rules;
 mod matrix;
 mod members;
 mod migration;
+mod notices;
 mod once;
 mod promises;
 mod quorum;
