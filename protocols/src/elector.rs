@@ -96,6 +96,10 @@ pub enum Input<P: Payload = Opaque, S: Api = Erased> {
     Persisted,
     /// Give leadership up and let others go first; the work under it has been joined already. A follower ignores it.
     Resign,
+    /// Comes after [`Input::Resign`] where the node has failed at the work and may fail again: let anybody else lead for so many
+    /// nanoseconds, and stand before that only where nobody leads. It means nothing to a protocol in which whoever resigned
+    /// comes last in any case.
+    StandAside(u64),
     /// Hand leadership over to this candidate; the work under it has been joined already. A follower ignores it, and so
     /// does a protocol that cannot.
     Transfer(NodeId),
@@ -313,6 +317,7 @@ impl<P: Payload, S: Api> Input<P, S> {
             Input::Peer { from, message } => Input::Peer { from, message: peer(message)? },
             Input::Persisted => Input::Persisted,
             Input::Resign => Input::Resign,
+            Input::StandAside(length) => Input::StandAside(length),
             Input::Transfer(to) => Input::Transfer(to),
             Input::AddVoter(node) => Input::AddVoter(node),
             Input::RemoveVoter(node) => Input::RemoveVoter(node),

@@ -151,7 +151,9 @@ impl Judge {
         let result = |((entry, finding), (_, invariant)): ((&'static Entry, Finding), &(_, Box<dyn Invariant>))| {
             let Finding { holds, could_fail, detail } = finding;
             let violated_us = if holds { None } else { invariant.violated_us(&ending) };
-            InvariantResult { name: entry.name, class: entry.class, holds, could_fail, detail, violated_us }
+            let while_half_heard = !holds && invariant.while_half_heard();
+            let (name, class) = (entry.name, entry.class);
+            InvariantResult { name, class, holds, could_fail, detail, violated_us, while_half_heard }
         };
         let invariants = findings.into_iter().zip(&self.seats).map(result).collect();
         let (history_events, end_us) = (self.events, self.end_us);

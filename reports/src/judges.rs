@@ -129,5 +129,7 @@ fn worst(groups: &[Judgement], place: usize) -> InvariantResult {
         told_of.detail.clone()
     };
     let could_fail = groups.iter().any(|group| group.invariants[place].could_fail);
-    InvariantResult { detail, could_fail, ..told_of }
+    let seen = groups.iter().map(|group| &group.invariants[place]);
+    let while_half_heard = !told_of.holds && seen.filter(|seen| !seen.holds).all(|seen| seen.while_half_heard);
+    InvariantResult { detail, could_fail, while_half_heard, ..told_of }
 }

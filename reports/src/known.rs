@@ -103,6 +103,9 @@ pub fn say(judgement: &Judgement) -> String {
         };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {mark} {}: {}", seen.name, seen.detail);
+        if seen.while_half_heard {
+            text.push_str("    only while somebody was half heard\n");
+        }
     }
     let [is, usual] = [&judgement.metrics, &Metrics::default()].map(|m| serde_json::to_value(m).unwrap_or_default());
     if let Value::Object(figures) = is {

@@ -8,7 +8,7 @@ use crate::{
     units::{duration_text, duration_us_text},
 };
 use protocols::{
-    election::{Preference, Protocol, Timer, Timers},
+    election::{Protocol, Timer, Timers},
     fence::charge_check::ChargeCheck,
     types::MILLISECOND,
     work::{
@@ -131,12 +131,6 @@ fn work_set(params: &Params) -> Result<(), String> {
 /// One sentence.
 pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), String> {
     bugs_and_members(params, protocol)?;
-    if params.tenure.step_down_after_ms > 0 && protocol.preference == Preference::Lowest {
-        let name = protocol.name;
-        return Err(format!(
-            "--step-down-after does not work with `{name}`: it prefers the lowest id, and would elect the same leader again at once"
-        ));
-    }
     let granted_ms = params.granted_ttl_ms(protocol);
     let renew_ms = params.timings(protocol).renew_interval_ms;
     let name = protocol.name;

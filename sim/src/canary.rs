@@ -6,6 +6,7 @@
 
 mod groups;
 mod node;
+mod remedy;
 mod services;
 mod voters;
 mod world;
@@ -167,7 +168,14 @@ pub fn summary<'a>(cells: impl Iterator<Item = &'a str>, interrupted: bool) -> S
 
 /// Every canary there is.
 pub fn canaries() -> Vec<Canary> {
-    let all = [world::canaries(), services::canaries(), voters::canaries(), node::canaries(), groups::canaries()];
+    let all = [
+        world::canaries(),
+        services::canaries(),
+        voters::canaries(),
+        node::canaries(),
+        groups::canaries(),
+        remedy::canaries(),
+    ];
     all.into_iter().flatten().collect()
 }
 

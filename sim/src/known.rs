@@ -24,6 +24,7 @@ use reports::{
     invariant::{self, Class, InvariantResult},
     known::{self, Known},
 };
+use scenarios::scenario::{Live, Promised};
 use std::path::Path;
 
 /// What the names of these cells begin with.
@@ -142,23 +143,32 @@ pub fn keep(failures: &mut [Failure], out: &Path) -> Result<(), String> {
 fn misjudged(judgement: &Judgement) -> Option<String> {
     let (none, is) = (Bounds::default(), judgement.verdict);
     let mut wrong = Vec::new();
-    let mut holds = |what: &str, promise, bounds: &Bounds, broken: bool| {
+    let mut holds = |what: &str, safety, liveness, bounds: &Bounds, broken: bool| {
         let must = match (is, broken) {
             (Verdict::Vacuous, _) => Ended::Inconclusive,
             (_, true) => Ended::Broken,
             (_, false) => Ended::Kept,
         };
-        let (is, _) = ended(promise, bounds, judgement);
+        let (is, _) = ended(Promised { safety, liveness }, bounds, judgement);
         if is != must {
             wrong.push(format!("{what} must end {}, and ends {}", must.word(), is.word()));
         }
     };
-    holds("a promise that it holds", Promise::Holds, &none, matches!(is, Verdict::Safety | Verdict::Liveness));
-    holds("a promise of neither", Promise::May, &none, is == Verdict::Liveness);
-    for seen in judgement.invariants.iter().filter(|seen| seen.name != "vacuity") {
+    let violated = |class| judgement.invariants.iter().filter(move |seen| !seen.holds && seen.class == class);
+    let is_unsafe = violated(Class::Safety).next().is_some();
+    let acts = violated(Class::Liveness).all(|seen| seen.name != "liveness");
+    let placed = violated(Class::Liveness).all(|seen| seen.name == "liveness");
+    let half_heard = violated(Class::Liveness).all(|seen| seen.while_half_heard);
+    let late = is == Verdict::Liveness;
+    holds("a promise that it holds", Promise::Holds, Live::Holds, &none, is_unsafe || late);
+    holds("a promise of neither", Promise::May, Live::Holds, &none, late);
+    holds("a promise not to notice", Promise::May, Live::UnlessHalfHeard, &none, late && !half_heard);
+    holds("a promise that nobody acts", Promise::Holds, Live::Breaks, &none, is_unsafe || acts || !placed);
+    holds("a promise of nothing", Promise::May, Live::May, &none, late && !placed);
+    for seen in judgement.invariants.iter().filter(|seen| seen.class == Class::Safety) {
         let Some(entry) = invariant::ALL.iter().find(|entry| entry.name == seen.name) else { continue };
         let must_break = Promise::Breaks(std::slice::from_ref(&entry.name));
-        holds(&format!("a promise to violate {}", seen.name), must_break, &none, seen.holds);
+        holds(&format!("a promise to violate {}", seen.name), must_break, Live::Holds, &none, seen.holds);
     }
     if is == Verdict::Pass {
         // Figures are promised of each group.
@@ -174,7 +184,7 @@ fn misjudged(judgement: &Judgement) -> Option<String> {
             writes_fenced: Some(writes_fenced),
             writes_duplicate: Some(writes_duplicate),
         };
-        holds("a promise of as much as there was", Promise::Holds, &all, false);
+        holds("a promise of as much as there was", Promise::Holds, Live::Holds, &all, false);
         let less = |figure: u64| figure.checked_sub(1);
         for (figure, bounds) in [
             (elections, Bounds { elections: less(elections), ..none }),
@@ -182,7 +192,7 @@ fn misjudged(judgement: &Judgement) -> Option<String> {
             (writes_fenced, Bounds { writes_fenced: less(writes_fenced), ..none }),
             (writes_duplicate, Bounds { writes_duplicate: less(writes_duplicate), ..none }),
         ] {
-            holds("a promise of less than there was", Promise::Holds, &bounds, figure > 0);
+            holds("a promise of less than there was", Promise::Holds, Live::Holds, &bounds, figure > 0);
         }
     }
     wrong.into_iter().next().or_else(|| of_plans(judgement))
@@ -201,13 +211,19 @@ fn of_plans(judgement: &Judgement) -> Option<String> {
             return Some("a canary without its cause takes it for the opposite".to_owned());
         }
     }
-    let verdict = |promise, excused: fn(&str) -> bool| not_kept(judgement, promise, excused).map(|kept| kept.0);
+    let held = |safety, liveness, excused: fn(&str) -> bool| {
+        not_kept(judgement, Promised { safety, liveness }, excused).map(|kept| kept.0)
+    };
+    let verdict = |safety, excused| held(safety, Live::Holds, excused);
+    let unnoticed = |i: &InvariantResult| !i.holds && i.class == Class::Liveness && i.while_half_heard;
+    let unnoticed = judgement.invariants.iter().any(unnoticed);
     let dark = |i: &InvariantResult| !i.holds && i.class == Class::Liveness;
     let liveness = judgement.invariants.iter().any(dark).then_some("liveness");
     let safety = (judgement.verdict == Verdict::Safety).then_some("safety");
     let wrong = verdict(Promise::Holds, |_| false) != safety.or(liveness)
         || verdict(Promise::May, |_| false) != liveness
-        || verdict(Promise::Holds, |_| true) != liveness;
+        || verdict(Promise::Holds, |_| true) != liveness
+        || held(Promise::May, Live::UnlessHalfHeard, |_| false) != liveness.filter(|_| !unnoticed);
     wrong.then(|| "a generated plan takes it for something else".to_owned())
 }
 

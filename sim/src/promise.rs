@@ -2,49 +2,68 @@
 
 use crate::outcome::Ended;
 use protocols::election::{self, Bounds, Promise};
-use reports::{Judgement, Verdict, invariant::Class};
+use reports::{
+    Judgement, Verdict,
+    invariant::{Class, InvariantResult},
+};
+use scenarios::scenario::{Live, Promised};
 
 pub use crate::canary::{Canary, canaries};
 
-/// What a run that shows something (is not vacuous) did not keep, in one sentence; `None` when it kept everything.
-pub fn broken(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
-    let violated: Vec<&str> = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();
-    match (promise, judgement.verdict) {
-        (Promise::Breaks(names), _) => blind(names, &violated),
-        (_, Verdict::Liveness) => {
-            let liveness = judgement.invariant("liveness").map_or("", |i| i.detail.as_str());
-            Some(format!("no leader acted in time: {liveness}"))
-        }
-        (Promise::Holds, Verdict::Safety) => Some(format!("promised to hold, but violates {}", violated.join(", "))),
-        (_, verdict) => above(bounds, judgement).map(|why| match verdict {
+/// What a run that shows something (is not vacuous) did not keep, in one sentence; `None` when it kept everything. What is
+/// promised about liveness excuses nothing that violates safety, and the other way round.
+pub fn broken(promised: Promised, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
+    let violated: Vec<&InvariantResult> = judgement.invariants.iter().filter(|i| !i.holds).collect();
+    let names: Vec<&str> = violated.iter().map(|i| i.name).collect();
+    let safe = violated.iter().all(|i| i.class != Class::Safety);
+    let late = violated.iter().find(|i| i.class == Class::Liveness && !is_excused(promised.liveness, i));
+    let dark: &[&str] = if promised.liveness == Live::Breaks { &[LIVENESS] } else { &[] };
+    match promised.safety {
+        Promise::Breaks(must) => return blind(must, &names).or_else(|| blind(dark, &names)),
+        Promise::Holds if !safe => return Some(format!("promised to hold, but violates {}", names.join(", "))),
+        Promise::Holds | Promise::May => {}
+    }
+    match late.filter(|_| safe) {
+        Some(late) => Some(format!("no leader acted in time: {}", late.detail)),
+        None if promised.liveness == Live::Breaks => blind(dark, &names),
+        None => above(bounds, judgement).map(|why| match judgement.verdict {
             Verdict::Pass => format!("{why}: a bound on a figure, so the run by itself passes"),
             _ => why,
         }),
     }
 }
 
-/// The word for a promise.
+/// The invariant that [`Live`] speaks of.
+const LIVENESS: &str = "liveness";
+
+/// Is it promised that this may be violated?
+fn is_excused(promised: Live, seen: &InvariantResult) -> bool {
+    seen.name == LIVENESS
+        && match promised {
+            Live::Holds => false,
+            Live::UnlessHalfHeard => seen.while_half_heard,
+            Live::Breaks | Live::May => true,
+        }
+}
+
+/// The word for a promise about safety.
 pub const fn promise_name(promise: Promise) -> &'static str {
-    match promise {
-        Promise::Holds => "holds",
-        Promise::Breaks(_) => "breaks",
-        Promise::May => "may",
-    }
+    Promised { safety: promise, liveness: Live::Holds }.word()
 }
 
 /// A verdict that does not keep a promise, in one sentence; `None` when it does.
-fn broken_promise(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
+fn broken_promise(promised: Promised, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
     match judgement.verdict {
         // It says nothing for or against the promise.
         Verdict::Vacuous => None,
-        _ => broken(promise, bounds, judgement),
+        _ => broken(promised, bounds, judgement),
     }
 }
 
 /// What came of a run that was promised that, and why if it was not kept: one sentence, with what the judge saw.
-pub(crate) fn ended(promise: Promise, bounds: &Bounds, judgement: &Judgement) -> (Ended, String) {
+pub(crate) fn ended(promised: Promised, bounds: &Bounds, judgement: &Judgement) -> (Ended, String) {
     let seen = reason(judgement);
-    match broken_promise(promise, bounds, judgement) {
+    match broken_promise(promised, bounds, judgement) {
         None if judgement.verdict == Verdict::Vacuous => (Ended::Inconclusive, seen),
         None => (Ended::Kept, String::new()),
         Some(why) if seen.is_empty() => (Ended::Broken, why),
@@ -62,16 +81,16 @@ fn reason(judgement: &Judgement) -> String {
 /// makes, and why in one sentence; `None` when it keeps everything.
 pub(crate) fn not_kept(
     judgement: &Judgement,
-    promise: Promise,
+    promised: Promised,
     excused: impl Fn(&str) -> bool,
 ) -> Option<(&'static str, String)> {
-    let held = |name: &str, class: Class| match class {
-        Class::Safety => promise == Promise::Holds && !excused(name),
-        Class::Liveness => true,
+    let held = |seen: &InvariantResult| match seen.class {
+        Class::Safety => promised.safety == Promise::Holds && !excused(seen.name),
+        Class::Liveness => !is_excused(promised.liveness, seen),
         // Nothing in particular has to happen in a generated plan.
         Class::Vacuity => false,
     };
-    let broken: Vec<_> = judgement.invariants.iter().filter(|i| !i.holds && held(i.name, i.class)).collect();
+    let broken: Vec<_> = judgement.invariants.iter().filter(|i| !i.holds && held(i)).collect();
     let unsafe_ = broken.iter().any(|i| i.class == Class::Safety);
     let why: Vec<String> = broken.iter().map(|i| format!("{}: {}", i.name, i.detail)).collect();
     (!why.is_empty()).then(|| (if unsafe_ { "safety" } else { "liveness" }, why.join("; ")))

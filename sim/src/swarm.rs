@@ -20,6 +20,7 @@ use protocols::{
 use scenarios::{
     generate::{self, Choice},
     plan::{Plan, SWARM},
+    scenario::{Live, Promised},
     units::{duration_us_text, percent_text},
 };
 use std::{
@@ -167,7 +168,8 @@ pub fn rare(mark: Mark) -> Option<&'static str> {
 /// `None` when it keeps everything.
 pub fn broken_promise(run: &Run) -> Option<(&'static str, String)> {
     let (plan, protocol) = (&run.plan, run.protocol);
-    not_kept(&run.judgement, generate::promise(plan, protocol), |name| generate::excused(plan, protocol, name))
+    let promised = Promised { safety: generate::promise(plan, protocol), liveness: Live::of(protocol) };
+    not_kept(&run.judgement, promised, |name| generate::excused(plan, protocol, name))
 }
 
 impl Swarm {

@@ -16,7 +16,7 @@ use crate::{
     interrupt, known,
     outcome::{Ended, Failure, note},
     pool,
-    promise::{ended, promise_name},
+    promise::ended,
     registry::Registry,
     repro,
     run::{self, Options, Run},
@@ -334,7 +334,7 @@ impl Sweep<'_> {
             scenario: scenario.name.to_owned(),
             protocol: protocol.name.to_owned(),
             nodes,
-            promise: promise_name(scenario::promise(scenario, protocol, &self.sized(nodes))).to_owned(),
+            promise: scenario::promised(scenario, protocol, &self.sized(nodes)).word().to_owned(),
             ..Cell::default()
         };
         (cell, Vec::new())
@@ -343,7 +343,7 @@ impl Sweep<'_> {
     fn one(&self, which: Which, seed: u64) -> (Option<Run>, Option<Failure>) {
         let (scenario, protocol, nodes) = which;
         let params = self.sized(nodes);
-        let promise = scenario::promise(scenario, protocol, &params);
+        let promised = scenario::promised(scenario, protocol, &params);
         let bounds = scenario::bounds(scenario, protocol, &params);
         let plan = match scenario.compile(&params, protocol, seed) {
             Ok(plan) => plan,
@@ -354,7 +354,7 @@ impl Sweep<'_> {
                 let failure = self.failure(which, seed, (Ended::Broken, why), None);
                 (None, Some(Failure { plan: Some(Box::new(plan)), ..failure }))
             }
-            Ok(run) => match ended(promise, &bounds, &run.judgement) {
+            Ok(run) => match ended(promised, &bounds, &run.judgement) {
                 (Ended::Kept, _) => (Some(run), None),
                 what => {
                     let failure = self.failure(which, seed, what, Some(&run));

@@ -83,6 +83,7 @@ pub const PROTOCOL: Protocol = Protocol {
         _ => Promise::May,
     },
     bounds: promise::calm,
+    notices: promise::Notices::SILENCE,
     belief_overlap: promise::without_bound,
 };
 

@@ -49,6 +49,7 @@ macro_rules! ways {
                 elector: |setup| boxed(Cron::new(setup, Way::$way)),
                 promise: |_, _| Promise::May,
                 bounds: |_| Bounds::default(),
+                notices: promise::Notices::NOTHING,
                 belief_overlap: promise::without_bound,
                 ..redis_lease::PROTOCOL
             };

@@ -72,6 +72,7 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     bounds: promise::settled,
     // Wall clocks may differ by anything.
+    notices: promise::Notices::SILENCE,
     belief_overlap: promise::without_bound,
 };
 

@@ -64,6 +64,7 @@ pub const PROTOCOL: Protocol = Protocol {
         _ => Promise::May,
     },
     bounds: promise::preferring,
+    notices: promise::Notices::SILENCE,
     belief_overlap: promise::without_bound,
 };
 
@@ -98,11 +99,13 @@ pub(super) struct LowestId {
     leads: bool,
     /// [`Output::Campaign`] was said for the vacancy that is being waited out.
     campaigning: bool,
+    /// Until then it takes worse ids for its leader as well, and comes last where nobody leads.
+    aside_until: u64,
 }
 
 impl LowestId {
     fn new(setup: Setup) -> Self {
-        LowestId { setup, phi: None, leads: false, campaigning: false }
+        LowestId { setup, phi: None, leads: false, campaigning: false, aside_until: 0 }
     }
 
     /// One with an adaptive failure detector.
@@ -115,10 +118,15 @@ impl LowestId {
         &self.setup.timings
     }
 
-    /// `Skew_Time`: the better the id, the shorter.
-    fn skew(&self) -> u64 {
-        let count = self.setup.names.len().max(1) as u64;
-        self.timings().renew_interval * (u64::from(self.setup.node.0) + 1) / (count + 1)
+    /// `Skew_Time`: the better the id, the shorter. Whoever stands aside comes after everybody who does not.
+    fn skew(&self, now: Now) -> u64 {
+        let (count, interval) = (self.setup.names.len().max(1) as u64, self.timings().renew_interval);
+        let skew = interval * (u64::from(self.setup.node.0) + 1) / (count + 1);
+        if self.stands_aside(now) { interval + skew } else { skew }
+    }
+
+    fn stands_aside(&self, now: Now) -> bool {
+        now.mono < self.aside_until
     }
 
     fn wait_for_silence(&self, now: Now, out: &mut Vec<Output>) {
@@ -126,7 +134,7 @@ impl LowestId {
         if patience > 2 * self.timings().lease_ttl {
             crate::mark!(PhiPatient);
         }
-        out.push(Output::SetTimer { id: MASTER_DOWN, at: now.mono.saturating_add(patience) + self.skew() });
+        out.push(Output::SetTimer { id: MASTER_DOWN, at: now.mono.saturating_add(patience) + self.skew(now) });
     }
 
     fn tell_all(&self, message: Message, out: &mut Vec<Output>) {
@@ -178,8 +186,8 @@ impl LowestId {
             }
             Message::Advertisement => {
                 out.push(Output::Observed(Some(from)));
-                // A worse leader's do not count: it is to be replaced.
-                if from < self.setup.node {
+                // A worse leader's do not count: it is to be replaced, unless this node stands aside.
+                if from < self.setup.node || self.stands_aside(now) {
                     self.campaigning = false;
                     if let Some(phi) = &mut self.phi {
                         phi.heard(from, now.mono);
@@ -192,7 +200,7 @@ impl LowestId {
                 out.push(Output::Observed(None));
                 self.campaigning = true;
                 out.push(Output::Campaign);
-                out.push(Output::SetTimer { id: MASTER_DOWN, at: now.mono + self.skew() });
+                out.push(Output::SetTimer { id: MASTER_DOWN, at: now.mono + self.skew(now) });
             }
             Message::Release => {}
         }
@@ -216,6 +224,10 @@ impl Elector for LowestId {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.step_back(now, Deposed::Resigned, out);
                 self.tell_all(Message::Release, out);
+            }
+            Input::StandAside(length) if !self.leads => {
+                self.aside_until = now.mono.saturating_add(length);
+                self.wait_for_silence(now, out);
             }
             Input::Fenced => self.step_back(now, Deposed::Fenced, out),
             // Timers of a role that ended meanwhile; what other protocols say.

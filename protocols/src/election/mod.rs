@@ -41,7 +41,7 @@ pub mod zk_election;
 pub mod zk_selector;
 pub mod zookeeper;
 
-pub use promise::{BeliefOverlap, Bounds, Conditions, Promise};
+pub use promise::{BeliefOverlap, Bounds, Conditions, Notice, Notices, Promise};
 pub use timers::{OwnTimer, OwnTimers, Timer, Timers};
 
 use crate::{
@@ -288,6 +288,8 @@ pub struct Protocol {
     pub promise: fn(Hazard, bool) -> Promise,
     /// How many of each figure it promises at most under a hazard, at its defaults and where the network loses nothing.
     pub bounds: fn(Hazard) -> Bounds,
+    /// Whether it notices by itself that a leader does nothing.
+    pub notices: Notices,
     /// For how long two nodes that run may believe at one time.
     pub belief_overlap: BeliefOverlap,
 }
@@ -349,6 +351,15 @@ impl Protocol {
             election_timeout: self.election_timeout,
             rules: rules::Rules::default(),
             own: self.timers.defaults(lease_ttl),
+        }
+    }
+
+    /// Within what time, nanoseconds, so many candidates do as much as that notices, at these timings; `None` for never.
+    pub fn notices_within(&self, notice: Notice, timings: &Timings, candidates: u16) -> Option<u64> {
+        match notice {
+            Notice::Never => None,
+            Notice::AsDead => Some((self.granted_ttl)(timings.lease_ttl) + (self.takeover_max)(timings, candidates)),
+            Notice::AtOnce => Some(0),
         }
     }
 

@@ -71,6 +71,7 @@ pub const PROTOCOL: Protocol = Protocol {
         _ => Promise::May,
     },
     bounds: promise::settled,
+    notices: promise::Notices::SILENCE,
     belief_overlap: promise::without_bound,
 };
 
@@ -103,6 +104,8 @@ pub const POOLED: Protocol = Protocol {
     service: &postgres::POOLED,
     promise: |_, _| UNFENCED,
     bounds: |_| promise::Bounds::default(),
+    // Everybody leads, so that another one serves at once.
+    notices: promise::Notices { cannot_work: promise::Notice::AtOnce, ..promise::Notices::SILENCE },
     ..PROTOCOL
 };
 

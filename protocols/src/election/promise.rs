@@ -39,6 +39,34 @@ pub const fn granted_again(fencing: bool) -> Promise {
     if fencing { GRANTED_AGAIN } else { GRANTED_AGAIN_UNCHECKED }
 }
 
+/// Does the protocol itself see to it that somebody else acts in place of a leader that does nothing, and how soon?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// It does not: nobody acts for as long as the trouble lasts.
+    Never,
+    /// As soon as for a leader that has died.
+    AsDead,
+    /// Somebody else acts anyway.
+    AtOnce,
+}
+
+/// What a protocol promises to notice by itself, without help from the node around it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Notices {
+    /// A leader that keeps everything which makes it the leader, while the store or its clients do not reach it.
+    pub cannot_work: Notice,
+    /// A candidate that is heard by the service or by those who elect, and does not hear them in time: others may wait for it,
+    /// or it may hold a lock without knowing.
+    pub half_heard: Notice,
+}
+
+impl Notices {
+    /// Nothing at all.
+    pub const NOTHING: Notices = Notices { cannot_work: Notice::Never, half_heard: Notice::Never };
+    /// What everybody does who takes a leader for dead when it does not renew in time, and does not look at its work.
+    pub const SILENCE: Notices = Notices { half_heard: Notice::AsDead, ..Notices::NOTHING };
+}
+
 /// At most so many of each figure, in every run of a cell; `None` promises nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Bounds {

@@ -92,6 +92,7 @@ pub const PROTOCOL: Protocol = Protocol {
         (_, false) => Promise::May,
     },
     bounds: promise::settled,
+    notices: promise::Notices::SILENCE,
     belief_overlap: overlap,
 };
 
@@ -335,7 +336,7 @@ impl Elector for Raft {
             Input::RemoveVoter(node) => self.change(Change::RemoveVoter(node), out),
             // The timer of a belief that was renewed or has ended; openraft talks to its peers, keeps its state and its
             // watch by itself.
-            Input::Timer(_) | Input::Service(_) | Input::Peer { .. } | Input::Persisted => {}
+            Input::Timer(_) | Input::Service(_) | Input::Peer { .. } | Input::Persisted | Input::StandAside(_) => {}
         }
     }
 }

@@ -118,6 +118,7 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     // Who comes back asks first, and is refused by everybody who hears the leader.
     bounds: |hazard| promise::settled(if hazard == Hazard::Rejoin { Hazard::None } else { hazard }),
+    notices: promise::Notices::SILENCE,
     belief_overlap: overlap,
 };
 

@@ -73,6 +73,7 @@ pub const PROTOCOL: Protocol = Protocol {
         _ => Promise::May,
     },
     bounds: promise::settled,
+    notices: promise::Notices::SILENCE,
     belief_overlap: promise::from_sending,
 };
 

@@ -57,6 +57,7 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     promise: ring::promise,
     bounds: promise::settled,
+    notices: promise::Notices::SILENCE,
     belief_overlap: promise::without_bound,
 };
 

@@ -87,5 +87,6 @@ pub const PROTOCOL: Protocol = Protocol {
         _ => Promise::Holds,
     },
     bounds: promise::preferring,
+    notices: promise::Notices::SILENCE,
     belief_overlap: |_, _| Some(0),
 };

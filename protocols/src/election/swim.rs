@@ -79,6 +79,7 @@ pub const PROTOCOL: Protocol = Protocol {
         _ => Promise::May,
     },
     bounds: promise::calm,
+    notices: promise::Notices::SILENCE,
     belief_overlap: promise::without_bound,
 };
 
@@ -106,6 +107,8 @@ struct Swim {
     leads: bool,
     /// From when on it may lead, nanoseconds; `None` after it has given leadership up.
     stands_at: Option<u64>,
+    /// It stays away because it has failed, for longer than others would.
+    aside: bool,
     observed: Option<NodeId>,
     /// For when [`DETECT`] is set.
     detect_at: Option<u64>,
@@ -117,7 +120,7 @@ impl Swim {
         let interval = setup.timings.renew_interval;
         let detector = Detector::new(setup.node, setup.names.len(), interval, setup.nonce);
         let (stands_at, effects) = (None, Vec::new());
-        Swim { setup, detector, leads: false, stands_at, observed: None, detect_at: None, effects }
+        Swim { setup, detector, leads: false, stands_at, aside: false, observed: None, detect_at: None, effects }
     }
 
     fn interval(&self) -> u64 {
@@ -169,6 +172,12 @@ impl Swim {
         }
     }
 
+    fn join_again(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.aside = false;
+        self.stand_later(now, out);
+        self.detect(out, |detector, effects| detector.join(now.mono, effects));
+    }
+
     fn stand_later(&mut self, now: Now, out: &mut Vec<Output>) {
         let at = now.mono + JOIN_INTERVALS * self.interval();
         self.stands_at = Some(at);
@@ -190,10 +199,7 @@ impl Elector for Swim {
                 self.detect_at = None;
                 self.detect(out, |detector, effects| detector.poll(now.mono, effects));
             }
-            Input::Timer(STAND) if self.stands_at.is_none() => {
-                self.stand_later(now, out);
-                self.detect(out, |detector, effects| detector.join(now.mono, effects));
-            }
+            Input::Timer(STAND) if self.stands_at.is_none() => self.join_again(now, out),
             Input::Peer { from, message } if from.index() < self.setup.names.len() => {
                 self.detect(out, |detector, effects| detector.message(now.mono, from, message, effects));
             }
@@ -204,12 +210,21 @@ impl Elector for Swim {
                 out.push(Output::SetTimer { id: STAND, at: now.mono + REJOIN_INTERVALS * self.interval() });
                 self.detect(out, |detector, effects| detector.leave(now.mono, effects));
             }
+            Input::StandAside(length) if self.stands_at.is_none() => {
+                self.aside = true;
+                let rejoins_at = now.mono.saturating_add(length.max(REJOIN_INTERVALS * self.interval()));
+                out.push(Output::SetTimer { id: STAND, at: rejoins_at });
+            }
             Input::Fenced => {
                 self.step_back(Deposed::Fenced, out);
                 self.stand_later(now, out);
             }
             // A timer that only makes it decide; what other protocols say.
             _ => {}
+        }
+        // Nobody is left to stand aside for.
+        if self.aside && !self.setup.others().any(|node| self.detector.is_member(node)) {
+            self.join_again(now, out);
         }
         self.decide(now, out);
     }

@@ -13,6 +13,10 @@
 //! could be lost or put back while the resource is not, and would have to be reached besides. Nobody can skip it: a token is
 //! had only by drawing, a write without one is refused as soon as one was seen, and only the latest to draw and seal writes.
 //!
+//! **What if the counter does not answer.** Whoever was elected gives up after a time to live and stands aside, so that another
+//! one draws: the counter is in the store, and who cannot draw could not write either. Each time in a row it tries for twice
+//! as long, up to [`TRIES_MAX`] times.
+//!
 //! **What it gives.** No two take effect at once, whatever the inner elector thinks: safety by fencing rule 1, under every
 //! hazard. **What it does not give.** The token is not allocated with the election (fencing rule 6), because there is nothing
 //! that decides the election. It says who drew last, not who was elected last: one that was elected, stopped, and draws when
@@ -86,6 +90,10 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
 const DRAW_MAX: u64 = 10 * MILLISECOND;
 /// Time to draw again. The inner electors' timers are below.
 const DRAW: TimerId = 10;
+/// How much longer than at first a draw goes unanswered at most, after it did so again and again, before it is given up.
+const TRIES_MAX: u32 = 8;
+/// Whoever gave up a draw stands aside for so many times as long as it had tried.
+const ASIDE: u64 = 10;
 
 /// With fencing the token holds what the inner protocol breaks; without, its writes come with old tokens besides.
 fn promised(inner: Promise, fencing: bool) -> Promise {
@@ -103,7 +111,8 @@ fn bounds(inner: Bounds) -> Bounds {
 
 fn fenced(setup: Setup, inner: fn(Setup) -> Box<AnyElector>) -> Box<AnyElector> {
     let inner = inner(setup.clone());
-    boxed(Fenced { random: Random::new(setup.nonce), setup, inner, role: Role::Follows, scratch: Vec::new() })
+    let random = Random::new(setup.nonce);
+    boxed(Fenced { random, setup, inner, role: Role::Follows, given_up: 0, scratch: Vec::new() })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,7 +120,7 @@ enum Role {
     /// The inner elector follows.
     Follows,
     /// It was elected, and there is no token yet.
-    Draws { request: u64, valid_until: u64 },
+    Draws { request: u64, valid_until: u64, since: u64 },
     /// It leads.
     Leads { token: u64 },
 }
@@ -122,6 +131,8 @@ struct Fenced {
     setup: Setup,
     inner: Box<AnyElector>,
     role: Role,
+    /// How many draws in a row it has given up.
+    given_up: u32,
     /// Names draws.
     random: Random,
     scratch: Vec<elector::Output>,
@@ -134,11 +145,11 @@ impl Fenced {
         for output in scratch.drain(..) {
             match (output, self.role) {
                 (Output::Elected(Leadership { valid_until, .. }), _) => {
-                    self.role = Role::Draws { request: self.random.next_u64(), valid_until };
+                    self.role = Role::Draws { request: self.random.next_u64(), valid_until, since: now.mono };
                     self.draw(now, out);
                 }
-                (Output::Renewed(Leadership { valid_until, .. }), Role::Draws { request, .. }) => {
-                    self.role = Role::Draws { request, valid_until };
+                (Output::Renewed(Leadership { valid_until, .. }), Role::Draws { request, since, .. }) => {
+                    self.role = Role::Draws { request, valid_until, since };
                 }
                 (Output::Renewed(leadership), Role::Leads { token }) => {
                     out.push(Output::Renewed(Leadership { token, ..leadership }));
@@ -166,11 +177,23 @@ impl Fenced {
         out.push(Output::SetTimer { id: DRAW, at: now.mono + self.setup.timings.request_timeout });
     }
 
+    /// Draws again, or gives up and lets another one try.
+    fn draw_again(&mut self, now: Now, out: &mut Vec<Output>) {
+        let Role::Draws { since, .. } = self.role else { return };
+        let patience = self.setup.timings.lease_ttl << self.given_up.min(TRIES_MAX.ilog2());
+        if now.mono - since < patience {
+            return self.draw(now, out);
+        }
+        self.given_up += 1;
+        self.inner(now, Input::Resign, out);
+        self.inner(now, Input::StandAside(ASIDE * patience), out);
+    }
+
     /// Leads with the token, if that is the one which it waits for: not with one of an earlier election.
     fn drawn(&mut self, now: Now, drawn: u64, token: u64, out: &mut Vec<Output>) {
-        let Role::Draws { request, valid_until } = self.role else { return };
+        let Role::Draws { request, valid_until, .. } = self.role else { return };
         if request == drawn && now.mono < valid_until {
-            self.role = Role::Leads { token };
+            (self.role, self.given_up) = (Role::Leads { token }, 0);
             out.push(Output::CancelTimer(DRAW));
             out.push(Output::Elected(Leadership { token, valid_until }));
         }
@@ -184,7 +207,7 @@ impl Elector for Fenced {
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
-            Input::Timer(DRAW) => self.draw(now, out),
+            Input::Timer(DRAW) => self.draw_again(now, out),
             Input::Peer { from, message } if self.setup.service.contains(&from) => {
                 if let Ok(Message::Drawn { request, token }) = Message::restore(message) {
                     self.drawn(now, request, token, out);

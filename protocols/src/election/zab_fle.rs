@@ -111,6 +111,8 @@ pub const PROTOCOL: Protocol = Protocol {
         _ => Promise::May,
     },
     bounds: promise::settled,
+    // A leader that hears nobody gives up, and its vote, which is the best, is heard by those who then elect: they follow it again.
+    notices: promise::Notices::NOTHING,
     belief_overlap: overlap,
 };
 

@@ -2,7 +2,7 @@
 
 use super::{
     Node, WORK,
-    tenure::{CHECKED_EVERY, PATIENCE_MAX, Tenure},
+    tenure::{CHECKED_EVERY, PATIENCE_MAX, STANDS_ASIDE, Tenure},
 };
 use crate::{
     clock::Now,
@@ -100,6 +100,7 @@ impl Node {
             self.given_up += 1;
             (self.stuck, self.resigning) = (true, true);
             self.elect(now, elector::Input::Resign, out);
+            self.elect(now, elector::Input::StandAside(STANDS_ASIDE * patience), out);
         }
     }
 }

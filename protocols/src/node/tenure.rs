@@ -13,6 +13,11 @@
 //! fails everybody, each resignation in a row without an answer in between takes twice as long, up to [`PATIENCE_MAX`] times, so
 //! that leadership does not go round for nothing.
 //!
+//! Such a leader must not be elected again at once, as it would be where the protocol prefers it. It stands aside for
+//! [`STANDS_ASIDE`] times as long as it had waited for the store, and so for twice as long after each failure in a row: of a
+//! fault that lasts, no more than about a tenth is spent on finding out that it still lasts. Others may fail as well, so
+//! whoever stands aside leads all the same where nobody else does.
+//!
 //! A leader that dies or loses its lease is replaced as ever: no hold-down stands in the way of that.
 
 use crate::{address::Claim, core::TimerId, random::Random, types::SECOND};
@@ -24,6 +29,9 @@ pub(super) const TIMERS: TimerId = 3;
 
 /// How much longer than at first a leader waits for the store at most, after it has stepped down for its silence again and again.
 pub(super) const PATIENCE_MAX: u32 = 8;
+
+/// For so many times as long as it had waited for the store a leader stands aside after it has stepped down for its silence.
+pub(super) const STANDS_ASIDE: u64 = 10;
 
 /// What happens to leaders beside their work.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -13,6 +13,7 @@ mod power_switch;
 mod reads;
 mod ring_and_bully_rules;
 mod states;
+mod stepping_down;
 mod stonith;
 mod stonith_claims;
 mod swim_detector;

@@ -4,12 +4,14 @@
 //! - a candidate runs, and reaches the store and a client, both ways;
 //! - it reaches the coordination service, if there is one; and if a majority has to elect (the header says so), it is one of
 //!   a majority of all candidates, each of which reaches each other. Links that are not transitive count as what they are;
-//! - where candidates elect along a ring, each that runs reaches the next that does;
-//! - nobody else is *half heard* by the service or by those who elect: heard, but itself deaf or slow. Followers of a deaf
-//!   leader do not stand against it, and a deaf client of a service may hold a lock that it does not know of.
+//! - where candidates elect along a ring, each that runs reaches the next that does.
 //!
-//! A leader that holds on to its lease and cannot act (it is cut off from the store, or its own link is too narrow for its data)
-//! does not close the way of another: that nobody takes effect is what is judged, and protocols that cannot notice promise as much.
+//! Nothing that somebody else does or fails to do closes a way. A leader may hold on to its lease and be unable to act, as it is
+//! cut off from the store, or its own link is too narrow for its data. A candidate may be *half heard* by the service or by those
+//! who elect: they hear it, and it hears them late or not at all. Followers of such a leader do not stand against it, and such a
+//! client of a service may hold a lock that it does not know of. That nobody takes effect is what is judged. A protocol that
+//! does not notice promises as much ([`protocols::election::Notices`]), and a sweep holds the run to that promise. What was
+//! violated only while somebody was half heard is told apart for its sake ([`Invariant::while_half_heard`]).
 //!
 //! "Runs" is up and not paused, with clocks less than a tenth off and, where votes are written to disk, no slowed disk;
 //! "reaches" is without a cut, without extra latency or loss. Extra time below a twentieth of the lease and loss up to 1 %
@@ -30,6 +32,7 @@
 //! **Source.** Alpern and Schneider, "Defining liveness", 1985, bounded; Jensen, Howard and Mortier, "Examining Raft's
 //! behaviour during partial network failures", HAOC 2021, for links that are not transitive.
 
+mod claim;
 mod clients;
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, not_applicable};
@@ -38,6 +41,7 @@ use crate::{
     cluster::{Change, Cluster, Way},
     words::{Names, count, duration},
 };
+use claim::{At, Claim, Gap, Now};
 use clients::Clients;
 use protocols::{
     history::Header,
@@ -87,15 +91,10 @@ struct Liveness {
     /// Whose writes count, looked up last.
     acting: Option<Incarnation>,
     way: Option<Way>,
-    /// Is the claim made at the moment? Then, since when without an interruption.
-    claimed_from: Option<u64>,
-    /// The last write that counts, or the last interruption.
-    latest: u64,
-    uncounted: u64,
-    /// The longest time without an interruption for which the claim was made.
-    judged: u64,
-    longest: Option<Gap>,
-    clients: Clients,
+    /// That somebody acts, whatever else is wrong.
+    claim: Claim,
+    /// That somebody acts while nobody is half heard.
+    all_heard: Claim,
 }
 
 /// Who was elected last.
@@ -105,43 +104,31 @@ struct Elected {
     wrote: bool,
 }
 
-/// A stretch without a write that counts.
-struct Gap {
-    from_us: u64,
-    us: u64,
-    way: Way,
-    elected: Option<Elected>,
-    /// Accepted writes of those who did not believe any more.
-    uncounted: u64,
-}
-
 impl Liveness {
     fn new(header: &Header, cluster: Cluster) -> Self {
         let between_us = cluster.clients().saturating_mul(1_000_000) / header.rate;
         let bound_us = header.liveness_bound_ms.saturating_mul(1000).saturating_add(between_us);
         let answered_us = bound_us.saturating_add(between_us).saturating_add(header.dark_after_ms.saturating_mul(1000));
+        let claim = || Claim::new(bound_us, Clients::new(&cluster, answered_us));
         Liveness {
             bound_us,
-            clients: Clients::new(&cluster, answered_us),
+            claim: claim(),
+            all_heard: claim(),
             cluster,
             beliefs: Beliefs::default(),
             holders: BTreeSet::new(),
             elected: None,
             acting: None,
             way: None,
-            claimed_from: None,
-            latest: 0,
-            uncounted: 0,
-            judged: 0,
-            longest: None,
         }
     }
 
-    /// A write was accepted: costs a comparison when it is of the incarnation that wrote before.
+    /// A write was accepted: costs a comparison or two when it is of the incarnation that wrote before.
     fn accepted(&mut self, t_us: u64, incarnation: Incarnation) {
         if self.acting != Some(incarnation) {
             if self.elected.is_some() && self.beliefs.of(incarnation.node) != Some(incarnation) {
-                self.uncounted += 1;
+                self.claim.uncounted += 1;
+                self.all_heard.uncounted += 1;
                 return;
             }
             self.acting = Some(incarnation);
@@ -149,26 +136,9 @@ impl Liveness {
                 elected.wrote = true;
             }
         }
-        if self.claimed_from.is_some() {
-            self.gap(t_us);
-        }
-    }
-
-    /// The stretch without a write ends.
-    fn gap(&mut self, t_us: u64) {
-        let us = t_us - self.latest;
-        if let Some(way) = self.way.as_ref().filter(|_| self.longest.as_ref().is_none_or(|l| us > l.us)) {
-            let (way, elected) = (way.clone(), self.elected);
-            self.longest = Some(Gap { from_us: self.latest, us, way, elected, uncounted: self.uncounted });
-        }
-        (self.latest, self.uncounted) = (t_us, 0);
-    }
-
-    fn interrupt(&mut self, t_us: u64) {
-        if let Some(from_us) = self.claimed_from.take() {
-            self.judged = self.judged.max(t_us - from_us);
-            self.gap(t_us);
-        }
+        let at = At { t_us, way: self.way.as_ref(), elected: self.elected };
+        self.claim.acted(at);
+        self.all_heard.acted(at);
     }
 
     /// Does a change touch those whose trouble everybody has to get over first?
@@ -193,8 +163,8 @@ impl Liveness {
         let mut rather: Vec<NodeId> = self.beliefs.awake().map(|incarnation| incarnation.node).collect();
         let newest = self.elected.map(|elected| elected.incarnation.node);
         rather.sort_by_key(|node| (Some(*node) != newest, *node));
-        let way = self.way.take();
-        let open = way.filter(|way| self.cluster.is_open(way));
+        let was = self.way.take();
+        let open = was.clone().filter(|way| self.cluster.is_open(way));
         interrupted |= open.is_none();
         let leads_it = |way: &Way| rather.first().is_none_or(|leader| way.quorum.contains(leader));
         self.way = match open {
@@ -203,14 +173,13 @@ impl Liveness {
             Some(way) => self.cluster.find_way(&rather).filter(leads_it).or(Some(way)),
             None => self.cluster.find_way(&rather),
         };
-        let claims = self.way.as_ref().is_some_and(|way| self.cluster.half_heard(way).is_none());
-        if interrupted || !claims {
-            self.interrupt(t_us);
-        }
-        self.clients.settle(t_us, interrupted, claims, &self.cluster);
-        if claims && self.claimed_from.is_none() {
-            (self.claimed_from, self.latest, self.uncounted) = (Some(t_us), t_us, 0);
-        }
+        let half_heard = self.way.as_ref().and_then(|way| self.cluster.half_heard(way));
+        let is_open = self.way.is_some();
+        // A stretch that ends here was judged by the way that was open then.
+        let at = At { t_us, way: was.as_ref().or(self.way.as_ref()), elected: self.elected };
+        self.claim.settle(at, Now { interrupted, made: is_open, half_heard }, &self.cluster);
+        let made = is_open && half_heard.is_none();
+        self.all_heard.settle(at, Now { interrupted, made, half_heard: None }, &self.cluster);
     }
 }
 
@@ -230,7 +199,10 @@ impl Invariant for Liveness {
                 }
                 return;
             }
-            Kind::Reply { request, outcome } => return self.clients.replied(t_us, request.client, *outcome),
+            Kind::Reply { request, outcome } => {
+                self.claim.clients.replied(t_us, request.client, *outcome);
+                return self.all_heard.clients.replied(t_us, request.client, *outcome);
+            }
             Kind::Grant { node, .. } => {
                 self.holders.insert(*node);
                 return;
@@ -250,35 +222,42 @@ impl Invariant for Liveness {
     }
 
     fn violated_us(&self, _: &Ending) -> Option<u64> {
-        let gap = self.longest.as_ref().filter(|gap| gap.us > self.bound_us).map(|gap| gap.from_us);
-        gap.or_else(|| self.clients.violated_us())
+        let gap = self.claim.violation().map(|gap| gap.from_us);
+        gap.or_else(|| self.claim.clients.violated_us())
+    }
+
+    fn while_half_heard(&self) -> bool {
+        self.all_heard.violation().is_none() && self.all_heard.clients.violated_us().is_none()
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        self.interrupt(ending.t_us);
-        self.clients.settle(ending.t_us, true, false, &self.cluster);
+        let at = At { t_us: ending.t_us, way: self.way.as_ref(), elected: self.elected };
+        for claim in [&mut self.claim, &mut self.all_heard] {
+            claim.settle(at, Now { interrupted: true, made: false, half_heard: None }, &self.cluster);
+        }
         let within = duration(self.bound_us as f64);
-        let could_fail = self.judged >= self.bound_us;
-        let unserved = self.clients.violation(ending.names);
-        match self.longest.as_ref() {
-            Some(gap) if gap.us > self.bound_us => {
+        let judged = self.claim.judged;
+        let could_fail = judged >= self.bound_us;
+        let unserved = self.claim.clients.violation(ending.names);
+        match (self.claim.violation(), &self.claim.longest) {
+            (Some(gap), _) => {
                 let detail = format!("{}; the bound is {within}", violation(gap, &self.cluster, ending.names));
                 Finding { holds: false, could_fail: true, detail }
             }
             _ if unserved.is_some() => Finding { holds: false, could_fail: true, detail: unserved.unwrap_or_default() },
-            Some(gap) if could_fail => {
+            (None, Some(gap)) if could_fail => {
                 let longest = duration(gap.us as f64);
                 let detail =
                     format!("somebody acted at least every {longest} while that was possible; the bound is {within}");
                 Finding { holds: true, could_fail, detail }
             }
-            Some(_) => {
-                let judged = duration(self.judged as f64);
+            (None, Some(_)) => {
+                let judged = duration(judged as f64);
                 let detail =
                     format!("it was possible to act without interruption for {judged} only; the bound is {within}");
                 Finding { holds: true, could_fail, detail }
             }
-            None => not_applicable("nobody was able to act at any time"),
+            (None, None) => not_applicable("nobody was able to act at any time"),
         }
     }
 }
@@ -302,6 +281,9 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
     let mut text = format!("nobody acted for {for_us} from {from} on, although {way}");
     if let Some(elected) = gap.elected.filter(|e| !e.wrote) {
         text += &format!("; {}, elected last, wrote nothing", names.incarnation(elected.incarnation));
+    }
+    if let Some(node) = gap.half_heard {
+        text += &format!("; {} was heard and did not hear the others in time", names.node(node));
     }
     if gap.uncounted > 0 {
         text += &format!("; {} of leaders that had stopped came in", count(gap.uncounted, "write"));

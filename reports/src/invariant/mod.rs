@@ -105,6 +105,12 @@ pub trait Invariant: Send {
         None
     }
 
+    /// Was it violated only while a process was heard and did not hear in time, so that others may have waited for it? Asked
+    /// once, after [`Invariant::finish`], where it was violated.
+    fn while_half_heard(&self) -> bool {
+        false
+    }
+
     /// For so long, microseconds, two may believe at once in a log, which has no header that says it.
     fn allow_overlap(&mut self, _us: u64) {}
 
@@ -149,6 +155,9 @@ pub struct InvariantResult {
     /// When it was first violated, microseconds, where it was and knows.
     #[serde(skip)]
     pub violated_us: Option<u64>,
+    /// Was it violated, and only while a process was heard and did not hear in time?
+    #[serde(skip)]
+    pub while_half_heard: bool,
 }
 
 /// A set of kinds of events.

@@ -6,8 +6,9 @@
 //! kubernetes/kubernetes issue 70819.
 //!
 //! Which of three stories it is with the store is drawn from the seed: it is cut off, its packets take `SLOW_US` longer either
-//! way, or `LOST` of them are lost. No election protocol looks at the work, so all promise to be dark. The remedy is the node's: `--step-down-after` makes a leader
-//! resign when the store has owed it an answer for so long.
+//! way, or `LOST` of them are lost. Which protocols notice, and how soon, is in their [`protocols::election::Notices`]: none looks
+//! at the work, so that nobody acts for as long as the fault lasts, except where everybody leads anyway. The remedy is the node's:
+//! `--step-down-after` makes a leader resign when the store has owed it an answer for so long.
 //!
 //! A leader that its clients do not reach is asked for nothing, and has nothing to notice it by. It is for whoever sends
 //! the clients to look after that.
@@ -20,7 +21,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Promise, Protocol},
+    election::{Hazard, Notice, Promise, Protocol},
     fence::checks::Fencing,
     history::Fact,
 };
@@ -54,18 +55,25 @@ const SLOW_US: u64 = 5_000_000;
 /// Of packets, where nearly all are lost.
 const LOST: f64 = 0.95;
 
-/// What is promised.
+/// Is the leader made to step down by its node, because the store is silent?
+fn is_remedied(scenario: &Scenario, params: &Params) -> bool {
+    params.tenure.step_down_after_ms > 0 && scenario.name == SCENARIO.name
+}
+
+/// Does anything notice that the leader cannot work, the protocol itself or its node?
+pub(super) fn is_noticed(scenario: &Scenario, protocol: &Protocol, params: &Params) -> bool {
+    is_remedied(scenario, params) || protocol.notices.cannot_work != Notice::Never
+}
+
+/// What is promised about safety.
 pub(super) fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
-    let remedied = params.tenure.step_down_after_ms > 0 && scenario.name == SCENARIO.name;
-    // Where everybody leads there is always one who can work.
-    if let Promise::Breaks(names) = (protocol.promise)(Hazard::None, false) {
-        return Promise::Breaks(names);
-    }
-    match (remedied, params.fencing) {
-        (false, _) => Promise::Breaks(&["liveness"]),
-        (true, Fencing::On) if protocol.tokened => Promise::Holds,
-        // What was sent into the cut arrives when it is healed.
-        (true, _) => Promise::May,
+    match ((protocol.promise)(Hazard::None, false), params.fencing) {
+        (Promise::Breaks(names), _) => Promise::Breaks(names),
+        (_, Fencing::On) if protocol.tokened => Promise::Holds,
+        (calm, _) if scenario.name == CLIENTS.name => calm,
+        // The leader gives its connection up and sends everything again. What was sent into the cut arrives when it is healed,
+        // too, out of order, and perhaps after a successor's first write.
+        _ => Promise::May,
     }
 }
 

@@ -93,7 +93,7 @@ use crate::{
 };
 pub use needs::Needs;
 use promise::without_waiting;
-pub use promise::{bounds, promise};
+pub use promise::{Live, Promised, bounds, promise, promised};
 use protocols::{
     election::{self, Hazard, Preference, Protocol},
     history::{Fact, Requirement},

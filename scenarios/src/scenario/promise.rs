@@ -7,11 +7,75 @@ use super::{
 use crate::params::Params;
 use protocols::{
     copies::Copies,
-    election::{Bounds, Hazard, Promise, Protocol, Timers, Transport},
+    election::{Bounds, Hazard, Notice, Promise, Protocol, Timers, Transport},
     fence::checks::Fencing,
 };
 
-/// What a protocol promises in a scenario with these parameters. Where writes travel by datagrams, only a token that is
+/// What a run is held to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Promised {
+    /// About safety.
+    pub safety: Promise,
+    /// About liveness.
+    pub liveness: Live,
+}
+
+/// What is promised about liveness: that somebody acts in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Live {
+    /// Somebody does.
+    Holds,
+    /// Somebody does, except while a candidate is heard and does not hear in time: the protocol promises not to notice one.
+    UnlessHalfHeard,
+    /// Nobody does, in every run.
+    Breaks,
+    /// Neither is promised.
+    May,
+}
+
+impl Live {
+    /// What a protocol promises where nothing else is said.
+    pub fn of(protocol: &Protocol) -> Live {
+        match protocol.notices.half_heard {
+            Notice::Never => Live::UnlessHalfHeard,
+            Notice::AsDead | Notice::AtOnce => Live::Holds,
+        }
+    }
+}
+
+impl Promised {
+    /// The word for it in tables.
+    pub const fn word(self) -> &'static str {
+        match (self.liveness, self.safety) {
+            (Live::Breaks, Promise::Holds | Promise::May) => "dark",
+            (_, Promise::Holds) => "holds",
+            (_, Promise::Breaks(_)) => "breaks",
+            (_, Promise::May) => "may",
+        }
+    }
+}
+
+/// Everything that a protocol promises in a scenario with these parameters.
+pub fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promised {
+    Promised { safety: promise(scenario, protocol, params), liveness: liveness(scenario, protocol, params) }
+}
+
+/// What it promises about liveness.
+fn liveness(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Live {
+    let nobody = match scenario.hazard {
+        Hazard::LeaderCannotWork => !leader_cannot_work::is_noticed(scenario, protocol, params),
+        // In a queue everybody waits for a node that its owner has forgotten.
+        Hazard::ServiceRestored => QUEUES.contains(&protocol.name) && params.members_agree(protocol),
+        _ => false,
+    };
+    match nobody {
+        true if scenario.hazard == Hazard::ServiceRestored && params.network().loss > 0.0 => Live::May,
+        true => Live::Breaks,
+        false => Live::of(protocol),
+    }
+}
+
+/// What a protocol promises about safety in a scenario with these parameters. Where writes travel by datagrams, only a token that is
 /// checked can tell a late one from a new one, and nobody promises anything without. Who elects by datagrams promises no
 /// more where they are lost than under false suspicion. Reads from memory are as good as the clocks: what is
 /// promised of them ends where the clocks drift further apart than the lease allows.
@@ -53,8 +117,6 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Some(Copies::Majority) | None => promised,
     };
     match promised {
-        // Nobody leads in effect, whatever the network is like.
-        promise if scenario.hazard == Hazard::LeaderCannotWork => promise,
         // Beliefs end by other rules than the protocol promises by.
         Promise::Holds if unchecked && relaxed && scenario.hazard != Hazard::None => Promise::May,
         Promise::Holds if unchecked && params.net.is_hostile() => Promise::May,
@@ -92,11 +154,10 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
 /// Who waits for the node before its own.
 pub(super) const QUEUES: [&str; 2] = ["zk-election", "zk-selector"];
 
-/// What must come of `service-restored` where the service is a cluster: in a queue everybody waits for a node that its owner has
-/// forgotten.
+/// What must come of `service-restored` where the service is a cluster: in a queue nobody leads again.
 fn restored_in_cluster(protocol: &Protocol, promised: Promise) -> Promise {
     match promised {
-        Promise::Breaks(_) if QUEUES.contains(&protocol.name) => Promise::Breaks(&["liveness"]),
+        Promise::Breaks(_) if QUEUES.contains(&protocol.name) => Promise::Holds,
         promised => promised,
     }
 }

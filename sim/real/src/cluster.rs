@@ -246,7 +246,11 @@ impl Cluster {
         let routes = (!routes.is_empty()).then(|| ("--routes", routes.join(",")));
         let own_ms = plan.timings.own_ms();
         let own = Timer::ALL.into_iter().filter_map(|timer| Some((timer.option(), ms(own_ms.get(timer)?))));
-        for (name, value) in options.into_iter().chain(own).chain(service).chain(routes).chain(self.electing(node)) {
+        let step_down_after_ms = plan.tenure.step_down_after_ms;
+        let stuck = (step_down_after_ms > 0).then(|| ("--step-down-after", ms(step_down_after_ms)));
+        for (name, value) in
+            options.into_iter().chain(own).chain(stuck).chain(service).chain(routes).chain(self.electing(node))
+        {
             arguments.push(format!("{name}={value}").into());
         }
         arguments.extend(["--token-key".into(), self.spec.token_key().into_os_string()]);

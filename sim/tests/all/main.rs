@@ -30,6 +30,7 @@ mod house_rules;
 mod matrix;
 mod members;
 mod migration;
+mod notices;
 mod once;
 mod promises;
 mod quorum;

@@ -24,7 +24,7 @@ use protocols::{
     elector::ServiceOutput,
     history::Kind,
     message::Message,
-    node::{Node, Place, STORE_SILENCE, Standing},
+    node::{Node, Place, STORE_SILENCE, Standing, Tenure},
     types::NodeId,
 };
 use protocols_clients::{
@@ -66,6 +66,8 @@ pub struct NodeSettings {
     pub read_lease: bool,
     /// From one tick of the scheduler to the next, nanoseconds.
     pub tick: u64,
+    /// What makes it resign by itself while it leads.
+    pub tenure: Tenure,
     /// Tells this process's generations from those of earlier ones.
     pub starts: u32,
     /// Where the coordination service is, or the other members are.
@@ -123,7 +125,8 @@ impl Port for RealPort {
 /// One sentence: the core came to an end that it should not have.
 pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
     let NodeSettings { name, addresses, directory, protocol, timings, read_lease, tick, starts, .. } = settings;
-    let NodeSettings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
+    let NodeSettings { tenure, site, service_env, env, store: link_settings, listener, tls, log, commit, .. } =
+        settings;
     let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
     let store = directory.member("store").ok_or("there is no `store` among the names")?;
     let (inputs, to_core) = mpsc::unbounded_channel();
@@ -137,9 +140,8 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let service = (addresses.len() as u16..store.0).take(site.service.len()).map(NodeId).collect();
     let (nonce, bugs, ending) = (env.random(), Default::default(), Arc::new(AtomicBool::new(false)));
     let elector = (protocol.elector)(Setup { group: 0, node, names, timings, nonce, stored: None, service, bugs });
-    let core = Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease }, elector);
     let core = Watched::new(
-        core,
+        Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease }, elector).with_tenure(tenure),
         standing_sender,
         requests_sender,
         waiting.clone(),

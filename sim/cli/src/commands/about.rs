@@ -2,7 +2,7 @@
 //!
 //! Everything here is data that sweeps hold runs to: promises, known bugs, flaws by design. No run is made for it.
 
-use super::{about_args::AboutArgs, output::print};
+use super::{about_args::AboutArgs, notices, output::print};
 use crate::terminal::{exit::Stop, output::Show};
 use protocols::{
     bug::Bug,
@@ -11,7 +11,11 @@ use protocols::{
     fence::checks::Fencing,
     types::MILLISECOND,
 };
-use scenarios::{Params, Scenario, belief, scenario, units::duration_text};
+use scenarios::{
+    Params, Scenario, belief,
+    scenario::{self, Live, Promised},
+    units::duration_text,
+};
 use serde_json::json;
 use sim::{advise, registry::Registry, repro};
 
@@ -22,6 +26,8 @@ enum Comes {
     Broken,
     /// Some seeds violate it although the store compares tokens.
     ByChance,
+    /// Safe, and nobody acts in time.
+    Dark,
     /// The store's comparison of tokens is what keeps it safe.
     ByFencing,
     /// It holds, whatever the store does.
@@ -29,12 +35,14 @@ enum Comes {
 }
 
 impl Comes {
-    const ALL: [Comes; 4] = [Comes::Broken, Comes::ByChance, Comes::ByFencing, Comes::Holds];
+    const ALL: [Comes; 5] = [Comes::Broken, Comes::ByChance, Comes::Dark, Comes::ByFencing, Comes::Holds];
 
-    fn of(fenced: Promise, unfenced: Promise) -> Self {
-        match (fenced, unfenced) {
+    fn of(fenced: Promised, unfenced: Promised) -> Self {
+        match (fenced.safety, unfenced.safety) {
             (Promise::Breaks(_), _) => Comes::Broken,
+            (Promise::May, _) if fenced.liveness == Live::Breaks => Comes::Dark,
             (Promise::May, _) => Comes::ByChance,
+            (Promise::Holds, _) if fenced.liveness == Live::Breaks => Comes::Dark,
             (Promise::Holds, Promise::Holds) => Comes::Holds,
             (Promise::Holds, _) => Comes::ByFencing,
         }
@@ -44,6 +52,7 @@ impl Comes {
         match self {
             Comes::Broken => "broken",
             Comes::ByChance => "by-chance",
+            Comes::Dark => "unavailable",
             Comes::ByFencing => "by-fencing",
             Comes::Holds => "holds",
         }
@@ -55,6 +64,7 @@ impl Comes {
             (Comes::Broken, false) => "Breaks; there is no token that a store could compare".to_owned(),
             (Comes::ByChance, true) => "Breaks in some runs even where the store compares tokens".to_owned(),
             (Comes::ByChance, false) => "Breaks in some runs".to_owned(),
+            (Comes::Dark, _) => "Nobody acts in time".to_owned(),
             (Comes::ByFencing, _) => "Holds only because the store compares tokens".to_owned(),
             (Comes::Holds, true) => "Holds with and without a comparing store".to_owned(),
             (Comes::Holds, false) => "Holds".to_owned(),
@@ -74,15 +84,17 @@ fn stories(registry: &Registry, protocol: &Protocol) -> Vec<Story> {
     let told = registry.plans.scenarios.iter().copied().filter(|scenario| scenario.needs.met_by(protocol));
     let promise = |scenario, fencing| {
         let params = Params { fencing, ..Params::default() };
-        scenario::promise(scenario, protocol, &params)
+        scenario::promised(scenario, protocol, &params)
     };
     let story = |scenario: &'static Scenario| {
         let (fenced, unfenced) = (promise(scenario, Fencing::On), promise(scenario, Fencing::Off));
-        let violated = [fenced, unfenced].into_iter().find_map(|promise| match promise {
+        let comes = Comes::of(fenced, unfenced);
+        let violated = [fenced, unfenced].into_iter().find_map(|promised| match promised.safety {
             Promise::Breaks(names) => Some(names),
             Promise::Holds | Promise::May => None,
         });
-        Story { scenario, comes: Comes::of(fenced, unfenced), violated: violated.unwrap_or_default() }
+        let dark: &[&str] = if comes == Comes::Dark { &["liveness"] } else { &[] };
+        Story { scenario, comes, violated: violated.unwrap_or(dark) }
     };
     told.map(story).collect()
 }
@@ -112,6 +124,13 @@ fn advice(registry: &Registry, protocol: &Protocol, stories: &[Story]) -> Vec<St
             None => "take one from a counter in the store itself, in the same step as the lock".to_owned(),
         };
         all.push(format!("Do not rely on it where two leaders do harm: without a token no store can tell a stale write. Instead, {instead}."));
+    }
+    if stories.iter().any(|story| story.comes == Comes::Dark) {
+        all.push(
+            "Have a leader step down when its work has failed for some time (`--step-down-after` here), and look from outside \
+             whether clients are served: leadership alone does not say so."
+                .to_owned(),
+        );
     }
     if stories.iter().any(|story| story.comes == Comes::Broken && story.violated.contains(&"elections")) {
         all.push(
@@ -212,7 +231,7 @@ fn as_json(registry: &Registry, protocol: &Protocol, stories: &[Story]) -> Strin
     let commands: Vec<String> = commands(protocol, stories).iter().map(|words| repro::command(words)).collect();
     let report = json!({
         "schema": 1, "protocol": protocol.name, "about": protocol.about, "token": protocol.tokened,
-        "service": protocol.service.name, "scenarios": rows, "mistakes": bugs,
+        "service": protocol.service.name, "notices": notices::as_json(protocol), "scenarios": rows, "mistakes": bugs,
         "advice": advice(registry, protocol, stories), "commands": commands,
     });
     serde_json::to_string_pretty(&report).unwrap_or_default()
@@ -222,6 +241,7 @@ fn as_text(registry: &Registry, protocol: &Protocol, stories: &[Story], width: u
     let token = if protocol.tokened { "It carries a fencing token." } else { "It carries no fencing token." };
     let mut text = filled(&format!("{}: {}. {token}", protocol.name, protocol.about), 0, width);
     text += &filled(&timers(protocol), 0, width);
+    text += &filled(&notices::sentences(protocol), 0, width);
     for comes in Comes::ALL {
         let of: Vec<&Story> = stories.iter().filter(|story| story.comes == comes).collect();
         let Some(first) = of.first() else { continue };

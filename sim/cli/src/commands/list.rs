@@ -2,6 +2,7 @@
 
 use super::{
     args::Listing,
+    notices,
     output::{Show, print},
 };
 use protocols::{
@@ -86,7 +87,15 @@ fn as_json(registry: &Registry, listing: Listing) -> Value {
             .map(|design| bug_as_json(&design.bug, &without(&design.bug.shown), &without(&design.mended), false));
         return switches.chain(designs).collect();
     }
-    rows(registry, listing).into_iter().map(|(name, about)| json!({ "name": name, "about": about })).collect()
+    let rows = rows(registry, listing).into_iter().map(|(name, about)| json!({ "name": name, "about": about }));
+    if listing != Listing::Protocols {
+        return rows.collect();
+    }
+    let with_notices = |(mut row, protocol): (Value, &election::Protocol)| {
+        row["notices"] = notices::as_json(protocol);
+        row
+    };
+    rows.zip(registry.plans.named()).map(with_notices).collect()
 }
 
 fn bug_as_json(bug: &Bug, shows: &str, mended: &str, switch: bool) -> Value {
@@ -187,7 +196,8 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
                 // Runs have the same lease with every protocol unless it is asked for.
                 let usual = p.election_timeout.is_some() || p.default_lease_ttl == USUAL_LEASE;
                 let upstream = if usual { "" } else { " upstream" };
-                (p.name.to_owned(), format!("{} ({token}; {timers}{}{upstream})", p.about, own.collect::<String>()))
+                let (own, notices) = (own.collect::<String>(), notices::short(p));
+                (p.name.to_owned(), format!("{} ({token}; {timers}{own}{upstream}; {notices})", p.about))
             };
             registry.plans.named().map(about).collect()
         }

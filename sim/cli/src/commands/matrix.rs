@@ -5,10 +5,12 @@ use super::{
     exit::Stop,
     interrupt::{self, INTERRUPTED},
     matrix_args::MatrixArgs,
+    notices,
     output::{Show, print},
     parse,
     progress::Progress,
 };
+use protocols::election::Protocol;
 use reports::{json::pretty, statistics::count, text::wrap};
 use serde_json::json;
 use sim::{
@@ -118,6 +120,10 @@ fn table(matrix: &Matrix, cells: &[Cell], show: Show) -> String {
     for row in numbered.chunks((show.width() / (longest + 5)).clamp(1, 3)) {
         text += &format!("{}\n", row.concat().trim_end());
     }
+    text += "\n";
+    for sentence in notices::table(&matrix.protocols) {
+        text += &(wrap(&sentence, show.width()).join("\n") + "\n");
+    }
     text + "\n"
 }
 
@@ -176,12 +182,16 @@ fn summary(matrix: &Matrix, cells: &[Cell]) -> String {
 }
 
 fn report(matrix: &Matrix, cells: &[Cell]) -> String {
+    let protocol =
+        |protocol: &&'static Protocol| json!({ "name": protocol.name, "notices": notices::as_json(protocol) });
+    let protocols: Vec<_> = matrix.protocols.iter().map(protocol).collect();
     pretty(&json!({
         "schema": 1,
         "seeds": [matrix.seeds.start, matrix.seeds.end],
         "nodes": matrix.params.nodes,
         "options": repro::options(matrix.params).join(" "),
         "interrupted": sim::interrupt::asked(),
+        "protocols": protocols,
         "cells": cells,
     }))
 }

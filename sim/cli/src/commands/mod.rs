@@ -26,6 +26,7 @@ mod matrix;
 mod matrix_args;
 mod merge;
 mod mutants;
+mod notices;
 mod one_run;
 mod output_args;
 mod plan_file;

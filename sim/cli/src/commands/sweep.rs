@@ -295,7 +295,7 @@ const LEFT_OUT: [usize; 7] = [10, 11, 9, 12, 4, 2, 8];
 
 /// What the columns mean, by their place, where their names do not say it.
 const LEGEND: [(usize, &str); 7] = [
-    (3, "promise: what the protocol promises there, that safety holds, breaks, or may do either"),
+    (3, "promise: that safety holds, breaks, or may do either; dark: that nobody acts in time"),
     (5, "kept, broken: runs in which that promise was kept, or was not"),
     (8, "unsafe: runs in which safety was violated, promised or not"),
     (9, "fenced: writes refused"),

@@ -147,6 +147,9 @@ pub struct NodeArgs {
     /// Time from one tick of the scheduler to the next
     #[arg(long, value_parser = parse::duration_ms, default_value = "1s", value_name = "D")]
     pub tick: u64,
+    /// How long the store may owe a leader an answer before the leader resigns, and stands aside for ten times as long; never by default
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
+    pub step_down_after: Option<u64>,
     /// How far this node's wall clock is ahead of the machine's, or behind, as -200ms; a plain number is milliseconds
     #[arg(long, value_parser = offset_ms, default_value = "0ms", allow_hyphen_values = true, value_name = "D")]
     pub clock_skew: i64,
@@ -286,6 +289,9 @@ pub struct ClusterArgs {
     /// How far nodes' wall clocks may be off, either way
     #[arg(long, value_parser = parse::duration_ms, default_value = "0ms", value_name = "D")]
     pub clock_skew: u64,
+    /// How long the store may owe a leader an answer before the leader resigns, and stands aside for ten times as long; never by default
+    #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
+    pub step_down_after: Option<u64>,
     /// Whether the store checks tokens
     #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
     pub fencing: bool,

@@ -11,7 +11,11 @@ use protocols_real::{
     store::postgres,
     tls::{Files, Tls},
 };
-use scenarios::{Params, Registry, plan::Plan, sense};
+use scenarios::{
+    Params, Registry,
+    plan::{Plan, Tenure},
+    sense,
+};
 use sim_real::{
     certificates::AUTHORITY,
     control::{self, Card},
@@ -39,6 +43,7 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         clients: 1,
         read_lease: Some(false),
         reads_per_s: Some(0),
+        tenure: Tenure { step_down_after_ms: args.step_down_after.unwrap_or(0), ..Tenure::default() },
         ..Params::default()
     };
     sense::options(&params).map_err(Stop::usage)?;
@@ -114,8 +119,8 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     if plan.groups > 1 {
         return Err(Stop::usage("real processes stand in one group; leave `groups` out".to_owned()));
     }
-    if !plan.tenure.is_nothing() {
-        let why = "real leaders neither warm up, nor have health checks that err, nor step down for a silent store; leave `tenure` out";
+    if !(Tenure { step_down_after_ms: 0, ..plan.tenure }).is_nothing() {
+        let why = "real leaders neither warm up nor have health checks that err; of `tenure`, leave in only `step_down_after_ms`";
         return Err(Stop::usage(why.to_owned()));
     }
     if !plan.bugs.is_empty() {

@@ -9,6 +9,7 @@ use crate::terminal::exit::Stop;
 use protocols::{
     bug::Bugs,
     election::{Protocol, Timer, Timers, Timings},
+    node::Tenure,
     service::zookeeper,
     types::{MILLISECOND, NodeId},
 };
@@ -95,6 +96,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             timings,
             read_lease: args.read_lease,
             tick: bounded("--tick", args.tick)?,
+            tenure: tenure(args)?,
             // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
             starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
             site,
@@ -273,6 +275,12 @@ pub fn endpoint(text: &str) -> Result<Endpoint, Stop> {
 fn bounded(option: &str, ms: u64) -> Result<u64, Stop> {
     let fits = (1..=LONGEST_MS).contains(&ms);
     fits.then_some(ms * MILLISECOND).ok_or_else(|| Stop::usage(format!("{option} must be between 1ms and a day")))
+}
+
+/// What makes a leader resign by itself.
+fn tenure(args: &NodeArgs) -> Result<Tenure, Stop> {
+    let step_down_after = args.step_down_after.map(|ms| bounded("--step-down-after", ms)).transpose()?;
+    Ok(Tenure { step_down_after: step_down_after.unwrap_or(0), ..Tenure::default() })
 }
 
 /// Where election timeouts are drawn from: as asked for, one to two leases, or the protocol's own.

@@ -19,7 +19,7 @@ pub struct TenureOptions {
     /// resigns
     #[arg(long, value_parser = parse::percent_ppm, value_name = "PCT", allow_hyphen_values = true, help_heading = WORK)]
     pub health_check_errors: Option<u32>,
-    /// How long the store may owe a leader an answer before the leader resigns, so that somebody else can work; never by default
+    /// How long the store may owe a leader an answer before the leader resigns, and stands aside for ten times as long; never by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = WORK)]
     pub step_down_after: Option<u64>,
 }

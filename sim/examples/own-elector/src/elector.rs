@@ -61,6 +61,7 @@ pub static PROTOCOL: Protocol = Protocol {
         _ => Promise::May,
     },
     bounds: promise::settled,
+    notices: promise::Notices::SILENCE,
     belief_overlap: |timings, c: &Conditions| Some(c.slow(belief(timings)).saturating_sub(c.fast(timings.lease_ttl))),
 };
 

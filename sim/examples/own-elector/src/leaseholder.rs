@@ -53,6 +53,7 @@ pub static PROTOCOL: Protocol = Protocol {
         _ => Promise::May,
     },
     bounds: promise::settled,
+    notices: promise::Notices::SILENCE,
     belief_overlap: promise::from_sending,
 };
 

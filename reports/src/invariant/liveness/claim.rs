@@ -1,0 +1,101 @@
+//! One claim, that somebody acts as long as it is made, and the longest stretch in which nobody did.
+
+use super::{Elected, clients::Clients};
+use crate::cluster::{Cluster, Way};
+use protocols::types::NodeId;
+
+/// The claim that somebody acts within the bound, and that every client is served.
+pub(super) struct Claim {
+    bound_us: u64,
+    /// Is it made at the moment? Then, since when without an interruption.
+    made_from: Option<u64>,
+    /// The last write that counts, or the last interruption.
+    latest: u64,
+    /// Accepted writes since then of those who did not believe any more.
+    pub(super) uncounted: u64,
+    /// Who is half heard at the moment.
+    half_heard: Option<NodeId>,
+    /// Who was, at some time since the last write that counts.
+    was_half_heard: Option<NodeId>,
+    /// The longest time without an interruption for which the claim was made.
+    pub(super) judged: u64,
+    pub(super) longest: Option<Gap>,
+    pub(super) clients: Clients,
+}
+
+/// A stretch without a write that counts.
+pub(super) struct Gap {
+    pub(super) from_us: u64,
+    pub(super) us: u64,
+    pub(super) way: Way,
+    pub(super) elected: Option<Elected>,
+    /// Accepted writes of those who did not believe any more.
+    pub(super) uncounted: u64,
+    /// Somebody who was heard and did not hear in time meanwhile.
+    pub(super) half_heard: Option<NodeId>,
+}
+
+/// When something happened, by which way somebody could act until then, and who was elected last.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    pub(super) t_us: u64,
+    pub(super) way: Option<&'a Way>,
+    pub(super) elected: Option<Elected>,
+}
+
+/// How it is from now on.
+#[derive(Clone, Copy)]
+pub(super) struct Now {
+    /// Something has happened that everybody has to get over first.
+    pub(super) interrupted: bool,
+    /// Is the claim made?
+    pub(super) made: bool,
+    pub(super) half_heard: Option<NodeId>,
+}
+
+impl Claim {
+    pub(super) fn new(bound_us: u64, clients: Clients) -> Self {
+        let (latest, uncounted, judged) = (0, 0, 0);
+        let (made_from, half_heard, was_half_heard, longest) = (None, None, None, None);
+        Claim { bound_us, made_from, latest, uncounted, half_heard, was_half_heard, judged, longest, clients }
+    }
+
+    /// The stretch that was longer than the bound, if one was.
+    pub(super) fn violation(&self) -> Option<&Gap> {
+        self.longest.as_ref().filter(|gap| gap.us > self.bound_us)
+    }
+
+    /// A write that counts was accepted.
+    pub(super) fn acted(&mut self, at: At) {
+        if self.made_from.is_some() {
+            self.gap(at);
+        }
+    }
+
+    /// The stretch without a write ends.
+    fn gap(&mut self, at: At) {
+        let us = at.t_us - self.latest;
+        if let Some(way) = at.way.filter(|_| self.longest.as_ref().is_none_or(|longest| us > longest.us)) {
+            let (from_us, uncounted, half_heard) = (self.latest, self.uncounted, self.was_half_heard);
+            self.longest = Some(Gap { from_us, us, way: way.clone(), elected: at.elected, uncounted, half_heard });
+        }
+        (self.latest, self.uncounted, self.was_half_heard) = (at.t_us, 0, self.half_heard);
+    }
+
+    /// Is it made from now on?
+    pub(super) fn settle(&mut self, at: At, now: Now, cluster: &Cluster) {
+        if now.interrupted || !now.made {
+            if let Some(from_us) = self.made_from.take() {
+                self.judged = self.judged.max(at.t_us - from_us);
+                self.gap(at);
+            }
+        }
+        self.clients.settle(at.t_us, now.interrupted, now.made, cluster);
+        self.half_heard = now.half_heard;
+        self.was_half_heard = self.half_heard.or(self.was_half_heard);
+        if now.made && self.made_from.is_none() {
+            (self.made_from, self.latest, self.uncounted) = (Some(at.t_us), at.t_us, 0);
+            self.was_half_heard = self.half_heard;
+        }
+    }
+}
