@@ -132,7 +132,7 @@ fn help_shows_no_option_that_is_always_refused() {
     assert!(!help("bisect").contains("--clock-drift") && help("scenario").contains("--clock-drift"));
     assert!(help("sweep").contains("Numbers of candidates, such as 3,5,7"));
     assert!(!help("scenario").contains("sweep takes several"));
-    for command in ["matrix", "bisect", "report", "advise"] {
+    for command in ["matrix", "bisect", "report", "advise", "assess"] {
         assert!(help(command).contains("Exit codes: 0"), "{command}");
     }
 }
