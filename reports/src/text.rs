@@ -137,6 +137,8 @@ fn columns(pairs: &[(String, String)], width: usize) -> Vec<String> {
     lines
 }
 
+/// When and why a belief ended takes so much room, characters.
+const LAST_MIN: usize = 24;
 /// The column of leaders has so much room at least, characters.
 const LEADER_MIN: usize = 18;
 
@@ -165,10 +167,12 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
             });
         aligned.collect::<String>().trim_end().to_owned()
     };
-    // What the first columns take beyond the least; a log has no last one.
-    let more = widths.iter().zip(used).take(3).filter(|(_, used)| *used).map(|(width, _)| *width).sum::<usize>();
-    let least = LEADER_MIN + if used[1] { 10 } else { 0 } + 20;
-    let narrow = paint.width < TWO_COLUMNS_MIN + more.saturating_sub(least);
+    // Seconds take no more than the titles do; times of day may.
+    let all_used: usize = widths.iter().zip(used).filter(|(_, used)| *used).map(|(width, _)| *width).sum();
+    let narrow = match highlights.names().clock().is_elapsed() {
+        true => paint.width < TWO_COLUMNS_MIN + named - LEADER_MIN,
+        false => paint.width < TWO_COLUMNS_MIN.max(all_used + if used[5] { LAST_MIN } else { 2 }),
+    };
     let titles = ["", "elected", "took effect", "accepted", "refused", "believed until"];
     let mut lines = if narrow { Vec::new() } else { vec![paint.paint(Tone::Dim, &row(titles))] };
     let (head, tail) = LEADERS_MAX;

@@ -111,7 +111,7 @@ impl HistoryArgs {
             Some(_) => Some(times::Unit::Us),
             None => guess::survey(&mut surveyed, &translation, self)?,
         };
-        let translation = Rc::new(translation.counting(unit));
+        let translation = Rc::new(translation.counting(unit).without_header(header.is_none()));
         let digit_ns = surveyed.iter().map(|file| file.digit_ns(&translation)).collect();
         let opened = surveyed.into_iter().map(|file| (file.name.clone(), file.told(translation.clone())));
         let skew_ns = self.skew.unwrap_or(0).saturating_mul(1_000);

@@ -74,7 +74,7 @@ fn a_run_is_shown_beside_another() {
         "A 10.24",
         "ACCEPTED although stale",
         "B 10.24",
-        "refused: number",
+        "refused: seq",
     ] {
         assert!(beside.contains(part), "{part} is missing:\n{beside}");
     }

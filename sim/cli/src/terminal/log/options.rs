@@ -120,7 +120,7 @@ impl HistoryArgs {
         let order = self.order.clone().filter(|order| !["time", "line"].contains(&order.as_str()));
         let (only, times) =
             (only.collect(), Times { unit: self.time_unit, zone: self.zone, length: self.duration_unit });
-        Ok(Translation { fields, maps, set, words, times, only, order, seen: Default::default() })
+        Ok(Translation { fields, maps, set, words, times, only, order, seen: Default::default(), alone: true })
     }
 }
 

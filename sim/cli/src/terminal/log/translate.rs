@@ -166,6 +166,8 @@ pub struct Translation {
     /// What puts lines into their order, if that is not their time.
     pub(super) order: Option<String>,
     pub(super) seen: Rc<RefCell<Seen>>,
+    /// No header says which resources there are.
+    pub(super) alone: bool,
 }
 
 impl Translation {
@@ -224,6 +226,7 @@ impl Translation {
         }
         // What is written to in one group is not what is called so in another.
         if let (Some(group), Some(name)) = (fields.get("group").and_then(Value::as_u64), fields.get("resource"))
+            && self.alone
             && group > 0
             && !USUAL_RESOURCES.contains(&&*plain(name))
             && fields["event"] == "apply"
@@ -239,6 +242,12 @@ impl Translation {
     /// The same, with numbers that count this, if nobody has said otherwise.
     pub fn counting(mut self, unit: Option<Unit>) -> Translation {
         self.times.unit = self.times.unit.or(unit);
+        self
+    }
+
+    /// The same of a log that has a header, or none.
+    pub fn without_header(mut self, alone: bool) -> Translation {
+        self.alone = alone;
         self
     }
 
