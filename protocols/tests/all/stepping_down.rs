@@ -145,7 +145,7 @@ fn a_leader_to_which_nothing_is_owed_stays() {
         bench.asked(at);
         bench.until(at + SECOND - 2 * LOOKS);
         let (generation, seq) = (bench.generation, second - 59);
-        let request = Some(RequestId { client: CLIENT, number: 1 });
+        let request = RequestId { client: CLIENT, number: 1 };
         let verdict = WriteVerdict::Ok;
         bench.hear(
             at + SECOND - 2 * LOOKS,
