@@ -176,6 +176,7 @@ fn it_waits_and_stands_aside_for_twice_as_long_each_time_until_the_store_has_ans
         bench.again(elected_at);
     }
     bench.sealed(elected_at);
+    bench.until(elected_at + SECOND);
     bench.asked(elected_at + SECOND);
     bench.until(elected_at + 60 * SECOND);
     let (at, length) = bench.gave_up[5];
