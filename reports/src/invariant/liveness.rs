@@ -41,7 +41,7 @@ use crate::{
     cluster::{Change, Cluster, Way},
     words::{Names, count, duration},
 };
-use claim::{At, Claim, Gap, Now};
+use claim::{At, Claim, Elected, Gap, Now};
 use clients::Clients;
 use protocols::{
     history::Header,
@@ -95,13 +95,6 @@ struct Liveness {
     claim: Claim,
     /// That somebody acts while nobody is half heard.
     all_heard: Claim,
-}
-
-/// Who was elected last.
-#[derive(Clone, Copy)]
-struct Elected {
-    incarnation: Incarnation,
-    wrote: bool,
 }
 
 impl Liveness {

@@ -7,7 +7,7 @@ use super::{
 use crate::params::Params;
 use protocols::{
     copies::Copies,
-    election::{Bounds, Hazard, Notice, Promise, Protocol, Timers, Transport},
+    election::{Bounds, Hazard, Notice, Promise, Protocol, Timers, Transport, promise::GRANTED_AGAIN},
     fence::checks::Fencing,
 };
 
@@ -154,10 +154,11 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
 /// Who waits for the node before its own.
 pub(super) const QUEUES: [&str; 2] = ["zk-election", "zk-selector"];
 
-/// What must come of `service-restored` where the service is a cluster: in a queue nobody leads again.
+/// What must come of `service-restored` where the service is a cluster: in a queue nobody leads again, so that nobody writes with
+/// a token that is given a second time.
 fn restored_in_cluster(protocol: &Protocol, promised: Promise) -> Promise {
     match promised {
-        Promise::Breaks(_) if QUEUES.contains(&protocol.name) => Promise::Holds,
+        Promise::Breaks(_) if QUEUES.contains(&protocol.name) => GRANTED_AGAIN,
         promised => promised,
     }
 }

@@ -124,9 +124,8 @@ impl Port for RealPort {
 /// # Errors
 /// One sentence: the core came to an end that it should not have.
 pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
-    let NodeSettings { name, addresses, directory, protocol, timings, read_lease, tick, starts, .. } = settings;
-    let NodeSettings { tenure, site, service_env, env, store: link_settings, listener, tls, log, commit, .. } =
-        settings;
+    let NodeSettings { name, addresses, directory, protocol, timings, read_lease, tick, tenure, starts, .. } = settings;
+    let NodeSettings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
     let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
     let store = directory.member("store").ok_or("there is no `store` among the names")?;
     let (inputs, to_core) = mpsc::unbounded_channel();

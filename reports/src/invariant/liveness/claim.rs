@@ -1,8 +1,8 @@
 //! One claim, that somebody acts as long as it is made, and the longest stretch in which nobody did.
 
-use super::{Elected, clients::Clients};
+use super::clients::Clients;
 use crate::cluster::{Cluster, Way};
-use protocols::types::NodeId;
+use protocols::types::{Incarnation, NodeId};
 
 /// The claim that somebody acts within the bound, and that every client is served.
 pub(super) struct Claim {
@@ -21,6 +21,13 @@ pub(super) struct Claim {
     pub(super) judged: u64,
     pub(super) longest: Option<Gap>,
     pub(super) clients: Clients,
+}
+
+/// Who was elected last.
+#[derive(Clone, Copy)]
+pub(super) struct Elected {
+    pub(super) incarnation: Incarnation,
+    pub(super) wrote: bool,
 }
 
 /// A stretch without a write that counts.

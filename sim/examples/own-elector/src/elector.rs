@@ -40,8 +40,7 @@ pub static PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 5,
-    // Two may stand at one moment, and then each waits for less than a renewal.
-    takeover_max: |timings, _| 2 * timings.renew_interval + 50 * MILLISECOND,
+    takeover_max: |timings, _| 2 * timings.renew_interval + 50 * MILLISECOND, // Two may stand at one moment.
     read_lease: Some(|timings| (belief(timings), timings.lease_ttl)),
     preference: Preference::Any,
     majority: true,
