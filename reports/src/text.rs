@@ -245,6 +245,9 @@ fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
             };
             (Tone::Bad, format!("LIVENESS VIOLATED: {what}"))
         }
+        Verdict::Vacuous if judgement.is_cut_short() => {
+            (Tone::Warn, format!("INTERRUPTED: {}; nothing was violated until then", unmet(judgement)))
+        }
         Verdict::Vacuous if !whole => (
             Tone::Warn,
             format!("INCONCLUSIVE: this log does not show whether leadership was safe ({})", unmet(judgement)),

@@ -4,7 +4,7 @@ use super::{
     args::ScenarioArgs,
     beside,
     exit::Stop,
-    one_run::{Instead, OneRun, default_out},
+    one_run::{Instead, OneRun, default_out, exit_code},
     output::{Show, print},
     parse,
 };
@@ -43,7 +43,7 @@ pub fn run(registry: &Registry, args: &ScenarioArgs, words: &[OsString]) -> Resu
         again: true,
         instead: instead(args, &plan),
     };
-    let Some(beside) = &args.beside else { return Ok(one.run(&plan, registry)?.judgement.verdict.exit_code()) };
+    let Some(beside) = &args.beside else { return Ok(exit_code(&one.run(&plan, registry)?)) };
     let others = beside::arguments(words, beside, seed)?;
     let (other, _) = compile(registry, &others, others.seed.unwrap_or(seed))?;
     if other == plan {
