@@ -23,7 +23,7 @@ function go(a, b, smooth = true) {
 }
 /// The address of the view and of an instant in it.
 const hashOf = t => `#t=${(toTime(v0) / 1e6).toFixed(6)}..${(toTime(v1) / 1e6).toFixed(6)}` + (t === null ? "" : `&at=${(t / 1e6).toFixed(6)}`) +
-  (selected >= 0 ? "&m=" + (selected + 1) : "") + (scale === "true" ? "&scale=true" : "");
+  (selected >= 0 ? "&m=" + (selected + 1) : "") + (scale === "true" ? "&scale=true" : "") + (GROUP && GROUP.place !== "0" ? "&group=" + GROUP.n : "");
 /// Copies a link to what is under the cursor, or to the marked instant, or to the moment.
 function copyLink() {
   const t = cursor !== null ? timeAt(cursor) : instant ?? MOMENTS[selected]?.t ?? null, href = location.href.split("#")[0] + hashOf(t);
