@@ -185,9 +185,20 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
         _ if model.incarnations[c.i].token.is_empty() => ": without a token there is nothing by which it could refuse",
         Some(Fencing::Off) => ", because fencing was off",
         Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",
-        _ => "",
+        // It is said to compare them.
+        Some(Fencing::On | Fencing::Token) if forgot(model, c.from) => {
+            ", because it had lost the tokens that it had seen"
+        }
+        Some(Fencing::On | Fencing::Token) if c.r == 0 => ", because it did not refuse the lower token",
+        Some(Fencing::On | Fencing::Token) => ", because tokens are not compared there",
+        None => "",
     };
     format!("The store accepted {it}{on}{reason}.")
+}
+
+/// Had a store come back without its data until then?
+fn forgot(model: &Model, until: u64) -> bool {
+    model.moments.iter().any(|m| m.k == "fault" && m.t <= until && m.text.contains(LOST))
 }
 
 fn without_culprit(model: &Model) -> Vec<String> {

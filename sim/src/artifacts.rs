@@ -47,8 +47,6 @@ pub const FILES: [&str; 10] = [
     "repro.sh",
 ];
 const HISTORY: &str = "history.jsonl";
-/// `report.txt` has so many columns.
-const COLUMNS: usize = 100;
 
 /// How a run is said to be repeated.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +56,20 @@ pub struct Again<'a> {
     /// What else to run next: what for, and the command.
     pub next: &'a [(&'a str, String)],
 }
+
+/// How a report looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Every invariant, or those that say most.
+    pub all: bool,
+    /// Coloured, for a terminal.
+    pub colour: bool,
+    /// So many columns.
+    pub width: usize,
+}
+
+/// `report.txt` has everything.
+const FILED: Look = Look { all: true, colour: false, width: 100 };
 
 /// Where the artifacts of a run go below `out`.
 pub fn folder(out: &Path, plan: &Plan) -> PathBuf {
@@ -106,11 +118,11 @@ pub struct Written {
 }
 
 /// The report of a run for people, if somebody listened to it.
-pub fn report_text(run: &Run, again: Again, colour: bool, width: usize) -> Option<String> {
-    run.highlights.as_ref().map(|story| text_of(run, story, again, colour, width))
+pub fn report_text(run: &Run, again: Again, look: Look) -> Option<String> {
+    run.highlights.as_ref().map(|story| text_of(run, story, again, look))
 }
 
-fn text_of(run: &Run, story: &Highlights, again: Again, colour: bool, width: usize) -> String {
+fn text_of(run: &Run, story: &Highlights, again: Again, look: Look) -> String {
     let report = text::Run {
         header: Some(&run.header),
         parameters: &parameters(&run.plan, Some(run.protocol), " of virtual time"),
@@ -119,9 +131,10 @@ fn text_of(run: &Run, story: &Highlights, again: Again, colour: bool, width: usi
         facts: &run.facts,
         replay: Some(again.repro),
         next: again.next,
-        colour,
+        all: look.all,
+        colour: look.colour,
     };
-    text::render_in(&report, width)
+    text::render_in(&report, look.width)
 }
 
 /// Runs `plan`, whose names are the registry's, again for its artifacts; `now_us` is told how far it is. Runs that may well
@@ -237,7 +250,7 @@ pub fn write_held(out: &Path, run: &Run, page: &str, again: Again) -> Result<Pat
 fn tell(folder: &Path, run: &Run, story: &Highlights, page: &str, again: Again) -> Result<(), String> {
     let report = Report::new(Some(&run.header), &run.facts, &run.judgement).with_cause(&story.cause);
     save(&folder.join("report.json"), &report.to_text())?;
-    save(&folder.join("report.txt"), &text_of(run, story, again, false, COLUMNS))?;
+    save(&folder.join("report.txt"), &text_of(run, story, again, FILED))?;
     save(&folder.join(TIMELINE), page)
 }
 

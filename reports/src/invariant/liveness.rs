@@ -40,6 +40,7 @@ use crate::{
 };
 use clients::Clients;
 use protocols::{
+    elector::Deposed,
     history::Header,
     message::WriteVerdict,
     types::{Incarnation, NodeId, Resource},
@@ -92,6 +93,8 @@ struct Liveness {
     /// The last write that counts, or the last interruption.
     latest: u64,
     uncounted: u64,
+    /// Who stopped believing since then without a write that counts.
+    in_vain: InVain,
     /// The longest time without an interruption for which the claim was made.
     judged: u64,
     longest: Option<Gap>,
@@ -105,6 +108,13 @@ struct Elected {
     wrote: bool,
 }
 
+/// Leaders that came and went without a write that counts: how many, and the last, with why it went.
+#[derive(Clone, Copy, Default)]
+struct InVain {
+    count: u64,
+    last: Option<(Incarnation, Deposed)>,
+}
+
 /// A stretch without a write that counts.
 struct Gap {
     from_us: u64,
@@ -113,6 +123,7 @@ struct Gap {
     elected: Option<Elected>,
     /// Accepted writes of those who did not believe any more.
     uncounted: u64,
+    in_vain: InVain,
 }
 
 impl Liveness {
@@ -132,6 +143,7 @@ impl Liveness {
             claimed_from: None,
             latest: 0,
             uncounted: 0,
+            in_vain: InVain::default(),
             judged: 0,
             longest: None,
         }
@@ -159,9 +171,10 @@ impl Liveness {
         let us = t_us - self.latest;
         if let Some(way) = self.way.as_ref().filter(|_| self.longest.as_ref().is_none_or(|l| us > l.us)) {
             let (way, elected) = (way.clone(), self.elected);
-            self.longest = Some(Gap { from_us: self.latest, us, way, elected, uncounted: self.uncounted });
+            let Liveness { latest: from_us, uncounted, in_vain, .. } = *self;
+            self.longest = Some(Gap { from_us, us, way, elected, uncounted, in_vain });
         }
-        (self.latest, self.uncounted) = (t_us, 0);
+        (self.latest, self.uncounted, self.in_vain) = (t_us, 0, InVain::default());
     }
 
     fn interrupt(&mut self, t_us: u64) {
@@ -209,7 +222,8 @@ impl Liveness {
         }
         self.clients.settle(t_us, interrupted, claims, &self.cluster);
         if claims && self.claimed_from.is_none() {
-            (self.claimed_from, self.latest, self.uncounted) = (Some(t_us), t_us, 0);
+            (self.claimed_from, self.latest) = (Some(t_us), t_us);
+            (self.uncounted, self.in_vain) = (0, InVain::default());
         }
     }
 }
@@ -240,6 +254,12 @@ impl Invariant for Liveness {
                 return;
             }
             Kind::Elected(incarnation) => self.elected = Some(Elected { incarnation: *incarnation, wrote: false }),
+            Kind::Deposed { incarnation, reason }
+                if self.elected.is_some_and(|e| e.incarnation == *incarnation && !e.wrote) =>
+            {
+                let count = self.in_vain.count + 1;
+                self.in_vain = InVain { count, last: Some((*incarnation, *reason)) };
+            }
             _ => {}
         }
         let change = self.cluster.observe(event);
@@ -283,6 +303,16 @@ impl Invariant for Liveness {
     }
 }
 
+/// How a leader went.
+fn gone(reason: Deposed) -> &'static str {
+    match reason {
+        Deposed::Resigned => "resigned",
+        Deposed::Expired => "its lease expired",
+        Deposed::Stuck => "stepped down, since the store did not answer,",
+        Deposed::Lost | Deposed::Fenced => "lost its leadership",
+    }
+}
+
 fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
     let Way { candidate, quorum } = &gap.way;
     let who = names.node(*candidate);
@@ -300,6 +330,16 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
     };
     let (for_us, from) = (duration(gap.us as f64), moment(gap.from_us));
     let mut text = format!("nobody acted for {for_us} from {from} on, although {way}");
+    match gap.in_vain {
+        InVain { count: 1, last: Some((incarnation, reason)) } => {
+            let (who, why) = (names.incarnation(incarnation), gone(reason));
+            text += &format!("; {who} was elected meanwhile, and {why} before it wrote anything");
+        }
+        InVain { count: several @ 2.., .. } => {
+            text += &format!("; {} came and went meanwhile without a write", count(several, "leader"));
+        }
+        _ => {}
+    }
     if let Some(elected) = gap.elected.filter(|e| !e.wrote) {
         text += &format!("; {}, elected last, wrote nothing", names.incarnation(elected.incarnation));
     }

@@ -7,6 +7,7 @@
 #![cfg(madsim)]
 
 mod adversary;
+mod artifacts;
 mod bugs;
 mod causes;
 mod client_timers;

@@ -12,7 +12,7 @@ use protocols::fence::checks::Fencing;
 use reports::{Verdict, json::Report, timeline::page::FILE as TIMELINE};
 use scenarios::plan::{Plan, SWARM};
 use sim::{
-    artifacts::{self, Again},
+    artifacts::{self, Again, Look},
     registry::Registry,
     repro,
     run::{self, Options, Run},
@@ -45,6 +45,8 @@ pub struct OneRun {
 
 /// A command that shows what this run cannot.
 pub struct Instead {
+    /// Of runs that came to this.
+    pub of: Verdict,
     /// Does it apply only where no fault struck?
     pub if_unstruck: bool,
     /// Why this run cannot, in a few words.
@@ -146,11 +148,15 @@ impl OneRun {
             next.push(("beside it, with fencing", repro::with(&self.repro, &["--beside", "fencing=on", "--open"])));
         }
         next.extend(self.reduced(run));
-        if self.again && !self.aside && run.judgement.verdict == Verdict::Vacuous {
-            let struck = run.faults > 0 || run.plan.faults.is_empty();
-            match self.instead.iter().find(|instead| !instead.if_unstruck || !struck) {
+        if self.again && !self.aside {
+            let (verdict, struck) = (run.judgement.verdict, run.faults > 0 || run.plan.faults.is_empty());
+            let fits = |instead: &&Instead| instead.of == verdict && (!instead.if_unstruck || !struck);
+            match self.instead.iter().find(fits) {
                 Some(instead) => next.push((&instead.why, instead.command.clone())),
-                None => next.push(("other seeds", repro::other_seeds(&self.repro, run.plan.seed))),
+                None if verdict == Verdict::Vacuous => {
+                    next.push(("other seeds", repro::other_seeds(&self.repro, run.plan.seed)));
+                }
+                None => {}
             }
         }
         next
@@ -176,7 +182,8 @@ impl OneRun {
             return print(&verdict_line(run));
         }
         let again = Again { repro: &self.repro, next: &self.next(run) };
-        if let Some(text) = artifacts::report_text(run, again, self.show.colour(), self.show.width()) {
+        let look = Look { all: self.show.verbose, colour: self.show.colour(), width: self.show.width() };
+        if let Some(text) = artifacts::report_text(run, again, look) {
             print(&text);
         }
     }
