@@ -7,6 +7,7 @@ use crate::{
     clock::Clock,
     course::model::{Model, Moment, Shade},
     invariant::{ALL, Class, Entry, elections, tokens_monotone},
+    judge::CUT_SHORT,
     words::{count, duration, grouped},
 };
 use past::{listed, past_of};
@@ -37,7 +38,8 @@ impl Cause {
         self.sentences.iter().map(|sentence| told(sentence, self.clock)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The rule that was broken first of all, as a sentence, with the invariant's name; nothing where all held.
+    /// The rule that was broken first of all, as a sentence, with the invariant's name, and the names of the others; nothing
+    /// where all held.
     pub fn rule(&self) -> Option<String> {
         let broken: Vec<&&Entry> =
             ALL.iter().filter(|entry| self.broken.iter().any(|name| name == entry.name)).collect();
@@ -45,10 +47,14 @@ impl Cause {
         let named = |name: &str| broken.iter().find(|entry| entry.name == name);
         let first = named("no_stale_write").or(named("copies_agree")).or(broken.first())?;
         let about = first.about.trim_end_matches('.');
-        let more = match broken.len() {
-            1 => String::new(),
-            2 => " One more is broken, see below.".to_owned(),
-            several => format!(" {} more are broken, see below.", several - 1),
+        let others: Vec<&str> = broken
+            .iter()
+            .filter(|entry| entry.class != Class::Vacuity && entry.name != first.name)
+            .map(|entry| entry.name)
+            .collect();
+        let more = match others.is_empty() {
+            true => String::new(),
+            false => format!(" It also breaks {}.", listed(&others.join(", "))),
         };
         if first.class == Class::Vacuity {
             return None;
@@ -186,9 +192,20 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
         _ if model.incarnations[c.i].token.is_empty() => ": without a token there is nothing by which it could refuse",
         Some(Fencing::Off) => ", because fencing was off",
         Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",
-        _ => "",
+        // It is said to compare them.
+        Some(Fencing::On | Fencing::Token) if forgot(model, c.from) => {
+            ", because it had lost the tokens that it had seen"
+        }
+        Some(Fencing::On | Fencing::Token) if c.r == 0 => ", because it did not refuse the lower token",
+        Some(Fencing::On | Fencing::Token) => ", because tokens are not compared there",
+        None => "",
     };
     format!("The store accepted {it}{on}{reason}.")
+}
+
+/// Had a store come back without its data until then?
+fn forgot(model: &Model, until: u64) -> bool {
+    model.moments.iter().any(|m| m.k == "fault" && m.t <= until && m.text.contains(LOST))
 }
 
 fn without_culprit(model: &Model) -> Vec<String> {
@@ -213,7 +230,8 @@ fn sentence(name: &str, detail: &str, clock: Clock) -> String {
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     let text = instants(&format!("{first}{}", letters.as_str()), clock);
     // Only the situation under test can be missing and nothing be wrong.
-    match ALL.iter().any(|entry| entry.name == name && entry.class == Class::Vacuity) {
+    let vacuous = ALL.iter().any(|entry| entry.name == name && entry.class == Class::Vacuity);
+    match vacuous && !detail.starts_with(CUT_SHORT) {
         true => format!("The situation under test never arose: {detail}."),
         false => format!("{}.", text.trim_end_matches('.')),
     }

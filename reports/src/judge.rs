@@ -1,12 +1,16 @@
 //! The judge: lets every invariant and the metrics fold over one history, and says what came of it.
 
 use crate::{
+    clock::Clock,
     invariant::{self, Class, Ending, Entry, Finding, Invariant, InvariantResult, Kinds},
     metrics::{Meter, Metrics},
     words::Names,
 };
 use protocols::history::{Event, Header, Sink};
 use serde::Serialize;
+
+/// How it is said that a run was interrupted.
+pub(crate) const CUT_SHORT: &str = "the run was interrupted";
 
 /// What came of a run, the worst first where several apply: safety, liveness, vacuous, pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -92,6 +96,33 @@ impl Judgement {
         for seen in self.invariants.iter_mut().filter(|seen| seen.class == Class::Vacuity) {
             (seen.holds, seen.could_fail, seen.detail) = (false, false, why.clone());
         }
+    }
+
+    /// The run was to last until then, microseconds, and was interrupted. What is judged at the end is not held against it, and
+    /// what has held so far is no pass.
+    pub fn cut_short(&mut self, until_us: u64) {
+        self.groups.iter_mut().for_each(|group| group.cut_short(until_us));
+        let at_the_end =
+            [&invariant::copies_agree::ENTRY, &invariant::nothing_skipped::ENTRY, &invariant::placed::ENTRY];
+        for seen in self.invariants.iter_mut().filter(|seen| at_the_end.iter().any(|entry| entry.name == seen.name)) {
+            (seen.holds, seen.could_fail, seen.violated_us) = (true, false, None);
+            seen.detail = "judged at the end, which the run did not reach".to_owned();
+        }
+        let violated = |class| self.invariants.iter().any(|seen| seen.class == class && !seen.holds);
+        match () {
+            () if violated(Class::Safety) => self.verdict = Verdict::Safety,
+            () if violated(Class::Liveness) => self.verdict = Verdict::Liveness,
+            () => {
+                let [end, until] = [self.end_us, until_us].map(|t_us| Clock::default().moment(t_us));
+                self.shows_nothing(format!("{CUT_SHORT} at {end} of {until}"));
+            }
+        }
+    }
+
+    /// Was it interrupted before anything was violated?
+    pub fn is_cut_short(&self) -> bool {
+        let vacuity = self.invariants.iter().find(|seen| seen.class == Class::Vacuity);
+        self.verdict == Verdict::Vacuous && vacuity.is_some_and(|seen| seen.detail.starts_with(CUT_SHORT))
     }
 
     /// The names of the invariants that were violated, in the order of [`invariant::ALL`].

@@ -45,6 +45,8 @@ pub struct Run<'a> {
     pub replay: Option<&'a str>,
     /// What to run next when something went wrong: what it shows, and the command.
     pub next: &'a [(&'a str, String)],
+    /// List every invariant; otherwise those that were violated, and those that say most.
+    pub all: bool,
     /// Colour it, for a terminal.
     pub colour: bool,
 }
@@ -85,7 +87,7 @@ pub fn render_in(run: &Run, width: usize) -> String {
     section("Groups", groups::lines(&run.judgement.groups, paint));
     let shards = run.judgement.metrics.shards.as_ref().map(|figures| shards::lines(figures, paint));
     section("Shards", shards.unwrap_or_default());
-    section("Invariants", invariants::lines(&run.judgement.invariants, paint));
+    section("Invariants", invariants::lines(&run.judgement.invariants, run.all, paint));
     section("Figures", columns(&figures::of(&run.judgement.metrics, run.facts, run.header), paint.width));
     lines.push(String::new());
     lines.extend(verdict(run.judgement, run.header.is_some(), paint));
@@ -254,6 +256,9 @@ fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
                 _ => "no leader acted within the bound",
             };
             (Tone::Bad, format!("LIVENESS VIOLATED: {what}"))
+        }
+        Verdict::Vacuous if judgement.is_cut_short() => {
+            (Tone::Warn, format!("INTERRUPTED: {}; nothing was violated until then", unmet(judgement)))
         }
         Verdict::Vacuous if !whole => (
             Tone::Warn,

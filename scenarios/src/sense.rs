@@ -3,7 +3,7 @@
 
 use crate::{
     Params, Scenario,
-    params::CLOCK_DRIFT_DEFAULT_PPM,
+    params::{CLOCK_DRIFT_DEFAULT_PPM, STARTS_WITHIN_MS},
     plan::{CANDIDATES_MAX, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX},
     units::{duration_text, duration_us_text},
 };
@@ -41,6 +41,10 @@ pub fn options(params: &Params) -> Result<(), String> {
         return Err(format!("--clock-skew is {}; at most a year", duration_text(params.clock_skew_ms)));
     }
     lasts("duration", params.duration_ms)?;
+    if let Some(ms) = params.duration_ms.filter(|ms| *ms <= STARTS_WITHIN_MS) {
+        let (asked, least) = (duration_text(ms), duration_text(STARTS_WITHIN_MS));
+        return Err(format!("--duration is {asked}, but candidates start within the first {least}; make it longer"));
+    }
     lasts("lease-ttl", params.lease_ttl_ms)?;
     lasts("renew-interval", params.renew_interval_ms)?;
     for timer in Timer::ALL {

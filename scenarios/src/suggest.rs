@@ -8,15 +8,23 @@ const BEGUN_MAX: usize = 2;
 const LISTED_MAX: usize = 12;
 const LISTED_MAX_AND_MORE: usize = LISTED_MAX + 1;
 /// What people call the systems whose protocols have other names here.
-const SYSTEMS: [(&str, &[&str]); 8] = [
+const SYSTEMS: [(&str, &[&str]); 16] = [
     ("postgres", &["pg-advisory", "db-row", "db-row-node-clock"]),
     ("postgresql", &["pg-advisory", "db-row", "db-row-node-clock"]),
+    ("pg", &["pg-advisory", "db-row", "db-row-node-clock"]),
+    ("mysql", &["db-row", "db-row-node-clock"]),
+    ("mariadb", &["db-row", "db-row-node-clock"]),
+    ("database", &["db-row", "db-row-node-clock"]),
     ("kubernetes", &["k8s-lease"]),
+    ("kube", &["k8s-lease"]),
     ("k8s", &["k8s-lease"]),
     ("zookeeper", &["zk-election", "zk-selector"]),
     ("zk", &["zk-election", "zk-selector"]),
     ("kafka", &["kraft", "kafka-zk-controller"]),
     ("sentinel", &["redis-sentinel"]),
+    ("aws", &["dynamodb-lock"]),
+    ("s3", &["object-lease"]),
+    ("valkey", &["redis-lease", "redis-fenced"]),
 ];
 
 /// One sentence about a name that is not known.
@@ -32,7 +40,7 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
                     format!("these have it in their name: {}", within.join(", "))
                 }
                 (..=LISTED_MAX, _) => format!("there are {}", known.join(", ")),
-                (number, []) => format!("`cargo run -- list {what}s` has all {number}"),
+                (number, []) => format!("`fencepost list {what}s` has all {number}"),
                 (_, alike) => format!("these begin like it: {}", alike.join(", ")),
             };
             format!("there is no {what} `{name}`; {instead}")
@@ -105,6 +113,6 @@ mod tests {
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert!(unknown("protocol", "ring", &many).contains("begin like it: ring-0, ring-1, "), "{many:?}");
         let far = unknown("protocol", "paxos-like", &many);
-        assert_eq!(far, "there is no protocol `paxos-like`; `cargo run -- list protocols` has all 21");
+        assert_eq!(far, "there is no protocol `paxos-like`; `fencepost list protocols` has all 21");
     }
 }

@@ -8,22 +8,27 @@ use crate::{
     repro,
     run::{self, Options, Run},
 };
-use protocols::fence::checks::Fencing;
+use protocols::{
+    fence::checks::Fencing,
+    history::{Sink, json::Writer},
+};
 use reports::{
     Cause,
     json::Report,
+    stories::Stories,
     text,
-    timeline::page::{FILE as TIMELINE, FILE_OF_TWO},
+    timeline::{
+        Highlights,
+        page::{FILE as TIMELINE, FILE_OF_TWO, Pages},
+    },
 };
 use scenarios::{Capsule, capsule, plan::Plan};
 use std::{
     fs::{self, File},
-    io::{self, BufWriter, ErrorKind, Write},
+    io::{BufWriter, ErrorKind, Write},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicU64},
+    thread,
 };
 
 const PLAN: &str = "plan.json";
@@ -33,7 +38,7 @@ pub const FILES: [&str; 10] = [
     PLAN,
     CAPSULE,
     "plan.min.json",
-    "history.jsonl",
+    HISTORY,
     "trace.txt",
     "report.json",
     "report.txt",
@@ -41,10 +46,7 @@ pub const FILES: [&str; 10] = [
     FILE_OF_TWO,
     "repro.sh",
 ];
-/// A failing run's history is kept up to so many bytes; a longer one is written where `--history` asks for it.
-const HISTORY_MAX: u64 = 64 << 20;
-/// `report.txt` has so many columns.
-const COLUMNS: usize = 100;
+const HISTORY: &str = "history.jsonl";
 
 /// How a run is said to be repeated.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,20 @@ pub struct Again<'a> {
     /// What else to run next: what for, and the command.
     pub next: &'a [(&'a str, String)],
 }
+
+/// How a report looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Every invariant, or those that say most.
+    pub all: bool,
+    /// Coloured, for a terminal.
+    pub colour: bool,
+    /// So many columns.
+    pub width: usize,
+}
+
+/// `report.txt` has everything.
+const FILED: Look = Look { all: true, colour: false, width: 100 };
 
 /// Where the artifacts of a run go below `out`.
 pub fn folder(out: &Path, plan: &Plan) -> PathBuf {
@@ -101,81 +117,102 @@ pub struct Written {
     pub history_left_out: bool,
 }
 
-/// A history that stops being written when it becomes too long.
-struct Bounded {
-    to: Box<dyn Write + Send>,
-    left: u64,
-    over: Arc<AtomicBool>,
-}
-
-impl Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.left.checked_sub(bytes.len() as u64) {
-            Some(left) if !self.over.load(Ordering::Relaxed) => {
-                self.left = left;
-                self.to.write_all(bytes)?;
-            }
-            _ => self.over.store(true, Ordering::Relaxed),
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
-    }
-}
-
 /// The report of a run for people, if somebody listened to it.
-pub fn report_text(run: &Run, again: Again, colour: bool, width: usize) -> Option<String> {
+pub fn report_text(run: &Run, again: Again, look: Look) -> Option<String> {
+    run.highlights.as_ref().map(|story| text_of(run, story, again, look))
+}
+
+fn text_of(run: &Run, story: &Highlights, again: Again, look: Look) -> String {
     let report = text::Run {
         header: Some(&run.header),
         parameters: &parameters(&run.plan, Some(run.protocol), " of virtual time"),
-        highlights: run.highlights.as_ref()?,
+        highlights: story,
         judgement: &run.judgement,
         facts: &run.facts,
         replay: Some(again.repro),
         next: again.next,
-        colour,
+        all: look.all,
+        colour: look.colour,
     };
-    Some(text::render_in(&report, width))
+    text::render_in(&report, look.width)
 }
 
-/// Runs `plan`, whose names are the registry's, again with its history and its page, and writes the artifacts below `out`; whatever
-/// another run has left in that folder goes. A run costs nothing until it fails.
+/// Runs `plan`, whose names are the registry's, again for its artifacts; `now_us` is told how far it is. Runs that may well
+/// pass keep nothing for them, and nobody keeps a very long one.
 ///
 /// # Errors
-/// A file could not be written, or the second run differed from the first, whose hash is `expected`.
-pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again: Again) -> Result<Written, String> {
-    let folder = folder(out, plan);
-    prepare(&folder, plan)?;
-    let (history, over) = (folder.join("history.jsonl"), Arc::new(AtomicBool::new(false)));
-    let options = Options {
-        registry: registry.clone(),
-        timeline: true,
-        page: true,
-        history: Some(Box::new(Bounded { to: create(&history)?, left: HISTORY_MAX, over: Arc::clone(&over) })),
-        ..Options::default()
-    };
-    let mut run = run::run(plan, options)?;
-    if run.trace_hash() != expected {
-        return Err(format!(
-            "the plan did not repeat itself: trace hash {expected}, then {} (see {})",
-            run.trace_hash(),
-            folder.display()
-        ));
+/// The run could not be finished, or differed from the first, whose hash is `expected`.
+pub fn repeat(plan: &Plan, registry: &Registry, expected: &str, now_us: Option<Arc<AtomicU64>>) -> Result<Run, String> {
+    let options =
+        Options { registry: registry.clone(), timeline: true, page: true, keep: true, now_us, ..Options::default() };
+    let run = run::run(plan, options)?;
+    match run.trace_hash() == expected {
+        true => Ok(run),
+        false => Err(format!("the plan did not repeat itself: trace hash {expected}, then {}", run.trace_hash())),
     }
-    let history_left_out = over.load(Ordering::Relaxed);
-    if history_left_out {
-        // Half a history would be judged as if it were a whole one.
-        fs::remove_file(&history).map_err(|e| format!("cannot remove {}: {e}", history.display()))?;
-    }
-    save(&folder.join(CAPSULE), &capsule(&run).to_json_pretty())?;
+}
+
+/// Writes the artifacts of a run that failed below `out`; whatever another run has left in that folder goes. What nobody
+/// listened for while it ran is made of the events that were kept.
+///
+/// # Errors
+/// A file could not be written, or the run kept too little.
+pub fn leave(out: &Path, run: &Run, again: Again) -> Result<Written, String> {
+    let folder = folder(out, &run.plan);
+    prepare(&folder, &run.plan)?;
+    save(&folder.join(CAPSULE), &capsule(run).to_json_pretty())?;
     save(&folder.join("repro.sh"), &repro::script(CAPSULE))?;
-    let page = run.page.take().map(|sheet| sheet.page()).unwrap_or_default();
-    tell(&folder, &run, &page, again)?;
-    let cause = run.highlights.map(|story| story.cause).unwrap_or_default();
+    let cause = thread::scope(|scope| {
+        let history = scope.spawn(|| leave_history(&folder.join(HISTORY), run));
+        let told = told_of_kept(run);
+        let story = told.as_ref().or(run.highlights.as_ref()).ok_or("nobody listened to the run")?;
+        let page = page_of(run).ok_or("nobody listened to the run")?;
+        tell(&folder, run, story, &page, again)?;
+        history.join().unwrap_or_else(|_| Err("panicked".to_owned()))?;
+        Ok::<Cause, String>(story.cause.clone())
+    })?;
     let bytes = FILES.iter().filter_map(|name| folder.join(name).metadata().ok()).map(|file| file.len()).sum();
-    Ok(Written { folder, cause, bytes, history_left_out })
+    Ok(Written { folder, cause, bytes, history_left_out: run.kept.is_none() })
+}
+
+/// The story of a run to which nobody listened for it, of what was kept.
+fn told_of_kept(run: &Run) -> Option<Highlights> {
+    let kept = run.kept.as_ref().filter(|_| run.highlights.is_none())?;
+    let mut stories = Stories::new(Some(&run.header));
+    kept.iter().for_each(|event| stories.record(event));
+    Some(stories.into_telling(&run.judgement))
+}
+
+/// The page of a run, of what was kept if need be.
+fn page_of(run: &Run) -> Option<String> {
+    if let Some(sheet) = &run.page {
+        return Some(sheet.page());
+    }
+    let mut pages = Pages::new(Some(&run.header));
+    run.kept.as_ref()?.iter().for_each(|event| pages.record(event));
+    Some(pages.into_sheet(&run.judgement).page())
+}
+
+/// Writes the history of what was kept. Half a history would be judged as if it were a whole one: of a longer one there is
+/// none, until `--history` asks for it.
+fn leave_history(file: &Path, run: &Run) -> Result<(), String> {
+    let Some(kept) = &run.kept else {
+        return match fs::remove_file(file) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(format!("cannot remove {}: {e}", file.display())),
+            _ => Ok(()),
+        };
+    };
+    let mut writer = Writer::new(create(file)?, &run.header);
+    kept.iter().for_each(|event| writer.record(event));
+    writer.finish().map(drop).map_err(|e| format!("cannot write {}: {e}", file.display()))
+}
+
+/// Runs `plan`, whose names are the registry's, again, and writes the artifacts: [`repeat`] and [`leave`].
+///
+/// # Errors
+/// Those of both.
+pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again: Again) -> Result<Written, String> {
+    leave(out, &repeat(plan, registry, expected, None)?, again)
 }
 
 /// Runs `plan`, whose names are the registry's, again and writes what is to be looked at below `out`, its page and its report:
@@ -203,18 +240,17 @@ pub fn write_held(out: &Path, run: &Run, page: &str, again: Again) -> Result<Pat
         clear(&folder)?;
     }
     prepare(&folder, &run.plan)?;
-    tell(&folder, run, page, again)?;
+    let told = told_of_kept(run);
+    let story = told.as_ref().or(run.highlights.as_ref()).ok_or("nobody listened to the run")?;
+    tell(&folder, run, story, page, again)?;
     Ok(folder.join(TIMELINE))
 }
 
 /// What every run leaves that leaves anything.
-fn tell(folder: &Path, run: &Run, page: &str, again: Again) -> Result<(), String> {
-    let cause = run.highlights.as_ref().map(|story| story.cause.clone()).unwrap_or_default();
-    let report = Report::new(Some(&run.header), &run.facts, &run.judgement).with_cause(&cause);
+fn tell(folder: &Path, run: &Run, story: &Highlights, page: &str, again: Again) -> Result<(), String> {
+    let report = Report::new(Some(&run.header), &run.facts, &run.judgement).with_cause(&story.cause);
     save(&folder.join("report.json"), &report.to_text())?;
-    if let Some(text) = report_text(run, again, false, COLUMNS) {
-        save(&folder.join("report.txt"), &text)?;
-    }
+    save(&folder.join("report.txt"), &text_of(run, story, again, FILED))?;
     save(&folder.join(TIMELINE), page)
 }
 

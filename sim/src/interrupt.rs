@@ -18,6 +18,9 @@ pub const PATIENCE: Duration = Duration::from_secs(3);
 /// What is said of a run that was given up.
 pub const GIVEN_UP: &str = "given up: it had not ended 3 s after the program was asked to end";
 
+/// What is said of a search that ended with the program.
+pub const UNFINISHED: &str = "interrupted before anything was found";
+
 /// Asks everything in this process that runs long to end. Was it asked to before?
 pub fn ask() -> bool {
     SINCE.get_or_init(Instant::now);

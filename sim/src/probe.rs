@@ -1,6 +1,7 @@
 //! Is a scenario safe with some parameters, as far as some seeds can tell?
 
 use crate::{
+    interrupt,
     registry::Registry,
     run::{self, Options},
 };
@@ -64,13 +65,16 @@ impl Probe<'_> {
     /// the likeliest to do so again; the others follow in order, so that the answer does not depend on which run ends first.
     ///
     /// # Errors
-    /// The parameters make no sense, or a run could not be finished.
+    /// The parameters make no sense, a run could not be finished, or the program was asked to end before all seeds had run.
     pub fn at(&self, params: &Params, before: Option<u64>) -> Result<Seen, String> {
         let seeds: Vec<u64> = before.into_iter().chain(self.seeds.clone().filter(|s| Some(*s) != before)).collect();
         let next = AtomicU64::new(0);
         let first = Mutex::new((u64::MAX, Ok(Held::default()), None));
         let work = || {
             loop {
+                if interrupt::asked() {
+                    return;
+                }
                 let place = next.fetch_add(1, Ordering::Relaxed);
                 let known = first.lock().unwrap_or_else(PoisonError::into_inner).0;
                 let Some(seed) = seeds.get(place as usize).filter(|_| place < known) else { return };
@@ -94,6 +98,9 @@ impl Probe<'_> {
                 scope.spawn(work);
             }
         });
+        if interrupt::asked() {
+            return Err(interrupt::UNFINISHED.to_owned());
+        }
         match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
             (_, _, Some(violation)) => Ok(Seen::Violated(violation)),
             (_, held, None) => held.map(Seen::Held),
@@ -120,6 +127,11 @@ impl Probe<'_> {
 }
 
 impl Held {
+    /// How many seeds these are.
+    pub fn seeds(&self) -> u64 {
+        self.passed + self.inconclusive + self.leaderless
+    }
+
     fn add(&mut self, other: Held) {
         self.passed += other.passed;
         self.inconclusive += other.inconclusive;

@@ -10,6 +10,9 @@ use std::{
     },
 };
 
+/// So many events of a run are kept at most, some 50 MB.
+pub const KEPT_MAX: usize = 400_000;
+
 /// Hands the history to everyone who wants it.
 pub struct Recorder {
     /// The judges.
@@ -20,6 +23,10 @@ pub struct Recorder {
     pub pages: Option<Pages>,
     /// The history as JSON lines.
     pub history: Option<Writer<Box<dyn Write + Send>>>,
+    /// All events so far, where somebody wants them once the run is judged; `None` when there are more than [`KEPT_MAX`].
+    pub kept: Option<Vec<Event>>,
+    /// Does the run end when the program is asked to?
+    pub stops: bool,
     /// How far the run is, microseconds, for somebody who looks on.
     pub now_us: Option<Arc<AtomicU64>>,
     /// How many faults have struck.
@@ -39,6 +46,8 @@ impl Recorder {
             stories: timeline.then(|| Stories::new(Some(header))),
             pages: None,
             history: history.map(|to| Writer::new(to, header)),
+            kept: None,
+            stops: false,
             now_us: None,
             faults: 0,
         }
@@ -53,6 +62,11 @@ impl Recorder {
         }
         if let Kind::Fault(fault) = &event.kind {
             self.faults += u64::from(fault.phase != Phase::End);
+        }
+        match &mut self.kept {
+            Some(kept) if kept.len() < KEPT_MAX => kept.push(event.clone()),
+            Some(_) => self.kept = None,
+            None => {}
         }
         if let Some(stories) = &mut self.stories {
             stories.record(event);

@@ -7,7 +7,11 @@ use crate::{
     registry::Registry,
     world::{Driver, Finished, World},
 };
-use protocols::{coverage::Marks, election::Protocol, history::Header};
+use protocols::{
+    coverage::Marks,
+    election::Protocol,
+    history::{Event, Header},
+};
 use reports::{
     Judgement,
     json::{ReadLease, RunFacts},
@@ -34,10 +38,14 @@ pub struct Options {
     pub timeline: bool,
     /// Make a page of it: see [`Run::page`].
     pub page: bool,
+    /// Keep the events: see [`Run::kept`].
+    pub keep: bool,
     /// Write the history here, as JSON lines.
     pub history: Option<Box<dyn Write + Send>>,
     /// Write the trace's text here, a line per event.
     pub trace: Option<Box<dyn Write + Send>>,
+    /// End when the program is asked to: the run is judged as far as it came, see [`Run::cut_short`].
+    pub stops: bool,
     /// Say here how far the run is, microseconds of virtual time, for somebody who waits for it.
     pub now_us: Option<Arc<AtomicU64>>,
 }
@@ -58,6 +66,10 @@ pub struct Run {
     pub highlights: Option<Highlights>,
     /// The run, ready for a page of HTML, if that was asked for.
     pub page: Option<Sheet>,
+    /// Did it end before its time, since the program was asked to end?
+    pub cut_short: bool,
+    /// Its events, if they were asked for and are not too many.
+    pub kept: Option<Vec<Event>>,
     /// The coverage marks that it came to.
     pub marks: Marks,
     /// How many faults struck: a fault that waits for something may wait until the run ends.
@@ -98,7 +110,9 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
         move || {
             let mut recorder = Recorder::new(&header, &invariants, options.timeline, options.history);
             recorder.pages = options.page.then(|| Pages::new(Some(&header)));
+            recorder.kept = options.keep.then(Vec::new);
             recorder.now_us = options.now_us;
+            recorder.stops = options.stops;
             World::new(plan, protocol, topology, options.driver, recorder, options.trace)
         }
     };
@@ -110,16 +124,20 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
     if let Some(history) = recorder.history {
         history.finish().map_err(|e| format!("cannot write the history: {e}"))?;
     }
-    let faults = recorder.faults;
-    let judgement = recorder.judges.finish();
+    let (faults, kept) = (recorder.faults, recorder.kept);
+    let mut judgement = recorder.judges.finish();
+    let cut_short = judgement.end_us < plan.duration_ms.saturating_mul(1_000);
+    if cut_short {
+        judgement.cut_short(plan.duration_ms.saturating_mul(1_000));
+    }
     let page = recorder.pages.map(|pages| pages.into_sheet(&judgement));
     let highlights = recorder.stories.map(|stories| stories.into_telling(&judgement));
     let facts = RunFacts {
         trace_hash: Some(trace_hash),
         events: Some(events),
-        simulated_ms: Some(plan.duration_ms),
+        simulated_ms: Some(judgement.end_us / 1_000),
         read_lease: read_lease(&plan, protocol),
         wall_ms: Some(started.elapsed().as_millis() as u64),
     };
-    Ok(Run { plan, protocol, header, facts, judgement, highlights, page, marks, faults })
+    Ok(Run { plan, protocol, header, facts, judgement, highlights, page, cut_short, kept, marks, faults })
 }

@@ -187,9 +187,15 @@ fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
         (name == no_stale_write::ENTRY.name && !model.stale.is_empty())
             || (name == no_stale_read::ENTRY.name && !model.misread.is_empty())
     };
+    // One event may violate several: it is told once.
+    let mut at: BTreeMap<u64, Vec<&InvariantResult>> = BTreeMap::new();
     for result in results.iter().filter(|r| !r.holds && r.class != Class::Vacuity && !told(r.name)) {
-        let t = result.violated_us.unwrap_or(model.end).min(model.end);
-        all.push(note(t, LAST, "bad", None, format!("VIOLATED {}: {}", result.name, result.detail)));
+        at.entry(result.violated_us.unwrap_or(model.end).min(model.end)).or_default().push(result);
+    }
+    for (t, together) in at {
+        let names: Vec<&str> = together.iter().map(|result| result.name).collect();
+        let text = format!("VIOLATED {}: {}", names.join(", "), together[0].detail);
+        all.push(note(t, LAST, "bad", None, text));
     }
 }
 

@@ -17,9 +17,10 @@ const say = words => $("live").textContent = words;
 /// A page about several things has a section for each, and their parts are a level deeper.
 const SECTIONS = INDEX.sections.length ? INDEX.sections : [INDEX];
 const PART = INDEX.sections.length ? "h3" : "h2", BELOW = INDEX.sections.length ? "h4" : "h3";
-const verdict = (element, { bad, verdict }) => {
-  element.textContent = (bad ? "✗ " : "✓ ") + verdict;
-  element.className = "verdict " + (bad ? "bad" : "good");
+/// Kept promises are no praise where runs were unsafe all the same.
+const verdict = (element, { bad, unsafe, verdict }) => {
+  element.textContent = (bad ? "✗ " : unsafe ? "! " : "✓ ") + verdict;
+  element.className = "verdict " + (bad ? "bad" : unsafe ? "warned" : "good");
   return element;
 };
 const notes = (list, { notes }) => {
@@ -220,7 +221,7 @@ function pictures(all) {
 function parts(index) {
   const tables = index.tables.map(tableOf);
   const own = INDEX.sections.length ? [make("h2", {}, index.title), verdict(make("p"), index), notes(make("ul", { className: "notes" }), index)] : [];
-  const all = [...own, stories(index.stories, "What went wrong, or showed nothing", false), index.grid ? grid(index.grid, text => tables[0].show(text)) : null,
+  const all = [...own, index.grid ? grid(index.grid, text => tables[0].show(text)) : null, stories(index.stories, "What went wrong, or showed nothing", false),
     ...tables.map(t => t.section), stories(index.expected, "Unsafe, as nobody had promised otherwise", true), pictures(index.pictures)];
   return all.filter(part => part !== null);
 }

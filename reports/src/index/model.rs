@@ -17,6 +17,9 @@ pub struct Index {
     pub verdict: String,
     /// Did something go wrong?
     pub bad: bool,
+    /// Was something unsafe, as it may be? Then it is no good news that nothing went wrong.
+    #[serde(rename = "unsafe")]
+    pub harmful: bool,
     /// What else is said at the head, a sentence each.
     pub notes: Vec<String>,
     /// What went wrong, a story each.

@@ -55,6 +55,7 @@ pub fn sweep(summary: &Value, failures: &[Value], links: Links) -> Result<Index,
         title: format!("A {} of {}{}", if swarm { "swarm" } else { "sweep" }, count(runs, "run"), conditions(summary)),
         verdict: verdict(summary, cells),
         bad: failed > 0 || moved > 0 || summary["exit"].as_u64().is_some_and(|exit| exit > 0),
+        harmful: unpromised(cells) > 0,
         notes,
         stories: stories(&summary["causes"], failures, links),
         expected: expected(&summary["unsafe_runs"], links),
@@ -104,13 +105,17 @@ fn swept(summary: &Value, cells: u64) -> Vec<String> {
     notes
 }
 
+/// How many runs were unsafe, promised or not.
+fn unpromised(cells: &[Value]) -> u64 {
+    cells.iter().map(|cell| number(&cell["verdicts"]["safety"])).sum()
+}
+
 /// What came of it, in a few words.
 fn verdict(summary: &Value, cells: &[Value]) -> String {
     let (all, failed) = (number(&summary["runs"]), number(&summary["failures"]));
     let interrupted = if summary["interrupted"] == Value::Bool(true) { "interrupted after " } else { "" };
     let runs = format!("{interrupted}{}", count(all, "run"));
-    let unpromised: u64 = cells.iter().map(|cell| number(&cell["verdicts"]["safety"])).sum();
-    let but = match unpromised {
+    let but = match unpromised(cells) {
         0 => String::new(),
         1 => "; 1 was unsafe, which nobody had promised to be safe".to_owned(),
         more => format!("; {} were unsafe, which nobody had promised to be safe", grouped(more)),

@@ -173,3 +173,14 @@ fn a_plot_is_called_what_it_says() {
     assert_eq!(told, ("A lease's <cost>", "by time", Some("plots/1.svg")));
     assert_eq!((&*second.title, &second.file), ("A plot", &None));
 }
+
+#[test]
+fn kept_promises_are_no_praise_where_runs_were_unsafe() {
+    let mut kept = summary();
+    kept["failures"] = 0.into();
+    kept["cells"][0]["failures"] = 0.into();
+    let index = sweep(&kept, &[], &|_| None).expect("a summary");
+    assert!(!index.bad && index.harmful && index.verdict.contains("3 were unsafe"), "{}", index.verdict);
+    kept["cells"][0]["verdicts"] = json!({ "pass": 4 });
+    assert!(!sweep(&kept, &[], &|_| None).expect("a summary").harmful);
+}

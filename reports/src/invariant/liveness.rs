@@ -41,9 +41,10 @@ use crate::{
     cluster::{Change, Cluster, Way},
     words::{Names, count, duration},
 };
-use claim::{At, Claim, Elected, Gap, Now};
+use claim::{At, Claim, Elected, Gap, InVain, Now};
 use clients::Clients;
 use protocols::{
+    elector::Deposed,
     history::Header,
     message::WriteVerdict,
     types::{Incarnation, NodeId, Resource},
@@ -205,6 +206,13 @@ impl Invariant for Liveness {
                 return;
             }
             Kind::Elected(incarnation) => self.elected = Some(Elected { incarnation: *incarnation, wrote: false }),
+            Kind::Deposed { incarnation, reason }
+                if self.elected.is_some_and(|e| e.incarnation == *incarnation && !e.wrote) =>
+            {
+                for claim in [&mut self.claim, &mut self.all_heard] {
+                    claim.in_vain.add(*incarnation, *reason);
+                }
+            }
             _ => {}
         }
         let change = self.cluster.observe(event);
@@ -255,6 +263,16 @@ impl Invariant for Liveness {
     }
 }
 
+/// How a leader went.
+fn gone(reason: Deposed) -> &'static str {
+    match reason {
+        Deposed::Resigned => "resigned",
+        Deposed::Expired => "its lease expired",
+        Deposed::Stuck => "stepped down, since the store did not answer,",
+        Deposed::Lost | Deposed::Fenced => "lost its leadership",
+    }
+}
+
 fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
     let Way { candidate, quorum } = &gap.way;
     let who = names.node(*candidate);
@@ -272,6 +290,16 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
     };
     let (for_us, from) = (duration(gap.us as f64), names.moment(gap.from_us));
     let mut text = format!("nobody acted for {for_us} from {from} on, although {way}");
+    match gap.in_vain {
+        InVain { count: 1, last: Some((incarnation, reason)) } => {
+            let (who, why) = (names.incarnation(incarnation), gone(reason));
+            text += &format!("; {who} was elected meanwhile, and {why} before it wrote anything");
+        }
+        InVain { count: several @ 2.., .. } => {
+            text += &format!("; {} came and went meanwhile without a write", count(several, "leader"));
+        }
+        _ => {}
+    }
     if let Some(elected) = gap.elected.filter(|e| !e.wrote) {
         text += &format!("; {}, elected last, wrote nothing", names.incarnation(elected.incarnation));
     }

@@ -67,7 +67,7 @@ impl Invariant for NoStaleWrite {
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         let stale = count(self.stale, "stale write");
-        let violated = self.accepted.sentence(ending.names, |v| {
+        let violated = self.accepted.first.as_ref().map(|(t_us, v)| {
             let past = match v.highest {
                 None => "a newer leader".to_owned(),
                 Some(token) => format!("token {token}"),
@@ -75,12 +75,15 @@ impl Invariant for NoStaleWrite {
             let who = ending.names.incarnation(v.incarnation);
             let resource = ending.names.resource(v.resource);
             let what = if v.seq == UNKNOWN_SEQ { "a write".to_owned() } else { format!("seq {}", v.seq) };
-            format!("{resource} accepted {what} of {who} after {past} had taken over")
+            format!("at {} {resource} accepted {what} of {who} after {past} had taken over", ending.names.moment(*t_us))
         });
         let detail = match violated {
             Some(violated) => {
-                let were = if self.accepted.count == 1 { "was" } else { "were" };
-                format!("{stale} reached the store, {} {were} accepted: {violated}", grouped(self.accepted.count))
+                let (accepted, first) = match self.accepted.count {
+                    1 => ("1 was accepted".to_owned(), ""),
+                    n => (format!("{} were accepted", grouped(n)), "the first "),
+                };
+                format!("{stale} reached the store, {accepted}: {first}{violated}")
             }
             None if self.stale == 0 => "no stale write reached the store".to_owned(),
             None if self.stale == 1 => "1 stale write reached the store, and was refused".to_owned(),

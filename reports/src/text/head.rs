@@ -14,6 +14,7 @@ pub(super) fn lines(
         Verdict::Pass => return Vec::new(),
         Verdict::Safety => ("✗ SAFETY VIOLATED", Tone::Bad),
         Verdict::Liveness => ("✗ LIVENESS VIOLATED", Tone::Bad),
+        Verdict::Vacuous if judgement.is_cut_short() => ("? INTERRUPTED", Tone::Warn),
         Verdict::Vacuous => ("? INCONCLUSIVE", Tone::Warn),
     };
     let cause = &highlights.cause;
@@ -33,6 +34,7 @@ pub(super) fn lines(
     };
     paragraph("What happened", &happened);
     match judgement.verdict {
+        Verdict::Vacuous if judgement.is_cut_short() => {}
         Verdict::Vacuous => {
             paragraph("What it means", "this is neither a pass nor a violation: too little was put to the test.")
         }

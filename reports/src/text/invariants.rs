@@ -1,27 +1,53 @@
 //! What each invariant saw.
 
 use super::paint::{Paint, Tone, pad, wrap};
-use crate::invariant::{ALL, InvariantResult};
+use crate::{
+    invariant::{ALL, Class, Entry, InvariantResult, leaders_acting_by_effect, liveness, no_stale_write},
+    words::{count, grouped},
+};
 
 /// Columns that an invariant's sentence has at least.
 const DETAIL_MIN: usize = 20;
+/// What a report tells first: did two take effect, did anything from the past, and did somebody lead?
+const KEY: [&Entry; 3] = [&leaders_acting_by_effect::ENTRY, &no_stale_write::ENTRY, &liveness::ENTRY];
 
-/// A line or more for each.
-pub(super) fn lines(results: &[InvariantResult], paint: Paint) -> Vec<String> {
-    let name_width = ALL.iter().map(|e| e.name.len()).max().unwrap_or(0) + 2;
-    let mut lines = Vec::new();
-    for result in results {
-        let (mark, tone) = match (result.holds, result.could_fail) {
-            (false, _) => ("✗", Tone::Bad),
-            (true, true) => ("✓", Tone::Good),
-            (true, false) => ("–", Tone::Dim),
-        };
-        let room = paint.width.saturating_sub(4 + name_width).max(DETAIL_MIN);
-        for (place, part) in wrap(&result.detail, room).into_iter().enumerate() {
-            let (mark, name) = if place == 0 { (mark, result.name) } else { (" ", "") };
-            let plain = if result.holds { Tone::Plain } else { Tone::Bad };
-            lines.push(format!("{} {}{}", paint.paint(tone, mark), pad(name, name_width), paint.paint(plain, &part)));
-        }
-    }
+/// A line or more for each of `all`; or for those that were violated, the [`KEY`] ones and the situation under test, and one
+/// for the others.
+pub(super) fn lines(results: &[InvariantResult], all: bool, paint: Paint) -> Vec<String> {
+    let is_told = |seen: &InvariantResult| {
+        all || !seen.holds || seen.class == Class::Vacuity || KEY.iter().any(|entry| entry.name == seen.name)
+    };
+    let (told, others): (Vec<&InvariantResult>, Vec<_>) = results.iter().partition(|seen| is_told(seen));
+    let mut lines: Vec<String> = told.into_iter().flat_map(|seen| of_one(seen, paint)).collect();
+    lines.extend(of_others(&others).map(|text| paint.paint(Tone::Dim, &text)));
     lines
+}
+
+/// How many others held, and of how many nothing could be said.
+fn of_others(others: &[&InvariantResult]) -> Option<String> {
+    let idle = others.iter().filter(|seen| !seen.could_fail).count() as u64;
+    let held = others.len() as u64 - idle;
+    let text = match (held, idle) {
+        (0, 0) => return None,
+        (held, 0) => format!("✓ {} more held", grouped(held)),
+        (0, idle) => format!("– {} had nothing to check", count(idle, "other")),
+        (held, idle) => format!("✓ {} more held, and {} had nothing to check", grouped(held), grouped(idle)),
+    };
+    Some(format!("{text}; --verbose lists them"))
+}
+
+fn of_one(result: &InvariantResult, paint: Paint) -> Vec<String> {
+    let name_width = ALL.iter().map(|e| e.name.len()).max().unwrap_or(0) + 2;
+    let (mark, tone) = match (result.holds, result.could_fail) {
+        (false, _) => ("✗", Tone::Bad),
+        (true, true) => ("✓", Tone::Good),
+        (true, false) => ("–", Tone::Dim),
+    };
+    let room = paint.width.saturating_sub(4 + name_width).max(DETAIL_MIN);
+    let plain = if result.holds { Tone::Plain } else { Tone::Bad };
+    let line = |(place, part): (usize, String)| {
+        let (mark, name) = if place == 0 { (mark, result.name) } else { (" ", "") };
+        format!("{} {}{}", paint.paint(tone, mark), pad(name, name_width), paint.paint(plain, &part))
+    };
+    wrap(&result.detail, room).into_iter().enumerate().map(line).collect()
 }

@@ -1,4 +1,6 @@
-//! Colour, when the reader is a terminal.
+//! Colour, when the reader is a terminal, and how wide a text is there.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What a piece of text says, and so how it is coloured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +47,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ') {
-        let length = word.chars().count();
+        let length = columns(word);
         if used > 0 && used + 1 + length > width {
             lines.push(String::new());
             used = 0;
@@ -61,10 +63,58 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `text` cut to `width` characters and filled up with spaces.
+/// How many columns of a terminal a text takes: some letters take two.
+pub(crate) fn columns(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The letters at the beginning of `text` that fit into `width` columns.
+fn beginning(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, letter)| {
+        used += UnicodeWidthChar::width(*letter).unwrap_or(0);
+        used > width
+    });
+    end.map_or(text, |(place, _)| &text[..place])
+}
+
+/// `text` cut to `width` columns and filled up with spaces.
 pub(crate) fn pad(text: &str, width: usize) -> String {
-    let length = text.chars().count();
-    let mut cut: String = text.chars().take(width).collect();
-    cut.extend(std::iter::repeat_n(' ', width.saturating_sub(length)));
+    let mut cut = beginning(text, width).to_owned();
+    cut.extend(std::iter::repeat_n(' ', width.saturating_sub(columns(&cut))));
     cut
+}
+
+/// A name in `width` columns: filled up with spaces, or cut in the middle, since names mostly differ at their ends.
+pub(crate) fn middled(name: &str, width: usize) -> String {
+    if columns(name) <= width {
+        return pad(name, width);
+    }
+    let head = beginning(name, width.saturating_sub(1) * 2 / 5);
+    let room = width.saturating_sub(1 + columns(head));
+    let tail = name.char_indices().map(|(place, _)| &name[place..]).find(|tail| columns(tail) <= room).unwrap_or("");
+    match width {
+        0 => String::new(),
+        width => pad(&format!("{head}…{tail}"), width),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_differ_at_their_ends_still_do_when_they_are_cut() {
+        let [one, other] = ["billing-7f9c5d-abcde", "billing-7f9c5d-fghij"].map(|name| middled(name, 12));
+        assert_eq!((one.as_str(), other.as_str()), ("bill…d-abcde", "bill…d-fghij"));
+        assert_eq!(middled("n1", 4), "n1  ");
+        assert_eq!((middled("abcdef", 1), middled("abcdef", 0)), ("…".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn a_letter_of_two_columns_takes_two() {
+        assert_eq!((columns("東京-1"), pad("東京", 6), pad("東京", 3)), (6, "東京  ".to_owned(), "東 ".to_owned()));
+        assert_eq!(columns(&middled("東京-リーダー選出-1", 9)), 9);
+        assert_eq!(wrap("東京 東京", 8), ["東京", "東京"]);
+    }
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     clock::Clock,
     metrics::DarkStretch,
-    text::paint::{Paint, Tone, pad, wrap},
+    text::paint::{Paint, Tone, columns, middled, pad, wrap},
     told,
     words::{count, duration},
 };
@@ -67,18 +67,10 @@ struct Drawing<'a> {
     store_width: usize,
 }
 
-/// `text` in `width` characters: cut, which an ellipsis shows, or filled up.
-fn fit(text: &str, width: usize) -> String {
-    match text.chars().count() > width {
-        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-        false => pad(text, width),
-    }
-}
-
 impl<'a> Drawing<'a> {
     fn new(highlights: &'a Highlights, paint: Paint) -> Self {
         let shown = highlights.lanes().len().clamp(1, LANES_MAX);
-        let names = highlights.lanes().iter().map(|n| highlights.names().node(*n).chars().count());
+        let names = highlights.lanes().iter().map(|n| columns(&highlights.names().node(*n)));
         let name = names.max().unwrap_or(0).min(NAME_MAX);
         let (rows, clock) = (highlights.head.iter().chain(&highlights.tail), highlights.names().clock());
         let time_width = rows.map(|row| clock.bare(row.t_us).len()).max().unwrap_or(0).max(9) + 2;
@@ -93,7 +85,7 @@ impl<'a> Drawing<'a> {
     fn heading(&self) -> String {
         let mut line = format!("{:>width$}", "time  ", width = self.time_width);
         for node in self.highlights.lanes().iter().take(LANES_MAX) {
-            line += &fit(&self.highlights.names().node(*node), self.lane_width - 1);
+            line += &middled(&self.highlights.names().node(*node), self.lane_width - 1);
             line.push(' ');
         }
         line += " store";
@@ -172,7 +164,7 @@ impl<'a> Drawing<'a> {
         let blank = " ".repeat(self.time_width);
         for (place, part) in text.iter().enumerate() {
             let (time, store) = match place {
-                0 => (time.as_str(), self.paint.paint(store_tone(row.mark), &fit(&store, self.store_width - 1))),
+                0 => (time.as_str(), self.paint.paint(store_tone(row.mark), &middled(&store, self.store_width - 1))),
                 _ => (blank.as_str(), " ".repeat(self.store_width - 1)),
             };
             let lanes = self.lane_cells(&row.lanes);

@@ -28,6 +28,9 @@ pub const FILE: &str = "timeline.html";
 /// What the file of two runs is called.
 pub const FILE_OF_TWO: &str = "beside.html";
 
+/// A page has at most so many groups: the first ones, and the one that a report tells of.
+const GROUPS_MAX: usize = 24;
+
 /// The page and what it includes, in order.
 const HTML: &str = include_str!("page/page.html");
 const CSS: &str = include_str!("page/page.css");
@@ -79,17 +82,46 @@ impl Pages {
     /// The same, ready for a page of its own or one that it shares with another run.
     pub fn into_sheet(self, judgement: &Judgement) -> Sheet {
         let told = judgement.worst_group();
-        let mut all = self.0.into_each();
-        let group = (all.len() > 1).then_some((told, all.len()));
-        let (model, packed) = all.swap_remove(told).into_model(judgement.groups.get(told).unwrap_or(judgement), group);
-        Sheet { model, packed }
+        let all = self.0.into_each();
+        let groups = all.len();
+        let shown = all.into_iter().enumerate().filter(|(group, _)| *group == told || *group < GROUPS_MAX);
+        let mut sheets: Vec<GroupSheet> = shown
+            .map(|(group, page)| {
+                let judged = judgement.groups.get(group).unwrap_or(judgement);
+                let (model, packed) = page.into_model(judged, (groups > 1).then_some((group, groups)));
+                GroupSheet { group, model, packed }
+            })
+            .collect();
+        let place = sheets.iter().position(|sheet| sheet.group == told).unwrap_or(0);
+        let GroupSheet { group, model, packed } = sheets.remove(place);
+        Sheet { group, model, packed, others: sheets }
     }
 }
 
 /// A run, ready for a page.
 pub struct Sheet {
+    /// Which group the page begins with.
+    group: usize,
     model: Model,
     packed: Packed,
+    /// The other groups, which a page of this run alone can turn to.
+    others: Vec<GroupSheet>,
+}
+
+/// One group of a run.
+struct GroupSheet {
+    group: usize,
+    model: Model,
+    packed: Packed,
+}
+
+/// A group that the page has, and where its data are.
+#[derive(Serialize)]
+struct Listed {
+    n: usize,
+    place: String,
+    bad: bool,
+    verdict: String,
 }
 
 /// Where two runs begin to differ: the first moment that one has and the other has not, and what each has from there on.
@@ -216,12 +248,26 @@ pub(crate) fn inline(value: &impl serde::Serialize) -> String {
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// What the scripts read of one run.
-fn data(place: usize, sheet: &Sheet) -> String {
+/// The groups of a run that has several, for a page of it alone.
+fn groups(sheet: &Sheet) -> String {
+    if sheet.others.is_empty() {
+        return String::new();
+    }
+    let place = |group: usize| format!("g{group}");
+    let listed = |n, place, model: &Model| Listed { n, place, bad: model.bad, verdict: model.verdict.clone() };
+    let mut all = vec![listed(sheet.group, "0".to_owned(), &sheet.model)];
+    all.extend(sheet.others.iter().map(|other| listed(other.group, place(other.group), &other.model)));
+    all.sort_by_key(|listed| listed.n);
+    let list = format!("<script type=\"application/json\" id=\"groups\">{}</script>\n", inline(&all));
+    let pages = sheet.others.iter().map(|other| data(&place(other.group), &other.model, &other.packed));
+    list + &pages.collect::<String>()
+}
+
+/// What the scripts read of one run, or of one of its groups.
+fn data(place: &str, model: &Model, packed: &Packed) -> String {
     let tag = |kind: &str, part: &str, text: &str| {
         format!("<script type=\"application/{kind}\" id=\"{part}-{place}\">{text}</script>\n")
     };
-    let Sheet { model, packed } = sheet;
     let (model, columns) = (inline(model), inline(packed));
     [tag("octet-stream", "data", &packed.data), tag("json", "model", &model), tag("json", "packed", &columns)].concat()
 }
@@ -229,7 +275,11 @@ fn data(place: usize, sheet: &Sheet) -> String {
 fn render(sheets: &[&Sheet]) -> String {
     let title: Vec<String> =
         sheets.iter().map(|sheet| sheet.model.title.replace('&', "&amp;").replace('<', "&lt;")).collect();
-    let runs: String = sheets.iter().enumerate().map(|(place, sheet)| data(place, sheet)).collect();
+    let of = |(place, sheet): (usize, &&Sheet)| data(&place.to_string(), &sheet.model, &sheet.packed);
+    let mut runs: String = sheets.iter().enumerate().map(of).collect();
+    if let [alone] = sheets {
+        runs += &groups(alone);
+    }
     let mut page = String::with_capacity(runs.len() + 100_000);
     // One pass: what is filled in may itself look like a mark.
     let mut rest = HTML;

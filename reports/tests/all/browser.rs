@@ -101,6 +101,12 @@ fn two_runs_share_one_axis_in_a_browser() {
     look("two.js", &sheet(off).beside(&sheet(on)), "", 18);
 }
 
+/// Two groups, of which the second goes wrong: a page has both.
+#[test]
+fn a_page_turns_to_each_group_in_a_browser() {
+    look("groups.js", &sheet(include_str!("../../testdata/groups-bad.jsonl")).page(), "", 6);
+}
+
 /// A sweep of 40 cells, one of them broken, with a name that is none.
 fn summary() -> Value {
     let cell = |(place, protocol): (usize, &str)| {

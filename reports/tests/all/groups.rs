@@ -48,6 +48,7 @@ fn a_report_tells_each_group_and_the_story_of_the_one_that_did_wrong() {
         facts: &facts,
         replay: None,
         next: &[],
+        all: true,
         colour: false,
     };
     for width in [60, 100] {

@@ -212,6 +212,7 @@ fn report(history: &History, judgement: &Judgement, highlights: &Highlights, col
         facts: &facts,
         replay: Some("cargo run -- scenario gc-pause --protocol etcd-election --seed 42"),
         next: &[("to see it", "cargo run -- scenario gc-pause --protocol etcd-election --seed 42 --open".to_owned())],
+        all: true,
         colour,
     })
 }
@@ -262,6 +263,7 @@ fn a_foreign_log_is_told_and_judged() {
         facts: &facts,
         replay: None,
         next: &[],
+        all: true,
         colour: false,
     };
     same_as_file("foreign-report.txt", &text::render(&run));
@@ -298,7 +300,7 @@ fn long_names_and_late_times_keep_their_columns() {
     for (names, shown) in [
         (["a", "b"], ["a ", "b "]),
         (["web-7", "web-12"], ["web-7", "web-12"]),
-        (["sequencer-europe-west", "sequencer-us-east"], ["sequencer-e…", "sequencer-u…"]),
+        (["sequencer-europe-west", "sequencer-us-east"], ["sequ…pe-west", "sequ…us-east"]),
     ] {
         let text = told_as_it_is_read(names, 1_732_233_600_000_000);
         assert!(!text.contains("node-"), "{text}");

@@ -152,6 +152,7 @@ async function main() {
   await media("prefers-reduced-motion", "reduce");
   await evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: '0' }))");
   check((await view())[0] === 0, "with reduced motion the view changes at once");
+  check(await evaluate("document.querySelector('nav').offsetHeight < 60"), "the buttons take one line");
   await phone();
   await load();
   check(await evaluate("document.documentElement.scrollWidth <= 391"), "it fits a phone");

@@ -68,5 +68,8 @@ run(async () => {
   await phone();
   await load();
   check(await evaluate("document.documentElement.scrollWidth <= 391"), "it fits a phone");
+  const top = await evaluate("document.getElementById('chart').getBoundingClientRect().top");
+  check(top < 844 / 2, `half of a phone's screen shows the picture at once: it begins at ${top}`);
+  check(await evaluate("['cause', 'why', 'why-b'].every(id => document.getElementById(id).offsetHeight > 0)"), "with the cause, and what each store made of it");
   await picture("two-phone-dark");
 });

@@ -4,6 +4,7 @@
 mod edge;
 
 use crate::{
+    interrupt,
     probe::{Held, Probe, Seen, Violation},
     repro,
 };
@@ -33,12 +34,18 @@ impl Verdict for Seen {
 }
 
 impl Frontier<'_> {
-    /// Searches at each of these values of `x`; `tried` is told of every point that was tried.
+    /// Searches at each of these values of `x`, until the program is asked to end; `tried` is told of every point that was tried.
     ///
     /// # Errors
-    /// The parameters make no sense, or a run could not be finished.
+    /// The parameters make no sense, or a run could not be finished; or it ended before the first value was searched.
     pub fn search(&self, xs: &[u64], tried: impl Fn(u64, u64, &Seen)) -> Result<Figures, String> {
-        let points = xs.iter().map(|x| self.point(*x, &tried)).collect::<Result<_, _>>()?;
+        let mut points = Vec::new();
+        for x in xs {
+            match self.point(*x, &tried) {
+                Err(_) if interrupt::asked() && !points.is_empty() => break,
+                point => points.push(point?),
+            }
+        }
         let (Probe { scenario, protocol, seeds, .. }, y) = (&self.probe, self.y);
         Ok(Figures {
             schema: 1,

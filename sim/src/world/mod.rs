@@ -31,7 +31,7 @@ mod stream;
 mod trace;
 mod uplink;
 
-use crate::recorder::Recorder;
+use crate::{interrupt, recorder::Recorder};
 use action::HostAction;
 use clocks::Clocks;
 use connection::Parked;
@@ -332,6 +332,9 @@ impl World {
 
     /// Runs events one by one until a task was woken, the host has something to do, or the run is over.
     pub fn run(&mut self) {
+        if self.recorder.stops && !self.done && interrupt::asked() {
+            return self.end();
+        }
         while !self.woke && !self.done && self.todo.is_empty() {
             if !self.take_next() {
                 return;

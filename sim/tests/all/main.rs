@@ -7,6 +7,7 @@
 #![cfg(madsim)]
 
 mod adversary;
+mod artifacts;
 mod assess;
 mod bugs;
 mod causes;

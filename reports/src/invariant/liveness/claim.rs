@@ -2,7 +2,10 @@
 
 use super::clients::Clients;
 use crate::cluster::{Cluster, Way};
-use protocols::types::{Incarnation, NodeId};
+use protocols::{
+    elector::Deposed,
+    types::{Incarnation, NodeId},
+};
 
 /// The claim that somebody acts within the bound, and that every client is served.
 pub(super) struct Claim {
@@ -13,6 +16,8 @@ pub(super) struct Claim {
     latest: u64,
     /// Accepted writes since then of those who did not believe any more.
     pub(super) uncounted: u64,
+    /// Who stopped believing since then without a write that counts.
+    pub(super) in_vain: InVain,
     /// Who is half heard at the moment.
     half_heard: Option<NodeId>,
     /// Who was, at some time since the last write that counts.
@@ -30,6 +35,19 @@ pub(super) struct Elected {
     pub(super) wrote: bool,
 }
 
+/// Leaders that came and went without a write that counts: how many, and the last, with why it went.
+#[derive(Clone, Copy, Default)]
+pub(super) struct InVain {
+    pub(super) count: u64,
+    pub(super) last: Option<(Incarnation, Deposed)>,
+}
+
+impl InVain {
+    pub(super) fn add(&mut self, incarnation: Incarnation, reason: Deposed) {
+        *self = InVain { count: self.count + 1, last: Some((incarnation, reason)) };
+    }
+}
+
 /// A stretch without a write that counts.
 pub(super) struct Gap {
     pub(super) from_us: u64,
@@ -38,6 +56,7 @@ pub(super) struct Gap {
     pub(super) elected: Option<Elected>,
     /// Accepted writes of those who did not believe any more.
     pub(super) uncounted: u64,
+    pub(super) in_vain: InVain,
     /// Somebody who was heard and did not hear in time meanwhile.
     pub(super) half_heard: Option<NodeId>,
 }
@@ -64,7 +83,8 @@ impl Claim {
     pub(super) fn new(bound_us: u64, clients: Clients) -> Self {
         let (latest, uncounted, judged) = (0, 0, 0);
         let (made_from, half_heard, was_half_heard, longest) = (None, None, None, None);
-        Claim { bound_us, made_from, latest, uncounted, half_heard, was_half_heard, judged, longest, clients }
+        let in_vain = InVain::default();
+        Claim { bound_us, made_from, latest, uncounted, in_vain, half_heard, was_half_heard, judged, longest, clients }
     }
 
     /// The stretch that was longer than the bound, if one was.
@@ -83,10 +103,12 @@ impl Claim {
     fn gap(&mut self, at: At) {
         let us = at.t_us - self.latest;
         if let Some(way) = at.way.filter(|_| self.longest.as_ref().is_none_or(|longest| us > longest.us)) {
-            let (from_us, uncounted, half_heard) = (self.latest, self.uncounted, self.was_half_heard);
-            self.longest = Some(Gap { from_us, us, way: way.clone(), elected: at.elected, uncounted, half_heard });
+            let Claim { latest: from_us, uncounted, in_vain, was_half_heard: half_heard, .. } = *self;
+            self.longest =
+                Some(Gap { from_us, us, way: way.clone(), elected: at.elected, uncounted, in_vain, half_heard });
         }
         (self.latest, self.uncounted, self.was_half_heard) = (at.t_us, 0, self.half_heard);
+        self.in_vain = InVain::default();
     }
 
     /// Is it made from now on?
@@ -102,7 +124,7 @@ impl Claim {
         self.was_half_heard = self.half_heard.or(self.was_half_heard);
         if now.made && self.made_from.is_none() {
             (self.made_from, self.latest, self.uncounted) = (Some(at.t_us), at.t_us, 0);
-            self.was_half_heard = self.half_heard;
+            (self.was_half_heard, self.in_vain) = (self.half_heard, InVain::default());
         }
     }
 }

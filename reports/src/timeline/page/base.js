@@ -2,9 +2,13 @@
 // What the other files share: the runs of the page, one or two, words for times and names, and the view.
 const $ = id => document.getElementById(id);
 const RUNS = [];
+// A run of several groups has a picture of each: the address says of which, or else it is the one that tells most.
+const GROUPS = $("groups") ? JSON.parse($("groups").textContent) : [];
+const groupOf = () => GROUPS.find(g => "" + g.n === new URLSearchParams(location.hash.slice(1)).get("group")) ?? GROUPS.find(g => g.place === "0");
+const GROUP = groupOf();
 for (let n = 0; $("model-" + n); n++) {
-  const [model, packed] = ["model-", "packed-"].map(part => JSON.parse($(part + n).textContent));
-  RUNS.push({ n, letter: "AB"[n], M: model, PACKED: packed, E: null, sentBy: null, bins: { key: "", by: [], count: 0 }, marks: [] });
+  const place = GROUP?.place ?? n, [model, packed] = ["model-", "packed-"].map(part => JSON.parse($(part + place).textContent));
+  RUNS.push({ n, place, letter: "AB"[n], M: model, PACKED: packed, E: null, sentBy: null, bins: { key: "", by: [], count: 0 }, marks: [] });
 }
 const TWO = RUNS.length > 1;
 // The run that is spoken of now: everything below goes by these.

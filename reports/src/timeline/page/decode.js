@@ -35,7 +35,7 @@ function readers(bytes, packed) {
 }
 /// Reads the events of a run, which is the one spoken of then.
 async function decode(of) {
-  const c = readers(await inflate(of.n), of.PACKED), n = of.PACKED.n;
+  const c = readers(await inflate(of.place), of.PACKED), n = of.PACKED.n;
   of.E = {
     n, kind: new Uint8Array(n), t: new Float64Array(n), client: new Uint32Array(n), number: new Float64Array(n),
     inc: new Uint32Array(n), res: new Uint16Array(n), seq: new Float64Array(n), read: new Float64Array(n),

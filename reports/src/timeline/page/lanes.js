@@ -25,7 +25,9 @@ function layoutRun() {
   const hit = services.length === 1 && (M.shades.some(s => s.nodes.includes(services[0].node)) || clockSteps(services[0].node).length);
   if (M.grants.length) add("grants", (view.phone ? 44 : 36) + (hit ? 20 : 0), { hit, nodes: services.map(l => l.node) });
   const struck = lane => M.shades.some(s => s.nodes.includes(lane.node));
-  if (TWO ? services.some(struck) && services.length > 1 : services.length > 1 || !M.grants.length) for (const lane of services) add("member", view.phone ? 34 : 26, { node: lane.node });
+  // Members to which nothing happened have nothing to show.
+  const members = services.length > 1 ? services.filter(struck) : M.grants.length || TWO ? [] : services;
+  for (const lane of members) add("member", view.phone ? 34 : 26, { node: lane.node });
   const store = M.lanes.find(l => l.role === "store");
   const strips = M.strips.filter(r => !TWO || M.stale.some(e => e.r === r));
   const asked = E && (E.unanswered.length > 0 || (showMessages && E.client.some(c => c > 0))), below = strips.length * 28 + (asked ? 26 : 0) + 100;

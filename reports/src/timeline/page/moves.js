@@ -23,7 +23,7 @@ function go(a, b, smooth = true) {
 }
 /// The address of the view and of an instant in it.
 const hashOf = t => `#t=${stamp(toTime(v0))}..${stamp(toTime(v1))}` + (t === null ? "" : `&at=${stamp(t)}`) +
-  (selected >= 0 ? "&m=" + (selected + 1) : "") + (scale === "true" ? "&scale=true" : "");
+  (selected >= 0 ? "&m=" + (selected + 1) : "") + (scale === "true" ? "&scale=true" : "") + (GROUP && GROUP.place !== "0" ? "&group=" + GROUP.n : "");
 /// Copies a link to what is under the cursor, or to the marked instant, or to the moment.
 function copyLink() {
   const t = cursor !== null ? timeAt(cursor) : instant ?? MOMENTS[selected]?.t ?? null, href = location.href.split("#")[0] + hashOf(t);

@@ -147,7 +147,7 @@ function listenToPage() {
     printed(false);
     repaint();
   });
-  addEventListener("hashchange", () => { readLink(); redraw(); settle(); });
+  addEventListener("hashchange", () => { if (groupOf() !== GROUP) return location.reload(); readLink(); redraw(); settle(); });
 }
 /// Laid out anew for paper: as wide as a page of it, with the table of moments.
 let opened = false;

@@ -11,7 +11,8 @@ function stepAt(steps, t) {
 function head() {
   const safe = M.verdict === "Safe", sign = M.bad ? "✗" : safe ? "✓" : "?", of = run.n ? "-b" : "", tag = TWO ? "h2" : "h1";
   const broken = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
-  return `<section><p class="meta">${TWO ? `<b class="letter">${run.letter}</b>` : ""}<span class="chip ${M.bad ? "bad" : safe ? "" : "open"}">${sign} ${escape(M.verdict)}</span>` +
+  const same = run.n > 0 && M.cause[0] === RUNS[0].M.cause[0];
+  return `<section${same ? ' class="same"' : ""}><p class="meta">${TWO ? `<b class="letter">${run.letter}</b>` : ""}<span class="chip ${M.bad ? "bad" : safe ? "" : "open"}">${sign} ${escape(M.verdict)}</span>` +
     `<span>${escape(M.title)} · ${plural(M.events, "event")} in ${duration(M.end - M.begin)}${M.clock ? ` · times: ${daysOf(M.clock)}` : M.epoch ? ` · 0 s is ${escape(M.epoch)}` : ""}${M.unshown ? ` · ${plural(M.unshown, "more resource")} written to, without a strip` : ""}</span></p>` +
     `<${tag} class="cause" id="cause${of}">${linked(M.cause[0] ?? "")}</${tag}><p class="why" id="why${of}">${M.cause.slice(1).map(linked).join(" ")}</p>` +
     (broken && `<details class="broken"><summary>${plural(M.broken.length, "invariant")} violated: ${M.broken.map(([name]) => `<b>${escape(name)}</b>`).join(", ")}</summary><ul>${broken}</ul></details>`) + "</section>";
@@ -31,6 +32,10 @@ function fillDifference() {
 function fillWords() {
   $("heads").innerHTML = (TWO ? "<h1 class=\"apart\">Two runs on one time axis</h1>" : "") + each(head).join("");
   $("heads").className = TWO ? "two" : "";
+  if (GROUPS.length > 1) {
+    const link = g => `<a href="#group=${g.n}"${g === GROUP ? ' aria-current="page"' : ""}${g.bad ? ' class="bad"' : ""} title="${escape(g.verdict)}">${g.bad ? "✗" : g.verdict === "Safe" ? "✓" : "?"} ${g.n}</a>`;
+    $("heads").innerHTML += `<p class="groups">Group ${GROUPS.map(link).join(" ")}</p>`;
+  }
   for (const button of document.querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
   if (M.clock) {
     $("find").placeholder = `Find ${at(M.begin, 0).slice(-8, -3)}, ${nodeName(M.lanes[0]?.node ?? 0)}`;

@@ -46,9 +46,9 @@ pub enum Command {
         fencepost scenario gc-pause --fencing off --beside fencing=on --open")]
     Scenario(ScenarioArgs),
     /// List scenarios, protocols, faults, invariants, kinds of work, networks and bugs
-    #[command(after_help = "Example:  fencepost list scenarios")]
+    #[command(after_help = "Examples:  fencepost list\n           fencepost list scenarios")]
     List {
-        /// What to list; everything by default
+        /// What to list; by default how many there are of each, or with --json everything
         what: Option<Listing>,
         /// Print one JSON object and nothing else
         #[arg(long)]
@@ -356,6 +356,8 @@ pub enum Listing {
     Networks,
     /// Known bugs that can be switched on
     Bugs,
+    /// All of these
+    All,
 }
 
 /// One scenario, one protocol, one seed.

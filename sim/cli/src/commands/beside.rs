@@ -3,7 +3,7 @@
 use super::{
     args::{Cli, Command, ScenarioArgs},
     exit::Stop,
-    one_run::OneRun,
+    one_run::{OneRun, exit_code},
 };
 use crate::terminal::{self, browser, side};
 use clap::{CommandFactory, FromArgMatches};
@@ -66,6 +66,9 @@ pub fn run(one: &OneRun, plan: &Plan, other: &Plan, registry: &Registry) -> Resu
         true => one.only_run(plan, registry)?,
         false => one.run(plan, registry)?,
     };
+    if first.cut_short {
+        return Ok(exit_code(&first));
+    }
     let sides = [side(&first)?, side(&second)?];
     side::report(&sides, one.show, [&first, &second].map(report));
     if let Some(out) = &one.artifacts {

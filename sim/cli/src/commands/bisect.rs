@@ -4,6 +4,7 @@ use super::{
     args::jobs_or_cores,
     bisect_args::BisectArgs,
     exit::Stop,
+    interrupt,
     output::{Show, print},
     parse,
 };
@@ -43,7 +44,8 @@ pub fn run(registry: &Registry, args: &BisectArgs) -> Result<u8, Stop> {
     sense::timers(&params, bisect.protocol).map_err(Stop::usage)?;
     bisect.scenario.compile(&params, bisect.protocol, bisect.seeds.start).map_err(Stop::usage)?;
     sense::meant(&params, &[(bisect.scenario, bisect.protocol)], bisect.seeds.start).map_err(Stop::usage)?;
-    let found = bisect.search(|ppm, found| show.banner(&tried(ppm, found))).map_err(Stop::harness)?;
+    interrupt::listen().map_err(Stop::harness)?;
+    let found = bisect.search(|ppm, found| show.banner(&tried(ppm, found))).map_err(interrupt::ended)?;
     let bound = bound(&bisect, &params);
     let text = if show.json {
         report(&bisect, &found, bound.as_ref(), &command(&bisect, &found))
@@ -59,7 +61,7 @@ pub fn run(registry: &Registry, args: &BisectArgs) -> Result<u8, Stop> {
 fn tried(ppm: u64, found: Option<&Break>) -> String {
     match found {
         Some(Break { seed, violated, .. }) => format!("±{ppm} ppm: seed {seed} violates {}", violated.join(", ")),
-        None => format!("±{ppm} ppm: holds"),
+        None => format!("±{ppm} ppm: no violation"),
     }
 }
 

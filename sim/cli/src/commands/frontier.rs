@@ -1,10 +1,20 @@
 //! `frontier`: where a scenario becomes unsafe along two parameters, beside what arithmetic says.
 
-use super::{args::jobs_or_cores, exit::Stop, frontier_args::FrontierArgs, output::Show, parse};
+use super::{
+    args::jobs_or_cores,
+    exit::Stop,
+    frontier_args::FrontierArgs,
+    interrupt::{self, INTERRUPTED},
+    one_run::is_folder,
+    output::{Show, print},
+    parse,
+};
 use crate::terminal::options::SWEEP_RATE;
 use reports::{
     Verdict,
+    json::pretty,
     plot::frontier::{Bound, Figures, Point},
+    statistics::count,
 };
 use scenarios::{
     Params, Plan,
@@ -38,10 +48,17 @@ pub fn run(registry: &Registry, args: &FrontierArgs) -> Result<u8, Stop> {
     let xs = args.x.1.list(args.points);
     given_twice(args, &params)?;
     makes_sense(&probe, &params, (x, &xs), y).map_err(Stop::usage)?;
+    is_folder(&args.plot.out)?;
     let show = Show::from(&args.plot.show);
     let frontier = Frontier { probe, params: &params, x, y };
     let tried = |at, value, seen: &Seen| show.banner(&said(x.text(at), y.axis.text(value), seen));
-    let figures = frontier.search(&xs, tried).map_err(Stop::harness)?;
+    interrupt::listen().map_err(Stop::harness)?;
+    let figures = frontier.search(&xs, tried).map_err(interrupt::ended)?;
+    if figures.points.len() < xs.len() {
+        let ending = format!("INTERRUPTED after {} of {} values of {}", figures.points.len(), xs.len(), x.name());
+        print(&if show.json { pretty(&figures) } else { format!("{}\n{ending}", table(&figures)) });
+        return Ok(INTERRUPTED);
+    }
     let name = format!("frontier-{}-{}-{}-by-{}", figures.scenario, figures.protocol, figures.y.axis, figures.x.axis);
     let name = if figures.fencing == "on" { name } else { format!("{name}-fencing-{}", figures.fencing) };
     std::fs::create_dir_all(&args.plot.out)
@@ -100,7 +117,7 @@ fn makes_sense(probe: &Probe, params: &Params, (x, xs): (Axis, &[u64]), y: Span)
 fn said(x: String, y: String, seen: &Seen) -> String {
     match seen {
         Seen::Violated(found) => format!("{x}, {y}: seed {} violates {}", found.seed, found.violated.join(", ")),
-        Seen::Held(_) => format!("{x}, {y}: holds"),
+        Seen::Held(held) => format!("{x}, {y}: no violation in {}", count(held.seeds(), "seed")),
     }
 }
 
@@ -109,7 +126,7 @@ fn table(figures: &Figures) -> String {
     let Figures { scenario, protocol, fencing, seeds: (from, to), x, y, .. } = figures;
     let (x, y) = (&x.axis, &y.axis);
     let mut text = format!("{scenario} · {protocol} · fencing {fencing} · {y} by {x}, seeds {from}..{to}\n\n");
-    let heads = ["violates", "holds", "inconclusive", "seed", "arithmetic"];
+    let heads = ["violates", "no violation", "inconclusive", "seed", "arithmetic"];
     text += &format!(
         "  {x:>8} {:>16} {:>16} {:>13} {:>6} {:>16}   violated\n",
         heads[0], heads[1], heads[2], heads[3], heads[4]
@@ -117,6 +134,10 @@ fn table(figures: &Figures) -> String {
     for point in &figures.points {
         text += &row(point, to - from);
     }
+    text += &format!(
+        "\nNo violation: none in {} at the values tried. More seeds may violate there, too.\n",
+        count(to - from, "seed")
+    );
     if let Some(bound_of) = &figures.bound_of {
         text += &format!("\nThe arithmetic is about {bound_of}: no seed can violate it there.\n");
     }

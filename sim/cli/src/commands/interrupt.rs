@@ -1,5 +1,6 @@
 //! Ctrl-C, and whatever else asks a long command to end. Whoever asks a second time gets the end at once.
 
+use super::exit::Stop;
 use sim::interrupt;
 use std::process;
 
@@ -19,5 +20,13 @@ pub fn listen() -> Result<(), String> {
     match ctrlc::set_handler(asked) {
         Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
         Err(error) => Err(format!("cannot listen for Ctrl-C: {error}")),
+    }
+}
+
+/// Why a search has failed: it was interrupted, or the harness is at fault.
+pub fn ended(why: String) -> Stop {
+    match interrupt::asked() {
+        true => Stop { code: INTERRUPTED, why: interrupt::UNFINISHED.to_owned() },
+        false => Stop::harness(why),
     }
 }

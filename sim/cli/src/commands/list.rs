@@ -5,6 +5,7 @@ use super::{
     notices,
     output::{Show, print},
 };
+use crate::terminal::program::as_run;
 use protocols::{
     bug::{Bug, Shown},
     by_design, election,
@@ -23,18 +24,24 @@ const USUAL_LEASE: u64 = 3 * SECOND;
 /// What is said of a name has so much room at least, or is not broken.
 const ABOUT_MIN: usize = 24;
 
-/// Lists one kind of thing, or everything.
+/// Everything that can be listed.
+const KINDS: [Listing; 7] = [
+    Listing::Scenarios,
+    Listing::Protocols,
+    Listing::Faults,
+    Listing::Invariants,
+    Listing::Works,
+    Listing::Networks,
+    Listing::Bugs,
+];
+
+/// Lists one kind of thing, or everything; or says how much there is of each.
 pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
-    let all = [
-        Listing::Scenarios,
-        Listing::Protocols,
-        Listing::Faults,
-        Listing::Invariants,
-        Listing::Works,
-        Listing::Networks,
-        Listing::Bugs,
-    ];
-    let listed: &[Listing] = what.as_ref().map_or(&all, std::slice::from_ref);
+    if what.is_none() && !json {
+        return print(&as_run(&overview(registry)));
+    }
+    let what = what.filter(|what| *what != Listing::All);
+    let listed: &[Listing] = what.as_ref().map_or(&KINDS, std::slice::from_ref);
     if json {
         let lists = listed.iter().map(|listing| (words(*listing), as_json(registry, *listing)));
         let mut report: Map<String, Value> = lists.collect();
@@ -61,6 +68,30 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
         }
     }
     print(&text);
+}
+
+/// How many there are of each kind, what they are for, and the commands that list them.
+fn overview(registry: &Registry) -> String {
+    let row = |kind: &Listing| {
+        let (what, such) = match kind {
+            Listing::Scenarios => ("what goes wrong in a run, and when", "gc-pause, partition, clean-kill"),
+            Listing::Protocols => ("how a leader is elected", "etcd-election, k8s-lease, pg-advisory, raft"),
+            Listing::Faults => ("what `sweep swarm` draws plans of", "pause, partition, kill"),
+            Listing::Invariants => ("what is judged", "leaders_acting_by_effect, no_stale_write, liveness"),
+            Listing::Works => ("what a leader does", "sequencer, job-queue, invoices"),
+            Listing::Networks => ("what links are like, for --net", "lan, wan"),
+            Listing::Bugs => ("mistakes of real systems, for --bug", "redis-lease-renewal-throws"),
+            Listing::All => ("", ""),
+        };
+        (words(*kind), rows(registry, *kind).len(), what, such)
+    };
+    let rows: Vec<_> = KINDS.iter().map(row).collect();
+    let mut text = String::new();
+    for (kind, number, what, such) in &rows {
+        text += &line(&format!("{kind:10} {number:>3}  "), &format!("{what}: {such}, …"));
+    }
+    text + "\n`fencepost list scenarios` lists one kind, and `fencepost list all` everything.\n\
+        `fencepost about k8s-lease` says what breaks a protocol, and `fencepost scenario gc-pause` runs a scenario.\n"
 }
 
 /// A name and what is said of it: one line in a pipe; where somebody looks at it, as many as it takes, one below the other.
@@ -206,5 +237,6 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
         Listing::Works => registry.plans.works.iter().map(|work| plain(work.name, work.about)).collect(),
         Listing::Networks => params::PROFILES.iter().map(|p| plain(p.name, p.about)).collect(),
         Listing::Bugs => registry.plans.bugs.iter().map(|bug| plain(bug.id, bug.what)).collect(),
+        Listing::All => Vec::new(),
     }
 }

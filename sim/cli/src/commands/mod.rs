@@ -11,6 +11,7 @@ mod beside;
 mod bisect;
 mod bisect_args;
 mod clean;
+mod determinism;
 mod experiments;
 mod experiments_args;
 mod explain;
@@ -49,16 +50,15 @@ use crate::terminal::{
     self, check, exit, export, names, output, parse,
     shell::{self, Words},
 };
-use args::{Cli, Command, Plot, SharedArgs, jobs_or_cores};
+use args::{Cli, Command, Plot, jobs_or_cores};
 use clap::{CommandFactory, Parser};
-use exit::{NOT_DETERMINISTIC, Stop};
+use exit::Stop;
 use one_run::default_out;
 use output::{Show, print};
-use protocols::election::Protocol;
-use reports::statistics::count;
-use scenarios::{Params, Plan, Scenario, params::PROFILES, plan::SWARM, scenario as stories, sense};
-use sim::{registry::Registry, repro, sweep::Sizes};
-use std::{ffi::OsString, ops::Range};
+use output_args::for_one_run;
+use scenarios::{params::PROFILES, plan::SWARM};
+use sim::{registry::Registry, sweep::Sizes};
+use std::ffi::OsString;
 
 /// Runs the command line; the exit code is a contract.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -91,7 +91,7 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
         }
         Command::Export(args) => export::run(&args.history, &args.log, args.to, args.out.as_deref()),
         Command::Determinism { names, seeds, protocol, shared } => {
-            determinism(registry, &names, seeds, &protocol, &shared)
+            determinism::run(registry, &names, seeds, &protocol, &shared)
         }
         Command::Sweep { names, seeds, protocol, jobs, long, shard, record_baseline, until_stable, shared } => {
             let (out, show) = (shared.output.out.clone().unwrap_or_else(default_out), Show::from(&shared.output.show));
@@ -177,76 +177,4 @@ fn sizes(asked: Vec<u16>, long: bool) -> Sizes {
         (true, true) => Sizes::Long,
         (false, _) => Sizes::Of(asked),
     }
-}
-
-/// Refuses what only makes sense for one run.
-fn for_one_run(output: &output_args::OutputArgs) -> Result<(), Stop> {
-    let said = [
-        ("--trace", &output.trace, "capsule.json, and `replay` takes --trace"),
-        ("--history", &output.history, "history.jsonl"),
-    ];
-    match said.into_iter().find(|(_, file, _)| file.is_some()) {
-        Some((option, _, name)) => {
-            Err(Stop::usage(format!("{option} is for one run; a failing run of a sweep leaves its {name}")))
-        }
-        None if output.open => Err(Stop::usage("--open is for one run")),
-        None => Ok(()),
-    }
-}
-
-fn determinism(
-    registry: &Registry,
-    names: &[String],
-    seeds: Range<u64>,
-    protocol: &str,
-    shared: &SharedArgs,
-) -> Result<u8, Stop> {
-    let scenarios: Vec<&Scenario> = parse::scenarios(names).map_err(Stop::usage)?;
-    let protocols: Vec<&Protocol> = parse::protocols(protocol).map_err(Stop::usage)?;
-    let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this executable: {e}")))?;
-    let (params, show) = (shared.plan.params().map_err(Stop::usage)?, Show::from(&shared.output.show));
-    for_one_run(&shared.output)?;
-    let mut plans = Vec::new();
-    let pairs = stories::pairs(&scenarios, &protocols, &params);
-    if let ([], Some(scenario), Some(protocol)) = (&*pairs, scenarios.first(), protocols.first()) {
-        // Says why there is nothing to compare.
-        registry.plans.compile(scenario, &params, protocol, seeds.start).map_err(Stop::usage)?;
-    }
-    for (_, protocol) in &pairs {
-        sense::timers(&params, protocol).map_err(Stop::usage)?;
-    }
-    sense::meant(&params, &pairs, seeds.start).map_err(Stop::usage)?;
-    for (scenario, protocol) in pairs {
-        for seed in seeds.clone() {
-            plans.push(scenario.compile(&params, protocol, seed).map_err(Stop::usage)?);
-        }
-    }
-    let (total, mut differing) = (plans.len(), Vec::new());
-    for plan in plans {
-        let name = format!("{} {} seed {}", plan.scenario, plan.protocol, plan.seed);
-        match sim::determinism::check(&plan, registry, &program).map_err(|e| Stop::harness(format!("{name}: {e}")))? {
-            sim::determinism::Check::Same { trace_hash } => show.banner(&format!("{name}: {trace_hash}")),
-            sim::determinism::Check::Differs { what, where_ } => {
-                if !show.json {
-                    print(&format!("{name}: {what}\n{where_}  {}", again(&plan, &params)));
-                }
-                differing.push(name);
-            }
-        }
-    }
-    if show.json {
-        let report = serde_json::json!({ "schema": 1, "plans": total, "differing": differing });
-        print(&serde_json::to_string_pretty(&report).unwrap_or_default());
-    } else {
-        print(&format!("{}, three runs each: {} gave different traces", count(total as u64, "plan"), differing.len()));
-    }
-    Ok(if differing.is_empty() { 0 } else { NOT_DETERMINISTIC })
-}
-
-/// The command that checks this plan alone again.
-fn again(plan: &Plan, params: &Params) -> String {
-    let seeds = format!("{}..{}", plan.seed, plan.seed.saturating_add(1));
-    let words = ["determinism", &plan.scenario, "--protocol", &plan.protocol, "--seeds", &seeds];
-    let words: Vec<String> = words.into_iter().map(str::to_owned).chain(repro::options(params)).collect();
-    repro::command(&words)
 }

@@ -2,6 +2,7 @@
 
 use super::{
     exit::Stop,
+    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     plan_file::whole_path,
     progress,
@@ -11,7 +12,7 @@ use protocols::fence::checks::Fencing;
 use reports::{Verdict, json::Report, timeline::page::FILE as TIMELINE};
 use scenarios::plan::{Plan, SWARM};
 use sim::{
-    artifacts::{self, Again},
+    artifacts::{self, Again, Look},
     registry::Registry,
     repro,
     run::{self, Options, Run},
@@ -44,6 +45,8 @@ pub struct OneRun {
 
 /// A command that shows what this run cannot.
 pub struct Instead {
+    /// Of runs that came to this.
+    pub of: Verdict,
     /// Does it apply only where no fault struck?
     pub if_unstruck: bool,
     /// Why this run cannot, in a few words.
@@ -80,20 +83,36 @@ impl OneRun {
         let trace = self.trace.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
         let timeline = !self.show.quiet || self.show.json || self.aside || self.page;
-        let page = self.page;
+        let (page, keep) = (self.page, self.artifacts.is_some());
         let run = |now_us| {
             let registry = registry.clone();
-            run::run(plan, Options { registry, timeline, page, trace, history, now_us, ..Options::default() })
+            let stops = true;
+            run::run(
+                plan,
+                Options { registry, timeline, page, keep, trace, history, now_us, stops, ..Options::default() },
+            )
         };
+        interrupt::listen().map_err(Stop::harness)?;
         progress::follow(self.show, plan.duration_ms, run).map_err(Stop::harness)
     }
 
+    /// Runs the plan of a run again that was too long to keep, for its artifacts.
+    fn repeat(&self, plan: &Plan, registry: &Registry, run: &Run) -> Result<Run, Stop> {
+        self.show.banner("this was a long run: it is repeated to write its timeline");
+        let again = |now_us| artifacts::repeat(plan, registry, run.trace_hash(), now_us);
+        progress::follow(self.show, plan.duration_ms, again).map_err(Stop::harness)
+    }
+
     fn leave_artifacts(&self, plan: &Plan, registry: &Registry, run: &Run) -> Result<(), Stop> {
-        let Some(out) = &self.artifacts else { return Ok(()) };
+        let Some(out) = self.artifacts.as_ref().filter(|_| !run.cut_short) else { return Ok(()) };
         let again = Again { repro: &self.repro, next: &self.next(run) };
         let page = match (run.judgement.verdict, &run.page) {
             (Verdict::Safety | Verdict::Liveness, _) => {
-                let written = artifacts::write(out, plan, registry, run.trace_hash(), again).map_err(Stop::harness)?;
+                let repeated = match run.kept {
+                    Some(_) => None,
+                    None => Some(self.repeat(plan, registry, run)?),
+                };
+                let written = artifacts::leave(out, repeated.as_ref().unwrap_or(run), again).map_err(Stop::harness)?;
                 let folder = &written.folder;
                 self.show.banner(&format!("artifacts: {} ({})", folder.display(), size(written.bytes)));
                 if written.history_left_out {
@@ -118,7 +137,7 @@ impl OneRun {
 
     /// What shows more of a run that went wrong.
     fn next(&self, run: &Run) -> Vec<(&str, String)> {
-        if run.judgement.verdict == Verdict::Pass {
+        if run.judgement.verdict == Verdict::Pass || run.cut_short {
             return Vec::new();
         }
         let mut next: Vec<(&str, String)> = Vec::new();
@@ -129,11 +148,15 @@ impl OneRun {
             next.push(("beside it, with fencing", repro::with(&self.repro, &["--beside", "fencing=on", "--open"])));
         }
         next.extend(self.reduced(run));
-        if self.again && !self.aside && run.judgement.verdict == Verdict::Vacuous {
-            let struck = run.faults > 0 || run.plan.faults.is_empty();
-            match self.instead.iter().find(|instead| !instead.if_unstruck || !struck) {
+        if self.again && !self.aside {
+            let (verdict, struck) = (run.judgement.verdict, run.faults > 0 || run.plan.faults.is_empty());
+            let fits = |instead: &&Instead| instead.of == verdict && (!instead.if_unstruck || !struck);
+            match self.instead.iter().find(fits) {
                 Some(instead) => next.push((&instead.why, instead.command.clone())),
-                None => next.push(("other seeds", repro::other_seeds(&self.repro, run.plan.seed))),
+                None if verdict == Verdict::Vacuous => {
+                    next.push(("other seeds", repro::other_seeds(&self.repro, run.plan.seed)));
+                }
+                None => {}
             }
         }
         next
@@ -159,10 +182,16 @@ impl OneRun {
             return print(&verdict_line(run));
         }
         let again = Again { repro: &self.repro, next: &self.next(run) };
-        if let Some(text) = artifacts::report_text(run, again, self.show.colour(), self.show.width()) {
+        let look = Look { all: self.show.verbose, colour: self.show.colour(), width: self.show.width() };
+        if let Some(text) = artifacts::report_text(run, again, look) {
             print(&text);
         }
     }
+}
+
+/// The exit code of a run that was reported.
+pub fn exit_code(run: &Run) -> u8 {
+    if run.cut_short { INTERRUPTED } else { run.judgement.verdict.exit_code() }
 }
 
 /// Bytes for a reader.
@@ -192,6 +221,7 @@ fn verdict_line(run: &Run) -> String {
         Verdict::Pass => "pass".to_owned(),
         Verdict::Safety => format!("safety violated: {failed}"),
         Verdict::Liveness => format!("liveness violated: {failed}"),
+        Verdict::Vacuous if run.judgement.is_cut_short() => vacuity().to_owned(),
         Verdict::Vacuous => format!("inconclusive: {}", vacuity()),
     };
     format!("{scenario} {protocol} seed {seed}: {came}")

@@ -1,6 +1,6 @@
 //! What one run leaves behind.
 
-use crate::terminal::{headings::OUTPUT, options::ShowArgs};
+use crate::terminal::{exit::Stop, headings::OUTPUT, options::ShowArgs};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
@@ -21,4 +21,22 @@ pub struct OutputArgs {
     /// Write the run's history to this file as JSON lines, whether it passes or not
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub history: Option<PathBuf>,
+}
+
+/// Refuses what only makes sense for one run.
+///
+/// # Errors
+/// There is such an option: one sentence.
+pub fn for_one_run(output: &OutputArgs) -> Result<(), Stop> {
+    let said = [
+        ("--trace", &output.trace, "capsule.json, and `replay` takes --trace"),
+        ("--history", &output.history, "history.jsonl"),
+    ];
+    match said.into_iter().find(|(_, file, _)| file.is_some()) {
+        Some((option, _, name)) => {
+            Err(Stop::usage(format!("{option} is for one run; a failing run of a sweep leaves its {name}")))
+        }
+        None if output.open => Err(Stop::usage("--open is for one run")),
+        None => Ok(()),
+    }
 }

@@ -3,11 +3,12 @@
 use super::{
     args::{ElectionCdfArgs, MessageCountsArgs, jobs_or_cores},
     exit::Stop,
+    one_run::is_folder,
     output::{Show, print},
     parse,
     plot_args::PlotArgs,
+    progress::Counter,
 };
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use protocols::election::Protocol;
 use reports::{
     plot::{
@@ -37,8 +38,8 @@ pub fn ttl_sweep(
     let protocols = parse::protocols(protocol).map_err(Stop::usage)?;
     let bar = args.bar(measurement::runs(ttls_ms, &protocols, &seeds))?;
     let jobs = jobs_or_cores(args.jobs);
-    let sweep = measurement::measure(registry, ttls_ms, &protocols, seeds, jobs, || bar.inc(1)).map_err(Stop::usage)?;
-    bar.finish_and_clear();
+    let sweep = measurement::measure(registry, ttls_ms, &protocols, seeds, jobs, || bar.done()).map_err(Stop::usage)?;
+    bar.finish();
     args.leave("ttl-sweep", &sweep, &sweep_table(&sweep))
 }
 
@@ -90,10 +91,10 @@ pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, S
     let bar = args.shared.bar(wanted.len() as u64 * args.runs)?;
     let jobs = jobs_or_cores(args.shared.jobs);
     let measure = |(protocol, params): &(&'static Protocol, Params)| {
-        election_times::curve(registry, params, protocol, 0..args.runs, jobs, || bar.inc(1)).map_err(Stop::usage)
+        election_times::curve(registry, params, protocol, 0..args.runs, jobs, || bar.done()).map_err(Stop::usage)
     };
     let curves: Vec<Curve> = wanted.iter().map(measure).collect::<Result<_, _>>()?;
-    bar.finish_and_clear();
+    bar.finish();
     let (network, seeds) = (asked_for(args), format!("0..{}", args.runs));
     let cdf = ElectionCdf { schema: 1, nodes: args.nodes, network, seeds, curves };
     args.shared.leave("election-cdf", &cdf, &cdf_table(&cdf))
@@ -122,11 +123,11 @@ pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u
     for protocol in protocols {
         for nodes in &args.nodes {
             let params = args.network.params(Params { nodes: *nodes, ..Params::default() });
-            let point = election_times::messages(registry, &params, protocol, 0..args.runs, jobs, || bar.inc(1));
+            let point = election_times::messages(registry, &params, protocol, 0..args.runs, jobs, || bar.done());
             points.push(point.map_err(Stop::usage)?);
         }
     }
-    bar.finish_and_clear();
+    bar.finish();
     let about = format!(
         "Exact: on a silent network, begun by one candidate. Runs: from the kill of the leader until everybody can have \
          heard of the next, seeds 0..{}, network {}. Lines: the fewest and the most.",
@@ -138,12 +139,10 @@ pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u
 
 impl PlotArgs {
     /// A progress bar for so many runs; the folder for what they come to is made first.
-    fn bar(&self, runs: u64) -> Result<ProgressBar, Stop> {
+    fn bar(&self, runs: u64) -> Result<Counter, Stop> {
+        is_folder(&self.out)?;
         fs::create_dir_all(&self.out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", self.out.display())))?;
-        let bar = ProgressBar::new(runs);
-        let shown = Show::from(&self.show).progress();
-        bar.set_draw_target(if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-        Ok(bar)
+        Ok(Counter::new(runs, Show::from(&self.show)))
     }
 
     /// Leaves a picture in both formats and its figures, and prints the figures.

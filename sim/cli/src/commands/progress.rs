@@ -7,12 +7,12 @@ use sim::outcome::Ended;
 use std::{
     fmt::Write,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
         mpsc::{self, RecvTimeoutError::Timeout},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// A run that is over by then shows no bar.
@@ -20,10 +20,13 @@ const SHORT: Duration = Duration::from_secs(1);
 /// From one look at a run to the next.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Runs something of so many milliseconds of virtual time, which says how far it is; if it takes long and there is a terminal
-/// that wants one, a bar on standard error shows that.
+/// Where there is no terminal for a bar, how far a command is stands on standard error as often as this.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Runs something of so many milliseconds of virtual time, which says how far it is; if it takes long, standard error shows
+/// that: a bar on a terminal that wants one, or else a line now and then.
 pub fn follow<R>(show: Show, duration_ms: u64, run: impl FnOnce(Option<Arc<AtomicU64>>) -> R) -> R {
-    if !show.progress() {
+    if show.quiet {
         return run(None);
     }
     let now_us = Arc::new(AtomicU64::new(0));
@@ -31,6 +34,12 @@ pub fn follow<R>(show: Show, duration_ms: u64, run: impl FnOnce(Option<Arc<Atomi
     let seen_us = Arc::clone(&now_us);
     thread::scope(|scope| {
         scope.spawn(move || {
+            if !show.progress() {
+                while is_over.recv_timeout(LINE_EVERY) == Err(Timeout) {
+                    show.banner(&so_far(seen_us.load(Ordering::Relaxed) / 1_000, duration_ms));
+                }
+                return;
+            }
             if is_over.recv_timeout(SHORT) != Err(Timeout) {
                 return;
             }
@@ -58,29 +67,64 @@ fn so_far(at_ms: u64, duration_ms: u64) -> String {
     format!("{} of {} s of virtual time", grouped(at_ms / 1_000), grouped(duration_ms / 1_000))
 }
 
+/// How many of several runs are done: a bar on standard error where there is a terminal that wants one, or else a line now
+/// and then.
+pub struct Counter {
+    bar: ProgressBar,
+    show: Show,
+    told: Mutex<Instant>,
+}
+
+impl Counter {
+    /// None of so many yet.
+    pub fn new(runs: u64, show: Show) -> Counter {
+        let bar = ProgressBar::new(runs);
+        bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        Counter { bar, show, told: Mutex::new(Instant::now()) }
+    }
+
+    /// One more is done.
+    pub fn done(&self) {
+        self.bar.inc(1);
+        if self.show.progress() {
+            return;
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.elapsed() >= LINE_EVERY {
+            *told = Instant::now();
+            let [done, all] = [self.bar.position(), self.bar.length().unwrap_or(0)].map(grouped);
+            self.show.banner(&format!("{done} of {all} runs done"));
+        }
+    }
+
+    /// The bar goes away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// How many runs are done, and what came of them.
 pub struct Progress {
-    bar: ProgressBar,
+    runs: Counter,
     broken: AtomicU64,
     inconclusive: AtomicU64,
 }
 
 impl Progress {
-    /// The bar for so many runs, on standard error, if there is a terminal that wants one.
+    /// Nothing is known of so many runs yet.
     ///
     /// # Errors
     /// The bar's template is wrong: the harness is at fault.
     pub fn new(runs: u64, show: Show) -> Result<Progress, Stop> {
-        let bar = ProgressBar::new(runs);
-        bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        let runs = Counter::new(runs, show);
         let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {rate}, {eta} left, {msg}");
         let style = style.map_err(|e| Stop::harness(e.to_string()))?;
         let rate = |state: &ProgressState, to: &mut dyn Write| {
             let _ = write!(to, "{:.1} runs/s", state.per_sec());
         };
-        bar.set_style(style.with_key("rate", rate));
-        bar.set_message("0 broken");
-        Ok(Progress { bar, broken: AtomicU64::new(0), inconclusive: AtomicU64::new(0) })
+        runs.bar.set_style(style.with_key("rate", rate));
+        runs.bar.set_message("0 broken");
+        Ok(Progress { runs, broken: AtomicU64::new(0), inconclusive: AtomicU64::new(0) })
     }
 
     /// A run is done.
@@ -92,14 +136,14 @@ impl Progress {
         }
         if ended != Ended::Kept {
             let [broken, inconclusive] = [&self.broken, &self.inconclusive].map(|n| n.load(Ordering::Relaxed));
-            self.bar.set_message(format!("{broken} broken, {inconclusive} inconclusive"));
+            self.runs.bar.set_message(format!("{broken} broken, {inconclusive} inconclusive"));
         }
-        self.bar.inc(1);
+        self.runs.done();
     }
 
     /// The bar goes away.
     pub fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.runs.finish();
     }
 }
 
@@ -122,6 +166,6 @@ mod tests {
         let at_us = now_us.load(Ordering::Relaxed);
         assert!((4_500_000..=5_000_000).contains(&at_us), "{at_us} µs");
         assert_eq!(so_far(4_900, 16_807_000), "4 of 16,807 s of virtual time");
-        assert!(follow(Show { quiet: true, json: false }, 1, |now_us| now_us.is_none()), "nobody looks on");
+        assert!(follow(Show { quiet: true, ..Show::default() }, 1, |now_us| now_us.is_none()), "nobody looks on");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     exit::{NOT_DETERMINISTIC, OTHER_BUILD, Stop},
-    one_run::{OneRun, default_out},
+    one_run::{OneRun, default_out, exit_code},
     output::{Show, print},
     output_args::OutputArgs,
     plan_file,
@@ -62,6 +62,9 @@ pub fn run(
         print(&paragraph(&case.story, show.width()));
     }
     let run = one.run(artifact.plan(), registry)?;
+    if run.cut_short {
+        return Ok(exit_code(&run));
+    }
     if let Artifact::Case(case) = &artifact {
         compare(case, &run, show);
         if !show.json && !show.quiet {
@@ -82,7 +85,7 @@ pub fn run(
             show.banner(if same { "same trace, same verdict" } else { "another trace, same verdict" });
         }
     }
-    Ok(run.judgement.verdict.exit_code())
+    Ok(exit_code(&run))
 }
 
 /// Says whether the case came to what it is kept for.

@@ -72,14 +72,17 @@ pub fn run(args: &ReportArgs) -> Result<u8, Stop> {
 /// The same in the terminal: the verdict, the stories, and where the page is.
 fn said(index: &Index, file: &Path, show: Show) -> String {
     const STORIES: usize = 10;
-    let sign = if index.bad { "✗" } else { "✓" };
-    let mut text = format!("{sign} {}\n", index.verdict);
+    let sign = |index: &Index| match (index.bad, index.harmful) {
+        (true, _) => "✗",
+        (false, true) => "!",
+        (false, false) => "✓",
+    };
+    let mut text = format!("{} {}\n", sign(index), index.verdict);
     if show.quiet {
         return text;
     }
     for section in &index.sections {
-        let sign = if section.bad { "✗" } else { "✓" };
-        text += &format!("\n{sign} {}\n  {}\n", section.title, section.verdict);
+        text += &format!("\n{} {}\n  {}\n", sign(section), section.title, section.verdict);
     }
     let stories: Vec<_> = index.stories.iter().chain(index.sections.iter().flat_map(|s| &s.stories)).collect();
     for story in stories.iter().take(STORIES) {
@@ -123,6 +126,7 @@ fn together(mut found: Vec<Found>, dir: &Path) -> Index {
             bad => format!("Something went wrong in {bad} of {}", found.len()),
         },
         bad: bad > 0,
+        harmful: found.iter().any(|found| found.index.harmful),
         sections: found.into_iter().map(section).collect(),
         ..Index::default()
     }

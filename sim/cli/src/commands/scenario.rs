@@ -4,14 +4,16 @@ use super::{
     args::ScenarioArgs,
     beside,
     exit::Stop,
-    one_run::{Instead, OneRun, default_out},
+    interrupt,
+    one_run::{Instead, OneRun, default_out, exit_code},
     output::{Show, print},
     parse,
 };
 use protocols::election;
+use reports::Verdict;
 use scenarios::{
     Params, generate,
-    plan::{Plan, SWARM},
+    plan::{Plan, SWARM, Tenure},
     scenario::{fewest, gc_pause},
     sense,
     units::duration_text,
@@ -25,6 +27,7 @@ pub fn run(registry: &Registry, args: &ScenarioArgs, words: &[OsString]) -> Resu
     let show = Show::from(&output.show);
     let seed = args.seed.unwrap_or_else(draw_seed);
     let (plan, repro) = compile(registry, args, seed)?;
+    interrupt::listen().map_err(Stop::harness)?;
     if args.seed.is_none() {
         show.banner(&format!("seed {seed}"));
     }
@@ -43,7 +46,7 @@ pub fn run(registry: &Registry, args: &ScenarioArgs, words: &[OsString]) -> Resu
         again: true,
         instead: instead(args, &plan),
     };
-    let Some(beside) = &args.beside else { return Ok(one.run(&plan, registry)?.judgement.verdict.exit_code()) };
+    let Some(beside) = &args.beside else { return Ok(exit_code(&one.run(&plan, registry)?)) };
     let others = beside::arguments(words, beside, seed)?;
     let (other, _) = compile(registry, &others, others.seed.unwrap_or(seed))?;
     if other == plan {
@@ -99,11 +102,13 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
     let run = |params: &Params| repro::of_run(scenario.name, protocol.name, params, plan.seed);
     let fewest = fewest(scenario, protocol);
     let too_few = (params.nodes < fewest).then(|| Instead {
+        of: Verdict::Vacuous,
         if_unstruck: false,
         why: format!("{} needs {fewest} nodes", scenario.name),
         command: run(&Params { nodes: fewest, ..params.clone() }),
     });
     let too_short = params.duration_ms.map(|ms| Instead {
+        of: Verdict::Vacuous,
         if_unstruck: true,
         why: format!("no fault struck before the run ended at {}: leave --duration out", duration_text(ms)),
         command: run(&Params { duration_ms: None, ..params.clone() }),
@@ -113,6 +118,7 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
     let waits = (protocol.read_lease.is_some() || protocol.service.elects) && !protocol.service.outlasts_pauses;
     let leased = scenario.name == gc_pause::SCENARIO.name && waits;
     let within_lease = params.pause_ms.filter(|pause_ms| leased && *pause_ms < lease_ms).map(|pause_ms| Instead {
+        of: Verdict::Vacuous,
         if_unstruck: false,
         why: format!(
             "nobody takes over in {}: the pause is shorter than the lease ({})",
@@ -121,7 +127,15 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
         ),
         command: run(&Params { pause_ms: None, ..params.clone() }),
     });
-    too_few.into_iter().chain(too_short).chain(within_lease).collect()
+    // Dismissed before it serves, a leader costs a change of leadership and a warm-up for nothing.
+    let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm, .. } = params.tenure;
+    let dismissed = (check_errors_ppm > 0 && warm_up_ms > 0 && hold_down_ms <= warm_up_ms).then(|| Instead {
+        of: Verdict::Liveness,
+        if_unstruck: false,
+        why: format!("a hold-down that outlasts the warm-up ({})", duration_text(warm_up_ms)),
+        command: run(&Params { tenure: Tenure { hold_down_ms: 2 * warm_up_ms, ..params.tenure }, ..params.clone() }),
+    });
+    too_few.into_iter().chain(too_short).chain(within_lease).chain(dismissed).collect()
 }
 
 /// A seed that nobody chose. Small, so that it can be read aloud.

@@ -290,8 +290,8 @@ fn needless(cell: &Cell) -> String {
     }
 }
 
-/// The columns of the table that are left out first where there is no room for all.
-const LEFT_OUT: [usize; 7] = [10, 11, 9, 12, 4, 2, 8];
+/// The columns that are left out first where there is no room for all; without the number of nodes, rows would repeat.
+const LEFT_OUT: [usize; 7] = [10, 11, 9, 12, 4, 7, 5];
 
 /// What the columns mean, by their place, where their names do not say it.
 const LEGEND: [(usize, &str); 7] = [

@@ -168,6 +168,8 @@ pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, show: Show) -
             facts: &facts,
             replay: None,
             next,
+            // What a log lets one check is what its report is about.
+            all: show.verbose || header.is_none(),
             colour: show.colour(),
         };
         print(&text::render_in(&report, show.width()));

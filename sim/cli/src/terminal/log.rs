@@ -119,6 +119,7 @@ impl HistoryArgs {
         let lines = Merged::new(opened.collect(), self.order_of_lines(), seen.clone(), at.clone(), ordering)?;
         let names = files.iter().map(|file| file.display().to_string()).collect();
         let notes = Notes::of(seen, &translation, names, unit.filter(|_| self.time_unit.is_none()), skew_ns);
+        let notes = notes.of_times_in(self.time_unit);
         let lines: Box<dyn BufRead> = match header {
             Some(header) => Box::new(Cursor::new(header).chain(lines.unshipped())),
             None => Box::new(lines),

@@ -12,6 +12,7 @@ pub mod names;
 pub mod options;
 pub mod output;
 pub mod parse;
+pub mod program;
 pub mod shell;
 pub mod side;
 pub mod suggest;
@@ -24,6 +25,7 @@ use clap::{
 };
 use exit::{Stop, USAGE};
 use output::print;
+use program::as_run;
 use std::{ffi::OsString, io::Write};
 
 /// Help and version go to standard output and are no error; everything else is one sentence. Gives the exit code.
@@ -31,11 +33,11 @@ use std::{ffi::OsString, io::Write};
 pub fn refuse(error: &clap::Error, command: &Command, said: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            print(&error.to_string());
+            print(&as_run(&error.to_string()));
             0
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = write!(std::io::stderr(), "{error}");
+            let _ = write!(std::io::stderr(), "{}", as_run(&error.to_string()));
             USAGE
         }
         _ => {
@@ -43,9 +45,10 @@ pub fn refuse(error: &clap::Error, command: &Command, said: &[OsString]) -> u8 {
                 meant(error, command, said)
                     .map(|(unknown, meant)| format!("unexpected argument '{unknown}' found; did you mean {meant}?"))
             };
-            let own = of_the_plan(error, command, said).or_else(meant).or_else(|| lacking(error));
+            let none = || no_such_command(error, command, said);
+            let own = of_the_plan(error, command, said).or_else(meant).or_else(|| lacking(error)).or_else(none);
             let sentence = own.unwrap_or_else(|| one_sentence(error));
-            let _ = writeln!(std::io::stderr(), "fencepost: {sentence}");
+            let _ = writeln!(std::io::stderr(), "fencepost: {}", as_run(&sentence));
             USAGE
         }
     }
@@ -54,7 +57,7 @@ pub fn refuse(error: &clap::Error, command: &Command, said: &[OsString]) -> u8 {
 /// The exit code of a command that has ended; why it ended early goes to standard error.
 pub fn exit_code(ended: Result<u8, Stop>) -> u8 {
     ended.unwrap_or_else(|stop| {
-        let _ = writeln!(std::io::stderr(), "fencepost: {stop}");
+        let _ = writeln!(std::io::stderr(), "fencepost: {}", as_run(&stop.to_string()));
         stop.code
     })
 }
@@ -68,6 +71,23 @@ fn of_the_plan(error: &clap::Error, command: &Command, said: &[OsString]) -> Opt
     let known = scenario.get_arguments().any(|argument| argument.get_long() == Some(option));
     known.then(|| {
         format!("--{option}: a plan says that itself, and `replay` runs it as it is; edit the file, or run `scenario`")
+    })
+}
+
+/// A command that there is not, and like which there is none: those that there are, where they are few.
+fn no_such_command(error: &clap::Error, command: &Command, said: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return None;
+    }
+    let known = said.iter().filter_map(|word| word.to_str()).skip(1).take_while(|word| word != unknown);
+    let (of, path) = known.fold((command, String::new()), |(command, path), word| {
+        command.find_subcommand(word).map_or((command, path.clone()), |found| (found, format!("{path}{word} ")))
+    });
+    let names: Vec<&str> = of.get_subcommands().map(Command::get_name).collect();
+    Some(match path.is_empty() {
+        true => format!("there is no command `{unknown}`; `fencepost --help` lists all"),
+        false => format!("`{}` has no `{unknown}`; there are {}", path.trim_end(), names.join(", ")),
     })
 }
 

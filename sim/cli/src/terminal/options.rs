@@ -216,6 +216,9 @@ pub struct ShowArgs {
     /// Print only the verdict
     #[arg(long, help_heading = OUTPUT)]
     pub quiet: bool,
+    /// List every invariant in a run's report, also those that held or had nothing to check
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["json", "quiet"])]
+    pub verbose: bool,
 }
 
 impl PlanOptions {
@@ -366,6 +369,6 @@ impl PlanOptions {
 
 impl From<&ShowArgs> for Show {
     fn from(args: &ShowArgs) -> Show {
-        Show { json: args.json, quiet: args.quiet }
+        Show { json: args.json, quiet: args.quiet, verbose: args.verbose }
     }
 }

@@ -13,6 +13,8 @@ pub struct Show {
     pub json: bool,
     /// No banner, no progress, and only the verdict of the report.
     pub quiet: bool,
+    /// Every invariant in the report, also those that held.
+    pub verbose: bool,
 }
 
 impl Show {

@@ -218,8 +218,19 @@ pub fn scenarios(names: &[String]) -> Result<Vec<&'static Scenario>, String> {
         return Ok(known().scenarios.clone());
     }
     // `--protocol` takes commas, so commas are taken here, too.
-    let names = names.iter().flat_map(|name| name.split(',')).filter(|name| !name.is_empty());
-    Ok(once(names.map(scenario).collect::<Result<_, _>>()?, |s| s.name))
+    let names: Vec<&str> = names.iter().flat_map(|name| name.split(',')).filter(|name| !name.is_empty()).collect();
+    let one = |name: &&str| scenario(name).map_err(|why| is_protocol(name, &names).unwrap_or(why));
+    Ok(once(names.iter().map(one).collect::<Result<_, _>>()?, |s| s.name))
+}
+
+/// What is said of a protocol among the names of scenarios: protocols after a space were meant for `--protocol`.
+fn is_protocol(name: &str, names: &[&str]) -> Option<String> {
+    protocol(name).ok()?;
+    let all: Vec<&str> = names.iter().copied().filter(|name| protocol(name).is_ok()).collect();
+    Some(format!(
+        "`{name}` is a protocol, not a scenario; several protocols take commas: --protocol P,{}",
+        all.join(",")
+    ))
 }
 
 /// The one of that name, or one sentence with the nearest.

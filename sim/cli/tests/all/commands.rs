@@ -142,7 +142,7 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["plot", "message-counts", "--protocol", "etcd-election", "--runs", "1"], "no message of `etcd-election`"),
         (vec!["plot", "message-counts", "--nodes", "3,x"], "`x` is not a number of candidates"),
         (vec!["check", &path(&history)], "nothing says what the field `event` is"),
-        (vec!["check", &path(&whole_plan)], "is a plan, not a history; run it with `fencepost replay"),
+        (vec!["check", &path(&whole_plan)], "is a plan, not a history; run it with `"),
         (vec!["check", "no-such-file.jsonl"], "cannot read"),
     ]
     .into_iter()

@@ -25,11 +25,15 @@ mod found;
 mod frontier;
 #[cfg(madsim)]
 mod groups;
+#[cfg(all(madsim, unix))]
+mod interrupted;
 #[cfg(madsim)]
 mod json;
 mod logs;
 #[cfg(madsim)]
 mod merge;
+#[cfg(madsim)]
+mod mistakes;
 #[cfg(madsim)]
 mod mutants;
 mod obedient;

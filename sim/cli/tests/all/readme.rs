@@ -24,7 +24,7 @@ fn the_sample_is_what_the_command_prints() {
     let page = page("docs/reading.md");
     let begins = page.find("gc-pause · etcd-election · seed 42").expect("the sample");
     let sample = page[begins..].split("```").next().expect("the end of the block");
-    assert_eq!(told(sample), told(&printed(&["scenario", "gc-pause", "--seed", "42"])));
+    assert_eq!(told(sample), told(&printed(&["scenario", "gc-pause", "--seed", "42", "--verbose"])));
 }
 
 /// The README shows the lines that matter: each stands in the report as it does there, and in that order.

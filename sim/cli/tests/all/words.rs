@@ -77,9 +77,9 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
             "scenario steady --beside nonsense",
             "--beside: `nonsense` is no change; write OPTION=VALUE, such as fencing=on",
         ),
-        ("scenario", "`fencepost list scenarios` has the names"),
+        ("scenario", " list scenarios` has the names"),
         ("replay plan.json --seed 3", "--seed: a plan says that itself"),
-        ("replay history.jsonl", "it is a history, not a plan; judge it with `fencepost check`"),
+        ("replay history.jsonl", "it is a history, not a plan; judge it with `"),
         ("replay report.json", "it is a report, not a plan; replay the capsule.json or the plan.json"),
         ("replay list.json", "invalid type: a list, expected an object"),
         ("replay other.json", "there is no protocol `etcd`; did you mean `etcd-election` or `etcd-key`?"),
@@ -250,4 +250,66 @@ fn commands_that_are_printed_can_be_run() {
         advice.contains("scenario gc-pause --protocol redis-fenced --seed 1 ") && advice.contains("--pause 7s"),
         "{advice}"
     );
+}
+
+#[test]
+fn the_report_tells_what_matters_and_counts_the_rest() {
+    let folder = folder("short");
+    let run = "scenario gc-pause --seed 42 --rate 50";
+    let section = |text: &str| {
+        let lines = text.lines().skip_while(|line| *line != "Invariants").skip(1);
+        lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let short = section(&text(&fencepost(run, &folder).stdout));
+    let all = section(&text(&fencepost(&format!("{run} --verbose"), &folder).stdout));
+    let names =
+        |lines: &[String]| lines.iter().filter(|line| line.starts_with("  ✓ ") || line.starts_with("  – ")).count();
+    assert!(short.len() <= 8 && all.len() > 15, "{short:?}\n{all:?}");
+    for name in ["leaders_acting_by_effect", "no_stale_write", "liveness", "vacuity"] {
+        assert!(short.iter().any(|line| line.contains(name)), "{name}: {short:?}");
+    }
+    // Those that are counted are those that are left out.
+    let last = short.last().expect("a line").trim_start_matches("  ✓ ").to_owned();
+    let numbers: Vec<usize> = last.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    assert!(last.contains("more held") && last.ends_with("--verbose lists them"), "{last}");
+    assert_eq!(numbers.iter().sum::<usize>() + names(&short) - 1, names(&all), "{last}\n{all:?}");
+    // What is violated is always told.
+    let broken = section(&text(&fencepost(&format!("{run} --fencing off"), &folder).stdout)).join(" ");
+    for name in ["leaders_acting_by_effect", "tokens_monotone", "seq_strictly_increasing", "read_version"] {
+        assert!(broken.contains(&format!("✗ {name}")), "{name}: {broken}");
+    }
+}
+
+#[test]
+fn a_list_begins_with_how_much_there_is() {
+    let folder = folder("list");
+    let overview = text(&fencepost("list", &folder).stdout);
+    assert!(overview.lines().count() < 15, "{overview}");
+    for kind in ["scenarios", "protocols", "faults", "invariants", "works", "networks"] {
+        let listed = text(&fencepost(&format!("list {kind}"), &folder).stdout).lines().count();
+        let row = overview.lines().find(|line| line.starts_with(kind)).expect("a line of its own");
+        assert_eq!(row.split_whitespace().nth(1), Some(&*listed.to_string()), "{row}");
+    }
+    assert!(overview.contains(" list scenarios`") && overview.contains(" list all`"), "{overview}");
+    let all = text(&fencepost("list all", &folder).stdout);
+    assert!(all.lines().count() > 300 && all.contains("\n  gc-pause "), "{all}");
+}
+
+#[test]
+fn a_hold_down_that_ends_with_the_warm_up_is_named() {
+    let folder = folder("hold-down");
+    let run = "scenario steady --seed 2 --duration 2m --rate 20 --health-check-errors 40% --warm-up 10s --hold-down";
+    let (dismissed, code) = said(&format!("{run} 10s"), &folder);
+    assert_eq!(code, Some(3), "{dismissed}");
+    for words in
+        ["was elected meanwhile, and resigned before it wrote anything", "a hold-down that outlasts the warm-up (10s)"]
+    {
+        assert!(dismissed.contains(words) || dismissed.contains("came and went meanwhile"), "{words}: {dismissed}");
+    }
+    assert!(dismissed.contains("--hold-down 20s"), "{dismissed}");
+    for seed in 0..6 {
+        let run = run.replace("--seed 2", &format!("--seed {seed}"));
+        let (held, code) = said(&format!("{run} 20s --quiet"), &folder);
+        assert_eq!(code, Some(0), "{held}");
+    }
 }

@@ -140,7 +140,7 @@ fn artifacts_of_the_library_are_of_the_registry_s_plans() {
 
 #[test]
 fn the_command_line_knows_what_was_added() {
-    let listed = text(&command(&["list"]).stdout);
+    let listed = text(&command(&["list", "all"]).stdout);
     for name in ["majority-lease", "lease-holder", "successor-dies", "etcd-election", "gc-pause"] {
         assert!(listed.contains(&format!("\n  {name} ")), "{name}");
     }

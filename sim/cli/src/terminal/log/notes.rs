@@ -16,6 +16,8 @@ pub struct Notes {
     skew_ns: u64,
     /// What numbers were taken for, unless somebody said it.
     unit: Option<Unit>,
+    /// What somebody said that numbers count.
+    said: Option<Unit>,
     zone: Option<FixedOffset>,
     by_time: bool,
 }
@@ -30,10 +32,16 @@ impl Notes {
     ) -> Notes {
         let maps = translation.maps.iter().map(|(ours, theirs)| (ours.clone(), theirs.clone())).collect();
         let (zone, by_time) = (translation.times.zone, translation.order.is_none());
-        Notes { seen: Some(seen), maps, names, skew_ns, unit: unit.filter(|unit| *unit != Unit::Us), zone, by_time }
+        let unit = unit.filter(|unit| *unit != Unit::Us);
+        Notes { seen: Some(seen), maps, names, skew_ns, unit, said: None, zone, by_time }
     }
 
-    /// A field that an option speaks of, and that no line has.
+    /// The same of a log whose numbers somebody said the unit of.
+    pub(super) fn of_times_in(self, said: Option<Unit>) -> Notes {
+        Notes { said, ..self }
+    }
+
+    /// A field that an option speaks of, and that no line has; a unit, and no time is a number.
     ///
     /// # Errors
     /// There is one: one sentence.
@@ -42,6 +50,10 @@ impl Notes {
         let seen = seen.borrow();
         match self.maps.iter().find(|(_, theirs)| !seen.fields.contains(theirs)) {
             Some((ours, theirs)) => Err(format!("--map {ours}={theirs}: no line has a field `{theirs}`")),
+            None if self.said.is_some() && seen.counted == 0 && seen.zoned + seen.bare > 0 => {
+                Err("--time-unit means nothing here: every time is a date and time, which needs no unit; leave it out"
+                    .to_owned())
+            }
             None => Ok(()),
         }
     }

@@ -78,9 +78,15 @@ impl HistoryArgs {
     /// # Errors
     /// One is none.
     pub(super) fn maps(&self) -> Result<Vec<(&str, &str)>, String> {
-        let pairs = self.map.iter().map(|pair| {
-            pair.split_once('=')
-                .ok_or_else(|| format!("--map {pair} does not say which field is which, such as token=fence_token"))
+        let pairs = self.map.iter().map(|pair| match pair.split_once('=') {
+            None => Err(format!("--map {pair} does not say which field is which, such as token=fence_token")),
+            Some((ours, "")) => Err(format!(
+                "--map {ours}= names no field of the log; write its name after the `=`, such as {ours}=fence_token"
+            )),
+            Some(("", theirs)) => Err(format!(
+                "--map ={theirs} does not say what `{theirs}` is; write it before the `=`, such as token={theirs}"
+            )),
+            Some(pair) => Ok(pair),
         });
         pairs.collect()
     }

@@ -124,6 +124,9 @@ impl Source {
         if let (None, Some(what)) = (format, text::told(self.first_line(), self.format() == Format::Csv)) {
             return Err(what);
         }
+        if let (Some(Format::Csv | Format::Logfmt), Format::Json) = (format, self.format()) {
+            return Err("holds JSON objects; leave --format out, or say --format json".to_owned());
+        }
         Ok(match format.unwrap_or_else(|| self.format()) {
             Format::Json if array => rows::json_array(self.whole()),
             Format::Json if spread => rows::json_objects(self.whole()),

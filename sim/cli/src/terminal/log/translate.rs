@@ -51,6 +51,8 @@ pub struct Seen {
     pub ties: u64,
     /// Times that went back although the order of the lines did not.
     pub back: u64,
+    /// Times that were numbers.
+    pub counted: u64,
     /// Times with a zone, and without one.
     pub zoned: u64,
     /// See `zoned`.
@@ -301,7 +303,7 @@ impl Translation {
         let (ns, written) = self.times.ns(&time)?;
         let mut seen = self.seen.borrow_mut();
         match written {
-            Written::Counted => {}
+            Written::Counted => seen.counted += 1,
             Written::Zoned(offset_s) => {
                 seen.zoned += 1;
                 seen.offsets_s.insert(offset_s);

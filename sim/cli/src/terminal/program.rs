@@ -1,0 +1,48 @@
+//! What this program is called by whoever runs it, so that a command that is printed can be typed as it stands.
+
+use std::{env, path::Path};
+
+/// How commands stand in our sentences and help texts, before [`as_run`].
+const WRITTEN: &str = "fencepost ";
+
+/// The text with each command of it as this program was started: by cargo, or by the name that was typed.
+pub fn as_run(text: &str) -> String {
+    let program = name();
+    let mut parts = text.split(WRITTEN);
+    let mut told = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        // A folder of that name is none.
+        let is_path = told.ends_with(['/', '-']);
+        told += if is_path { WRITTEN } else { &program };
+        told += part;
+    }
+    told
+}
+
+/// The program and a space.
+fn name() -> String {
+    let typed = env::args().next().unwrap_or_default();
+    let by_cargo = env::var_os("CARGO").is_some() && env::var_os("CARGO_MANIFEST_DIR").is_some();
+    match (by_cargo, typed.as_str()) {
+        (true, typed) => {
+            let is_release = Path::new(typed).parent().is_some_and(|folder| folder.ends_with("release"));
+            format!("cargo run{} -- ", if is_release { " --release" } else { "" })
+        }
+        (false, "") => WRITTEN.to_owned(),
+        (false, typed) => format!("{typed} "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_told_by_the_name_that_was_typed_and_folders_are_left_alone() {
+        let program = name();
+        assert_eq!(as_run("`fencepost list` has it"), format!("`{program}list` has it"));
+        assert_eq!(as_run("Try:  fencepost list\n  fencepost plan"), format!("Try:  {program}list\n  {program}plan"));
+        assert_eq!(as_run("below target/fencepost or elsewhere"), "below target/fencepost or elsewhere");
+        assert_eq!(as_run("fencepost"), "fencepost");
+    }
+}

@@ -1,0 +1,60 @@
+//! Ctrl-C: what was found until then is told, and the exit code is 130. Each is interrupted when it has said that it is under way.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Command, Stdio},
+};
+
+/// What a command prints that is interrupted as soon as a line of its standard error has these words in it.
+fn interrupted(words: &str, once: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
+    command.args(words.split_whitespace()).env("NO_COLOR", "1").env_remove("CARGO").env_remove("COLUMNS");
+    let mut child = command
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("standard error")).lines().map_while(Result::ok);
+    let said = lines.find(|line| line.contains(once));
+    assert!(said.is_some(), "{words} ended before it said {once}");
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(kill.success());
+    // Whoever writes there must not wait for a reader.
+    let rest: Vec<String> = lines.collect();
+    let mut printed = String::new();
+    child.stdout.take().expect("standard output").read_to_string(&mut printed).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{words}: {printed}{rest:?}");
+    printed.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_long_run_tells_how_far_it_came() {
+    let told = interrupted("scenario steady --duration 24h --rate 100", "seed ");
+    assert!(told.contains("INTERRUPTED: the run was interrupted at "), "{told}");
+    assert!(told.contains("of 86400.000 s; nothing was violated until then"), "{told}");
+    assert!(told.contains("Invariants") && !told.contains("PASS"), "{told}");
+    let json = interrupted("scenario steady --duration 24h --rate 100 --json", "seed ");
+    let report: serde_json::Value = serde_json::from_str(&json).expect("one object");
+    assert_eq!(report["verdict"], "vacuous", "{report:#}");
+}
+
+#[test]
+fn a_search_tells_the_values_that_it_came_to() {
+    let search = "frontier gc-pause --protocol redis-fenced --fencing off --x ttl=1s,2s,3s,4s --y pause=400ms..9s --seeds 0..3 \
+                  --rate 50 --out interrupted-frontier";
+    let told = interrupted(search, "2s, ");
+    assert!(told.contains("INTERRUPTED after 1 of 4 values of ttl"), "{told}");
+    assert!(told.contains("No violation: none in 3 seeds"), "{told}");
+    let nothing = interrupted("bisect read-lease --protocol raft --seeds 0..1000 --rate 50 --jobs 1", "ppm");
+    assert_eq!(nothing, "");
+}
+
+#[test]
+fn comparing_runs_tells_how_many_were_compared() {
+    let told = interrupted("determinism steady --seeds 0..100000 --rate 20 --protocol redis-lease", "seed 0: ");
+    assert!(
+        told.contains("INTERRUPTED after ") && told.contains(" of 100000 plans, three runs each: 0 gave"),
+        "{told}"
+    );
+}
