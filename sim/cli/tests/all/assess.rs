@@ -123,7 +123,7 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
         ("postgres --pause 12s", "did you mean `pg-advisory`, `db-row` or `db-row-node-clock`?"),
         ("etcd --pause 12s", "did you mean `etcd-election` or `etcd-key`?"),
         ("lease --pause 12s", "these have it in their name: redis-lease"),
-        ("k8s-lease --pause 12", "12s"),
+        ("k8s-lease --pause 12", "`12` is not a duration"),
         ("k8s-lease --pause 12s --renew-deadline 20s", "refuses these timers"),
         ("etcd-election --pause 12s --renew-deadline 10s", "has no renew deadline"),
         ("k8s-lease --pause 12s --bug k8s-renews-for-ever", "--bug"),

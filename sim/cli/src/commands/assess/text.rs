@@ -74,7 +74,6 @@ impl Told<'_> {
         text += &filled(&sentence::answer(self.case, self.seen), 0, WIDTH);
         text.push('\n');
         text += &self.table();
-        text.push('\n');
         text += &filled(&format!("Breaks first: {}", sentence::first(self.case, self.seen)), 0, WIDTH);
         for change in self.changes {
             text += &filled(&format!("Change: {}", changed(change)), 0, WIDTH);
