@@ -39,8 +39,13 @@ impl Frontier<'_> {
     /// The parameters make no sense, or a run could not be finished.
     pub fn search(&self, xs: &[u64], tried: impl Fn(u64, u64, &Seen)) -> Result<Figures, String> {
         let points = xs.iter().map(|x| self.point(*x, &tried)).collect::<Result<_, _>>()?;
+        Ok(self.figures(xs, points))
+    }
+
+    /// What was found at these values of `x`, with everything that a picture of it says.
+    pub fn figures(&self, xs: &[u64], points: Vec<Point>) -> Figures {
         let (Probe { scenario, protocol, seeds, .. }, y) = (&self.probe, self.y);
-        Ok(Figures {
+        Figures {
             schema: 1,
             scenario: scenario.name.to_owned(),
             protocol: protocol.name.to_owned(),
@@ -52,7 +57,7 @@ impl Frontier<'_> {
             beside: BESIDE,
             bound_of: self.bound_of(xs),
             points,
-        })
+        }
     }
 
     /// The parameters of a point.
