@@ -39,8 +39,9 @@ fn by_chance(cell: &Cell) -> Option<f64> {
     let (runs, candidates) = (cell.runs, wins.n / cell.runs.max(1));
     let each = cell.figure("elections")? as u64 / runs.max(1);
     let p = 1.0 / candidates as f64;
-    let ends = binomial(each, p, 0, wins.least as u64) + binomial(each, p, wins.most as u64, each);
-    Some((wins.n as f64 * ends).min(1.0))
+    // The rarer of the two ends, counted twice for having been chosen.
+    let rarer = binomial(each, p, 0, wins.least as u64).min(binomial(each, p, wins.most as u64, each));
+    Some((2.0 * wins.n as f64 * rarer).min(1.0))
 }
 
 /// A table of turns: who had fewest and most, and whether fair draws would come to that.
