@@ -30,6 +30,18 @@ fn line(label: String, cells: &[&Cell], point: impl Fn(&Cell) -> Option<(f64, f6
     Line { label, points: cells.iter().filter_map(|cell| point(cell)).collect() }
 }
 
+/// Lines that are the same to the last digit would hide one another.
+fn merged(lines: Vec<Line>) -> Vec<Line> {
+    let mut all: Vec<Line> = Vec::new();
+    for line in lines {
+        match all.iter_mut().find(|known| known.points == line.points) {
+            Some(known) => known.label += &format!(" and {}", line.label),
+            None => all.push(line),
+        }
+    }
+    all
+}
+
 fn renewals(numbers: &Numbers) -> Against {
     let point = |cell: &Cell| {
         let requests = cell.figure("requests_per_1000s")? / 1e3;
@@ -40,14 +52,13 @@ fn renewals(numbers: &Numbers) -> Against {
         title: "What renewing more often costs, and what it buys".to_owned(),
         about: "A lease of 3 s and three candidates; each point is a renew interval, under the pauses of experiment 2"
             .to_owned(),
-        axes: (
-            "requests to the service, a second".to_owned(),
-            "failovers that only a pause explains, an hour".to_owned(),
+        axes: ("requests to the service, a second".to_owned(), "failovers without a crash, an hour".to_owned()),
+        lines: merged(
+            by(cells, |cell| cell.protocol.clone())
+                .into_iter()
+                .map(|(protocol, cells)| line(protocol, &cells, point))
+                .collect(),
         ),
-        lines: by(cells, |cell| cell.protocol.clone())
-            .into_iter()
-            .map(|(protocol, cells)| line(protocol, &cells, point))
-            .collect(),
     }
 }
 
@@ -96,7 +107,7 @@ mod tests {
                 [("elections_per_1000h", 150_000), ("dark_ppm", 400_000)],
             ),
         ];
-        let numbers = Numbers { schema: SCHEMA, cells, refusals: Vec::new() };
+        let numbers = Numbers { schema: SCHEMA, cells, ..Numbers::default() };
         let [(_, renewals)] = &of(&numbers, 2)[..] else { panic!("one picture") };
         assert_eq!(renewals.lines[0].points, [(3.0, 4.5, "1s".to_owned()), (1.5, 9.0, "2s".to_owned())]);
         let [(_, storm)] = &of(&numbers, 6)[..] else { panic!("one picture") };

@@ -4,13 +4,18 @@
 //! |---|---|
 //! | `{{only PATTERN FIGURE FORMAT}}` | a number; also `sum`, `max`, `min`, and `cells`: how many have it |
 //! | `{{table PATTERN \| HEADING = FIGURE:FORMAT \| …}}` | a table with a row for each cell |
-//! | `{{counts PATTERN PATTERN}}` | failovers that pauses caused, of one cell and another, and whether they differ |
+//! | `{{each PATTERN FIGURE FORMAT}}` | the figure of each cell, with commas between |
+//! | `{{names PATTERN FIGURE}}`, `{{nameless …}}` | the protocols whose figure is above 0, or is 0 |
+//! | `{{limit PATTERN FIGURE}}` | the share that none in so many runs leaves room for |
+//! | `{{enough PERCENTILE}}` | how many values below a target show that this percentile is |
+//! | `{{turns PATTERN}}` | a table of turns in churn, and whether fair draws give such ones |
+//! | `{{commits}}` | which experiments' numbers came with which commit |
 //! | `{{refusals EXPERIMENT N}}` | at most N refused writes of each protocol's first run with one |
 //! | `{{slo}}` | the table of objectives |
 //!
 //! Patterns and figures are those of [`Numbers::matching`] and [`Cell::figure`](super::Cell::figure).
 
-use super::{numbers::Numbers, slo, tables};
+use super::{chance, numbers::Numbers, slo, tables};
 
 /// What stands before the text, so that nobody edits what is generated.
 const HEAD: &str = "<!-- Written by `fencepost experiments` from reports/experiments/FINDINGS.in.md; edit that. -->\n";
@@ -48,15 +53,18 @@ fn filled(place: &str, numbers: &Numbers) -> Result<String, String> {
             let most = most.parse().map_err(|_| format!("`{most}` is no number"))?;
             tables::refusals(numbers, experiment, most)
         }
-        ["counts", first, second] => {
-            let count = |pattern: &str, figure| tables::value(numbers, "only", &pattern.replace('+', " "), figure);
-            let [one, other] = [count(first, "pause_failovers")?, count(second, "pause_failovers")?];
-            let minutes = [count(first, "paused_minutes")?, count(second, "paused_minutes")?];
-            if minutes[0] != minutes[1] {
-                return Err(format!("`{first}` and `{second}` were counted over different times"));
-            }
-            Ok(against(one as u64, other as u64))
+        ["commits"] => commits(numbers),
+        ["turns", pattern] => chance::turns(numbers, pattern),
+        ["limit", pattern, figure] => {
+            Ok(chance::limit(tables::value(numbers, "only", &pattern.replace('+', " "), figure)?))
         }
+        ["enough", percentile] => {
+            let percentile = percentile.parse().map_err(|_| format!("`{percentile}` is no number"))?;
+            tables::written(chance::enough(percentile), "n")
+        }
+        ["names", pattern, figure] => tables::names(numbers, pattern, figure, |value| value > 0.0),
+        ["nameless", pattern, figure] => tables::names(numbers, pattern, figure, |value| value == 0.0),
+        ["each", pattern, figure, format] => tables::each(numbers, pattern, figure, format),
         [how, pattern, figure, format] => {
             // A variant's name may have spaces in it.
             tables::written(tables::value(numbers, how, &pattern.replace('+', " "), figure)?, format)
@@ -65,39 +73,31 @@ fn filled(place: &str, numbers: &Numbers) -> Result<String, String> {
     }
 }
 
-/// Two counts over equal times, and what the exact conditional test of two Poisson rates says (Przyborowski and Wilenski,
-/// Biometrika 1940): given their sum, the first is binomial with ½.
-fn against(one: u64, other: u64) -> String {
-    let p = same_rate(one, other);
-    let p_text = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
-    let verdict = if p < 0.05 { "significant" } else { "not significant" };
-    format!("{one} to {other} ({p_text}, {verdict})")
-}
-
-/// How likely two counts over equal times are at least so far apart when their rates are the same, 0 to 1.
-fn same_rate(one: u64, other: u64) -> f64 {
-    let n = one + other;
-    // Term by term, in logarithms: 2⁻ⁿ alone may be too small a number.
-    let mut log_term = -(n as f64) * std::f64::consts::LN_2;
-    let mut tail = 0.0;
-    for k in 0..=one.min(other) {
-        tail += log_term.exp();
-        log_term += ((n - k) as f64).ln() - ((k + 1) as f64).ln();
+/// Which experiments' numbers came with which commit.
+fn commits(numbers: &Numbers) -> Result<String, String> {
+    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
+    for (experiment, commit) in &numbers.commits {
+        match all.iter_mut().find(|(known, _)| known == commit) {
+            Some((_, experiments)) => experiments.push(experiment.to_string()),
+            None => all.push((commit, vec![experiment.to_string()])),
+        }
     }
-    (2.0 * tail).min(1.0)
+    let said = |(commit, experiments): &(&str, Vec<String>)| {
+        let (last, first) = experiments.split_last()?;
+        let (noun, before) = match first.is_empty() {
+            true => ("experiment", String::new()),
+            false => ("experiments", format!("{} and ", first.join(", "))),
+        };
+        Some(format!("`{commit}` ({noun} {before}{last})"))
+    };
+    let texts: Vec<String> = all.iter().filter_map(said).collect();
+    if texts.is_empty() { Err("no commit is known".to_owned()) } else { Ok(texts.join(", ")) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_difference_of_a_few_events_is_not_significant() {
-        assert_eq!(against(7, 2), "7 to 2 (p = 0.180, not significant)");
-        assert_eq!(against(13, 2), "13 to 2 (p = 0.007, significant)");
-        assert_eq!(against(0, 0), "0 to 0 (p = 1.000, not significant)");
-        assert!(against(2_000, 1_000).contains("p < 0.001, significant"));
-    }
     use crate::experiments::numbers::{Cell, SCHEMA};
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
         let mut cell = Cell { experiment: 4, scenario: "gc-pause".into(), protocol: "raft".into(), ..Cell::default() };
         cell.variant = "no pre-vote".to_owned();
         cell.count([("writes_fenced", 1_234)]);
-        let numbers = Numbers { schema: SCHEMA, cells: vec![cell], refusals: Vec::new() };
+        let numbers = Numbers { schema: SCHEMA, cells: vec![cell], ..Numbers::default() };
         let text = render(
             "Refused: {{only 4/gc-pause/raft/no+pre-vote writes_fenced n}} writes, {{cells 4/*/*/* writes_fenced n}}.",
             &numbers,
@@ -113,6 +113,11 @@ mod tests {
         assert_eq!(text.as_deref(), Ok(&*format!("{HEAD}Refused: 1,234 writes, 1.\n")));
         let wrong = render("fine\n{{only 5 writes_fenced n}}", &numbers).unwrap_err();
         assert_eq!(wrong, "the findings, line 2: `5` has no `writes_fenced`");
+        let mut numbers = numbers;
+        assert!(render("{{commits}}", &numbers).unwrap_err().ends_with("no commit is known"));
+        numbers.commits.extend([(1, "aa"), (3, "aa"), (4, "bb"), (5, "aa")].map(|(n, c)| (n, c.to_owned())));
+        let text = render("{{commits}}", &numbers).unwrap();
+        assert!(text.ends_with("`aa` (experiments 1, 3 and 5), `bb` (experiment 4)\n"), "{text}");
         assert!(render("{{only", &numbers).unwrap_err().ends_with("a place has no end"));
         assert!(render("{{nothing}}", &numbers).unwrap_err().ends_with("`nothing` is no place"));
     }

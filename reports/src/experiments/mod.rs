@@ -3,6 +3,7 @@
 //! Nothing here runs anything. Numbers come from `sim`; the prose is a template with places for numbers in it, so that none
 //! in the prose can go stale.
 
+mod chance;
 pub mod curves;
 pub mod findings;
 pub mod numbers;

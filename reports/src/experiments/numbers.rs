@@ -12,11 +12,14 @@ use std::collections::BTreeMap;
 pub const SCHEMA: u32 = 1;
 
 /// Everything that is committed.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Numbers {
     /// [`SCHEMA`].
     pub schema: u32,
+    /// With which commit each experiment's numbers came; not of numbers that were never saved.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub commits: BTreeMap<u8, String>,
     /// In the order in which they were measured.
     pub cells: Vec<Cell>,
     /// Writes that were refused, of the first seeds of experiments that list them.
@@ -182,6 +185,22 @@ impl Cell {
         }
     }
 
+    /// In how many runs writes of former leaders reached the store, at least: as far as the distribution of their number says.
+    fn stale_met_at_least(&self) -> Option<u64> {
+        let refused = self.spreads.get("refused_per_run")?;
+        if refused.most == 0.0 {
+            return Some(0);
+        }
+        let quantiles =
+            [(0.0, refused.least), (0.05, refused.p5), (0.5, refused.p50), (0.95, refused.p95), (0.99, refused.p99)];
+        let runs = refused.n as f64;
+        // Everything from the first quantile on that is above 0 is; and no run had more than the most.
+        let from = |q: f64| runs - (q * runs).ceil().max(1.0) + 1.0;
+        let above = quantiles.into_iter().find(|(_, value)| *value > 0.0).map_or(1.0, |(q, _)| from(q));
+        let shared = (self.figure("writes_fenced")? / refused.most).ceil();
+        Some(above.max(shared) as u64)
+    }
+
     /// The figure of that name: a count, or a distribution's (`failover_ms.p50`), or how many runs violated an invariant
     /// (`violated.records`) or ended so (`verdict.pass`), which are 0 where nothing is known of them.
     pub fn figure(&self, name: &str) -> Option<f64> {
@@ -191,6 +210,8 @@ impl Cell {
             Some(("verdict", verdict)) => Some(whole(self.verdicts.get(verdict).copied().unwrap_or(0))),
             Some((spread, of)) => self.spreads.get(spread)?.get(of),
             None if name == "runs" => Some(whole(self.runs)),
+            None if name == "stale_met_at_least" => self.stale_met_at_least().map(whole),
+            None if name == "edge_over_bound" => Some(self.figure("violates_at")? / self.figure("bound")?),
             None => self.counts.get(name).copied().map(whole),
         }
     }
@@ -265,7 +286,7 @@ mod tests {
     }
 
     fn numbers(cells: Vec<Cell>) -> Numbers {
-        Numbers { schema: SCHEMA, cells, refusals: Vec::new() }
+        Numbers { schema: SCHEMA, cells, ..Numbers::default() }
     }
 
     #[test]

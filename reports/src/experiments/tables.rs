@@ -11,6 +11,8 @@ use crate::words::grouped;
 /// | `ms` | milliseconds, whole above 10 |
 /// | `s` | milliseconds as seconds |
 /// | `%` | a share in millionths, as a percentage |
+/// | `x` | a ratio, with one decimal below 10 |
+/// | `p` | how much a ratio is above 1, as a percentage |
 pub(super) fn written(value: f64, format: &str) -> Result<String, String> {
     let sign = if value < 0.0 { "−" } else { "" };
     let size = value.abs();
@@ -20,7 +22,10 @@ pub(super) fn written(value: f64, format: &str) -> Result<String, String> {
         "ms" => format!("{sign}{size:.1}"),
         "s" => format!("{sign}{:.2}", size / 1e3),
         "%" => format!("{:.3}", value / 1e4),
-        _ => return Err(format!("`{format}` is no way to write a number; take n, ms, s or %")),
+        "p" => format!("{:.1} %", (value - 1.0) * 100.0),
+        "x" if size >= 10.0 => format!("{sign}{}", grouped(size.round() as u64)),
+        "x" => format!("{sign}{size:.1}"),
+        _ => return Err(format!("`{format}` is no way to write a number; take n, ms, s, %, x or p")),
     })
 }
 
@@ -39,6 +44,21 @@ pub(super) fn value(numbers: &Numbers, how: &str, pattern: &str, figure: &str) -
         ("sum" | "max" | "min", []) => Err(none()),
         _ => Err(format!("`{how}` is no way to take several numbers; take only, sum, max, min or cells")),
     }
+}
+
+/// The figure of each cell of a pattern, in their order.
+pub(super) fn each(numbers: &Numbers, pattern: &str, figure: &str, format: &str) -> Result<String, String> {
+    let values = numbers.matching(pattern).filter_map(|cell| cell.figure(figure));
+    let texts: Vec<String> = values.map(|value| written(value, format)).collect::<Result<_, _>>()?;
+    if texts.is_empty() { Err(format!("`{pattern}` has no `{figure}`")) } else { Ok(texts.join(", ")) }
+}
+
+/// The protocols of a pattern whose figure is so.
+pub(super) fn names(numbers: &Numbers, pattern: &str, figure: &str, is: fn(f64) -> bool) -> Result<String, String> {
+    let pattern = pattern.replace('+', " ");
+    let of_it = numbers.matching(&pattern).filter(|cell| cell.figure(figure).is_some_and(is));
+    let names: Vec<String> = of_it.map(|cell| format!("`{}`", cell.protocol)).collect();
+    if names.is_empty() { Err(format!("`{pattern}` has none with such a `{figure}`")) } else { Ok(names.join(", ")) }
 }
 
 /// A column: its heading, and how it is taken from a cell.
@@ -129,7 +149,8 @@ mod tests {
             ["1,234", "1,234", "−0.6", "0"]
         );
         assert_eq!([say(2_478.9, "s"), say(999_123.0, "%")], ["2.48", "99.912"]);
-        assert!(written(1.0, "x").is_err());
+        assert_eq!([say(4.87, "x"), say(55.1, "x")], ["4.9", "55"]);
+        assert!(written(1.0, "y").is_err());
     }
 
     #[test]
@@ -142,7 +163,7 @@ mod tests {
         });
         cells[0].spreads.extend(Spread::of(vec![1.0, 20.0]).map(|spread| ("failover_ms".to_owned(), spread)));
         cells[1].count([("writes_fenced", 3)]);
-        let numbers = Numbers { schema: SCHEMA, cells: cells.to_vec(), refusals: Vec::new() };
+        let numbers = Numbers { schema: SCHEMA, cells: cells.to_vec(), ..Numbers::default() };
         let text = table(
             &numbers,
             "4",

@@ -94,27 +94,54 @@ impl Against {
             .x_label_formatter(&|v| number(*v))
             .y_label_formatter(&|v| number(*v))
             .draw()?;
+        let mut taken: Vec<Box4> = Vec::new();
+        for line in &self.lines {
+            let pixels = line.points.iter().map(|(x, y, _)| chart.backend_coord(&(*x, *y)));
+            taken.extend(pixels.map(|(x, y)| [x - 7, y - 7, x + 7, y + 7]));
+        }
         for (place, line) in self.lines.iter().enumerate() {
             let at = || line.points.iter().map(|(x, y, _)| (*x, *y));
             chart.draw_series(LineSeries::new(at(), colour(place).stroke_width(2)))?;
             chart.draw_series(at().map(|at| Circle::new(at, 6, colour(place).filled())))?;
-            // Names of different lines stand on different sides of their points.
-            let (dx, dy, side) = [(12, -12, HPos::Left), (-12, 14, HPos::Right), (12, 14, HPos::Left)][place % 3];
             let ink = text_colour(place);
-            let text = || style(17).pos(Pos::new(side, VPos::Center)).color(&ink);
-            chart.draw_series(
-                line.points
-                    .iter()
-                    .map(|(x, y, name)| EmptyElement::at((*x, *y)) + Text::new(name.clone(), (dx, dy), text())),
-            )?;
+            for (x, y, name) in &line.points {
+                let (dx, dy) = free(chart.backend_coord(&(*x, *y)), name, &mut taken);
+                let text = style(17).pos(Pos::new(HPos::Left, VPos::Center)).color(&ink);
+                chart.draw_series([EmptyElement::at((*x, *y)) + Text::new(name.clone(), (dx, dy), text)])?;
+            }
         }
         Ok(())
     }
 }
 
+/// Left, top, right, bottom, pixels.
+type Box4 = [i32; 4];
+
+/// Where a point's name covers nothing, from the point: near it first, to the right before the left.
+fn free((x, y): (i32, i32), name: &str, taken: &mut Vec<Box4>) -> (i32, i32) {
+    let width = 9 * name.chars().count() as i32;
+    let sides = [12, -12 - width, -width / 2];
+    let around =
+        (1..8).flat_map(|far| [-1, 1].into_iter().flat_map(move |up| sides.map(|dx| (dx, up * (4 + 10 * far)))));
+    let place = |(dx, dy): (i32, i32)| [x + dx, y + dy - 9, x + dx + width, y + dy + 9];
+    let apart =
+        |one: Box4, other: &Box4| one[2] < other[0] || other[2] < one[0] || one[3] < other[1] || other[3] < one[1];
+    let at = around.clone().find(|at| taken.iter().all(|other| apart(place(*at), other))).unwrap_or((12, -14));
+    taken.push(place(at));
+    at
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::tests::drawn, *};
+
+    #[test]
+    fn names_stand_apart() {
+        let mut taken = vec![[93, 93, 107, 107]];
+        let one = free((100, 100), "hold-down 0s", &mut taken);
+        let other = free((104, 101), "hold-down 2s", &mut taken);
+        assert!(one != other && (one.1 - other.1).abs() + (one.0 - other.0).abs() > 15, "{one:?} {other:?}");
+    }
 
     #[test]
     fn every_point_has_its_name_and_every_line_is_in_the_legend() {

@@ -13,6 +13,8 @@ const TICKS: f64 = 7.0;
 pub(super) struct Axis {
     pub(super) range: Range<f64>,
     pub(super) log: bool,
+    /// Up to here a logarithmic axis is nearly linear: it has a 0, and may have both sides of it.
+    pub(super) near: Option<f64>,
     pub(super) ticks: Vec<f64>,
 }
 
@@ -25,7 +27,7 @@ impl Axis {
             let close = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0];
             let steps = if most / least < 100.0 { &close[..] } else { &[1.0, 2.0, 5.0] };
             let ticks = decades(range.start, range.end, steps);
-            return Axis { range, log: true, ticks };
+            return Axis { range, log: true, near: None, ticks };
         }
         let margin = (most - least).max(most / 50.0) * 0.06;
         let range = (least - margin).max(0.0)..most + margin;
@@ -33,7 +35,7 @@ impl Axis {
         let power = 10_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough).unwrap_or(power * 10.0);
         let (first, last) = ((range.start / step).ceil() as i64, (range.end / step).floor() as i64);
-        Axis { ticks: (first..=last).map(|n| n as f64 * step).collect(), range, log: false }
+        Axis { ticks: (first..=last).map(|n| n as f64 * step).collect(), range, log: false, near: None }
     }
 
     /// A logarithmic axis that holds everything between these two, which are above 0.
@@ -42,7 +44,20 @@ impl Axis {
         // Few enough that their numbers do not touch.
         let steps = if most / least > 300.0 { &[1.0][..] } else { &[1.0, 2.0, 5.0][..] };
         let ticks = decades(range.start, range.end, steps);
-        Axis { range, log: true, ticks }
+        Axis { range, log: true, near: None, ticks }
+    }
+
+    /// An axis with a 0 that is logarithmic to both sides of it, and holds everything between these two.
+    pub(super) fn through_zero(least: f64, most: f64, near: f64) -> Self {
+        let end = |most: f64| if most > 0.0 { most.max(near) * 1.3 } else { 0.0 };
+        let (below, above) = (end(-least), end(most));
+        let up = decades(near, above.max(near), &[1.0]);
+        let down = decades(near, below.max(near), &[1.0]);
+        let side = |ticks: Vec<f64>, end: f64| ticks.into_iter().filter(move |tick| *tick <= end);
+        let ticks = side(down, below).map(|tick| -tick).chain([0.0]).chain(side(up, above)).collect();
+        // Room for the mark of a value of exactly 0.
+        let range = (-below).min(-near * 0.3)..above.max(near);
+        Axis { range, log: true, near: Some(near), ticks }
     }
 
     /// A linear axis that holds everything between these two, with a tick at 0.
@@ -52,12 +67,12 @@ impl Axis {
         let step = [1.0, 2.0, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough).unwrap_or(power * 10.0);
         let (first, last) = ((least / step).floor() as i64, (most / step).ceil() as i64);
         let range = first as f64 * step..last as f64 * step;
-        Axis { ticks: (first..=last).map(|n| n as f64 * step).collect(), range, log: false }
+        Axis { ticks: (first..=last).map(|n| n as f64 * step).collect(), range, log: false, near: None }
     }
 
     /// A linear axis with these ticks.
     pub(super) fn with_ticks(range: Range<f64>, ticks: Vec<f64>) -> Self {
-        Axis { range, log: false, ticks }
+        Axis { range, log: false, near: None, ticks }
     }
 }
 
@@ -66,7 +81,11 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        let of = |v: f64| if self.log { v.max(f64::MIN_POSITIVE).ln() } else { v };
+        let of = |v: f64| match (self.log, self.near) {
+            (true, Some(near)) => v.signum() * (1.0 + v.abs() / near).ln(),
+            (true, None) => v.max(f64::MIN_POSITIVE).ln(),
+            (false, _) => v,
+        };
         let (start, end) = (of(self.range.start), of(self.range.end));
         let share = (of(*value) - start) / (end - start);
         limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
@@ -112,6 +131,16 @@ mod tests {
         let log = Axis::spanning(2.0, 4_000.0);
         assert!(log.log && log.ticks.contains(&1_000.0));
         assert_eq!((log.map(&log.range.start, (10, 90)), log.map(&log.range.end, (10, 90))), (10, 90));
+    }
+
+    #[test]
+    fn an_axis_through_zero_has_both_sides() {
+        let axis = Axis::through_zero(-120.0, 15_000.0, 1.0);
+        let ticks = [-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1_000.0, 10_000.0];
+        assert!((axis.ticks.len(), axis.ticks[0], axis.ticks[3]) == (ticks.len(), -1.0, 0.0), "{:?}", axis.ticks);
+        let at = |value: f64| axis.map(&value, (0, 1_000));
+        assert!(at(-10.0) < at(0.0) && at(0.0) < at(10.0) && at(10.0) - at(0.0) > 50, "{}", at(0.0));
+        assert_eq!((at(axis.range.start), at(axis.range.end)), (0, 1_000));
     }
 
     #[test]

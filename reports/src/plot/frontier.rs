@@ -119,13 +119,6 @@ impl Figures {
             .x_label_formatter(&|v| number(*v))
             .y_label_formatter(&|v| number(*v))
             .draw()?;
-        for line in self.bounds() {
-            chart.draw_series(DashedLineSeries::new(line.clone(), 9, 6, colour(0).stroke_width(2)))?;
-            chart.draw_series(
-                line.into_iter()
-                    .map(|at| EmptyElement::at(at) + PathElement::new([(-7, 0), (7, 0)], colour(0).stroke_width(3))),
-            )?;
-        }
         let marks: Vec<Mark> = self.points.iter().map(|p| self.shown(p)).collect();
         // No line across what has no edge.
         for line in marks.split(|mark| !matches!(mark, Mark::Edge(..))) {
@@ -150,6 +143,14 @@ impl Figures {
             let again = point.again.iter().map(|y| (*y as f64 / self.y.shown_per).max(floor)).filter(|y| *y <= roof);
             let x = point.x as f64 / self.x.shown_per;
             chart.draw_series(again.map(|y| Circle::new((x, y), 5, colour(3).stroke_width(2))))?;
+        }
+        // Last, since the edge may lie just above the bound; its caps stand out to both sides of the edge's mark.
+        for line in self.bounds() {
+            chart.draw_series(DashedLineSeries::new(line.clone(), 9, 6, colour(0).stroke_width(2)))?;
+            chart
+                .draw_series(line.into_iter().map(|at| {
+                    EmptyElement::at(at) + PathElement::new([(-13, 0), (13, 0)], colour(0).stroke_width(3))
+                }))?;
         }
         Ok(())
     }
@@ -201,7 +202,7 @@ impl Figures {
         let exceptions: usize = self.points.iter().map(|p| p.again.len()).sum();
         if exceptions > 0 {
             let mark = |x| area.draw(&Circle::new((x + 15, 24), 5, colour(3).stroke_width(2)));
-            say("past the edge, but unlike it", &mark)?;
+            say("safe beyond the edge", &mark)?;
         }
         let values: usize = self.points.iter().map(|p| p.values_tried).sum();
         let (from, to) = self.seeds;

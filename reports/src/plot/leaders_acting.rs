@@ -23,6 +23,8 @@ const ABOVE: u32 = 100;
 const BELOW: u32 = 120;
 /// Where strips begin and how far from the right they end; names stand before, counts behind.
 const SIDES: (u32, u32) = (300, 210);
+/// Where there is no run any more.
+const OVER: RGBColor = RGBColor(240, 240, 240);
 /// While two take effect at once.
 const ALARM: RGBColor = RGBColor(200, 0, 0);
 
@@ -46,6 +48,8 @@ pub struct Strip {
     pub label: String,
     /// How many nodes.
     pub nodes: u16,
+    /// When the run ended, seconds since the first fault.
+    pub ends: f64,
     /// Spans in which a fault lasted, seconds; those that are over at once are as long as they are thick.
     pub faults: Vec<(f64, f64)>,
     /// Everybody who led.
@@ -148,6 +152,7 @@ impl LeadersActing {
     fn strip<DB: DrawingBackend>(&self, root: &Area<DB>, strip: &Strip, top: i32) -> Result<(), Failed<DB>> {
         let lanes = (strip.lane() * u32::from(strip.nodes)) as i32;
         let (first, last) = (top + BETWEEN as i32 / 2, top + BETWEEN as i32 / 2 + lanes);
+        self.end(root, strip, (first, last))?;
         for (from, to) in strip.faults.iter().copied().filter(|span| self.shows(*span)) {
             let (from, to) = (self.x(from), self.x(to));
             root.draw(&Rectangle::new([(from, first), (to.max(from + 2), last)], RGBColor(238, 226, 204).filled()))?;
@@ -173,9 +178,44 @@ impl LeadersActing {
         let at = (WIDTH as i32 - SIDES.1 as i32 + 14, middle);
         let ink = if strip.acting > 1 { ALARM } else { INK };
         let left = style(17).color(&ink).pos(Pos::new(HPos::Left, VPos::Center));
-        root.draw(&Text::new(format!("acting {}, believing {}", strip.acting, strip.believing), at, left))?;
+        let later = self.later(strip);
+        let up = if later.is_empty() { 0 } else { 9 };
+        let most = format!("acting {}, believing {}", strip.acting, strip.believing);
+        root.draw(&Text::new(most, (at.0, at.1 - up), left.clone()))?;
+        root.draw(&Text::new(later, (at.0, at.1 + up), left))?;
         let line = last + BETWEEN as i32 / 2;
         root.draw(&PathElement::new([(30, line), (WIDTH as i32 - 30, line)], GRID.stroke_width(1)))
+    }
+
+    /// What comes after the picture's end, in words; empty where nothing does.
+    fn later(&self, strip: &Strip) -> String {
+        let after = |from: f64| from > self.span_s.1;
+        let first = |all: Vec<f64>| all.into_iter().filter(|from| after(*from)).min_by(f64::total_cmp);
+        let two = first(strip.at_once().into_iter().map(|(from, _)| from).collect());
+        let next = first(strip.reigns.iter().filter_map(|reign| Some(reign.acted?.0)).collect());
+        match (two, next) {
+            (Some(s), _) => format!("two act from {s:.1} s on"),
+            // Where leaders come and go all the time, the next is no news.
+            (None, Some(s)) if strip.nodes <= FEW_NODES => format!("the next acts at {s:.1} s"),
+            _ => String::new(),
+        }
+    }
+
+    /// The end of the run, or an arrow where it goes on.
+    fn end<DB: DrawingBackend>(
+        &self,
+        root: &Area<DB>,
+        strip: &Strip,
+        (top, bottom): (i32, i32),
+    ) -> Result<(), Failed<DB>> {
+        let (x, right) = (self.x(strip.ends), self.x(self.span_s.1));
+        if strip.ends < self.span_s.1 {
+            root.draw(&Rectangle::new([(x, top), (right, bottom)], OVER.filled()))?;
+            return root.draw(&PathElement::new([(x, top - 3), (x, bottom + 3)], INK.stroke_width(3)));
+        }
+        let middle = (top + bottom) / 2;
+        let arrow = vec![(right + 2, middle - 5), (right + 10, middle), (right + 2, middle + 5)];
+        root.draw(&Polygon::new(arrow, INK.filled()))
     }
 
     fn legend<DB: DrawingBackend>(&self, root: &Area<DB>, y: i32) -> Result<(), Failed<DB>> {
@@ -190,7 +230,11 @@ impl LeadersActing {
         root.draw(&Rectangle::new(mark(900, 8), ALARM.mix(0.25).filled()))?;
         root.draw(&Rectangle::new(mark(900, 8), ALARM.stroke_width(2)))?;
         root.draw(&Text::new("two take effect at once", (950, y), middle()))?;
-        let lanes = "A lane and a colour for each node, n1 at the top. On the right: the most of the whole run.";
+        root.draw(&Rectangle::new(mark(1160, 8), OVER.filled()))?;
+        root.draw(&PathElement::new([(1160, y - 10), (1160, y + 10)], INK.stroke_width(3)))?;
+        root.draw(&Text::new("the run is over", (1210, y), middle()))?;
+        let lanes = "A lane and a colour for each node, n1 at the top. An arrow: the run goes on. On the right: the most of the whole run, and \
+                     what comes after the picture.";
         root.draw(&Text::new(lanes, (30, y + 30), middle()))
     }
 }
@@ -206,6 +250,7 @@ mod tests {
         let strip = |label: &str, reigns| Strip {
             label: label.to_owned(),
             nodes: 3,
+            ends: 9.5,
             faults: vec![(0.0, 3.5)],
             reigns,
             acting: 1,
@@ -213,15 +258,24 @@ mod tests {
         };
         let clean = strip("etcd-election", vec![reign(0, -2.0, 0.0), reign(1, 2.6, 9.0)]);
         let both = strip("redis-naive", vec![reign(0, -2.0, 5.0), reign(2, 2.6, 9.0)]);
+        let mut late = strip("consul-session", vec![reign(0, -2.0, 41.0), reign(1, 35.0, 60.0)]);
+        late.ends = 60.0;
         assert_eq!((clean.at_once(), both.at_once()), (vec![], vec![(2.6, 5.0)]));
         let picture = LeadersActing {
             title: "Leaders acting".to_owned(),
             about: "One run each.".to_owned(),
             span_s: (-2.0, 10.0),
-            strips: vec![clean, both],
+            strips: vec![clean, both, late],
         };
         let (text, _) = drawn(&picture, "leaders-acting");
-        for words in ["redis-naive", "seconds since the first fault", "acting 1, believing 2", "10"] {
+        for words in [
+            "redis-naive",
+            "seconds since the first fault",
+            "acting 1, believing 2",
+            "10",
+            "two act from 35.0 s on",
+            "the run is over",
+        ] {
             assert!(text.contains(words), "{words}");
         }
         assert!(LeadersActing { strips: Vec::new(), ..picture }.check().is_err());

@@ -17,8 +17,8 @@ const ABOVE: u32 = 100;
 const BELOW: u32 = 150;
 /// Where the chart begins; labels stand before it.
 const LEFT: u32 = 330;
-/// A value is drawn at least so far from 0 on a logarithmic axis.
-const LEAST: f64 = 0.1;
+/// Values below these are near 0 on a logarithmic axis that has a 0: the first where there are any, else the second.
+const NEAR: [f64; 2] = [0.1, 1.0];
 
 /// Rows to compare. Values are in the unit that `axis` names.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,7 +35,7 @@ pub struct Ranges {
     pub series: Vec<String>,
     /// From top to bottom.
     pub rows: Vec<Row>,
-    /// Is the axis logarithmic? Then values are above 0.
+    /// Is the axis logarithmic? Where a value is 0 or below, it is so to both sides of 0.
     pub logarithmic: bool,
     /// A line for all rows, and what it is: a target.
     pub target: Option<(f64, String)>,
@@ -89,14 +89,18 @@ impl Ranges {
             values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         );
         if self.logarithmic {
-            return Axis::spanning_decades(least.max(LEAST), most.max(LEAST * 10.0));
+            if least > 0.0 {
+                return Axis::spanning_decades(least, most);
+            }
+            let small = values.iter().any(|value| *value != 0.0 && value.abs() < NEAR[1]);
+            return Axis::through_zero(least, most, if small { NEAR[0] } else { NEAR[1] });
         }
         Axis::around_zero(least.min(0.0), most.max(1.0))
     }
 
     fn chart<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
         let axis = self.axis();
-        let at_least = if self.logarithmic { axis.range.start } else { f64::NEG_INFINITY };
+        let axis_ends = axis.range.clone();
         let rows = self.rows.len() as f64;
         let mut chart = ChartBuilder::on(area)
             .margin_left(LEFT)
@@ -113,6 +117,11 @@ impl Ranges {
             .x_desc(self.axis.as_str())
             .disable_y_mesh()
             .draw()?;
+        let (from, to) = (axis_ends.start, axis_ends.end);
+        // Lines between rows, so that every mark can be seen to belong to its label.
+        for line in 1..self.rows.len() {
+            chart.draw_series([PathElement::new([(from, line as f64), (to, line as f64)], GRID.stroke_width(1))])?;
+        }
         let all = self.series.len().max(1) as f64;
         if let Some((at, _)) = &self.target {
             let line = [(*at, 0.0), (*at, rows)];
@@ -122,7 +131,7 @@ impl Ranges {
             let middle = rows - place as f64 - 0.5;
             for (series, bar) in &row.bars {
                 let y = middle + ((all - 1.0) / 2.0 - *series as f64) * 0.6 / all;
-                let [low, mid, high] = bar.map(|value| value.max(at_least));
+                let [low, mid, high] = *bar;
                 chart.draw_series([PathElement::new([(low, y), (high, y)], colour(*series).stroke_width(5))])?;
                 chart.draw_series([Circle::new((mid, y), 6, colour(*series).filled())])?;
                 chart.draw_series([Circle::new((mid, y), 2, WHITE.filled())])?;
@@ -134,7 +143,7 @@ impl Ranges {
         }
         // Labels stand where the drawing library would break them.
         for (place, row) in self.rows.iter().enumerate() {
-            let y = (ROW * place as u32 + ROW / 2) as i32;
+            let y = (ROW * place as u32 + ROW / 2) as i32 + 3;
             let right = style(18).pos(Pos::new(HPos::Right, VPos::Center));
             area.draw(&Text::new(row.label.as_str(), (LEFT as i32 - 12, y), right))?;
         }
@@ -194,6 +203,8 @@ mod tests {
             assert!(text.contains(words), "{words}");
         }
         ranges.rows[0].bars[0].1[0] = -300.0;
+        let (text, _) = drawn(&ranges, "ranges-both-sides");
+        assert!(text.contains(">\n-100\n") && text.contains(">\n0\n"), "{text}");
         ranges.logarithmic = false;
         let (text, _) = drawn(&ranges, "ranges-linear");
         assert!(text.contains("etcd-election"));

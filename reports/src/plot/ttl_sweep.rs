@@ -2,12 +2,9 @@
 //! that were only held up. Failover time against ttl with each protocol's analytic bound, and beside it the failovers
 //! that a stated profile of pauses caused.
 
-use super::{Area, Failed, GRID, INK, Picture, colour, decades, number, panel, quantile, style};
+use super::{Area, Axis, Failed, GRID, INK, Picture, colour, decades, number, panel, quantile, style};
 use plotters::{
-    coord::{
-        combinators::{LogCoord, WithKeyPoints},
-        types::RangedCoordf64,
-    },
+    coord::combinators::{LogCoord, WithKeyPoints},
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
 };
@@ -198,9 +195,9 @@ impl<'a> Data<'a> {
     fn pauses<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
         let most = |p: &Point| between(p).map_or(p.false_failovers_per_hour, |(_, high)| high);
         let most = self.sweep.points.iter().map(most).fold(0.0, f64::max);
-        let y: std::ops::Range<f64> = 0.0..if most > 0.0 { most * 1.15 } else { 1.0 };
-        let mut chart = panel(area, "Failovers that pauses caused, per hour")
-            .build_cartesian_2d(self.ttl_axis(), RangedCoordf64::from(y))?;
+        // One point of hundreds would make all others dots on a linear axis.
+        let y = Axis::through_zero(0.0, most.max(1.0), 1.0);
+        let mut chart = panel(area, "Failovers without a crash, per hour").build_cartesian_2d(self.ttl_axis(), y)?;
         chart
             .configure_mesh()
             .bold_line_style(GRID)
@@ -209,7 +206,7 @@ impl<'a> Data<'a> {
             .label_style(style(18))
             .axis_desc_style(style(19))
             .x_desc("lease time to live, seconds")
-            .y_desc("failovers per hour")
+            .y_desc("failovers per hour, logarithmic from 1 on")
             .x_label_formatter(&|v| number(*v))
             .y_label_formatter(&|v| number(*v))
             .draw()?;
@@ -258,7 +255,10 @@ impl<'a> Data<'a> {
             n => format!("Seeds {}; {runs}; {n} did not recover and are left out on the left.", self.sweep.seeds),
         };
         area.draw(&Text::new(runs, (24, 84), style(18)))?;
-        let pauses = format!("Pauses on the right: {}. Bars there: 95 % confidence.", self.sweep.pause_profile);
+        let pauses = format!(
+            "Pauses on the right: {}. Bars there: 95 % confidence for one count; all share their pauses.",
+            self.sweep.pause_profile
+        );
         area.draw(&Text::new(pauses, (24, 112), style(18)))?;
         let beside = "Marks for one ttl are drawn side by side; all of them belong to the ttl at the tick.";
         area.draw(&Text::new(beside, (24, 140), style(18)))

@@ -4,12 +4,12 @@ use super::sets::{Axes, Experiment, PlanSet};
 use crate::{frontier, probe::Probe, registry::Registry};
 use protocols::{election::Protocol, fence::checks::Fencing};
 use reports::{
-    experiments::Cell,
-    plot::frontier::{Bound, Figures, Point},
+    experiments::{Cell, Numbers},
+    plot::frontier::{Bound, Figures, Point, Safe, Unsafe},
 };
 use scenarios::{
     Params,
-    axis::{Span, Values},
+    axis::{Axis, Span, Values},
     scenario,
 };
 
@@ -27,6 +27,68 @@ pub(super) fn search(
     let probe = Probe { registry, scenario, protocol, seeds: set.seeds(), jobs };
     let ((x, values), y) = (Values::parse(&axes.x)?, Span::parse(&axes.y)?);
     frontier::Frontier { probe, params, x, y }.search(&values.list(0), |_, _, _| ())
+}
+
+/// The frontiers of an experiment as the numbers have them.
+///
+/// # Errors
+/// A plan set cannot be read: one sentence.
+pub fn drawn(registry: &Registry, experiment: &Experiment, numbers: &Numbers) -> Result<Vec<Figures>, String> {
+    let mut all = Vec::new();
+    for set in &experiment.full {
+        let Some(axes) = &set.frontier else { continue };
+        let ((x, values), y) = (Values::parse(&axes.x)?, Span::parse(&axes.y)?);
+        let (name, xs, params) = (&set.scenario, values.list(0), set.params(registry)?);
+        let scenario = scenario::find(name).ok_or_else(|| format!("there is no scenario `{name}`"))?;
+        for protocol in set.protocols(registry)? {
+            let point = |at: &u64| {
+                let key = format!("{}/{name}/{}/{} {}", experiment.number, protocol.name, x.name(), x.text(*at));
+                point((x, *at), y.axis, numbers.matching(&key).next()?)
+            };
+            let points: Vec<Point> = xs.iter().filter_map(point).collect();
+            let probe = Probe { registry, scenario, protocol, seeds: set.seeds(), jobs: 1 };
+            let figures = frontier::Frontier { probe, params: &params, x, y }.figures(&xs, points);
+            all.extend((!figures.points.is_empty()).then_some(figures));
+        }
+    }
+    Ok(all)
+}
+
+/// A point as its cell has it; none where values beyond the edge were unlike it, which only the search itself can place.
+fn point((x, at): (Axis, u64), y: Axis, cell: &Cell) -> Option<Point> {
+    let count = |name: &str| cell.counts.get(name).copied();
+    let seed = count("seed")?;
+    let inconclusive = count("inconclusive").unwrap_or(0);
+    let violates = count("violates_at").map(|at| Unsafe {
+        at,
+        text: y.text(at),
+        seed,
+        violated: cell.violated.keys().cloned().collect(),
+        arguments: cell.command.split(' ').map(str::to_owned).collect(),
+    });
+    let holds = count("holds_at").map(|at| Safe {
+        at,
+        text: y.text(at),
+        passed: cell.runs - inconclusive,
+        inconclusive,
+        leaderless: 0,
+        seed,
+        verdict: if inconclusive > 0 { "vacuous" } else { "pass" }.to_owned(),
+        arguments: Vec::new(),
+    });
+    let bound = count("bound").map(|value| Bound::UpTo { value, text: y.text(value) });
+    let (contradicted, values_tried) = (count("contradicted")? > 0, count("values_tried")? as usize);
+    let as_drawn = count("unlike_the_edge")? == 0;
+    as_drawn.then_some(Point {
+        x: at,
+        text: x.text(at),
+        violates,
+        holds,
+        again: Vec::new(),
+        values_tried,
+        bound,
+        contradicted,
+    })
 }
 
 /// A cell for each of its points: the variant says where it lies.

@@ -18,7 +18,7 @@ use reports::{
         Cell, Refusal, Spread,
         numbers::{counts, lists},
     },
-    plot::{frontier::Figures, leaders_acting::Strip, ttl_sweep::TtlSweep},
+    plot::{leaders_acting::Strip, ttl_sweep::TtlSweep},
 };
 use scenarios::{Params, Plan, scenario, scenario::clean_kill};
 use serde_json::Value;
@@ -39,10 +39,6 @@ pub struct Measured {
     pub refusals: Vec<Refusal>,
     /// Who led when, in the first run of each cell: with its scenario and its variant.
     pub strips: Vec<(String, String, Strip)>,
-    /// The sweep over times to live.
-    pub sweep: Option<TtlSweep>,
-    /// Safety frontiers.
-    pub frontiers: Vec<Figures>,
 }
 
 /// One run, boiled down.
@@ -76,7 +72,6 @@ pub fn measure(
         if set.scenario == TTL_SWEEP {
             let sweep = ttl_sweep::measure(registry, &set.ttls_ms, &protocols, set.seeds(), jobs, || ())?;
             measured.cells.extend(sweep_cells(experiment, &protocols, &sweep));
-            measured.sweep = Some(sweep);
             done(TTL_SWEEP);
             continue;
         }
@@ -89,7 +84,6 @@ pub fn measure(
             if let Some(axes) = &set.frontier {
                 let figures = frontiers::search(registry, set, axes, &params, protocol, jobs)?;
                 measured.cells.extend(frontiers::cells(experiment, &figures, protocol, params.fencing));
-                measured.frontiers.push(figures);
                 done(protocol.name);
                 continue;
             }

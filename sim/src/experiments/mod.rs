@@ -5,6 +5,7 @@
 //! megabytes. Each cell of the numbers has a digest of the plans that it was measured with, so that a change of the numbers
 //! tells whether other plans were run, or the same plans came to something else.
 
+mod drawn;
 mod frontiers;
 mod measure;
 mod renewals;
@@ -12,5 +13,7 @@ mod sets;
 mod shards;
 mod strips;
 
+pub use drawn::{sweep, told};
+pub use frontiers::drawn as frontiers;
 pub use measure::{Measured, measure};
 pub use sets::{Axes, CHURN, Experiment, PlanSet, RENEWALS, TEMPLATE, TTL_SWEEP, With, committed, find};

@@ -72,6 +72,7 @@ pub(super) fn strip(label: String, run: &Run, events: &[Value]) -> Option<Strip>
     Some(Strip {
         label,
         nodes: run.header.candidates,
+        ends: since(end_us),
         faults: begun.collect(),
         reigns: run.highlights.as_ref()?.leaders().iter().map(reign).collect(),
         acting: metrics.leaders_acting_by_effect_max,

@@ -46,8 +46,13 @@ impl Frontier<'_> {
                 point => points.push(point?),
             }
         }
+        Ok(self.figures(xs, points))
+    }
+
+    /// What was found at these values of `x`, with everything that a picture of it says.
+    pub fn figures(&self, xs: &[u64], points: Vec<Point>) -> Figures {
         let (Probe { scenario, protocol, seeds, .. }, y) = (&self.probe, self.y);
-        Ok(Figures {
+        Figures {
             schema: 1,
             scenario: scenario.name.to_owned(),
             protocol: protocol.name.to_owned(),
@@ -59,7 +64,7 @@ impl Frontier<'_> {
             beside: BESIDE,
             bound_of: self.bound_of(xs),
             points,
-        })
+        }
     }
 
     /// The parameters of a point.

@@ -9,7 +9,7 @@ use sim::{
 
 fn measured(experiment: &Experiment) -> Numbers {
     let measured = experiments::measure(&Registry::default(), experiment, true, 1, |_| ()).expect("runs");
-    Numbers { schema: SCHEMA, cells: measured.cells, refusals: measured.refusals }
+    Numbers { schema: SCHEMA, cells: measured.cells, refusals: measured.refusals, ..Numbers::default() }
 }
 
 fn compare(number: u8) {

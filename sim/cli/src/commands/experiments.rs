@@ -19,6 +19,7 @@ use reports::{
 use sim::{
     artifacts,
     experiments::{self, Experiment, Measured, TEMPLATE},
+    identity::{Identity, identity},
     registry::Registry,
 };
 use std::{
@@ -47,7 +48,10 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
     let out = args.out.clone().or_else(|| whole.then(|| PathBuf::from("reports")));
     if args.text_only {
         let numbers = read(&out.unwrap_or_else(|| PathBuf::from("reports")).join(FILES[0]))?;
-        return tell(args, &numbers).map(|()| 0);
+        return tell(registry, args, &numbers).map(|()| 0);
+    }
+    if args.strips {
+        return strips(registry, asked, args, show).map(|()| 0);
     }
     let (numbers, measured) = measure(registry, &asked, args, args.reduced, show)?;
     if let Some(out) = &out {
@@ -61,7 +65,7 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
             save(out, &reduced, args, true, &asked)?;
         }
         if !args.reduced {
-            tell(args, &read(&out.join(FILES[0]))?)?;
+            tell(registry, args, &read(&out.join(FILES[0]))?)?;
         }
     }
     let mut wrong = slo::broken(&numbers);
@@ -71,6 +75,15 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
     }
     report(&numbers, &wrong, show);
     Ok(u8::from(!wrong.is_empty()))
+}
+
+/// Draws who led when, and nothing else.
+fn strips(registry: &Registry, asked: Vec<Experiment>, args: &ExperimentsArgs, show: Show) -> Result<(), Stop> {
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports"));
+    let mut asked: Vec<Experiment> = asked.into_iter().map(experiments::told).collect();
+    asked.retain(|experiment| !experiment.full.is_empty());
+    let (_, measured) = measure(registry, &asked, args, false, show)?;
+    asked.iter().zip(&measured).try_for_each(|(experiment, measured)| draw(&out, experiment, measured))
 }
 
 /// Leaves only the plan sets of one scenario.
@@ -107,7 +120,7 @@ fn measure(
         let jobs = jobs_or_cores(args.jobs);
         all.push(experiments::measure(registry, experiment, reduced, jobs, done).map_err(Stop::harness)?);
     }
-    let mut numbers = Numbers { schema: SCHEMA, cells: Vec::new(), refusals: Vec::new() };
+    let mut numbers = Numbers { schema: SCHEMA, ..Numbers::default() };
     for measured in &all {
         numbers.cells.extend(measured.cells.iter().cloned());
         numbers.refusals.extend(measured.refusals.iter().cloned());
@@ -130,17 +143,14 @@ fn save(
     asked: &[Experiment],
 ) -> Result<(), Stop> {
     let path = out.join(FILES[usize::from(reduced)]);
-    let mut all = if path.exists() {
-        read(&path)?
-    } else {
-        Numbers { cells: Vec::new(), refusals: Vec::new(), ..numbers.clone() }
-    };
+    let mut all = if path.exists() { read(&path)? } else { Numbers { schema: SCHEMA, ..Numbers::default() } };
     let asked_for = |number: u8| asked.iter().any(|e| e.number == number);
     let told = |cell: &Cell| args.only.as_ref().is_none_or(|only| cell.scenario == *only);
     all.cells.retain(|cell| !asked_for(cell.experiment) || !told(cell));
     all.refusals.retain(|refusal| !asked_for(refusal.experiment) || args.only.is_some());
     all.cells.extend(numbers.cells.iter().cloned());
     all.refusals.extend(numbers.refusals.iter().cloned());
+    all.commits.extend(asked.iter().map(|experiment| (experiment.number, commit())));
     all.cells.sort_by_key(|cell| cell.experiment);
     all.refusals.sort_by_key(|refusal| refusal.experiment);
     let folder = path.parent().unwrap_or(out);
@@ -148,8 +158,18 @@ fn save(
     artifacts::save(&path, &(pretty(&all) + "\n")).map_err(Stop::usage)
 }
 
+/// Which source the numbers are measured with.
+fn commit() -> String {
+    let Identity { commit, dirty, .. } = identity();
+    match commit.get(..8).unwrap_or(commit) {
+        "" => "a build without a commit".to_owned(),
+        commit if dirty => format!("{commit} and changes after it"),
+        commit => commit.to_owned(),
+    }
+}
+
 /// Writes the findings, and the pictures that are made of nothing but numbers.
-fn tell(args: &ExperimentsArgs, numbers: &Numbers) -> Result<(), Stop> {
+fn tell(registry: &Registry, args: &ExperimentsArgs, numbers: &Numbers) -> Result<(), Stop> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports"));
     for number in 1..=10 {
         for (name, picture) in pictures::of(numbers, number) {
@@ -157,6 +177,15 @@ fn tell(args: &ExperimentsArgs, numbers: &Numbers) -> Result<(), Stop> {
         }
         for (name, picture) in curves::of(numbers, number) {
             picture_at(&out, name, &picture)?;
+        }
+    }
+    for experiment in experiments::find(&[]).map_err(Stop::usage)? {
+        if let Some(sweep) = experiments::sweep(&experiment, numbers) {
+            picture_at(&out, &format!("{}-{}", experiment.number, experiment.name), &sweep)?;
+        }
+        for figures in experiments::frontiers(registry, &experiment, numbers).map_err(Stop::harness)? {
+            let Figures { scenario, protocol, .. } = &figures;
+            picture_at(&out, &format!("{}-{scenario}-{protocol}", experiment.number), &figures)?;
         }
     }
     let template = fs::read_to_string(out.join(FILES[2])).unwrap_or_else(|_| TEMPLATE.to_owned());
@@ -171,15 +200,8 @@ fn picture_at(out: &Path, name: &str, picture: &impl Picture) -> Result<(), Stop
     plot::draw_png(picture, &folder.join(format!("{name}.png"))).map_err(Stop::harness)
 }
 
-/// Draws what needs more than numbers: who led when, and the sweep.
+/// Draws what needs more than numbers: who led when.
 fn draw(out: &Path, experiment: &Experiment, measured: &Measured) -> Result<(), Stop> {
-    if let Some(sweep) = &measured.sweep {
-        picture_at(out, &format!("{}-{}", experiment.number, experiment.name), sweep)?;
-    }
-    for figures in &measured.frontiers {
-        let Figures { scenario, protocol, .. } = figures;
-        picture_at(out, &format!("{}-{scenario}-{protocol}", experiment.number), figures)?;
-    }
     let mut scenarios: Vec<&str> = measured.strips.iter().map(|(scenario, ..)| scenario.as_str()).collect();
     scenarios.dedup();
     for scenario in scenarios {

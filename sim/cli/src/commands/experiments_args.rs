@@ -24,6 +24,9 @@ pub struct ExperimentsArgs {
     /// Run nothing: write FINDINGS.md and the plots of numbers again, from the numbers that are there
     #[arg(long, conflicts_with_all = ["check", "reduced", "numbers"])]
     pub text_only: bool,
+    /// Only draw the pictures of who led when, from one run of each cell with the code as it is; no number is written
+    #[arg(long, conflicts_with_all = ["check", "reduced", "text_only", "only"])]
+    pub strips: bool,
     /// The folder that numbers, plots and FINDINGS.md are written to [default: reports]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
