@@ -5,8 +5,7 @@
 //! while there is a leader (§4.2.3), leaders without a majority that step down (§6.2), leases (§6.4.1) and pre-votes (§9.6).
 //! How others have those: etcd-io/raft, `raft.go` (`CheckQuorum`, `PreVote`, and `ReadOnlyLeaseBased`, which may not be had
 //! without `CheckQuorum`); logcabin/logcabin, `Server/RaftConsensus.cc` (`stepDownThreadMain`, `setElectionTimer`). Election
-//! timeouts of 150 to 300 ms; heartbeats every third of the shortest. Nothing is shared with `raft`, which is openraft: what
-//! the two do differently under the same plan is of interest.
+//! timeouts of 150 to 300 ms; heartbeats every third of the shortest. Nothing is shared with `raft`, which is openraft.
 //!
 //! **How it elects.** Who has heard nothing for an election timeout asks the others whether they would vote for it
 //! (`--pre-vote`), then for their votes, in a term of its own. A server votes once a term, for a log that is as good as its

@@ -15,7 +15,7 @@
 //!
 //! **What if the counter does not answer.** Whoever was elected gives up after a time to live and stands aside, so that another
 //! one draws: the counter is in the store, and who cannot draw could not write either. Each time in a row it tries for twice
-//! as long, up to [`TRIES_MAX`] times.
+//! as long, up to eight times.
 //!
 //! **What it gives.** No two take effect at once, whatever the inner elector thinks: safety by fencing rule 1, under every
 //! hazard. **What it does not give.** The token is not allocated with the election (fencing rule 6), because there is nothing

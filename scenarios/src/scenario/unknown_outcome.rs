@@ -48,7 +48,8 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     // What was taken and not known of may have to run out before anybody leads, and what ran out before it was.
     let between_ms = 2 * ttl_ms + takeover_ms + lost_max_ms + 2_000;
     let back_ms = (ttl_ms + takeover_ms) as f64;
-    let needed_ms = last_strike_ms(params, protocol) + between_ms + params.aftermath_ms(protocol);
+    let over_ms = between_ms + back_ms as u64 + ttl_ms + lost_max_ms;
+    let needed_ms = last_strike_ms(params, protocol) + over_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);
     let strike_ms = strike_ms(&mut random, params, protocol);
     let place = streams::between(&mut random, 1, PLACES);

@@ -40,6 +40,11 @@ const GO_ON_BELOW: &[(&str, &str)] = &[
         "protocols/src/node.rs",
         "`Node` is one state; its office, its resignations and its bugs are parts of it and methods on it",
     ),
+    ("scenarios/src/plan.rs", "`Plan` is one value; what is checked of its parts is asked of the whole"),
+    (
+        "sim/src/assess/mod.rs",
+        "`Case` is one question; its hazards, its runs and its answer are parts of it and methods on it",
+    ),
     ("sim/src/baseline.rs", "a cell's recorded figures; whether new ones are far from them is asked of these alone"),
     ("sim/src/service/postgres/model/mod.rs", "one server's state; its sessions, locks and rows change together"),
     ("sim/src/service/etcd/model/mod.rs", "one member's state; its keys, leases and watches change with one revision"),

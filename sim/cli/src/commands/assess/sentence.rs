@@ -1,6 +1,5 @@
 //! The answer, and what breaks first, in sentences.
 
-use super::text::{time, value};
 use reports::statistics::count;
 use sim::assess::{Along, Answer, Assessment, Case, Event, Outcome, SEEDS, Why};
 
@@ -168,4 +167,25 @@ fn then(case: &Case, seen: &Assessment) -> String {
         format!(" Both then ran and believed for up to {}; {store}.", time(ms))
     });
     taken.unwrap_or_default() + &awake.unwrap_or_default()
+}
+
+/// A value of a hazard, as people say it.
+pub(super) fn value(along: Along, value: f64) -> String {
+    match along {
+        Along::Pause | Along::Cut | Along::Skew => time(value),
+        Along::Drift => format!("{value:.0} ppm"),
+        Along::Latency => time(value / 1e3),
+    }
+}
+
+/// Milliseconds, to the hundredth of a second from one second on.
+pub(super) fn time(ms: f64) -> String {
+    match ms.abs() < 1_000.0 {
+        true if ms.abs() < 10.0 && ms != ms.round() => format!("{ms:.1} ms"),
+        true => format!("{ms:.0} ms"),
+        false => {
+            let seconds = format!("{:.2}", ms / 1e3);
+            format!("{} s", seconds.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! An assessment in words, for one screen of 80 columns.
 
-use super::{change::Change, sentence};
+use super::{
+    change::Change,
+    sentence::{self, time, value},
+};
 use crate::commands::about::filled;
 use protocols::election::Timer;
 use reports::statistics::count;
@@ -24,27 +27,6 @@ pub(super) struct Row {
     pub id: &'static str,
     pub what: String,
     pub at: Option<f64>,
-}
-
-/// A value of a hazard, as people say it.
-pub(super) fn value(along: Along, value: f64) -> String {
-    match along {
-        Along::Pause | Along::Cut | Along::Skew => time(value),
-        Along::Drift => format!("{value:.0} ppm"),
-        Along::Latency => time(value / 1e3),
-    }
-}
-
-/// Milliseconds, to the hundredth of a second from one second on.
-pub(super) fn time(ms: f64) -> String {
-    match ms.abs() < 1_000.0 {
-        true if ms.abs() < 10.0 && ms != ms.round() => format!("{ms:.1} ms"),
-        true => format!("{ms:.0} ms"),
-        false => {
-            let seconds = format!("{:.2}", ms / 1e3);
-            format!("{} s", seconds.trim_end_matches('0').trim_end_matches('.'))
-        }
-    }
 }
 
 /// What may go wrong, all of it.
@@ -149,7 +131,7 @@ impl Told<'_> {
     /// What a leader that runs and cannot renew does, by its timers.
     fn stops(&self) -> String {
         match self.seen.belief_ms {
-            _ if self.case.protocol.service.outlasts_pauses => return String::new(),
+            _ if self.case.protocol.service.outlasts_pauses => String::new(),
             Some(ms) => {
                 let ms = if ms < 0.0 { format!("-{}", time(-ms)) } else { format!("+{}", time(ms)) };
                 format!("  {:<48}{:>12}  {ms:>14}\n", "cut off, the leader stops before a takeover by", "")

@@ -176,10 +176,15 @@ impl Merged {
             let (back, name, line) = ((last_ns - told.ns).div_ceil(1_000), &self.names[file], told.line);
             // Nothing has come after the first: search tools list the newest first.
             if self.first_ns.get(file) == Some(&last_ns) {
+                // A table's first line names its columns, and stays the first.
+                let turned = match name.ends_with(".csv") {
+                    true => "`(head -n 1 FILE; tail -n +2 FILE | tac) | fencepost check --format csv -`",
+                    false => "`tac FILE | fencepost check -` (of an array `jq -c 'reverse[]' FILE`)",
+                };
                 return Err(format!(
-                    "{name}: line {line}: time goes back by {back} µs; if the newest lines stand first, turn them round: `tac \
-                     FILE | fencepost check -` (of an array `jq -c 'reverse[]' FILE`); if the lines stand in the order in which \
-                     the resource took them, pass --order line, and if it numbered them, --order FIELD"
+                    "{name}: line {line}: time goes back by {back} µs; if the newest lines stand first, turn them round: \
+                     {turned}; if the lines stand in the order in which the resource took them, pass --order line, and if it \
+                     numbered them, --order FIELD"
                 ));
             }
             return Err(format!(

@@ -44,7 +44,7 @@ const REDUCED: [(&str, &[(&str, &str)]); 18] = [
 ];
 
 /// Commands that end with another code than 0. A page that prints another such command has to say so here.
-const ENDS: [(&str, &[i32]); 16] = [
+const ENDS: [(&str, &[i32]); 18] = [
     ("scenario gc-pause --seed 42 --fencing off", &[1]),
     ("scenario gc-pause --protocol redis-naive", &[1]),
     ("scenario gc-pause --fencing off", &[1]),
@@ -56,6 +56,9 @@ const ENDS: [(&str, &[i32]); 16] = [
     ("scenario incident-invoice --protocol redis-fenced", &[1]),
     ("scenario weak-crons --protocol cron-lock", &[1]),
     ("sweep stale-enactor", &[1]),
+    // Clients that nobody serves in time.
+    ("scenario stale-address --address dns --address-ttl 30s", &[3]),
+    ("scenario heartbeat-starved --protocol raft --control-link separate", &[3]),
     ("replay seeds/gc-pause-fencing-off.json", &[1]),
     ("check sim/cli/tests/testdata/logs/invoices.csv --", &[1]),
     // What is not understood is said, with the options to add.

@@ -48,8 +48,8 @@ pub(super) struct Seat {
     /// Nothing that it says or is told arrives.
     cut_until: u64,
     applied: Index,
-    /// What it has committed as a leader.
-    led_to: Index,
+    /// The last term that it led in, and up to where it knew the log to be committed then.
+    led_to: (u64, Index),
 }
 
 /// Members, and what is under way between them.
@@ -83,7 +83,7 @@ impl Fleet {
                 paused_until: 0,
                 cut_until: 0,
                 applied: 0,
-                led_to: 0,
+                led_to: (0, 0),
             }
         };
         Fleet {
@@ -156,23 +156,20 @@ impl Fleet {
     /// What a leader commits is of its own term, and a majority has it on disk.
     fn law_of_commits(&mut self, own: usize) {
         let Some(core) = &self.seats[own].core else { return };
-        let commit = core.hard.commit;
-        if !matches!(core.role, Role::Leader(_)) || commit <= self.seats[own].led_to {
+        let (term, commit) = (core.hard.term, core.hard.commit);
+        if !matches!(core.role, Role::Leader(_)) {
             return;
         }
-        let entry = &core.log[commit as usize - 1];
-        assert_eq!(
-            entry.term, core.hard.term,
-            "the leader of a term commits {commit} by counting, which is of another term"
-        );
+        // What it came to know as a follower was committed by another.
+        let (led_in, known) = std::mem::replace(&mut self.seats[own].led_to, (term, commit));
+        if led_in != term || commit <= known {
+            return;
+        }
+        let Some(entry) = self.seats[own].core.as_ref().map(|core| &core.log[commit as usize - 1]) else { return };
+        assert_eq!(entry.term, term, "the leader of a term commits {commit} by counting, which is of another term");
         let has = |seat: &&Seat| seat.disk.log.get(commit as usize - 1) == Some(entry);
-        let having = self.seats.iter().filter(has).count();
-        assert!(
-            having > self.seats.len() / 2,
-            "{commit} is committed, and is on {having} disks of {}",
-            self.seats.len()
-        );
-        self.seats[own].led_to = commit;
+        let (having, count) = (self.seats.iter().filter(has).count(), self.seats.len());
+        assert!(having > count / 2, "{commit} is committed, and is on {having} disks of {count}");
     }
 
     /// Logs that have one entry of one term in the same place are the same up to there.
@@ -207,7 +204,7 @@ impl Fleet {
         let (count, rules, seed) = (self.seats.len(), self.rules, self.random.next_u64());
         let seat = &mut self.seats[own];
         seat.unsaved.clear();
-        (seat.applied, seat.led_to) = (0, 0);
+        (seat.applied, seat.led_to) = (0, (0, 0));
         let Hard { commit, .. } = seat.disk.hard;
         assert!(commit <= seat.disk.log.len() as u64 || commit == 0);
         seat.core = Some(Core::new(own, count, rules, seed, seat.disk.clone()));
