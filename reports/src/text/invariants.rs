@@ -19,7 +19,7 @@ pub(super) fn lines(results: &[InvariantResult], all: bool, paint: Paint) -> Vec
     };
     let (told, others): (Vec<&InvariantResult>, Vec<_>) = results.iter().partition(|seen| is_told(seen));
     let mut lines: Vec<String> = told.into_iter().flat_map(|seen| of_one(seen, paint)).collect();
-    let rest = of_others(&others).map(|text| wrap(&text, paint.width)).unwrap_or_default();
+    let rest = of_others(&others).map(|text| wrap(&text, paint.width.saturating_sub(2))).unwrap_or_default();
     lines.extend(rest.iter().map(|text| paint.paint(Tone::Dim, text)));
     lines
 }

@@ -39,7 +39,7 @@ fn a_log_is_told_in_its_own_times() {
     for (name, offset, day) in [("z", "Z", "2026-03-01, UTC"), ("cet", "+01:00", "2026-03-01, UTC+01:00")] {
         let times = zone(offset);
         let log = log(&format!("{name}.jsonl"), times.each_ref().map(String::as_str));
-        let (code, report) = check(&[log.clone()], &[]);
+        let (code, report) = check(std::slice::from_ref(&log), &[]);
         assert_eq!(code, 1, "{report}");
         let flat = report.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
@@ -53,7 +53,7 @@ fn a_log_is_told_in_its_own_times() {
             assert!(flat.contains(part), "{name}: {part} is missing:\n{report}");
         }
         assert!(!report.contains("8874.534"), "{report}");
-        let (_, json) = check(&[log.clone()], &["--json"]);
+        let (_, json) = check(std::slice::from_ref(&log), &["--json"]);
         let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
         assert_eq!(json["begins"], format!("2026-03-01T03:12:09{offset}"), "{json}");
         assert!(json["cause"].as_str().is_some_and(|cause| cause.contains("at 05:40:03.534")), "{json}");
@@ -111,7 +111,7 @@ fn an_answer_with_records_in_it_is_named_with_a_command_that_makes_lines_of_them
         ("pretty.json", "{\n \"resourceLogs\": [\n {\"scopeLogs\": []}]}", "OpenTelemetry"),
     ] {
         let log = file(name, text);
-        let (code, said) = check(&[log.clone()], &[]);
+        let (code, said) = check(std::slice::from_ref(&log), &[]);
         assert!(code == 64 && said.contains(part) && said.contains("run `jq -c"), "{said}");
         let command = said.split('`').nth(1).expect("a command").split(" | fencepost").next().expect("jq");
         assert!(command.contains(&log.display().to_string()), "{command}");
