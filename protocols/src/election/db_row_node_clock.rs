@@ -71,8 +71,8 @@ pub const PROTOCOL: Protocol = Protocol {
         _ => Promise::May,
     },
     bounds: promise::settled,
-    // Wall clocks may differ by anything.
     notices: promise::Notices::SILENCE,
+    // Wall clocks may differ by anything.
     belief_overlap: promise::without_bound,
 };
 

@@ -60,6 +60,8 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("the answer to a script comes after the lease", ELECTIONS, 2.0, |seed, on| {
             answered_too_late(seed, on, "redis-fenced")
         }),
+        // Each has given its vote away by the time at which it is asked for it, and they stand again minutes later.
+        breaks("sentinels that stand at once elect nobody", &["liveness"], sentinels_at_once),
         survives("of two replicas the newer one is promoted", ELECTIONS, 2.0, stale_replica),
         // The store refuses the second owner of a token, so that nothing else is violated.
         Canary {
@@ -283,6 +285,25 @@ fn stale_replica(seed: u64, on: bool) -> Result<Plan, String> {
     let mut plan = steady("redis-sentinel", seed, 3, faults)?;
     plan.duration_ms = 40_000;
     // Until there is another primary nobody leads.
+    (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (None, 20_000);
+    Ok(plan)
+}
+
+/// The primary dies, and what sentinels ask one another takes longer than any of them waits before it stands.
+fn sentinels_at_once(seed: u64, on: bool) -> Result<Plan, String> {
+    const SENTINELS: [&str; 3] = ["sentinel-1", "sentinel-2", "sentinel-3"];
+    let named = |name: &str| Who::Named(name.to_owned());
+    let slow = |from: &&str| {
+        let to = SENTINELS.iter().filter(|to| *to != from).map(|to| named(to)).collect();
+        at(11_000.0, Fault::Latency { from: vec![named(from)], to, extra_us: 1_500_000, for_ms: Some(20_000.0) })
+    };
+    // By then all of them know the replicas.
+    let mut faults = vec![at(12_000.0, Fault::Kill { node: named("redis-1"), restart_after_ms: None })];
+    if on {
+        faults.extend(SENTINELS.iter().map(slow));
+    }
+    let mut plan = steady("redis-sentinel", seed, 3, faults)?;
+    plan.duration_ms = 50_000;
     (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (None, 20_000);
     Ok(plan)
 }

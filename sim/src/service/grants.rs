@@ -34,7 +34,7 @@ pub fn tell_agreed(index: u64, (term, data): (u64, &[u8]), why: GrantEnd, holder
 
 /// A member of a service was elected by the others in that epoch: no other one may be.
 pub fn tell_elected(epoch: u64, member: &str) {
-    world::try_with(|world| world.is_elected_in(epoch, member));
+    world::try_with(|world| world.elected_in(epoch, member));
 }
 
 /// How many groups the world has; one where there is no world.

@@ -83,26 +83,35 @@ impl World {
     /// When another member has applied something else at that place, and no fault of the plan takes data away: then the members
     /// disagree, and whatever the run shows is worth nothing. Whoever runs the world reports the panic, with the plan.
     pub fn is_first_to_apply(&mut self, index: u64, entry: u64) -> bool {
-        let log = &mut self.granted.log;
+        let log = &self.granted.log;
         let place = (index as usize).saturating_sub(1);
         if log.get(place) == Some(&entry) {
             return false;
         }
         if log.get(place).is_some() {
-            let takes = |fault: &PlannedFault| matches!(fault.what.kind(), "lose-data" | "restore-copy");
-            let is_set_back = self.faults.plan.faults.iter().any(takes);
-            assert!(is_set_back, "members of the service disagree: two entries are applied at index {index}");
+            assert!(self.is_set_back(), "members of the service disagree: two entries are applied at index {index}");
         }
+        let log = &mut self.granted.log;
         log.truncate(place);
         log.push(entry);
         true
     }
 
+    /// Does some fault of the plan take data away, so that members forget what they have said?
+    fn is_set_back(&self) -> bool {
+        let takes = |fault: &PlannedFault| matches!(fault.what.kind(), "lose-data" | "restore-copy");
+        self.faults.plan.faults.iter().any(takes)
+    }
+
     /// A member of a service was elected by the others for something in that epoch, such as a sentinel for a failover.
     ///
     /// # Panics
-    /// When another one was elected in the same epoch: then the members do not keep to their votes.
-    pub fn is_elected_in(&mut self, epoch: u64, member: &str) {
+    /// When another one was elected in the same epoch, and no fault of the plan takes data away: then the members do not keep to
+    /// their votes.
+    pub fn elected_in(&mut self, epoch: u64, member: &str) {
+        if self.is_set_back() {
+            return;
+        }
         let before = self.granted.elected.entry(epoch).or_insert_with(|| member.to_owned());
         assert!(
             before == member,

@@ -1,9 +1,10 @@
-//! What timers alone say of a pause and of a cut is so in the world: of every protocol that they say anything of.
+//! What timers alone say of a pause and of a cut is so in the world, of every protocol that they say anything of; and where they
+//! say nothing, nothing is called safe.
 
 use protocols::{election, fence::checks::Fencing};
 use scenarios::{Params, clearance};
 use sim::{
-    assess::{Case, Hazards},
+    assess::{Answer, Case, Hazards, Why},
     registry::Registry,
 };
 
@@ -69,4 +70,16 @@ fn two_do_not_believe_where_the_timers_say_that_a_leader_stops_in_time() {
         }
     }
     assert!(clear >= 4, "{clear} protocols stop in time");
+}
+
+#[test]
+fn runs_alone_make_nothing_safe() {
+    let registry = Registry::default();
+    // It elects among its own nodes, has no token, and no clock ends a belief.
+    let protocol = election::find("bully").expect("a protocol");
+    let hazards = Hazards { pause_ms: Some(1_000), ..Hazards::default() };
+    let case = Case { registry: &registry, protocol, params: &params(protocol), hazards, jobs: 2 };
+    let assessment = case.assess().expect("runs");
+    assert!(assessment.asked.iter().all(|run| run.struck && !run.took_over()));
+    assert_eq!((assessment.answer, assessment.why), (Answer::Unknown, Why::FarFromEdge));
 }

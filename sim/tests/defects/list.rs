@@ -128,6 +128,10 @@ fn defect(area: &'static str, section: &str) -> Result<Defect, String> {
     if old.starts_with("let ") && !old.starts_with("let _ ") {
         return Err(format!("`{old}` names a value for what follows; give the expression alone"));
     }
+    // A block stands in its place, and a block is no pattern and no arm.
+    if let Some(arm) = [&old, &new].into_iter().find(|text| is_part_of_an_arm(text)) {
+        return Err(format!("`{arm}` is part of a match arm; give the arm's condition or what it does alone"));
+    }
     Ok(Defect { id, area, about, file, after, old, new, found_by })
 }
 
@@ -144,6 +148,12 @@ fn is_balanced(text: &str) -> bool {
         b'}' => open.pop() == Some(b'{'),
         _ => true,
     }) && open.is_empty()
+}
+
+/// A pattern with its condition, or what ends in an arrow.
+fn is_part_of_an_arm(text: &str) -> bool {
+    let starts_as_one = text.starts_with(|first: char| first.is_ascii_uppercase() || first == '(');
+    text.trim_end().ends_with("=>") || (starts_as_one && text.contains(") if "))
 }
 
 fn found_by(text: &str) -> Result<FoundBy, String> {

@@ -345,8 +345,7 @@ impl Line<'_> {
             return Ok(Deposed::Lost);
         }
         let name = self.text("reason", &self.reason)?;
-        let known = Deposed::ALL;
-        let found = known.into_iter().find(|r| r.name() == name);
-        found.ok_or_else(|| format!("reason {name:?} is none of expired, lost, fenced, resigned"))
+        let found = Deposed::ALL.into_iter().find(|reason| reason.name() == name);
+        found.ok_or_else(|| format!("reason {name:?} is none of {}", Deposed::ALL.map(Deposed::name).join(", ")))
     }
 }

@@ -144,8 +144,12 @@ impl Told<'_> {
 
     fn table(&self) -> String {
         let (along, asked) = (self.case.along(), self.case.asked() as f64);
-        let mut text = format!("  {:<48}{:>12}  {:>14}\n", "", "above", "margin");
-        for Row { id, what, at } in self.rows() {
+        let rows = self.rows();
+        let mut text = match rows.is_empty() {
+            true => String::new(),
+            false => format!("  {:<48}{:>12}  {:>14}\n", "", "above", "margin"),
+        };
+        for Row { id, what, at } in rows {
             let (at, margin) = match at {
                 None if id.ends_with("by_timers") => ("unknown".to_owned(), String::new()),
                 None => (format!("> {}", value(along, self.seen.most as f64)), "not seen".to_owned()),
