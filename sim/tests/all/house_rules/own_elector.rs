@@ -1,24 +1,82 @@
 //! The example that lies outside the workspace is built of what the workspace is built of.
 
 use super::root;
-use std::{collections::BTreeSet, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+
+fn read(file: &str) -> String {
+    let path = root().join(file);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn quoted(line: &str) -> String {
+    line.split('"').nth(1).unwrap_or_default().to_owned()
+}
 
 /// Every package of a lock file, with its version.
 fn locked(folder: &str) -> BTreeSet<(String, String)> {
-    let file = root().join(folder).join("Cargo.lock");
-    let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    let value = |line: &str| line.split('"').nth(1).unwrap_or_default().to_owned();
+    let text = read(&format!("{folder}/Cargo.lock"));
     let (names, versions) = ("name = ", "version = ");
-    let named = text.lines().filter(|line| line.starts_with(names)).map(value);
+    let named = text.lines().filter(|line| line.starts_with(names)).map(quoted);
     // The file has a version of its own, unquoted.
-    let versions = text.lines().filter(|line| line.starts_with(versions) && line.contains('"')).map(value);
+    let versions = text.lines().filter(|line| line.starts_with(versions) && line.contains('"')).map(quoted);
     named.zip(versions).collect()
+}
+
+/// What each package of a lock file depends on, by name.
+fn dependencies(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let text = read(&format!("{folder}/Cargo.lock"));
+    let package = |block: &str| {
+        let (head, listed) = block.split_once("dependencies = [").unwrap_or((block, ""));
+        let name = head.lines().find(|line| line.starts_with("name = ")).map(quoted)?;
+        // Where two versions are locked, the name is followed by one of them.
+        let bare = |line: &str| quoted(line).split(' ').next().map(str::to_owned);
+        Some((name, listed.lines().filter_map(bare).filter(|name| !name.is_empty()).collect()))
+    };
+    text.split("[[package]]").filter_map(package).collect()
+}
+
+/// What a manifest asks for when its crate is a dependency itself, whatever its features.
+fn asked_for(manifest: &str) -> BTreeSet<String> {
+    let mut asked = BTreeSet::new();
+    let mut counts = false;
+    for line in read(manifest).lines() {
+        if line.starts_with('[') {
+            counts = line.ends_with("dependencies]") && !line.contains("dev-dependencies");
+        } else if counts && line.contains('=') && !line.starts_with('#') && !line.contains("optional = true") {
+            let end = line.find([' ', '.', '=']).unwrap_or(line.len());
+            asked.insert(line[..end].to_owned());
+        }
+    }
+    asked
 }
 
 #[test]
 fn an_own_elector_has_the_versions_of_the_workspace() {
-    let (ours, own) = (locked(""), locked("sim/examples/own-elector"));
+    let (ours, own) = (locked("."), locked("sim/examples/own-elector"));
     assert!(own.len() > 50, "only {} packages", own.len());
     let other: Vec<_> = own.difference(&ours).filter(|(name, _)| name != "own-elector").collect();
     assert!(other.is_empty(), "`cargo update` the example to the workspace's versions: {other:?}");
+}
+
+/// CI builds the example with `--locked`.
+#[test]
+fn an_own_elector_has_locked_what_our_crates_ask_for() {
+    let locked = dependencies("sim/examples/own-elector");
+    for (name, manifest) in [
+        ("protocols", "protocols/Cargo.toml"),
+        ("protocols-clients", "protocols/clients/Cargo.toml"),
+        ("scenarios", "scenarios/Cargo.toml"),
+        ("reports", "reports/Cargo.toml"),
+        ("sim", "sim/Cargo.toml"),
+        ("sim-cli", "sim/cli/Cargo.toml"),
+    ] {
+        let asked = asked_for(manifest);
+        assert!(asked.len() > 2, "{manifest}: read only {asked:?}");
+        let missing: Vec<_> = asked.difference(&locked[name]).collect();
+        let build = "run `cargo build` in sim/examples/own-elector";
+        assert!(missing.is_empty(), "{build}: its lock file lacks {missing:?} of {name}");
+    }
 }
