@@ -8,7 +8,8 @@
 //! ```
 //! The last renewal was sent up to r + k before, and took L; its answer took another; the next one takes a third. After a cut
 //! TCP waits up to as long as the cut was before it sends again (RFC 6298: the timeout doubles), which is where the half comes
-//! from, and 200 ms is its shortest timeout.
+//! from, and 200 ms is its shortest timeout. Where a lease hangs on a connection that the client gives up when it hears nothing,
+//! T is how long it may hear nothing.
 //!
 //! Sources: the lease arithmetic of Gray and Cheriton, "Leases" (SOSP 1989), §2 and §5; the timers are each protocol's own.
 
@@ -64,14 +65,13 @@ fn waits(params: &Params, protocol: &Protocol) -> Option<u64> {
         return Some(lease(&timings).1);
     }
     // Nobody but a service that both ask keeps others waiting for sure, and a session that outlasts pauses ends otherwise.
-    // Runs of `kafka-zk-controller` have two leaders within what is left of its session, and nobody knows yet why.
-    let known = protocol.name != "kafka-zk-controller";
-    let bound = known && service.elects && !service.outlasts_pauses && service.beside.is_none();
+    let bound = service.elects && !service.outlasts_pauses && service.beside.is_none();
     // Where several lead although nothing is wrong, nobody waits.
     if !bound || (protocol.promise)(Hazard::None, false) != Promise::Holds {
         return None;
     }
     let lease = (protocol.granted_ttl)(timings.lease_ttl);
+    let lease = service.gives_up.map_or(lease, |connection| connection.safe(lease));
     let lost = match protocol.name {
         // Records have whole seconds: others may count from a renewal that is up to a second old.
         "k8s-lease" if timings.renew_interval < SECOND => SECOND,

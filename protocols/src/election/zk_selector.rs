@@ -46,7 +46,7 @@ pub const PROTOCOL: Protocol = Protocol {
     default_lease_ttl: 60 * SECOND,
     election_timeout: None,
     granted_ttl: granted,
-    renew_interval: |ttl| ttl / 3,
+    renew_interval: zookeeper::ping_interval,
     takeover_max,
     read_lease: None,
     preference: Preference::Any,

@@ -67,6 +67,8 @@ pub struct Service {
     pub failover_max: u64,
     /// How often its client looks which renewals are due, nanoseconds; 0 when it has a timer for each.
     pub renewal_tick: u64,
+    /// When its client gives a silent connection up, on which the lease hangs; `None` when the lease hangs on none.
+    pub gives_up: Option<GivesUp>,
     /// Another service whose members it has beside its own; candidates are told of its own alone.
     pub beside: Option<&'static Service>,
     /// Is it part of the fenced store's process, and reached there?
@@ -115,6 +117,25 @@ pub struct Members {
     pub majority: bool,
 }
 
+/// How a client does without a connection on which it hears nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GivesUp {
+    /// It gives it up after so many parts of the lease,
+    pub parts: u64,
+    /// of so many.
+    pub of: u64,
+    /// So long it is away at most before it is connected again, nanoseconds.
+    pub away: u64,
+}
+
+impl GivesUp {
+    /// How long a client may hear nothing without any danger for a lease of that length, nanoseconds: it gives nothing up, and
+    /// if it did, it would be back in time.
+    pub fn safe(&self, lease: u64) -> u64 {
+        (lease / self.of * self.parts).min(lease.saturating_sub(self.away))
+    }
+}
+
 impl Members {
     /// Can there be several, of which a majority makes one their leader?
     pub const fn agree(self) -> bool {
@@ -131,6 +152,7 @@ impl Service {
         usual_members: 1,
         failover_max: 0,
         renewal_tick: 0,
+        gives_up: None,
         beside: None,
         in_store: false,
         is_embedded: false,

@@ -6,7 +6,7 @@
 //! ephemeral nodes with it. A request has no timeout of its own: it ends with its answer, or with the connection, and then
 //! nobody knows.
 
-use super::{Members, Service};
+use super::{GivesUp, Members, Service};
 use crate::{
     news::{Holder, News, Purpose},
     payload::Payload,
@@ -20,6 +20,8 @@ pub const SERVICE: Service = Service {
     members: Members { most: 5, led: true, majority: true },
     // `syncLimit` ticks of silence, a second until a leader notices that it is alone, and the votes.
     failover_max: 13 * SECOND,
+    // `ClientCnxn.java: SendThread`: readTimeout, and what it waits for before it connects again to the only server.
+    gives_up: Some(GivesUp { parts: 2, of: 3, away: 2 * SECOND }),
     port: 2181,
     elects: true,
     keeps_data: true,
@@ -39,6 +41,15 @@ pub const TICK: u64 = 2 * SECOND;
 /// milliseconds (`ZooKeeperServer.java: getMinSessionTimeout, getMaxSessionTimeout`).
 pub fn granted(timeout: u64) -> u64 {
     timeout.next_multiple_of(MILLISECOND).clamp(2 * TICK, 20 * TICK)
+}
+
+/// After so long without sending anything a client pings however long the timeout is, nanoseconds
+/// (`ClientCnxn.java: SendThread.run`, `MAX_SEND_PING_INTERVAL`).
+pub const PING_MAX: u64 = 10 * SECOND;
+
+/// How often the client of a session with that timeout says something, nanoseconds.
+pub fn ping_interval(timeout: u64) -> u64 {
+    (timeout / 3).min(PING_MAX)
 }
 
 /// What is said to ZooKeeper and by it.

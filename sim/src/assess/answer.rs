@@ -144,9 +144,12 @@ impl Case<'_> {
             let why = if self.compares() { Why::Refused } else { Why::Promised };
             return Ok((Answer::Safe, why));
         }
-        // A network that loses packets may bring a write long after its writer stopped.
-        let late = self.hazards.params(self.params).network().loss > 0.0;
-        if let Some(ms) = seen.belief_ms.filter(|ms| *ms >= 0.0 && !late && self.hazards.pause_ms.is_none()) {
+        // What is sent just before the belief ends is to arrive before another is elected. A network that loses packets may
+        // bring it long after.
+        let network = self.hazards.params(self.params).network();
+        let trip_ms = network.one_way_max_us() as f64 / 1e3;
+        let late = network.loss > 0.0 || network.bandwidth_mbps > 0;
+        if let Some(ms) = seen.belief_ms.filter(|ms| *ms >= trip_ms && !late && self.hazards.pause_ms.is_none()) {
             return Ok((Answer::Safe, Why::StopsInTime(ms)));
         }
         let far = |event| seen.edge(event).is_none_or(|edge| edge.at >= 2 * value);

@@ -10,6 +10,8 @@ use sim::{
 
 /// Seeds of each protocol.
 const SEEDS: u64 = 6;
+/// Of each at its own lease, which is up to a minute long.
+const SEEDS_OF_DEFAULTS: u64 = 3;
 
 fn params(protocol: &election::Protocol) -> Params {
     // client-go sees whole seconds; the others have the shortest lease that is usual.
@@ -18,16 +20,24 @@ fn params(protocol: &election::Protocol) -> Params {
     Params { lease_ttl_ms: ttl_ms, rate: 100, ..Params::default() }
 }
 
+/// The protocol's own lease.
+fn defaults(protocol: &election::Protocol) -> Params {
+    let ttl_ms = protocol.election_timeout.is_none().then_some(protocol.default_lease_ttl / 1_000_000);
+    Params { lease_ttl_ms: ttl_ms, rate: 20, ..Params::default() }
+}
+
 #[test]
 fn nobody_takes_over_within_what_the_timers_exclude_and_somebody_does_beyond() {
     let registry = Registry::default();
     let (mut pauses, mut cuts) = (0, 0);
-    for protocol in election::ALL {
-        let params = params(protocol);
+    let settings = election::ALL
+        .into_iter()
+        .flat_map(|protocol| [(protocol, params(protocol), SEEDS), (protocol, defaults(protocol), SEEDS_OF_DEFAULTS)]);
+    for (protocol, params, seeds) in settings {
         let clear = clearance::of(&params, protocol);
         let runs = |hazards| {
             let case = Case { registry: &registry, protocol, params: &params, hazards, jobs: 2 };
-            case.several(Fencing::Off, SEEDS).expect("the runs")
+            case.several(Fencing::Off, seeds).expect("the runs")
         };
         let pause = |ms: f64| runs(Hazards { pause_ms: Some(ms as u64), ..Hazards::default() });
         let cut = |ms: f64| runs(Hazards { cut_ms: Some(ms as u64), ..Hazards::default() });
@@ -35,7 +45,9 @@ fn nobody_takes_over_within_what_the_timers_exclude_and_somebody_does_beyond() {
             pauses += 1;
             let within = pause(ms);
             assert!(within.iter().all(|run| run.struck && !run.took_over()), "{} {ms} ms: {within:#?}", protocol.name);
-            let longer = ms + params.takeover_max_ms(protocol) as f64 + 2_000.0;
+            // A silent client's lease is in danger before it ends, and ends for sure.
+            let lasts_ms = ms.max(params.granted_ttl_ms(protocol) as f64);
+            let longer = lasts_ms + params.takeover_max_ms(protocol) as f64 + 2_000.0;
             let beyond = pause(longer);
             assert!(beyond.iter().any(|run| run.took_over()), "{} {longer} ms", protocol.name);
         }
@@ -49,7 +61,7 @@ fn nobody_takes_over_within_what_the_timers_exclude_and_somebody_does_beyond() {
             );
         }
     }
-    assert!(pauses >= 12 && cuts >= 8, "{pauses} pauses and {cuts} cuts are bounded");
+    assert!(pauses >= 24 && cuts >= 16, "{pauses} pauses and {cuts} cuts are bounded");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::{env::Env, site::Endpoint};
 use protocols::{
     error::Failure,
     point::Point,
-    service::zookeeper::{Change, Code, Item, Reply, Request},
+    service::zookeeper::{Change, Code, Item, PING_MAX, Reply, Request},
     types::{MILLISECOND, SECOND},
 };
 use std::{
@@ -38,8 +38,6 @@ use tokio::{
 const SPIN: u64 = SECOND;
 /// The longest pause before any attempt but the first.
 const PAUSE: u64 = SECOND;
-/// After so long without sending anything a ping goes out however long the timeout is.
-const PING_MAX: u64 = 10 * SECOND;
 
 /// A request on its way to the session.
 pub(super) struct Packet {

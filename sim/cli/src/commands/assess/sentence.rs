@@ -49,9 +49,12 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
                 true => "; should one last longer, the store refuses what the old leader writes then",
                 false => "; nothing else keeps two leaders apart",
             };
+            let kept = match case.protocol.service.gives_up {
+                Some(_) => format!("its session is in no danger for {waits} after the last ping"),
+                None => format!("the others wait {waits} after the last renewal that they see"),
+            };
             format!(
-                "nobody takes over within {asked}: the others wait {waits} after the last renewal that they see, and that is at \
-                 most {} old when the {} begins{sure}",
+                "nobody takes over within {asked}: {kept}, and that is at most {} old when the {} begins{sure}",
                 time(seen.clearance.renewed_ms.ceil()),
                 noun(along)
             )
