@@ -2,15 +2,15 @@
 //! order, the verdict, or hold the line itself, is never offered to be ignored.
 
 use super::{
-    called::{FIELDS, LEADERS, VERDICTS},
+    called::{FIELDS, LEADERS, SENDERS, VERDICTS},
     columns::Column,
     looks::{
-        begins, ends, fits, harmless, is_of_things, is_times, looks_like, may_be_verdict, may_refuse, names_things,
-        names_token,
+        begins, ends, fits, harmless, is_due, is_of_things, is_times, looks_like, may_be_verdict, may_refuse,
+        names_place, names_things, names_token,
     },
     meaning::{election, meaning, refuses},
-    question::which,
-    values::{plain, quoted},
+    question::{suggested, which},
+    values::plain,
 };
 use std::collections::BTreeSet;
 
@@ -30,6 +30,8 @@ pub struct Known<'a> {
     pub of_some: Option<&'a Column>,
     /// Is there more than one file?
     pub several: bool,
+    /// Do all lines say who leads?
+    pub elections: bool,
     /// What the first is called.
     pub stem: &'a str,
     /// How many lines were looked at.
@@ -224,7 +226,7 @@ impl<'a> Advice<'a> {
 
     /// Values for what no field is.
     fn missing(&mut self, known: &Known<'a>) {
-        let elections = self.map.iter().any(|(ours, _)| *ours == "event");
+        let elections = known.elections || self.map.iter().any(|(ours, _)| *ours == "event");
         let mut open: Vec<&str> =
             known.missing.iter().copied().filter(|ours| !self.map.iter().any(|(mapped, _)| mapped == ours)).collect();
         open.retain(|ours| !elections || ["t_us", "node"].contains(ours));
@@ -236,7 +238,8 @@ impl<'a> Advice<'a> {
             }
             let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
             let may_be = |column: &&Column| match ours {
-                "verdict" => may_be_verdict(column, known.lines),
+                // What names things is asked of as what was written to.
+                "verdict" => may_be_verdict(column, known.lines) && !(known.wants("resource") && names_place(column)),
                 "node" | "resource" => {
                     let token = ours == "resource" && column.is_opaque() && !self.has(known, "token");
                     // What may say what became of a write is no name.
@@ -247,7 +250,11 @@ impl<'a> Advice<'a> {
                 }
                 _ => false,
             };
-            let may: Vec<&Column> = free.iter().copied().filter(may_be).collect();
+            let mut may: Vec<&Column> = free.iter().copied().filter(may_be).collect();
+            if ours == "node" && may.is_empty() && !known.several {
+                let sender = |column: &&Column| column.has_word(&SENDERS) && column.is_names() && !column.is_constant();
+                may = free.iter().copied().filter(sender).collect();
+            }
             if let ("verdict", [only]) = (ours, may.as_slice()) {
                 // Only lines of refused writes have it.
                 let word = |value| meaning(only, &plain(value)).filter(|ours| *ours != "ok");
@@ -331,7 +338,9 @@ impl<'a> Advice<'a> {
                     "`{name}` holds objects or lists, which are not taken apart: write each record as an object on a line of its \
                      own (for example with jq), or --ignore {name} if no write is in it"
                 ));
-            } else if names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request") {
+            } else if is_due(column)
+                || names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request")
+            {
                 self.asked.push(format!(
                     "{} may name what must be done once: --map request={name} if so, --ignore {name} if it may come twice",
                     column.shown()
@@ -381,18 +390,6 @@ impl<'a> Advice<'a> {
             ("--ignore", self.ignore),
             ("--only", self.only),
         ];
-        let options = options.into_iter().filter(|(_, values)| !values.is_empty());
-        let one = |name: &str, values: &[String]| format!("{name} {}", quoted(&values.join(",")));
-        let options: Vec<String> = options.map(|(name, values)| one(name, &values)).collect();
-        let mut told = String::new();
-        if !options.is_empty() {
-            told = format!("; if this guess is right, add {}", options.join(" "));
-        }
-        let asked = self.asked.join("; ");
-        match (asked.is_empty(), told.is_empty()) {
-            (true, _) => told,
-            (false, true) => format!("; only you can say: {asked}"),
-            (false, false) => format!("{told}; and only you can say: {asked}"),
-        }
+        suggested(options, &self.asked)
     }
 }

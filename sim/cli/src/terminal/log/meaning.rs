@@ -156,9 +156,10 @@ pub fn election(text: &str) -> Option<&'static str> {
     }
     let leads = has(&["leader", "leadership", "leading", "master", "primary", "active", "lease", "lock"]);
     let follows = has(&["follower", "secondary", "slave", "standby", "candidate", "backup"]);
-    let begins =
-        has(&["became", "acquired", "elected", "won", "promoted", "gained", "started", "entering", "take", "took"])
-            || (leads && small.contains("i am"));
+    let begins = has(&[
+        "became", "acquired", "elected", "won", "promoted", "gained", "started", "entering", "take", "took",
+        "becoming", "granted",
+    ]) || (leads && small.contains("i am"));
     let ends = has(&[
         "lost",
         "stopped",
@@ -176,6 +177,7 @@ pub fn election(text: &str) -> Option<&'static str> {
         "relinquished",
         "losing",
         "stopping",
+        "revoked",
     ]);
     // Followers tell of others.
     if has(&["new", "observed", "detected", "another", "other", "not", "failed", "cannot", "following"]) {
