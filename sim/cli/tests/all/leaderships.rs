@@ -200,3 +200,40 @@ fn elections_of_several_things_are_judged_each_on_its_own() {
     let (code, report) = check("mixed", &[("mixed.jsonl", good.concat() + &write)], &["--map", "resource=lock"]);
     assert!(code == 64 && report.contains("--only lock=reindex"), "{report}");
 }
+
+#[test]
+fn a_member_s_states_are_elections_and_the_length_of_a_lease_is_never_left_out_unasked() {
+    let turn = |t: u64, new: &str, old: &str| {
+        format!(
+            "{{\"t\":{{\"$date\":\"2026-11-24T05:40:{t:02}.250Z\"}},\"c\":\"REPL\",\"attr\":{{\"newState\":\"{new}\",\"oldState\":\"{old}\"}}}}\n"
+        )
+    };
+    let [up, down] = [("PRIMARY", "SECONDARY"), ("SECONDARY", "PRIMARY")];
+    for (until, code) in [(20, 0), (40, 1)] {
+        let rs0 = turn(1, up.0, up.1) + &turn(until, down.0, down.1);
+        let files = [("rs0.jsonl", rs0), ("rs1.jsonl", turn(23, up.0, up.1) + &turn(50, down.0, down.1))];
+        let (_, answer) = check("states", &files, &[]);
+        let (_, advice) = answer.split_once("if this guess is right, add ").expect("advice");
+        let options: Vec<String> = advice.split(' ').map(|word| word.replace('\'', "")).collect();
+        let (is, report) = check("states", &files, &options.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(is, code, "{options:?}: {report}");
+    }
+    let lease = |t: u64, host: &str| format!("time=2026-11-24T05:40:{t:02}Z host={host} op=renew leaseSeconds=30\n");
+    for (from, code) in [(45, 0), (20, 1)] {
+        let files = [("lease.log", lease(1, "a") + &lease(10, "a") + &lease(from, "b"))];
+        let (_, answer) = check("lease", &files, &[]);
+        assert!(answer.contains("--set event=grant --map ttl=leaseSeconds --duration-unit s"), "{answer}");
+        let options = [
+            "--map",
+            "t_us=time,node=host,ttl=leaseSeconds",
+            "--set",
+            "event=grant",
+            "--duration-unit",
+            "s",
+            "--ignore",
+            "op",
+        ];
+        let (is, report) = check("lease", &files, &options);
+        assert_eq!(is, code, "{report}");
+    }
+}

@@ -5,10 +5,10 @@ use super::{
     called::{FIELDS, LEADERS, SENDERS, VERDICTS},
     columns::Column,
     looks::{
-        begins, ends, fits, harmless, is_due, is_of_things, is_times, looks_like, may_be_verdict, may_refuse,
-        names_place, names_things, names_token,
+        begins, ends, fits, harmless, is_due, is_lease, is_of_things, is_state, is_times, looks_like, may_be_verdict,
+        may_refuse, names_place, names_things, names_token, tells_elections,
     },
-    meaning::{election, meaning, refuses},
+    meaning::{meaning, refuses},
     question::{suggested, which},
     values::plain,
 };
@@ -174,15 +174,11 @@ impl<'a> Advice<'a> {
 
     /// A field that says who began to lead and who stopped, and nothing else.
     fn elections(&mut self, known: &Known<'a>) {
-        let told = |column: &&Column| {
-            self.free(column)
-                && column.lines == known.lines
-                && column.values.iter().all(|value| election(&plain(value)).is_some())
-                && column.values.iter().any(|value| election(&plain(value)) == Some("elected"))
-        };
-        let Some(column) = known.unknown.iter().copied().find(told).filter(|_| known.wants("event")) else { return };
-        let words = column.values.iter().map(plain).map(|word| (election(&word), word));
-        self.word.extend(words.filter_map(|(event, word)| Some(format!("event:{word}={}", event?))));
+        let told = |column: &'a Column| Some((column, tells_elections(column)?));
+        let whole = |column: &&Column| self.free(column) && column.lines == known.lines;
+        let mut all = known.unknown.iter().copied().filter(whole).filter_map(told);
+        let Some((column, words)) = all.next().filter(|_| known.wants("event")) else { return };
+        self.word.extend(words.into_iter().map(|(event, word)| format!("event:{word}={event}")));
         self.take("event", column);
     }
 
@@ -214,7 +210,15 @@ impl<'a> Advice<'a> {
                 }
             }
         }
-        for column in free.into_iter().filter(|column| column.has_word(&["duration", "runtime"])) {
+        for column in free.iter().filter(|column| is_lease(column)) {
+            let (name, shown) = (&column.name, column.shown());
+            self.asked.push(format!(
+                "{shown} may say how long a lease lasts: --set event=grant --map ttl={name} --duration-unit s (or ms) if each line \
+                 grants or renews it, --ignore {name} if not"
+            ));
+            self.used.insert(name);
+        }
+        for column in free.into_iter().filter(|c| !is_lease(c) && c.has_word(&["duration", "runtime"])) {
             let (name, shown) = (&column.name, column.shown());
             self.asked.push(format!(
                 "{shown} may say how long the work took: --map duration={name} --duration-unit ms (or s, us) if a line is written \
@@ -243,8 +247,9 @@ impl<'a> Advice<'a> {
                 "node" | "resource" => {
                     let token = ours == "resource" && column.is_opaque() && !self.has(known, "token");
                     // What may say what became of a write is no name.
-                    let says =
-                        refuses(column) || column.has_word(&["code", "status", "error", "err", "result", "outcome"]);
+                    let says = refuses(column)
+                        || is_state(column)
+                        || column.has_word(&["code", "status", "error", "err", "result", "outcome"]);
                     let names = column.is_names() && !column.is_distinct() && !is_of_things(column) && !says;
                     !column.is_constant() && names && !harmless(column) && !token
                 }

@@ -3,7 +3,7 @@
 use super::{
     called::{HARMLESS, LEADERS, NO_TOKENS, PLACES, SHARDS, TOKENS},
     columns::Column,
-    meaning::{counts_changes, is_verdict, meaning, refuses},
+    meaning::{counts_changes, election, is_verdict, meaning, refuses, state},
     times::Times,
     values::{is_number, plain},
 };
@@ -103,6 +103,25 @@ pub fn names_place(column: &Column) -> bool {
     let called =
         column.has_word(&SHARDS) || column.has_word(&PLACES) || column.has_word(&["class", "account", "customer"]);
     called && !column.is_content() && column.values.iter().all(|value| meaning(column, &plain(value)).is_none())
+}
+
+/// What it says of who leads, of which values: what was before says nothing of what is.
+pub fn tells_elections(column: &Column) -> Option<Vec<(&'static str, String)>> {
+    let before = column.has_word(&["old", "previous", "prev", "former", "last"]);
+    let says = |word: &str| election(word).or_else(|| state(word).filter(|_| !column.is_constant()));
+    let all: Option<Vec<_>> = column.values.iter().map(plain).map(|word| Some((says(&word)?, word))).collect();
+    all.filter(|all| !before && all.iter().any(|(event, _)| *event == "elected"))
+}
+
+/// Are its values states of a node that leads or follows? Then they name nobody.
+pub fn is_state(column: &Column) -> bool {
+    column.lines > 0 && column.values.iter().all(|value| state(&plain(value)).is_some())
+}
+
+/// Does it say how long a lease lasts? What decides when somebody else may lead is never left out unasked.
+pub fn is_lease(column: &Column) -> bool {
+    let length = column.has_word(&["ttl", "seconds", "secs", "sec", "ms", "duration", "millis", "timeout"]);
+    column.has_word(&["ttl", "lease", "lock"]) && length && (column.is_numbers() || column.is_names())
 }
 
 /// Is every value a date and time, or a number that is one of this century?

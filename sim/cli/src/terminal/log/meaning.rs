@@ -139,6 +139,15 @@ pub fn refuses(column: &Column) -> bool {
     column.values.iter().any(|value| meaning(column, &plain(value)).is_some_and(|ours| ours != "ok"))
 }
 
+/// What a state means that a node goes over to, if it is a word for who leads or follows.
+pub fn state(text: &str) -> Option<&'static str> {
+    match text.trim().to_lowercase().as_str() {
+        "primary" | "master" | "active" | "leader" => Some("elected"),
+        "secondary" | "slave" | "standby" | "backup" | "passive" | "follower" => Some("deposed"),
+        _ => None,
+    }
+}
+
 /// What a text says of who leads, if it says that and nothing of a write.
 pub fn election(text: &str) -> Option<&'static str> {
     // Why it happened says nothing of what did.
