@@ -98,6 +98,16 @@ impl Judgement {
         }
     }
 
+    /// What was violated is none if a question is answered otherwise than was taken for granted, and this is the question.
+    pub fn depends(&mut self, why: String) {
+        self.groups.iter_mut().for_each(|group| group.depends(why.clone()));
+        for seen in self.invariants.iter_mut().filter(|seen| !seen.holds) {
+            (seen.holds, seen.could_fail, seen.violated_us) = (true, false, None);
+            seen.detail = format!("open: {}", seen.detail);
+        }
+        self.shows_nothing(why);
+    }
+
     /// The run was to last until then, microseconds, and was interrupted. What is judged at the end is not held against it, and
     /// what has held so far is no pass.
     pub fn cut_short(&mut self, until_us: u64) {

@@ -2,6 +2,7 @@
 //! names, times in words or other units, one file or several.
 
 mod advice;
+mod apart;
 mod called;
 mod claim;
 mod columns;
@@ -16,6 +17,7 @@ mod options;
 mod question;
 mod rows;
 mod source;
+mod spans;
 mod surveyed;
 mod text;
 mod times;
@@ -33,6 +35,7 @@ use std::{
     rc::Rc,
 };
 use surveyed::Surveyed;
+use translate::Translation;
 
 pub use needs::unchecked;
 pub use notes::Notes;
@@ -63,6 +66,11 @@ impl Places {
         self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
+    /// What the lines are taken apart by, as the line says it that was read last.
+    fn by(&self) -> String {
+        self.at.as_ref().and_then(|at| at.borrow().by.clone()).unwrap_or_default()
+    }
+
     /// What to say of what is wrong with the line that was read last, the `line`th of all.
     pub fn wrong(&self, line: u64, what: &str) -> String {
         let Some(at) = &self.at else { return format!("{}: line {line}: {what}", self.files[0].display()) };
@@ -83,6 +91,11 @@ impl HistoryArgs {
     /// # Errors
     /// One cannot be read or understood: one sentence.
     pub fn open(&self, files: &[PathBuf]) -> Result<Input, String> {
+        self.open_by(files, None)
+    }
+
+    /// The same, with lines taken apart by what this field says.
+    fn open_by(&self, files: &[PathBuf], by: Option<&str>) -> Result<Input, String> {
         let files = files.to_vec();
         let mut sources = files.iter().map(|file| Source::open(file)).collect::<Result<Vec<_>, _>>()?;
         if sources.len() == 1 && sources[0].is_history() && self.only_renames() {
@@ -97,7 +110,7 @@ impl HistoryArgs {
                 "{name} is a whole history, with a header; it is judged alone, and with --map and --ignore at most"
             ));
         }
-        let translation = self.translation()?;
+        let translation = Translation { by: by.map(str::to_owned), ..self.translation()? };
         let (seen, at) = (translation.seen.clone(), Rc::new(RefCell::new(At::default())));
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(&files) {
@@ -119,7 +132,7 @@ impl HistoryArgs {
         let lines = Merged::new(opened.collect(), self.order_of_lines(), seen.clone(), at.clone(), ordering)?;
         let names = files.iter().map(|file| file.display().to_string()).collect();
         let notes = Notes::of(seen, &translation, names, unit.filter(|_| self.time_unit.is_none()), skew_ns);
-        let notes = notes.of_times_in(self.time_unit);
+        let notes = notes.of_times_in(self.time_unit).read_again(self, &files);
         let lines: Box<dyn BufRead> = match header {
             Some(header) => Box::new(Cursor::new(header).chain(lines.unshipped())),
             None => Box::new(lines),

@@ -17,6 +17,7 @@ pub mod shell;
 pub mod side;
 pub mod suggest;
 pub mod tenure;
+mod tokens;
 pub mod work_set;
 
 use clap::{

@@ -29,6 +29,7 @@ mod groups;
 mod interrupted;
 #[cfg(madsim)]
 mod json;
+mod leaderships;
 mod logs;
 #[cfg(madsim)]
 mod merge;

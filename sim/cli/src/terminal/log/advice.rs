@@ -2,15 +2,15 @@
 //! order, the verdict, or hold the line itself, is never offered to be ignored.
 
 use super::{
-    called::{FIELDS, LEADERS, VERDICTS},
+    called::{FIELDS, LEADERS, SENDERS, VERDICTS},
     columns::Column,
     looks::{
-        begins, ends, fits, harmless, is_of_things, is_times, looks_like, may_be_verdict, may_refuse, names_things,
-        names_token,
+        begins, ends, fits, harmless, is_due, is_lease, is_of_things, is_state, is_times, looks_like, may_be_verdict,
+        may_refuse, names_place, names_things, names_token, tells_elections,
     },
-    meaning::{election, meaning, refuses},
-    question::which,
-    values::{plain, quoted},
+    meaning::{meaning, refuses},
+    question::{suggested, which},
+    values::plain,
 };
 use std::collections::BTreeSet;
 
@@ -30,6 +30,8 @@ pub struct Known<'a> {
     pub of_some: Option<&'a Column>,
     /// Is there more than one file?
     pub several: bool,
+    /// Do all lines say who leads?
+    pub elections: bool,
     /// What the first is called.
     pub stem: &'a str,
     /// How many lines were looked at.
@@ -172,15 +174,11 @@ impl<'a> Advice<'a> {
 
     /// A field that says who began to lead and who stopped, and nothing else.
     fn elections(&mut self, known: &Known<'a>) {
-        let told = |column: &&Column| {
-            self.free(column)
-                && column.lines == known.lines
-                && column.values.iter().all(|value| election(&plain(value)).is_some())
-                && column.values.iter().any(|value| election(&plain(value)) == Some("elected"))
-        };
-        let Some(column) = known.unknown.iter().copied().find(told).filter(|_| known.wants("event")) else { return };
-        let words = column.values.iter().map(plain).map(|word| (election(&word), word));
-        self.word.extend(words.filter_map(|(event, word)| Some(format!("event:{word}={}", event?))));
+        let told = |column: &'a Column| Some((column, tells_elections(column)?));
+        let whole = |column: &&Column| self.free(column) && column.lines == known.lines;
+        let mut all = known.unknown.iter().copied().filter(whole).filter_map(told);
+        let Some((column, words)) = all.next().filter(|_| known.wants("event")) else { return };
+        self.word.extend(words.into_iter().map(|(event, word)| format!("event:{word}={event}")));
         self.take("event", column);
     }
 
@@ -212,7 +210,15 @@ impl<'a> Advice<'a> {
                 }
             }
         }
-        for column in free.into_iter().filter(|column| column.has_word(&["duration", "runtime"])) {
+        for column in free.iter().filter(|column| is_lease(column)) {
+            let (name, shown) = (&column.name, column.shown());
+            self.asked.push(format!(
+                "{shown} may say how long a lease lasts: --set event=grant --map ttl={name} --duration-unit s (or ms) if each line \
+                 grants or renews it, --ignore {name} if not"
+            ));
+            self.used.insert(name);
+        }
+        for column in free.into_iter().filter(|c| !is_lease(c) && c.has_word(&["duration", "runtime"])) {
             let (name, shown) = (&column.name, column.shown());
             self.asked.push(format!(
                 "{shown} may say how long the work took: --map duration={name} --duration-unit ms (or s, us) if a line is written \
@@ -224,7 +230,7 @@ impl<'a> Advice<'a> {
 
     /// Values for what no field is.
     fn missing(&mut self, known: &Known<'a>) {
-        let elections = self.map.iter().any(|(ours, _)| *ours == "event");
+        let elections = known.elections || self.map.iter().any(|(ours, _)| *ours == "event");
         let mut open: Vec<&str> =
             known.missing.iter().copied().filter(|ours| !self.map.iter().any(|(mapped, _)| mapped == ours)).collect();
         open.retain(|ours| !elections || ["t_us", "node"].contains(ours));
@@ -236,18 +242,24 @@ impl<'a> Advice<'a> {
             }
             let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
             let may_be = |column: &&Column| match ours {
-                "verdict" => may_be_verdict(column, known.lines),
+                // What names things is asked of as what was written to.
+                "verdict" => may_be_verdict(column, known.lines) && !(known.wants("resource") && names_place(column)),
                 "node" | "resource" => {
                     let token = ours == "resource" && column.is_opaque() && !self.has(known, "token");
                     // What may say what became of a write is no name.
-                    let says =
-                        refuses(column) || column.has_word(&["code", "status", "error", "err", "result", "outcome"]);
+                    let says = refuses(column)
+                        || is_state(column)
+                        || column.has_word(&["code", "status", "error", "err", "result", "outcome"]);
                     let names = column.is_names() && !column.is_distinct() && !is_of_things(column) && !says;
                     !column.is_constant() && names && !harmless(column) && !token
                 }
                 _ => false,
             };
-            let may: Vec<&Column> = free.iter().copied().filter(may_be).collect();
+            let mut may: Vec<&Column> = free.iter().copied().filter(may_be).collect();
+            if ours == "node" && may.is_empty() && !known.several {
+                let sender = |column: &&Column| column.has_word(&SENDERS) && column.is_names() && !column.is_constant();
+                may = free.iter().copied().filter(sender).collect();
+            }
             if let ("verdict", [only]) = (ours, may.as_slice()) {
                 // Only lines of refused writes have it.
                 let word = |value| meaning(only, &plain(value)).filter(|ours| *ours != "ok");
@@ -331,7 +343,9 @@ impl<'a> Advice<'a> {
                     "`{name}` holds objects or lists, which are not taken apart: write each record as an object on a line of its \
                      own (for example with jq), or --ignore {name} if no write is in it"
                 ));
-            } else if names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request") {
+            } else if is_due(column)
+                || names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request")
+            {
                 self.asked.push(format!(
                     "{} may name what must be done once: --map request={name} if so, --ignore {name} if it may come twice",
                     column.shown()
@@ -381,18 +395,6 @@ impl<'a> Advice<'a> {
             ("--ignore", self.ignore),
             ("--only", self.only),
         ];
-        let options = options.into_iter().filter(|(_, values)| !values.is_empty());
-        let one = |name: &str, values: &[String]| format!("{name} {}", quoted(&values.join(",")));
-        let options: Vec<String> = options.map(|(name, values)| one(name, &values)).collect();
-        let mut told = String::new();
-        if !options.is_empty() {
-            told = format!("; if this guess is right, add {}", options.join(" "));
-        }
-        let asked = self.asked.join("; ");
-        match (asked.is_empty(), told.is_empty()) {
-            (true, _) => told,
-            (false, true) => format!("; only you can say: {asked}"),
-            (false, false) => format!("{told}; and only you can say: {asked}"),
-        }
+        suggested(options, &self.asked)
     }
 }

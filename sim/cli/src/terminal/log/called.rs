@@ -173,7 +173,12 @@ pub const LEADERS: [&str; 21] = [
 ];
 
 /// Words in the names of fields that say which of several alike something is about, each with a leader of its own.
-pub const SHARDS: [&str; 16] = [
+pub const SHARDS: [&str; 21] = [
+    "job",
+    "task",
+    "lock",
+    "election",
+    "resource",
     "shard",
     "partition",
     "tenant",
@@ -192,6 +197,56 @@ pub const SHARDS: [&str; 16] = [
     "database",
 ];
 
+/// Words in the names of fields that may do so, or say something else.
+pub const PLACES: [&str; 6] = ["lease", "name", "key", "object", "path", "namespace"];
+
+/// Words in the names of fields that never do: of what every line is about, whoever leads.
+pub const EXCUSES: [&str; 39] = [
+    "host",
+    "hostname",
+    "ip",
+    "addr",
+    "address",
+    "time",
+    "ts",
+    "date",
+    "at",
+    "event",
+    "action",
+    "op",
+    "operation",
+    "type",
+    "kind",
+    "method",
+    "status",
+    "state",
+    "result",
+    "verdict",
+    "outcome",
+    "code",
+    "error",
+    "err",
+    "reason",
+    "level",
+    "severity",
+    "msg",
+    "message",
+    "phase",
+    "role",
+    "seq",
+    "attempt",
+    "retry",
+    "request",
+    "req",
+    "trace",
+    "session",
+    "client",
+];
+
+/// Names of fields that say nothing of a write, and yet who wrote it, where nothing else does.
+pub const SENDERS: [&str; 9] =
+    ["source", "src", "ip", "addr", "address", "container", "service", "process", "endpoint"];
+
 /// Names of fields that say how many rows a conditional update changed: none where it was refused.
 pub const CHANGED: [&str; 10] = [
     "rows_affected",
@@ -207,7 +262,7 @@ pub const CHANGED: [&str; 10] = [
 ];
 
 /// Names of fields that say nothing of a write, whatever they hold.
-pub const HARMLESS: [&str; 69] = [
+pub const HARMLESS: [&str; 68] = [
     "event_id",
     "hostname_of",
     "ingest_time",
@@ -274,7 +329,6 @@ pub const HARMLESS: [&str; 69] = [
     "logtag",
     "score",
     "ingestion_time",
-    "due",
     "since",
     "module",
 ];

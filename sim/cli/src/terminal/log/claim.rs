@@ -1,6 +1,9 @@
 //! What a line says of leadership, as far as the order of lines depends on it; and which orders a log's times allow.
 
-use super::translate::{Told, Unsure};
+use super::{
+    spans::{Span, Spans},
+    translate::{Told, Unsure},
+};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub enum Claim {
     /// A write that was accepted, or refused for its token.
     Write(Write),
-    /// Somebody's leadership begins.
+    /// Somebody's leadership begins, or is granted.
     Begin(Of),
     /// Somebody's leadership ends, so that another's may begin.
     End(Of),
@@ -22,6 +25,7 @@ pub enum Claim {
 pub struct Of {
     leads: String,
     node: String,
+    token: Option<u64>,
 }
 
 /// A write, and whose.
@@ -40,13 +44,20 @@ pub struct Line {
     pub told: Told,
     /// What that means for the order.
     pub claim: Claim,
+    /// What it says the length of.
+    pub span: Option<Span>,
 }
 
 impl Line {
     /// Of a line in our words.
     pub fn new(told: Told) -> Line {
         let claim = Claim::of(&told.fields);
-        Line { told, claim }
+        let span = match &claim {
+            Claim::Write(write) if write.accepted => Span::of(&told, &write.resource, &write.leadership),
+            Claim::Begin(of) => Span::of(&told, &of.leads, &of.node),
+            _ => None,
+        };
+        Line { told, claim, span }
     }
 }
 
@@ -68,10 +79,10 @@ impl Claim {
                     accepted,
                 })
             }
-            event @ ("elected" | "deposed" | "grant-end") => {
+            event @ ("elected" | "deposed" | "grant" | "grant-end") => {
                 let leads = format!("{}\n{}", number("group").unwrap_or(0), text("resource"));
-                let of = Of { leads, node: text("node").to_owned() };
-                if event == "elected" { Claim::Begin(of) } else { Claim::End(of) }
+                let of = Of { leads, node: text("node").to_owned(), token: number("token") };
+                if matches!(event, "elected" | "grant") { Claim::Begin(of) } else { Claim::End(of) }
             }
             _ => Claim::Other,
         }
@@ -79,6 +90,12 @@ impl Claim {
 
     /// May the other not come after it, if both are to hold?
     fn must_follow(&self, other: &Claim) -> bool {
+        if let (Claim::Begin(one), Claim::Begin(other)) = (self, other) {
+            return one.leads == other.leads
+                && one.node != other.node
+                && other.token.is_some()
+                && other.token < one.token;
+        }
         let (Claim::Write(one), Claim::Write(other)) = (self, other) else { return false };
         if one.resource != other.resource || !other.accepted || one.leadership == other.leadership {
             return false;
@@ -103,6 +120,7 @@ pub(super) struct Last {
 pub(super) struct Turn {
     begins: bool,
     node: String,
+    token: Option<u64>,
     file: usize,
     line: u64,
     ns: u64,
@@ -125,6 +143,8 @@ pub struct Ordering {
     pub(super) last: BTreeMap<String, Vec<Last>>,
     /// Beginnings and ends of leaderships that were taken last, by what is led.
     pub(super) turns: BTreeMap<String, VecDeque<Turn>>,
+    /// Grants and work that go on.
+    pub(super) spans: Spans,
     /// The first lines that could be the other way round.
     pub unsure: Option<Unsure>,
     /// By how much, at most, a write of an older leadership is behind a newer one's of another file; `u64::MAX` where both
@@ -182,14 +202,21 @@ impl Ordering {
     }
 
     fn is_blocked(&self, files: &[&VecDeque<Line>], file: usize, line: &Line) -> bool {
+        let waits_ns = self.waits_ns(file, line).unwrap_or(0);
         files.iter().enumerate().any(|(other, lines)| {
             let until = match other == file {
                 true => line.told.ns,
                 false => line.told.ns.saturating_add(self.margin(file)),
             };
             let near = lines.iter().take(AHEAD_MOST).take_while(|ahead| ahead.told.ns <= until);
-            near.into_iter().any(|ahead| line.claim.must_follow(&ahead.claim))
+            let waits = |ahead: &Line| other != file && ahead.told.ns <= waits_ns;
+            near.into_iter().any(|ahead| line.claim.must_follow(&ahead.claim) || waits(ahead))
         })
+    }
+
+    /// Until when what the line begins may have to wait for another file's grant or work to be over, if its time allows that.
+    pub fn waits_ns(&self, file: usize, line: &Line) -> Option<u64> {
+        self.spans.wait_ns(file, line.told.ns, line.span.as_ref()?, self.margin(file))
     }
 
     /// Without tokens: does another leadership begin with it, while the last one may go on?
@@ -201,10 +228,18 @@ impl Ordering {
 
     /// Takes the next line, and notices what its time leaves open.
     pub fn took(&mut self, file: usize, line: &Line) {
+        if let Some(span) = &line.span {
+            let open = self.spans.begins(file, line, span, self.skew_ns, &self.digit_ns);
+            self.unsure = self.unsure.take().or(open);
+            self.behind_ns = self.behind_ns.max(self.spans.behind_ns);
+        }
         let write = match &line.claim {
             Claim::Write(write) => write,
             Claim::Begin(of) => return self.turns(file, line, of, true),
-            Claim::End(of) => return self.turns(file, line, of, false),
+            Claim::End(of) => {
+                self.spans.ended(&of.leads, &of.node);
+                return self.turns(file, line, of, false);
+            }
             Claim::Other => return,
         };
         let (ns, margin) = (line.told.ns, self.skew_ns);
@@ -222,7 +257,7 @@ impl Ordering {
             };
             if open && matters && self.unsure.is_none() {
                 let apart_ns = ns.abs_diff(last.ns);
-                self.unsure = Some(Unsure { lines: [(last.file, last.line), (file, line.told.line)], apart_ns });
+                self.unsure = Some(Unsure::of([(last.file, last.line), (file, line.told.line)], apart_ns));
             }
             if write.accepted && before > after && after.is_some() {
                 let behind = if last.file == file { u64::MAX } else { ns.saturating_sub(last.first_ns) };
@@ -246,17 +281,21 @@ impl Ordering {
     fn turns(&mut self, file: usize, line: &Line, of: &Of, begins: bool) {
         let (ns, number, margin) = (line.told.ns, line.told.line, self.margin(file));
         let all = self.turns.entry(of.leads.clone()).or_default();
-        for other in all.iter().filter(|other| other.file != file && other.node != of.node && other.begins != begins) {
+        let matters = |other: &Turn| {
+            let tokens = other.token.is_some() && of.token.is_some() && other.token != of.token;
+            other.begins != begins || (begins && tokens)
+        };
+        for other in all.iter().filter(|other| other.file != file && other.node != of.node && matters(other)) {
             let digit = self.digit_ns.get(other.file).map_or(0, |digit| digit.saturating_sub(1));
             let apart_ns = ns.abs_diff(other.ns);
             if apart_ns <= margin.saturating_add(digit) && self.unsure.is_none() {
-                self.unsure = Some(Unsure { lines: [(other.file, other.line), (file, number)], apart_ns });
+                self.unsure = Some(Unsure::of([(other.file, other.line), (file, number)], apart_ns));
             }
         }
         if all.len() == TURNS_MOST {
             all.pop_front();
         }
-        all.push_back(Turn { begins, node: of.node.clone(), file, line: number, ns });
+        all.push_back(Turn { begins, node: of.node.clone(), token: of.token, file, line: number, ns });
     }
 }
 

@@ -55,11 +55,13 @@ pub struct Column {
 }
 
 impl Column {
-    fn new(name: &str) -> Column {
+    /// A field without values so far.
+    pub fn new(name: &str) -> Column {
         Column { name: name.to_owned(), numbers: true, least: u64::MAX, ..Column::default() }
     }
 
-    fn add(&mut self, value: &Value) {
+    /// Takes another line's value.
+    pub fn add(&mut self, value: &Value) {
         self.lines += 1;
         if self.distinct.len() < DISTINCT_MAX {
             self.distinct.insert(xxh3_64(plain(value).as_bytes()));

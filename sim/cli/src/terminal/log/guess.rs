@@ -144,8 +144,19 @@ impl Survey<'_> {
         });
         let set = self.translation.set.iter().map(|(field, _)| field.as_str()).collect();
         let (missing, words, of_some) = (self.missing(), self.words(), self.of_some());
-        let (several, lines) = (self.several, self.lines);
-        Known { mapped: mapped.collect(), unknown, missing, set, words, of_some, several, stem: &self.stem, lines }
+        let (several, lines, elections) = (self.several, self.lines, self.only_elections());
+        Known {
+            mapped: mapped.collect(),
+            unknown,
+            missing,
+            set,
+            words,
+            of_some,
+            several,
+            elections,
+            stem: &self.stem,
+            lines,
+        }
     }
 
     /// What they call ours, if they have it.
@@ -183,6 +194,17 @@ impl Survey<'_> {
         events.unwrap_or_else(|| self.translation.set.iter().all(|(field, value)| field != "event" || value == "apply"))
     }
 
+    /// Do all lines say who leads?
+    fn only_elections(&self) -> bool {
+        let ours =
+            |word: String| self.translation.words.get(&("event".to_owned(), word.clone())).cloned().unwrap_or(word);
+        let leads = |word: String| ["elected", "deposed", "grant", "grant-end"].contains(&&*ours(word));
+        match self.column("event") {
+            Some(column) => column.values.iter().map(plain).all(leads),
+            None => self.translation.set.iter().any(|(field, value)| field == "event" && leads(value.clone())),
+        }
+    }
+
     /// The fields of theirs of which it is not known what they are.
     fn unknown(&self) -> Vec<&Column> {
         let is_unknown = |column: &&Column| {
@@ -201,7 +223,8 @@ impl Survey<'_> {
 
     fn missing(&self) -> Vec<&'static str> {
         let needed = ["t_us", "resource", "node", "verdict"];
-        needed.into_iter().filter(|ours| (*ours == "t_us" || self.only_writes()) && !self.has(ours)).collect()
+        let always = |ours: &str| ours == "t_us" || (ours == "node" && self.only_elections());
+        needed.into_iter().filter(|ours| (always(ours) || self.only_writes()) && !self.has(ours)).collect()
     }
 
     /// Verdicts that are none of ours.

@@ -1,9 +1,9 @@
 //! What a field may be, going by its name and its values.
 
 use super::{
-    called::{HARMLESS, LEADERS, NO_TOKENS, SHARDS, TOKENS},
+    called::{HARMLESS, LEADERS, NO_TOKENS, PLACES, SHARDS, TOKENS},
     columns::Column,
-    meaning::{counts_changes, is_verdict, refuses},
+    meaning::{counts_changes, election, is_verdict, meaning, refuses, state},
     times::Times,
     values::{is_number, plain},
 };
@@ -50,7 +50,7 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
             column.lines == lines && is_verdict(column) && !harmless(column) && said
         }
         "resource" => {
-            let told = !column.is_constant() && !column.is_distinct();
+            let told = !column.is_constant() && !column.is_distinct() && !is_of_things(column) && !names_things(column);
             column.has_word(&SHARDS) && told && (column.is_names() || column.is_numbers())
         }
         "seq" => column.has_word(&["seq", "sequence", "tso", "offset", "lsn"]) && column.counts(),
@@ -98,14 +98,45 @@ pub fn names_things(column: &Column) -> bool {
     is_of_things(column) && !column.is_distinct() && !harmless(column)
 }
 
-/// Is every value a date and time?
+/// Does it name what something is about, and never what became of it?
+pub fn names_place(column: &Column) -> bool {
+    let called =
+        column.has_word(&SHARDS) || column.has_word(&PLACES) || column.has_word(&["class", "account", "customer"]);
+    called && !column.is_content() && column.values.iter().all(|value| meaning(column, &plain(value)).is_none())
+}
+
+/// What it says of who leads, of which values: what was before says nothing of what is.
+pub fn tells_elections(column: &Column) -> Option<Vec<(&'static str, String)>> {
+    let before = column.has_word(&["old", "previous", "prev", "former", "last"]);
+    let says = |word: &str| election(word).or_else(|| state(word).filter(|_| !column.is_constant()));
+    let all: Option<Vec<_>> = column.values.iter().map(plain).map(|word| Some((says(&word)?, word))).collect();
+    all.filter(|all| !before && all.iter().any(|(event, _)| *event == "elected"))
+}
+
+/// Are its values states of a node that leads or follows? Then they name nobody.
+pub fn is_state(column: &Column) -> bool {
+    column.lines > 0 && column.values.iter().all(|value| state(&plain(value)).is_some())
+}
+
+/// Does it say how long a lease lasts? What decides when somebody else may lead is never left out unasked.
+pub fn is_lease(column: &Column) -> bool {
+    let length = column.has_word(&["ttl", "seconds", "secs", "sec", "ms", "duration", "millis", "timeout"]);
+    column.has_word(&["ttl", "lease", "lock"]) && length && (column.is_numbers() || column.is_names())
+}
+
+/// Is every value a date and time, or a number that is one of this century?
 pub fn is_times(column: &Column) -> bool {
-    column.lines > 0 && column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok())
+    column.lines > 0 && column.values.iter().all(|value| Times::default().ns(value).is_ok())
+}
+
+/// Does it say what was to be done, by when that was due? Only one node must do it.
+pub fn is_due(column: &Column) -> bool {
+    column.has_word(&["due", "scheduled", "fire"]) && is_times(column) && !column.is_distinct()
 }
 
 /// Is it called what begins something?
 pub fn begins(column: &Column) -> bool {
-    column.has_word(&["start", "started", "begin", "began", "since", "from"])
+    column.has_word(&["start", "started", "begin", "began", "since", "from", "fired", "locked", "acquired", "claimed"])
 }
 
 /// Is it called what ends something?

@@ -139,6 +139,15 @@ pub fn refuses(column: &Column) -> bool {
     column.values.iter().any(|value| meaning(column, &plain(value)).is_some_and(|ours| ours != "ok"))
 }
 
+/// What a state means that a node goes over to, if it is a word for who leads or follows.
+pub fn state(text: &str) -> Option<&'static str> {
+    match text.trim().to_lowercase().as_str() {
+        "primary" | "master" | "active" | "leader" => Some("elected"),
+        "secondary" | "slave" | "standby" | "backup" | "passive" | "follower" => Some("deposed"),
+        _ => None,
+    }
+}
+
 /// What a text says of who leads, if it says that and nothing of a write.
 pub fn election(text: &str) -> Option<&'static str> {
     // Why it happened says nothing of what did.
@@ -156,9 +165,10 @@ pub fn election(text: &str) -> Option<&'static str> {
     }
     let leads = has(&["leader", "leadership", "leading", "master", "primary", "active", "lease", "lock"]);
     let follows = has(&["follower", "secondary", "slave", "standby", "candidate", "backup"]);
-    let begins =
-        has(&["became", "acquired", "elected", "won", "promoted", "gained", "started", "entering", "take", "took"])
-            || (leads && small.contains("i am"));
+    let begins = has(&[
+        "became", "acquired", "elected", "won", "promoted", "gained", "started", "entering", "take", "took",
+        "becoming", "granted",
+    ]) || (leads && small.contains("i am"));
     let ends = has(&[
         "lost",
         "stopped",
@@ -176,6 +186,7 @@ pub fn election(text: &str) -> Option<&'static str> {
         "relinquished",
         "losing",
         "stopping",
+        "revoked",
     ]);
     // Followers tell of others.
     if has(&["new", "observed", "detected", "another", "other", "not", "failed", "cannot", "following"]) {

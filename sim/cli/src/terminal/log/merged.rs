@@ -33,6 +33,8 @@ pub struct At {
     pub file: usize,
     /// Its line there.
     pub line: u64,
+    /// What its lines are taken apart by.
+    pub by: Option<String>,
     /// Why there is no next line, although there is one.
     pub wrong: Option<String>,
 }
@@ -136,12 +138,16 @@ impl Merged {
                 }
             }
         };
-        let Some(line) = self.files[file].1.remove(place) else { return Ok(None) };
+        let Some(mut line) = self.files[file].1.remove(place) else { return Ok(None) };
         if self.files[file].1.is_empty() {
             self.read_on(file, line.told.ns)?;
         }
         if self.order == Order::Time && !self.as_they_stand {
+            let waits_ns = self.ordering.waits_ns(file, &line);
             self.ordering.took(file, &line);
+            if let Some(ns) = waits_ns {
+                line.told.delay(ns);
+            }
             if self.ordering.unsure.is_some() || self.ordering.behind_ns > 0 {
                 let mut seen = self.seen.borrow_mut();
                 (seen.unsure, seen.behind_ns) = (self.ordering.unsure.clone(), self.ordering.behind_ns);
@@ -202,7 +208,7 @@ impl Merged {
             let mut seen = self.seen.borrow_mut();
             if told.ns < self.last_ns {
                 seen.back += u64::from(self.order != Order::Time);
-                told.ns = self.last_ns;
+                told.delay(self.last_ns);
             }
             if told.ns > self.last_ns {
                 self.moment.clear();
@@ -230,7 +236,7 @@ impl Merged {
         match self.judged() {
             Ok(Some((place, told))) => {
                 let mut at = self.at.borrow_mut();
-                (at.file, at.line) = (place, told.line);
+                (at.file, at.line, at.by) = (place, told.line, told.by);
                 let mut fields = told.fields;
                 if self.opaque {
                     self.seen.borrow_mut().numbered_token(&mut fields);

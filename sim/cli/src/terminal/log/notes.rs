@@ -1,11 +1,13 @@
 //! What was noticed in a log and bears on its verdict.
 
 use super::{
+    apart,
+    options::HistoryArgs,
     times::Unit,
     translate::{Opaque, Seen, Translation, Unsure},
 };
 use chrono::FixedOffset;
-use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
+use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, rc::Rc};
 
 /// Sentences about a log, once all of it was read.
 #[derive(Default)]
@@ -20,9 +22,21 @@ pub struct Notes {
     said: Option<Unit>,
     zone: Option<FixedOffset>,
     by_time: bool,
+    /// To read the log once more.
+    again: Option<(HistoryArgs, Vec<PathBuf>)>,
 }
 
 impl Notes {
+    /// Why a log that is violated may hold: its lines may be of several leaderships. `holds` judges some of them.
+    pub fn apart(&self, holds: impl Fn(&[u8]) -> bool) -> Option<String> {
+        let ((args, files), seen) = (self.again.as_ref()?, self.seen.as_ref()?.borrow());
+        apart::question(args, files, &seen, holds)
+    }
+
+    pub(super) fn read_again(self, args: &HistoryArgs, files: &[PathBuf]) -> Notes {
+        Notes { again: Some((args.clone(), files.to_vec())), ..self }
+    }
+
     pub(super) fn of(
         seen: Rc<RefCell<Seen>>,
         translation: &Translation,
@@ -33,7 +47,7 @@ impl Notes {
         let maps = translation.maps.iter().map(|(ours, theirs)| (ours.clone(), theirs.clone())).collect();
         let (zone, by_time) = (translation.times.zone, translation.order.is_none());
         let unit = unit.filter(|unit| *unit != Unit::Us);
-        Notes { seen: Some(seen), maps, names, skew_ns, unit, said: None, zone, by_time }
+        Notes { seen: Some(seen), maps, names, skew_ns, unit, zone, by_time, ..Notes::default() }
     }
 
     /// The same of a log whose numbers somebody said the unit of.
@@ -80,7 +94,7 @@ impl Notes {
                     .to_owned(),
             );
         }
-        let Unsure { lines, apart_ns } = seen.unsure.clone()?;
+        let Unsure { lines, apart_ns, over } = seen.unsure.clone()?;
         let [one, other] = lines.map(|(file, line)| match self.names.len() {
             1 => format!("line {line}"),
             _ => format!("line {line} of {}", self.names[file]),
@@ -92,6 +106,12 @@ impl Notes {
             }
             _ => "--order FIELD puts lines in order by a number that the resource gave",
         };
+        if over {
+            return Some(format!(
+                "what {one} began was over within {} of {other}, and their times do not tell whether the two overlap; {remedy}",
+                said(apart_ns)
+            ));
+        }
         let why = match apart_ns {
             0 => "have the same time".to_owned(),
             apart => format!("are {} apart, less than their times tell", said(apart)),
@@ -138,6 +158,11 @@ impl Notes {
         if seen.others > 0 {
             notes.push(format!("{} passed over by --only.", lines(seen.others)));
         }
+        if seen.led.len() > 1 {
+            let led: Vec<String> =
+                seen.led.iter().enumerate().map(|(group, name)| format!("{group} is {name}")).collect();
+            notes.push(format!("Each `resource` that has leaders was judged on its own; group {}.", led.join(", ")));
+        }
         if seen.twice > 0 {
             notes.push(format!("{} there twice, word for word; each was counted once.", lines(seen.twice)));
         }
@@ -156,8 +181,8 @@ impl Notes {
             if (1..10_000_000_000).contains(&behind) {
                 let behind = said(behind.div_ceil(1_000_000) * 1_000_000);
                 notes.push(format!(
-                    "Each stale write is within {behind} of a write of another file. If clocks may differ by so much, it shows \
-                     nothing: --skew {behind}."
+                    "Each stale write, and each overlap, is within {behind} of a line of another file. If clocks may differ by so much, \
+                     it shows nothing: --skew {behind}."
                 ));
             }
         }

@@ -96,7 +96,10 @@ impl HistoryArgs {
         for (ours, theirs) in self.maps()? {
             fields.map(ours, theirs).map_err(|what| format!("--map {ours}={theirs}: {what}"))?;
         }
-        self.ignore.iter().for_each(|field| fields.ignore(field));
+        // What was ignored by a former guess may be mapped by a later one.
+        let mapped =
+            |field: &str| self.map.iter().any(|pair| pair.split_once('=').is_some_and(|(_, own)| own == field));
+        self.ignore.iter().filter(|field| !mapped(field)).for_each(|field| fields.ignore(field));
         Ok(fields)
     }
 
@@ -126,7 +129,18 @@ impl HistoryArgs {
         let order = self.order.clone().filter(|order| !["time", "line"].contains(&order.as_str()));
         let (only, times) =
             (only.collect(), Times { unit: self.time_unit, zone: self.zone, length: self.duration_unit });
-        Ok(Translation { fields, maps, set, words, times, only, order, seen: Default::default(), alone: true })
+        Ok(Translation {
+            fields,
+            maps,
+            set,
+            words,
+            times,
+            only,
+            order,
+            by: None,
+            seen: Default::default(),
+            alone: true,
+        })
     }
 }
 

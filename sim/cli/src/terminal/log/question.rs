@@ -1,6 +1,6 @@
 //! Questions that only somebody who knows the log can answer.
 
-use super::columns::Column;
+use super::{columns::Column, values::quoted};
 
 /// Which of these fields is ours?
 pub fn which(ours: &str, found: &[&Column]) -> String {
@@ -21,5 +21,22 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
             let is = if ours == "token" { "be the fencing token".to_owned() } else { format!("say {is}") };
             format!("{} may each {is}: {}, and --ignore for the others", shown.join(" and "), maps.join(" or "))
         }
+    }
+}
+
+/// Options to add, and what is asked, as the end of a sentence.
+pub fn suggested(options: [(&str, Vec<String>); 5], asked: &[String]) -> String {
+    let options = options.into_iter().filter(|(_, values)| !values.is_empty());
+    let one = |name: &str, values: &[String]| format!("{name} {}", quoted(&values.join(",")));
+    let options: Vec<String> = options.map(|(name, values)| one(name, &values)).collect();
+    let mut told = String::new();
+    if !options.is_empty() {
+        told = format!("; if this guess is right, add {}", options.join(" "));
+    }
+    let asked = asked.join("; ");
+    match (asked.is_empty(), told.is_empty()) {
+        (true, _) => told,
+        (false, true) => format!("; only you can say: {asked}"),
+        (false, false) => format!("{told}; and only you can say: {asked}"),
     }
 }

@@ -10,6 +10,7 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, Cursor, Read},
     path::Path,
+    sync::OnceLock,
 };
 
 /// What a file's lines are.
@@ -38,6 +39,21 @@ pub struct Source {
     begins: Vec<u8>,
 }
 
+/// So much of standard input is kept, so that it can be read once more, bytes.
+const KEPT_BYTES: u64 = 1 << 26;
+
+/// Standard input from its beginning, also for the second time unless it is long.
+fn standard_input() -> Result<Box<dyn BufRead>, String> {
+    static KEPT: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(kept) = KEPT.get() {
+        let whole = (kept.len() as u64) < KEPT_BYTES;
+        return if whole { Ok(Box::new(Cursor::new(kept))) } else { Err("standard input is read once".to_owned()) };
+    }
+    let mut kept = Vec::new();
+    io::stdin().take(KEPT_BYTES).read_to_end(&mut kept).map_err(|e| format!("cannot read -: {e}"))?;
+    Ok(Box::new(Cursor::new(KEPT.get_or_init(|| kept)).chain(BufReader::new(io::stdin()))))
+}
+
 impl Source {
     /// Opens it; `-` is standard input.
     ///
@@ -47,7 +63,7 @@ impl Source {
         let name = file.display();
         let cannot = |e: io::Error| format!("cannot read {name}: {e}");
         let mut input: Box<dyn BufRead> = match file == Path::new("-") {
-            true => Box::new(BufReader::new(io::stdin())),
+            true => standard_input()?,
             false => Box::new(BufReader::new(File::open(file).map_err(cannot)?)),
         };
         let mut begins = Vec::new();

@@ -3,9 +3,9 @@
 use super::{
     rows,
     times::{Times, Unit, Written},
-    values::{REQUEST, is_nothing, is_request, plain, retype},
+    values::{REQUEST, is_nothing, is_request, plain, quoted, retype},
 };
-use protocols::{history::json::Fields, types::USUAL_RESOURCES};
+use protocols::{group::GROUPS_MAX, history::json::Fields, types::USUAL_RESOURCES};
 use serde_json::{Map, Value};
 use std::{
     cell::RefCell,
@@ -27,6 +27,23 @@ pub struct Told {
     pub whole: u64,
     /// What it says.
     pub fields: Map<String, Value>,
+    /// What its lines are taken apart by.
+    pub by: Option<String>,
+}
+
+impl Told {
+    /// Puts it at a later moment. What it began is over when it was.
+    pub fn delay(&mut self, ns: u64) {
+        let us = (ns / 1_000).saturating_sub(self.ns / 1_000);
+        for (name, value) in &mut self.fields {
+            match (&**name, value.as_u64()) {
+                ("duration" | "ttl", Some(length)) => *value = length.saturating_sub(us).into(),
+                ("until", Some(until)) => *value = until.max(ns / 1_000).into(),
+                _ => {}
+            }
+        }
+        self.ns = ns;
+    }
 }
 
 /// Two lines of which the times do not say which came first, although the verdict depends on it.
@@ -36,6 +53,15 @@ pub struct Unsure {
     pub lines: [(usize, u64); 2],
     /// How far their times lie apart, nanoseconds.
     pub apart_ns: u64,
+    /// So far it is from when what the first began was over.
+    pub over: bool,
+}
+
+impl Unsure {
+    /// Lines of one moment, as far as their times tell.
+    pub fn of(lines: [(usize, u64); 2], apart_ns: u64) -> Unsure {
+        Unsure { lines, apart_ns, over: false }
+    }
 }
 
 /// What was noticed while a log was read.
@@ -65,6 +91,10 @@ pub struct Seen {
     pub behind_ns: u64,
     /// Tokens that can be compared for equality only, if they are.
     pub opaque: Option<Opaque>,
+    /// What elections and grants are of, if they say it: each is a group of its own, in this order.
+    pub led: Vec<String>,
+    /// Does it tell of writes?
+    pub wrote: bool,
     /// The numbers of requests whose names a history cannot have, and which are named here instead.
     requests: HashMap<String, u64>,
     /// How many there were.
@@ -167,6 +197,8 @@ pub struct Translation {
     pub(super) only: Vec<(String, Option<String>)>,
     /// What puts lines into their order, if that is not their time.
     pub(super) order: Option<String>,
+    /// A field of theirs that lines are taken apart by.
+    pub(super) by: Option<String>,
     pub(super) seen: Rc<RefCell<Seen>>,
     /// No header says which resources there are.
     pub(super) alone: bool,
@@ -182,6 +214,7 @@ impl Translation {
             self.passed_over();
             return Ok(None);
         }
+        let by = self.by.as_ref().map(|field| theirs.get(field).map(plain).unwrap_or_default());
         let (order, whole) = (self.place(&theirs)?, xxh3_64(Value::from(theirs.clone()).to_string().as_bytes()));
         let mut fields = Map::new();
         for (name, value) in theirs {
@@ -226,6 +259,9 @@ impl Translation {
         if fields["event"] == "header" {
             return Err("is the header of a whole history; that is judged alone and as it is".to_owned());
         }
+        if self.alone {
+            self.led(&mut fields)?;
+        }
         // What is written to in one group is not what is called so in another.
         if let (Some(group), Some(name)) = (fields.get("group").and_then(Value::as_u64), fields.get("resource"))
             && self.alone
@@ -238,7 +274,39 @@ impl Translation {
             fields.remove("group");
         }
         let ns = self.time(&mut fields)?;
-        Ok(Some(Told { line, ns, order, whole, fields }))
+        Ok(Some(Told { line, ns, order, whole, fields, by }))
+    }
+
+    /// What elections are of is a group of its own: two leaders of two things are none too many.
+    fn led(&self, fields: &mut Map<String, Value>) -> Result<(), String> {
+        let mut seen = self.seen.borrow_mut();
+        match fields["event"].as_str() {
+            Some("elected" | "deposed" | "grant" | "grant-end") => {
+                let Some(name) = fields.remove("resource").map(|name| plain(&name)) else { return Ok(()) };
+                let known = seen.led.iter().position(|led| *led == name);
+                let group = known.unwrap_or_else(|| {
+                    seen.led.push(name);
+                    seen.led.len() - 1
+                });
+                if group >= usize::from(GROUPS_MAX) {
+                    return Err(format!(
+                        "is of another leadership than {GROUPS_MAX} before; judge a part, with --only FIELD=VALUE"
+                    ));
+                }
+                fields.entry("group").or_insert_with(|| group.into());
+            }
+            Some("apply" | "issue") => seen.wrote = true,
+            _ => {}
+        }
+        match (seen.wrote, &seen.led[..]) {
+            (true, [one, other, ..]) => Err(format!(
+                "tells of leaders of `{one}` and of `{other}` beside writes, which may be of either; judge one at a time, with \
+                 --only {}={}",
+                self.maps.get("resource").map_or("resource", String::as_str),
+                quoted(one)
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The same, with numbers that count this, if nobody has said otherwise.

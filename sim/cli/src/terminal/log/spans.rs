@@ -1,0 +1,99 @@
+//! What a line begins and says the length of: a grant, or work. Two that overlap are two leaders, unless only the clocks of two
+//! files say so.
+
+use super::{
+    claim::Line,
+    translate::{Told, Unsure},
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a line begins, and when that is over by the line's own clock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Span {
+    on: String,
+    by: String,
+    over_ns: u64,
+    shared: bool,
+}
+
+impl Span {
+    /// What `by` begins on what is called so, if the line says how long that lasts.
+    pub fn of(told: &Told, on: &str, by: &str) -> Option<Span> {
+        let number = |name: &str| told.fields.get(name).and_then(Value::as_u64);
+        let length_us = number("duration").or_else(|| number("ttl"));
+        let over_ns = match number("until") {
+            Some(until_us) => until_us.saturating_mul(1_000),
+            None => told.ns.saturating_add(length_us?.saturating_mul(1_000)),
+        };
+        let shared = told.fields.get("shared").and_then(Value::as_bool).unwrap_or(false);
+        Some(Span { on: on.to_owned(), by: by.to_owned(), over_ns, shared })
+    }
+
+    fn excludes(&self, other: &Span) -> bool {
+        self.by != other.by && !(self.shared && other.shared)
+    }
+}
+
+/// A span, and the line that began it.
+struct Held {
+    span: Span,
+    file: usize,
+    line: u64,
+}
+
+/// So many spans of one thing are remembered.
+const HELD_MOST: usize = 64;
+
+/// Spans that are not over for long.
+#[derive(Default)]
+pub struct Spans {
+    held: BTreeMap<String, Vec<Held>>,
+    /// By how much, at most, one began too early for another file's; `u64::MAX` where both are of one file.
+    pub behind_ns: u64,
+}
+
+impl Spans {
+    fn others<'a>(&'a self, span: &'a Span) -> impl Iterator<Item = &'a Held> {
+        self.held.get(&span.on).into_iter().flatten().filter(|held| held.span.excludes(span))
+    }
+
+    /// Until when a span of that file waits, which may begin later than its line says by the margin.
+    pub fn wait_ns(&self, file: usize, ns: u64, span: &Span, margin_ns: u64) -> Option<u64> {
+        let over = self.others(span).filter(|held| held.file != file).map(|held| held.span.over_ns);
+        over.filter(|over| *over > ns && *over <= ns.saturating_add(margin_ns)).max()
+    }
+
+    /// A span begins; the lines of which the times do not tell whether they overlap.
+    pub fn begins(&mut self, file: usize, line: &Line, span: &Span, skew_ns: u64, digit_ns: &[u64]) -> Option<Unsure> {
+        let (ns, digit) = (line.told.ns, |file: usize| digit_ns.get(file).map_or(0, |digit| digit.saturating_sub(1)));
+        let (mut open, mut behind_ns) = (None, self.behind_ns);
+        for Held { span: other, file: of, line: number } in self.others(span) {
+            let (early_ns, late_ns) = (other.over_ns.saturating_sub(ns), ns.saturating_sub(other.over_ns));
+            if early_ns > 0 {
+                behind_ns = behind_ns.max(if *of == file { u64::MAX } else { early_ns });
+            }
+            let (before, after) = (skew_ns + digit(file), skew_ns + digit(*of));
+            if *of != file && (early_ns > 0 && early_ns <= before || early_ns == 0 && late_ns < after) {
+                let lines = [(*of, *number), (file, line.told.line)];
+                open = open.or(Some(Unsure { lines, apart_ns: early_ns.max(late_ns), over: true }));
+            }
+        }
+        self.behind_ns = behind_ns;
+        let held = self.held.entry(span.on.clone()).or_default();
+        // The same again goes on from the former one.
+        held.retain(|held| held.span.by != span.by);
+        if held.len() == HELD_MOST {
+            held.remove(0);
+        }
+        held.push(Held { span: span.clone(), file, line: line.told.line });
+        open
+    }
+
+    /// What somebody began on it is over, and what it had said of its length.
+    pub fn ended(&mut self, on: &str, by: &str) {
+        if let Some(held) = self.held.get_mut(on) {
+            held.retain(|held| held.span.by != by);
+        }
+    }
+}
