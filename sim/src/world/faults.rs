@@ -41,7 +41,6 @@ struct Struck {
     group: u16,
     /// How often each of `on` had been started: a resume is for that incarnation only.
     starts: Vec<u32>,
-    rate_before: Vec<i64>,
     /// The point at which it struck, if one set it off.
     point: Option<(Point, NodeId)>,
 }
@@ -110,8 +109,7 @@ impl World {
             return;
         };
         let starts = on.iter().map(|n| self.processes[n.index()].starts).collect();
-        let rate_before = on.iter().map(|n| self.processes[n.index()].clocks.rate()).collect();
-        let struck = Struck { on, to, group, starts, rate_before, point };
+        let struck = Struck { on, to, group, starts, point };
         self.apply(index, what, struck);
     }
 
@@ -163,8 +161,7 @@ impl World {
                 self.each_link(struck, |world, a, b| world.links.slow(a, b, *extra_us, on));
             }
             Fault::Loss { probability, .. } => {
-                let probability = if on { *probability } else { 0.0 };
-                self.each_link(struck, |world, a, b| world.links.lose(a, b, probability));
+                self.each_link(struck, |world, a, b| world.links.lose(a, b, *probability, on));
             }
             Fault::Hang { .. } => {
                 for a in &struck.on {
@@ -177,11 +174,7 @@ impl World {
             Fault::RogueFence { .. } => nodes.iter().for_each(|n| self.rogue_fence(*n, &struck.to)),
             Fault::LyingDevice { .. } | Fault::CloudDevice { .. } => self.set_manner(nodes, what, on),
             Fault::ClockStep { by_ms, .. } => nodes.iter().for_each(|n| self.step_clock(*n, *by_ms)),
-            Fault::ClockRate { ppm, .. } => {
-                for (node, before) in nodes.iter().zip(&struck.rate_before) {
-                    self.set_rate(*node, if on { *ppm } else { *before });
-                }
-            }
+            Fault::ClockRate { ppm, .. } => nodes.iter().for_each(|n| self.change_rate(*n, *ppm, on)),
             Fault::SlowDisk { extra_us, .. } => self.each_disk(nodes, *extra_us, on),
             Fault::SyncHang { .. } if on => nodes.iter().for_each(|n| self.processes[n.index()].disk.hang()),
             Fault::SyncHang { .. } => nodes.iter().for_each(|n| self.end_hang(*n)),
@@ -288,6 +281,18 @@ impl World {
         self.granted_to(group, holder, GrantEnd::Lost);
         // Those who watch it are told.
         self.woke = true;
+    }
+
+    /// A fault gives a process's clocks another rate, or is over. Of several the last to strike counts, while it lasts.
+    fn change_rate(&mut self, node: NodeId, ppm: i64, on: bool) {
+        let process = &mut self.processes[node.index()];
+        if on {
+            process.rates.push(ppm);
+        } else if let Some(place) = process.rates.iter().rposition(|rate| *rate == ppm) {
+            process.rates.remove(place);
+        }
+        let rate = process.rates.last().copied().unwrap_or(process.own_rate);
+        self.set_rate(node, rate);
     }
 
     fn set_rate(&mut self, node: NodeId, ppm: i64) {
