@@ -3,8 +3,8 @@
 //! could tell whether a judge has gone blind.
 //!
 //! The same goes for constants, whose bounds move with them (`facts.rs`), and for the laws that electors and members of services
-//! keep among themselves (`laws.rs`), for the models of services (`models.rs`), and for faults, each of which has to be as strong as it
-//! says and to end (`faults.rs`).
+//! keep among themselves (`laws.rs`), for the models of services (`models.rs`), and for faults, each of which has to be as
+//! strong as it says and to end (`faults.rs`).
 
 mod facts;
 mod faults;

@@ -137,8 +137,8 @@ impl Tree {
         cargo
     }
 
-    /// Builds the command, with the features that it has beside everything else, so that what others wrote is built once. Warnings are
-    /// kept back: code that is wrong on purpose has many.
+    /// Builds the command, with the features that it has beside everything else, so that what others wrote is built once.
+    /// Warnings are kept back: code that is wrong on purpose has many.
     ///
     /// # Errors
     /// It does not compile: an entry's two versions do not fit in one place.

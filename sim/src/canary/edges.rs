@@ -1,6 +1,6 @@
 //! Margins at their edge: the leader is cut off from the service right after a renewal, on links that take 10 ms, for as long as
-//! its lease lasts and longer. A lease counts from when it was asked for, so that its holder stops a trip before the service ends it,
-//! and never later. The numbers are constants here: a bound that the code computes moves with it.
+//! its lease lasts and longer. A lease counts from when it was asked for, so that its holder stops a trip before the service
+//! ends it, and never later. The numbers are constants here: a bound that the code computes moves with it.
 
 use super::{Above, Canary, MakePlan, breaks, compiled, figure, light};
 use protocols::point::Point;

@@ -1,5 +1,5 @@
-//! What each fault does to the world, how strongly, and that it ends: in a world of probes (`probe.rs`), a fault strikes for three
-//! seconds; what the probes read meanwhile is held to the table (`table.rs`), everything that the table does not name must be
+//! What each fault does to the world, how strongly, and that it ends: in a world of probes (`probe.rs`), a fault strikes for
+//! three seconds; what the probes read meanwhile is held to the table (`table.rs`), everything that the table does not name must be
 //! as ever, and so must everything be when the fault is over. Nothing that the fault does not touch may move, and nothing may
 //! stay.
 

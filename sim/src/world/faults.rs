@@ -19,7 +19,7 @@ use scenarios::{
     topology::Moment,
     triggers::{self, Triggers, nanoseconds},
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The plan's faults and how far each has come.
 pub(super) struct Faults {
@@ -30,6 +30,8 @@ pub(super) struct Faults {
     waiting: Vec<u32>,
     /// What faults will restore.
     pub(super) copies: Copies,
+    /// The rates of clocks that faults have changed, the own one first, parts per million.
+    rates: BTreeMap<NodeId, Vec<i64>>,
 }
 
 /// A fault that goes on.
@@ -48,7 +50,7 @@ struct Struck {
 impl Faults {
     pub fn new(plan: Arc<Plan>) -> Self {
         let (triggers, struck) = (Triggers::new(&plan), vec![None; plan.faults.len()]);
-        Faults { plan, triggers, struck, waiting: Vec::new(), copies: Copies::new() }
+        Faults { plan, triggers, struck, waiting: Vec::new(), copies: Copies::new(), rates: BTreeMap::new() }
     }
 
     /// The faults that strike at a time, with it.
@@ -285,13 +287,14 @@ impl World {
 
     /// A fault gives a process's clocks another rate, or is over. Of several the last to strike counts, while it lasts.
     fn change_rate(&mut self, node: NodeId, ppm: i64, on: bool) {
-        let process = &mut self.processes[node.index()];
+        let own = self.processes[node.index()].clocks.rate();
+        let rates = self.faults.rates.entry(node).or_insert_with(|| vec![own]);
         if on {
-            process.rates.push(ppm);
-        } else if let Some(place) = process.rates.iter().rposition(|rate| *rate == ppm) {
-            process.rates.remove(place);
+            rates.push(ppm);
+        } else if let Some(place) = rates.iter().skip(1).rposition(|rate| *rate == ppm) {
+            rates.remove(place + 1);
         }
-        let rate = process.rates.last().copied().unwrap_or(process.own_rate);
+        let rate = rates.last().copied().unwrap_or(own);
         self.set_rate(node, rate);
     }
 

@@ -96,9 +96,6 @@ pub struct Process {
     pub random: ChaCha8Rng,
     /// How many pauses lie over it.
     pauses: u32,
-    /// The rate of its clocks when nothing is wrong, and what faults make of it, parts per million.
-    own_rate: i64,
-    rates: Vec<i64>,
     connections: u64,
     driven: Driven,
     disk: Folder,
@@ -197,8 +194,6 @@ impl World {
                 paused: false,
                 random: streams::stream(plan.seed, &format!("node/{name}")),
                 pauses: 0,
-                own_rate: ppm,
-                rates: Vec::new(),
                 connections: 0,
                 driven: Driven::default(),
                 disk: Folder::new(plan.seed, name),

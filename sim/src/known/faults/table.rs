@@ -152,7 +152,8 @@ fn of_fault(fault: &Fault) -> Vec<Row> {
     }
 }
 
-/// What waits for the end of a fault waits so long, as it was sent from [`EDGE`] after its beginning until as long before its end.
+/// What waits for the end of a fault waits so long, as it was sent from [`EDGE`] after its beginning until as long before its
+/// end.
 const UNTIL_OVER: (f64, f64) = (EDGE - 15.0, LASTS - EDGE + 15.0);
 /// The same for what TCP sends again, 200 ms later and then after twice the time before: 3 s after it was sent, for what was sent up
 /// to 1.6 s after the beginning, and what is behind that waits for it.
