@@ -4,6 +4,7 @@
 //! A sweep of everything runs them as cells of their own. Faults that nothing in a scenario depends on would otherwise be
 //! free to do nothing.
 
+mod edges;
 mod groups;
 mod node;
 mod remedy;
@@ -84,12 +85,17 @@ impl Canary {
         let (with, without) = ((self.plan)(seed, true)?, (self.plan)(seed, false)?);
         let run = run::run(&with, Options::default())?;
         let control = run::run(&without, Options::default())?;
-        let wrong = match (self.missing(&run.judgement), self.shown(&control.judgement)) {
-            (Some(why), _) => Some((why, with, run.trace_hash().to_owned())),
-            (None, Some(why)) => Some((format!("without the cause: {why}"), without, control.trace_hash().to_owned())),
-            (None, None) => None,
-        };
+        let wrong = self.wrong(&run.judgement, &control.judgement).map(|(of_cause, why)| match of_cause {
+            true => (why, with, run.trace_hash().to_owned()),
+            false => (why, without, control.trace_hash().to_owned()),
+        });
         Ok(Looked { run, wrong })
+    }
+
+    /// What is wrong with the two runs, the one with the cause first, and whether it is wrong with that one.
+    pub(crate) fn wrong(&self, with: &Judgement, without: &Judgement) -> Option<(bool, String)> {
+        let missing = self.missing(with).map(|why| (true, why));
+        missing.or_else(|| Some((false, format!("without the cause: {}", self.shown(without)?))))
     }
 
     /// What the run with the cause does not show.
@@ -118,7 +124,7 @@ impl Canary {
     }
 
     /// The same, which needs a figure to lie there with the cause.
-    fn within(self, figure: Above, least: f64, most: f64) -> Self {
+    pub(crate) fn within(self, figure: Above, least: f64, most: f64) -> Self {
         Canary { within: Some((figure, least, most)), ..self }
     }
 
@@ -175,12 +181,13 @@ pub fn canaries() -> Vec<Canary> {
         node::canaries(),
         groups::canaries(),
         remedy::canaries(),
+        edges::canaries(),
     ];
     all.into_iter().flatten().collect()
 }
 
 const SERVED: Above = figure("served_after_ms", |m| m.served_after_ms.unwrap_or_default());
-const ELECTIONS: Above = figure("elections", |m| m.elections as f64);
+pub(crate) const ELECTIONS: Above = figure("elections", |m| m.elections as f64);
 const REQUESTS: Above = figure("requests_to_service", |m| m.requests_to_service.unwrap_or_default() as f64);
 const AVAILABILITY: Above = figure("availability", |m| m.availability.unwrap_or_default());
 const DARK: Above = figure("dark_ms", |m| m.dark_ms.unwrap_or_default());

@@ -3,10 +3,14 @@
 //! could tell whether a judge has gone blind.
 //!
 //! The same goes for constants, whose bounds move with them (`facts.rs`), and for the laws that electors and members of services
-//! keep among themselves (`laws.rs`).
+//! keep among themselves (`laws.rs`), for the models of services (`models.rs`), and for faults, each of which has to be as
+//! strong as it says and to end (`faults.rs`).
 
 mod facts;
+mod faults;
 mod laws;
+mod limits;
+mod models;
 
 use crate::{
     artifacts, canary,
@@ -62,7 +66,8 @@ pub fn wrong() -> Vec<(Cell, Failure)> {
     let wrong = |known: &Known| {
         let (judged, why) = match known.judge() {
             Ok(judgement) => {
-                let why = known.differs(&judgement).or_else(|| misjudged(&judgement))?;
+                let why = known.differs(&judgement).or_else(|| misjudged(&judgement));
+                let why = why.or_else(|| misjudged(&also_unsafe(judgement.clone())))?;
                 (Some(judgement), why)
             }
             Err(why) => (None, format!("it cannot be read: {why}")),
@@ -70,6 +75,11 @@ pub fn wrong() -> Vec<(Cell, Failure)> {
         Some(cell(known, judged.as_ref(), why))
     };
     known::ALL.iter().filter_map(wrong).chain(facts::wrong().map(other)).chain(laws::wrong().map(other)).collect()
+}
+
+/// The same of faults: a cell for each that does not do what it must.
+pub fn wrong_faults() -> Vec<(Cell, Failure)> {
+    faults::wrong().map(other).collect()
 }
 
 /// The cell of a constant or a law: what it is called, and what is wrong.
@@ -137,6 +147,15 @@ pub fn keep(failures: &mut [Failure], out: &Path) -> Result<(), String> {
         failure.artifacts = Some(file.display().to_string());
     }
     Ok(())
+}
+
+/// The same, and something is unsafe: what is promised about liveness must not excuse it.
+fn also_unsafe(mut judgement: Judgement) -> Judgement {
+    let safety = judgement.invariants.iter_mut().find(|seen| seen.class == Class::Safety);
+    if let Some(seen) = safety.filter(|_| judgement.verdict != Verdict::Vacuous) {
+        (seen.holds, judgement.verdict) = (false, Verdict::Safety);
+    }
+    judgement
 }
 
 /// What sweeps would make of a run that was judged like this, where it is not what they must: one sentence.
@@ -224,7 +243,8 @@ fn of_plans(judgement: &Judgement) -> Option<String> {
         || verdict(Promise::May, |_| false) != liveness
         || verdict(Promise::Holds, |_| true) != liveness
         || held(Promise::May, Live::UnlessHalfHeard, |_| false) != liveness.filter(|_| !unnoticed);
-    wrong.then(|| "a generated plan takes it for something else".to_owned())
+    let of_plans = wrong.then(|| "a generated plan takes it for something else".to_owned());
+    of_plans.or_else(|| limits::misjudged(judgement))
 }
 
 #[cfg(test)]

@@ -179,7 +179,10 @@ impl Sweep<'_> {
     pub fn watching(&self, bugs: &[&'static Bug], done: impl Fn(Ended) + Sync) -> Result<Outcome, String> {
         let seeds = self.seeds.end - self.seeds.start;
         self.check()?;
-        let known = known::wrong();
+        let mut known = known::wrong();
+        if !self.canaries().is_empty() {
+            known.extend(known::wrong_faults());
+        }
         let which = self.which();
         let mut cells: Vec<(Cell, Vec<Failure>)> = which.iter().map(|which| self.cell(*which)).collect();
         let mut unsafe_runs = Vec::new();

@@ -17,7 +17,9 @@
 //! | `taking_over.rs` | what a leader's copy has to ask the others first, where a majority decides |
 //! | `replica.rs`, `refusal.rs` | one copy, and what it tells a leader whose time is over |
 //! | `holder.rs` | a candidate and its copy, as one core |
+//! | `drill.rs` | copies in trouble, which sweeps run before anything else |
 
+pub mod drill;
 mod follower;
 mod holder;
 mod log;

@@ -21,7 +21,9 @@
 //! | `ring.rs` | the consistent hash ring |
 //! | `view.rs` | who lives, as far as one node knows |
 //! | `sharded.rs` | a node's groups, and who hands over what, as one core |
+//! | `drill.rs` | who is given what, which sweeps look at before anything else |
 
+pub mod drill;
 mod placement;
 mod ring;
 mod sharded;

@@ -137,12 +137,13 @@ impl Tree {
         cargo
     }
 
-    /// Builds the command. Warnings are kept back: code that is wrong on purpose has many.
+    /// Builds the command, with the features that it has beside everything else, so that what others wrote is built once.
+    /// Warnings are kept back: code that is wrong on purpose has many.
     ///
     /// # Errors
     /// It does not compile: an entry's two versions do not fit in one place.
     pub fn build(&self) -> Result<(), String> {
-        let mut cargo = self.cargo(&["build", "--profile", PROFILE, "--bin", "fencepost", "--quiet"]);
+        let mut cargo = self.cargo(&["build", "--workspace", "--profile", PROFILE, "--bin", "fencepost", "--quiet"]);
         let output = cargo.output().map_err(|e| format!("cargo: {e}"))?;
         if output.status.success() {
             return Ok(());

@@ -1,6 +1,7 @@
-//! Canaries of groups and of works: what befalls one of several leaderships, and what a leader does beside the usual.
+//! Canaries of groups, of members and of works: what befalls one of several leaderships, who joins and leaves, and what a leader
+//! does beside the usual.
 
-use super::{Canary, ELECTIONS, MakePlan, UNCHECKED, breaks, compiled, light, survives};
+use super::{Canary, DARK, ELECTIONS, MakePlan, UNCHECKED, breaks, compiled, light, survives};
 use protocols::{
     fence::charge_check::ChargeCheck,
     work::{
@@ -20,6 +21,8 @@ pub(super) fn canaries() -> Vec<Canary> {
         breaks("token unchecked in one of three groups", UNCHECKED, |seed, on| asleep(seed, on, "etcd-election")),
         over("one of three groups hands over: raft", |seed, on| hands_over(seed, on, "raft")),
         over("one of three groups hands over: zab", |seed, on| hands_over(seed, on, "zab-fle")),
+        Canary { safe: true, ..breaks("members join and leave", &[], members_change) },
+        survives("a healthy leader is shot", DARK, 1_000.0, shot),
         breaks("two claim one job", &["records"], two_claim),
         breaks("an invoice is charged without its id", &["done_once"], charged_twice),
         breaks("nobody looks at the token of a late refresh", &["no_stale_cache_entry"], set_back),
@@ -46,6 +49,25 @@ fn hands_over(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
         plan.requires.clear();
     }
     Ok(plan)
+}
+
+/// A scenario's story, or none of its faults.
+fn story(scenario: &str, protocol: &str, seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = compiled(scenario, protocol, seed, &light())?;
+    if !on {
+        plan.faults.clear();
+        plan.requires.clear();
+    }
+    Ok(plan)
+}
+
+fn members_change(seed: u64, on: bool) -> Result<Plan, String> {
+    story("membership-churn", "raft", seed, on)
+}
+
+/// Somebody asks the fencing device for it in a follower's name.
+fn shot(seed: u64, on: bool) -> Result<Plan, String> {
+    story("adversary-rogue-fence", "stonith", seed, on)
 }
 
 /// A leader that believes for ever claims jobs beside its successor.

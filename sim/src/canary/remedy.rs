@@ -1,6 +1,6 @@
 //! What a leader that cannot work must do where it is to step down for that: in time, for long enough, and not for ever.
 
-use super::{Above, Canary, DARK, ELECTIONS, compiled, light, survives};
+use super::{Above, Canary, DARK, ELECTIONS, breaks, compiled, light, survives};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -16,6 +16,9 @@ pub(super) fn canaries() -> Vec<Canary> {
         dark(survives("swim stands aside and comes back", ELECTIONS, 1.0, swim), 5_500.0).within(ELECTIONS, 3.0, 3.0),
         dark(survives("all stand aside: lowest-id", ELECTIONS, 1.0, lowest_id_all), 14_000.0),
         dark(survives("all stand aside: swim", ELECTIONS, 1.0, swim_all), 15_500.0),
+        dark(survives("nobody is left to stand aside for: swim", ELECTIONS, 1.0, swim_alone), 12_000.0),
+        Canary { safe: true, ..breaks("a store that answers late is not silent", &[], late_answers) }
+            .within(ELECTIONS, 1.0, 1.0),
         survives("the store is silent twice", ELECTIONS, 1.0, twice).within(ELECTIONS, 4.0, 4.0),
         dark(survives("a counter that does not answer", ELECTIONS, 1.0, no_draw), 9_000.0),
     ]
@@ -77,6 +80,33 @@ fn swim_all(seed: u64, on: bool) -> Result<Plan, String> {
     let cut = (Who::Candidates, 12_000.0, 12_000.0);
     let plan = silent("swim-fenced", seed, (3, 40_000), if on { std::slice::from_ref(&cut) } else { &[] })?;
     Ok(Plan { liveness_bound_ms: plan.liveness_bound_ms + 12_000, ..plan })
+}
+
+/// The first candidate stands aside for 20 s. The others die: it comes back as soon as it has missed them.
+fn swim_alone(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = silent("swim-fenced", seed, (3, 36_000), &[])?;
+    plan.tenure.step_down_after_ms = 2 * STEP_DOWN_AFTER_MS;
+    plan.liveness_bound_ms = 30_000;
+    if on {
+        let cut = silent("swim-fenced", seed, (3, 36_000), &[(named(1), 10_000.0, 4_000.0)])?.faults;
+        let kill = |number| {
+            let what = Fault::Kill { node: named(number), restart_after_ms: None };
+            PlannedFault { when: Trigger::At { ms: 15_000.0 }, what, group: 0 }
+        };
+        plan.faults = cut.into_iter().chain([kill(2), kill(3)]).collect();
+    }
+    Ok(plan)
+}
+
+/// The store owes something at every moment, and answers all the time.
+fn late_answers(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = silent("redis-fenced", seed, (3, 16_000), &[])?;
+    let (from, to, for_ms) = (vec![Who::Candidates], vec![Who::Store], Some(8_000.0));
+    let what = Fault::Latency { from, to, extra_us: 300_000, for_ms };
+    if on {
+        plan.faults.push(PlannedFault { when: Trigger::At { ms: 5_000.0 }, what, group: 0 });
+    }
+    Ok(plan)
 }
 
 /// There is nobody else, and whoever has resigned stands again after about 3 s. In the first silence it resigns once: the second

@@ -2,8 +2,13 @@
 //! where every step can be looked at, and a hundred elections take a tenth of a second. In a run a broken law shows only when
 //! somebody reads what it spoilt, which takes a second takeover in the middle of the first.
 
+use super::models;
 use crate::service::cluster::core::drill as members;
-use protocols::election::{kraft, raft_core, redlock};
+use protocols::{
+    copies,
+    election::{kraft, raft_core, redlock},
+    sharding,
+};
 use std::{
     any::Any,
     sync::OnceLock,
@@ -13,11 +18,14 @@ use std::{
 /// A name, and what panics when the law does not hold.
 type Law = (&'static str, fn());
 
-const ALL: [Law; 4] = [
+const ALL: [Law; 7] = [
     ("raft-core", raft_core::drill::drill),
     ("kraft", kraft::drill::drill),
     ("redlock", redlock::drill::drill),
     ("members of a service", members::drill),
+    ("copies", copies::drill::drill),
+    ("shards", sharding::drill::drill),
+    ("models of services", models::drill),
 ];
 
 /// Those that do not hold, and why. They are drilled once in a process: the answer is the same every time.

@@ -19,7 +19,7 @@ use scenarios::{
     topology::Moment,
     triggers::{self, Triggers, nanoseconds},
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The plan's faults and how far each has come.
 pub(super) struct Faults {
@@ -30,6 +30,8 @@ pub(super) struct Faults {
     waiting: Vec<u32>,
     /// What faults will restore.
     pub(super) copies: Copies,
+    /// The rates of clocks that faults have changed, the own one first, parts per million.
+    rates: BTreeMap<NodeId, Vec<i64>>,
 }
 
 /// A fault that goes on.
@@ -41,7 +43,6 @@ struct Struck {
     group: u16,
     /// How often each of `on` had been started: a resume is for that incarnation only.
     starts: Vec<u32>,
-    rate_before: Vec<i64>,
     /// The point at which it struck, if one set it off.
     point: Option<(Point, NodeId)>,
 }
@@ -49,7 +50,7 @@ struct Struck {
 impl Faults {
     pub fn new(plan: Arc<Plan>) -> Self {
         let (triggers, struck) = (Triggers::new(&plan), vec![None; plan.faults.len()]);
-        Faults { plan, triggers, struck, waiting: Vec::new(), copies: Copies::new() }
+        Faults { plan, triggers, struck, waiting: Vec::new(), copies: Copies::new(), rates: BTreeMap::new() }
     }
 
     /// The faults that strike at a time, with it.
@@ -110,8 +111,7 @@ impl World {
             return;
         };
         let starts = on.iter().map(|n| self.processes[n.index()].starts).collect();
-        let rate_before = on.iter().map(|n| self.processes[n.index()].clocks.rate()).collect();
-        let struck = Struck { on, to, group, starts, rate_before, point };
+        let struck = Struck { on, to, group, starts, point };
         self.apply(index, what, struck);
     }
 
@@ -163,8 +163,7 @@ impl World {
                 self.each_link(struck, |world, a, b| world.links.slow(a, b, *extra_us, on));
             }
             Fault::Loss { probability, .. } => {
-                let probability = if on { *probability } else { 0.0 };
-                self.each_link(struck, |world, a, b| world.links.lose(a, b, probability));
+                self.each_link(struck, |world, a, b| world.links.lose(a, b, *probability, on));
             }
             Fault::Hang { .. } => {
                 for a in &struck.on {
@@ -177,11 +176,7 @@ impl World {
             Fault::RogueFence { .. } => nodes.iter().for_each(|n| self.rogue_fence(*n, &struck.to)),
             Fault::LyingDevice { .. } | Fault::CloudDevice { .. } => self.set_manner(nodes, what, on),
             Fault::ClockStep { by_ms, .. } => nodes.iter().for_each(|n| self.step_clock(*n, *by_ms)),
-            Fault::ClockRate { ppm, .. } => {
-                for (node, before) in nodes.iter().zip(&struck.rate_before) {
-                    self.set_rate(*node, if on { *ppm } else { *before });
-                }
-            }
+            Fault::ClockRate { ppm, .. } => nodes.iter().for_each(|n| self.change_rate(*n, *ppm, on)),
             Fault::SlowDisk { extra_us, .. } => self.each_disk(nodes, *extra_us, on),
             Fault::SyncHang { .. } if on => nodes.iter().for_each(|n| self.processes[n.index()].disk.hang()),
             Fault::SyncHang { .. } => nodes.iter().for_each(|n| self.end_hang(*n)),
@@ -288,6 +283,19 @@ impl World {
         self.granted_to(group, holder, GrantEnd::Lost);
         // Those who watch it are told.
         self.woke = true;
+    }
+
+    /// A fault gives a process's clocks another rate, or is over. Of several the last to strike counts, while it lasts.
+    fn change_rate(&mut self, node: NodeId, ppm: i64, on: bool) {
+        let own = self.processes[node.index()].clocks.rate();
+        let rates = self.faults.rates.entry(node).or_insert_with(|| vec![own]);
+        if on {
+            rates.push(ppm);
+        } else if let Some(place) = rates.iter().skip(1).rposition(|rate| *rate == ppm) {
+            rates.remove(place + 1);
+        }
+        let rate = rates.last().copied().unwrap_or(own);
+        self.set_rate(node, rate);
     }
 
     fn set_rate(&mut self, node: NodeId, ppm: i64) {

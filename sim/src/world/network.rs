@@ -61,8 +61,9 @@ pub struct Link {
     reorder: u32,
     /// Extra latency by `Latency` faults, nanoseconds.
     extra: u64,
-    /// Extra loss by `Loss` faults.
+    /// Extra loss by `Loss` faults, and of each of them.
     extra_loss: u32,
+    losses: Vec<f64>,
     /// How many partitions lie over it.
     blocked: u32,
     last_at: u64,
@@ -116,6 +117,7 @@ impl Link {
             reorder: threshold(network.reorder),
             extra: 0,
             extra_loss: 0,
+            losses: Vec::new(),
             blocked: 0,
             last_at: 0,
             lane: Lane::Datagram,
@@ -381,8 +383,14 @@ impl Links {
         link.extra = if on { link.extra + extra } else { link.extra.saturating_sub(extra) };
     }
 
-    /// Sets the extra loss on one direction; 0 ends it.
-    pub fn lose(&mut self, from: NodeId, to: NodeId, probability: f64) {
-        self.get(from, to).extra_loss = threshold(probability);
+    /// Lays loss over one direction, or takes it away.
+    pub fn lose(&mut self, from: NodeId, to: NodeId, probability: f64, on: bool) {
+        let link = self.get(from, to);
+        if on {
+            link.losses.push(probability);
+        } else if let Some(place) = link.losses.iter().position(|other| *other == probability) {
+            link.losses.swap_remove(place);
+        }
+        link.extra_loss = threshold(link.losses.iter().fold(0.0, |all, one| all + one - all * one));
     }
 }

@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, fs, ops::Range, path::Path};
 
 /// The areas, in the order of the table, and what they are called.
-pub const AREAS: [(&str, &str); 9] = [
+pub const AREAS: [(&str, &str); 10] = [
     ("electors", "electors"),
     ("clients", "clients of the services"),
     ("store", "ledger and store"),
@@ -19,6 +19,7 @@ pub const AREAS: [(&str, &str); 9] = [
     ("judge", "the judge"),
     ("second", "a second list, written without knowing the first"),
     ("third", "a third list: coordination services, members, copies and shards"),
+    ("fourth", "a fourth list: faults of the world, margins, notifications, canaries"),
 ];
 
 /// One thing that could be wrong.

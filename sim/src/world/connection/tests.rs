@@ -246,7 +246,7 @@ fn what_comes_back_from_a_machine_without_power_is_only_what_was_on_the_wire() {
         place.n1_asks(900.0, 1);
         place.ask(client, N1, 1);
         place.until(999.85);
-        place.world.links.lose(store, N1, loss);
+        place.world.links.lose(store, N1, loss, true);
         place.ask(N1, store, 2);
         place.until(9_000.0);
         place.answered(N1)
@@ -298,9 +298,9 @@ fn a_stall_of_one_connection_is_none_of_the_next() {
     let store = place.store;
     place.n1_asks(10.0, 1);
     place.until(20.0);
-    place.world.links.lose(N1, store, 1.0);
+    place.world.links.lose(N1, store, 1.0, true);
     (2..=9).for_each(|number| place.ask(N1, store, number));
-    place.world.links.lose(N1, store, 0.0);
+    place.world.links.lose(N1, store, 1.0, false);
     place.until(30.0);
     assert_eq!(place.asked(store), [1]);
     place.world.redial(N1, store);

@@ -16,7 +16,7 @@ mod rows;
 mod sessions;
 
 pub use holders::Watched;
-pub use locks::{Key, Scope};
+pub use locks::{Key, Locks, Scope};
 pub use rows::Table;
 
 use super::{
@@ -27,7 +27,6 @@ use super::{
     sql::{Output, Statement, parse},
     value::{Type, Value, timestamp},
 };
-use locks::Locks;
 use protocols::{clock::Now, service::postgres::SCHEMA};
 use std::{collections::BTreeMap, sync::Arc};
 
