@@ -229,7 +229,7 @@ impl Ordering {
     /// Takes the next line, and notices what its time leaves open.
     pub fn took(&mut self, file: usize, line: &Line) {
         if let Some(span) = &line.span {
-            let open = self.spans.begins(file, line, span, self.skew_ns, &self.digit_ns);
+            let open = self.spans.begins(file, &line.told, span, self.skew_ns, &self.digit_ns);
             self.unsure = self.unsure.take().or(open);
             self.behind_ns = self.behind_ns.max(self.spans.behind_ns);
         }

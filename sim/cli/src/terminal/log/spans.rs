@@ -1,10 +1,7 @@
 //! What a line begins and says the length of: a grant, or work. Two that overlap are two leaders, unless only the clocks of two
 //! files say so.
 
-use super::{
-    claim::Line,
-    translate::{Told, Unsure},
-};
+use super::translate::{Told, Unsure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -65,8 +62,8 @@ impl Spans {
     }
 
     /// A span begins; the lines of which the times do not tell whether they overlap.
-    pub fn begins(&mut self, file: usize, line: &Line, span: &Span, skew_ns: u64, digit_ns: &[u64]) -> Option<Unsure> {
-        let (ns, digit) = (line.told.ns, |file: usize| digit_ns.get(file).map_or(0, |digit| digit.saturating_sub(1)));
+    pub fn begins(&mut self, file: usize, told: &Told, span: &Span, skew_ns: u64, digit_ns: &[u64]) -> Option<Unsure> {
+        let (ns, digit) = (told.ns, |file: usize| digit_ns.get(file).map_or(0, |digit| digit.saturating_sub(1)));
         let (mut open, mut behind_ns) = (None, self.behind_ns);
         for Held { span: other, file: of, line: number } in self.others(span) {
             let (early_ns, late_ns) = (other.over_ns.saturating_sub(ns), ns.saturating_sub(other.over_ns));
@@ -75,7 +72,7 @@ impl Spans {
             }
             let (before, after) = (skew_ns + digit(file), skew_ns + digit(*of));
             if *of != file && (early_ns > 0 && early_ns <= before || early_ns == 0 && late_ns < after) {
-                let lines = [(*of, *number), (file, line.told.line)];
+                let lines = [(*of, *number), (file, told.line)];
                 open = open.or(Some(Unsure { lines, apart_ns: early_ns.max(late_ns), over: true }));
             }
         }
@@ -86,7 +83,7 @@ impl Spans {
         if held.len() == HELD_MOST {
             held.remove(0);
         }
-        held.push(Held { span: span.clone(), file, line: line.told.line });
+        held.push(Held { span: span.clone(), file, line: told.line });
         open
     }
 
