@@ -45,6 +45,32 @@ pub fn distance(first: &[f64], second: &[f64]) -> Option<Distance> {
     })
 }
 
+/// Which mean numbers are in keeping with so many events that were seen, with this confidence, 0 to 1: below the first, so many or
+/// more would be seen too rarely; above the second, so many or fewer (Garwood, Biometrika 1936).
+pub fn poisson_interval(seen: u64, confidence: f64) -> (f64, f64) {
+    // So many or fewer, at this mean; by logarithms, as means may be large.
+    let at_most = |number: u64, mean: f64| {
+        let mut log_term = -mean;
+        let mut sum = log_term.exp();
+        for place in 1..=number {
+            log_term += (mean / place as f64).ln();
+            sum += log_term.exp();
+        }
+        sum
+    };
+    let solved = |number: u64, level: f64| {
+        let (mut low, mut high) = (0.0, 10.0 + 4.0 * number as f64);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if at_most(number, middle) > level { low = middle } else { high = middle }
+        }
+        low
+    };
+    let tail = (1.0 - confidence) / 2.0;
+    let least = seen.checked_sub(1).map_or(0.0, |fewer| solved(fewer, 1.0 - tail));
+    (least, solved(seen, tail))
+}
+
 pub use crate::words::{duration, grouped};
 
 /// A count and its noun: `1 run`, `3 runs`.

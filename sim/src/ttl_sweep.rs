@@ -2,6 +2,7 @@
 //! for each protocol and lease.
 
 use crate::{
+    advise::predict::Lease,
     registry::Registry,
     run::{self, Options},
     seeds,
@@ -9,7 +10,10 @@ use crate::{
 };
 use protocols::{election::Protocol, types::SECOND};
 use rand_core::RngCore;
-use reports::plot::ttl_sweep::{Point, TtlSweep};
+use reports::{
+    metrics::Metrics,
+    plot::ttl_sweep::{Point, TtlSweep},
+};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -23,12 +27,36 @@ pub const PAUSE_PROFILE: &str = "the leader pauses every 20 s on average; P(long
 const PAUSE_EVERY_MS: f64 = 20_000.0;
 /// Shortest and longest pause, milliseconds.
 const PAUSE_MS: (f64, f64) = (50.0, 60_000.0);
+/// No shorter pause ends a lease that is renewed in time, of those that are swept over, milliseconds.
+const LONG_MS: f64 = 400.0;
 /// Virtual time per seed under the pause profile, milliseconds.
 const PAUSED_RUN_MS: u64 = 1_800_000;
 /// One run under the pause profile for so many kills: it lasts much longer.
 const KILLS_PER_PAUSED_RUN: u64 = 10;
 /// Requests a second: enough to see a failover to ±5 ms.
 const RATE: u64 = 200;
+
+/// Which of the profile's pauses strike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Strikes {
+    /// All of them: what is served is that of the profile.
+    All,
+    /// Only those that may end a lease, one after the other. The others only take time, so that a run has the failovers of many
+    /// hours of the profile.
+    Long,
+}
+
+impl Strikes {
+    fn shortest_ms(self) -> f64 {
+        if self == Strikes::All { PAUSE_MS.0 } else { LONG_MS }
+    }
+
+    /// In how many hours of the profile so many such pauses come.
+    fn hours(self, pauses: usize) -> f64 {
+        let mean_ms = PAUSE_MS.0 * (1.0 + (PAUSE_MS.1 / PAUSE_MS.0).ln());
+        pauses as f64 * self.shortest_ms() / PAUSE_MS.0 * (PAUSE_EVERY_MS + mean_ms) / 3_600_000.0
+    }
+}
 
 /// Measures every point; `done` is told of each run.
 ///
@@ -83,7 +111,8 @@ fn point(
         return Err(format!("{}: {}", failure.repro, failure.why));
     }
     let paused = seeds.start..seeds.start + (seeds.end - seeds.start).div_ceil(KILLS_PER_PAUSED_RUN);
-    let Paused { changes, hours, served_ppm, .. } = pauses(registry, &params, protocol, paused, (jobs, done))?;
+    let Paused { changes, hours, served_ppm, .. } =
+        pauses(registry, &params, protocol, paused, Strikes::All, (jobs, done))?;
     // The lease as granted, the longest until somebody notices, and a second for clients to find the new leader: none of it
     // is measured.
     let bound_ms = (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol)) as f64;
@@ -103,9 +132,11 @@ fn point(
 
 /// What the pauses came to.
 pub(crate) struct Paused {
-    /// Changes of leadership that only pauses explain.
+    /// Changes of leadership without a crash.
     pub(crate) changes: u64,
-    /// The virtual time in which they were seen.
+    /// Changes that are to be expected of these very pauses by the lease's arithmetic.
+    pub(crate) expected: f64,
+    /// In how many hours of the profile so many pauses come.
     pub(crate) hours: f64,
     /// The share of requests that were served in time, parts per million.
     pub(crate) served_ppm: Option<u64>,
@@ -122,49 +153,78 @@ pub(crate) fn pauses(
     params: &Params,
     protocol: &'static Protocol,
     seeds: Range<u64>,
+    strikes: Strikes,
     (jobs, done): (usize, &(impl Fn() + Sync)),
 ) -> Result<Paused, String> {
     let runs = seeds.end - seeds.start;
     let one = |seed| {
-        let run = run::run(
-            &paused_plan(registry, params, protocol, seed)?,
-            Options { registry: registry.clone(), ..Options::default() },
-        )?;
-        let metrics = run.judgement.metrics;
-        let changes = metrics.false_failovers + metrics.avoidable_failovers;
-        Ok((changes, metrics.availability, metrics.requests_to_service.unwrap_or(0)))
+        let plan = paused_plan(registry, params, protocol, seed, strikes)?;
+        let lengths_ms: Vec<u64> = plan.faults.iter().filter_map(|fault| length_ms(&fault.what)).collect();
+        let run = run::run(&plan, Options { registry: registry.clone(), ..Options::default() })?;
+        Ok((run.judgement.metrics, lengths_ms))
     };
-    let ran: Vec<(u64, Option<f64>, u64)> = seeds::each(seeds, jobs, one, done)?;
-    let shares: Vec<f64> = ran.iter().filter_map(|(_, share, _)| *share).collect();
+    let ran: Vec<(Metrics, Vec<u64>)> = seeds::each(seeds, jobs, one, done)?;
+    let lease = Lease::of(params, protocol);
+    let sum = |of: fn(&Metrics) -> u64| ran.iter().map(|(metrics, _)| of(metrics)).sum::<u64>();
+    let shares: Vec<f64> = ran.iter().filter_map(|(metrics, _)| metrics.availability).collect();
     let mean = (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
     Ok(Paused {
-        changes: ran.iter().map(|(changes, ..)| changes).sum(),
-        hours: runs as f64 * PAUSED_RUN_MS as f64 / 3_600_000.0,
+        changes: sum(|metrics| metrics.false_failovers + metrics.avoidable_failovers),
+        expected: ran.iter().flat_map(|(_, lengths_ms)| lengths_ms).map(|ms| lease.lost(*ms as f64)).sum(),
+        hours: match strikes {
+            Strikes::All => runs as f64 * PAUSED_RUN_MS as f64 / 3_600_000.0,
+            Strikes::Long => strikes.hours(ran.iter().map(|(_, lengths_ms)| lengths_ms.len()).sum()),
+        },
         served_ppm: mean.map(|share| (share * 1e6).round() as u64),
-        requests: ran.iter().map(|(.., requests)| requests).sum(),
+        requests: sum(|metrics| metrics.requests_to_service.unwrap_or(0)),
     })
 }
 
+fn length_ms(fault: &Fault) -> Option<u64> {
+    if let Fault::Pause { for_ms, .. } = fault { Some(*for_ms as u64) } else { None }
+}
+
 /// A quiet world in which the leader pauses now and then.
-fn paused_plan(registry: &Registry, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
+fn paused_plan(
+    registry: &Registry,
+    params: &Params,
+    protocol: &Protocol,
+    seed: u64,
+    strikes: Strikes,
+) -> Result<Plan, String> {
     let steady = scenario::find("steady").ok_or("there is no scenario steady")?;
-    let params = Params { duration_ms: Some(PAUSED_RUN_MS), rate: 10, ..params.clone() };
+    // Who counts leaders needs few requests.
+    let (stream, rate) = if strikes == Strikes::All { ("pauses", 10) } else { ("long pauses", 1) };
+    let params = Params { duration_ms: Some(PAUSED_RUN_MS), rate, ..params.clone() };
     let mut plan = steady.compile(&params, protocol, seed)?;
-    let mut random = streams::stream(seed, "pauses");
-    // In (0, 1], from 53 bits.
-    let mut unit = || ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-    let mut at_ms = 10_000.0;
-    loop {
-        at_ms += -unit().ln() * PAUSE_EVERY_MS;
-        let for_ms = (PAUSE_MS.0 / unit()).min(PAUSE_MS.1);
-        if at_ms + for_ms + (SECOND / 1_000_000 * 90) as f64 > PAUSED_RUN_MS as f64 {
-            break;
-        }
+    for (at_ms, for_ms) in drawn(stream, seed, strikes) {
         let (when, for_ms) = (Trigger::At { ms: at_ms.round() }, for_ms.round());
         plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms }, group: 0 });
-        // One at a time.
-        at_ms += for_ms;
     }
     registry.plans.validate(&plan)?;
     Ok(plan)
+}
+
+/// When pauses begin and how long they last, milliseconds.
+fn drawn(stream: &'static str, seed: u64, strikes: Strikes) -> Vec<(f64, f64)> {
+    let mut random = streams::stream(seed, stream);
+    // In (0, 1], from 53 bits.
+    let mut unit = || ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+    let (mut at_ms, mut all) = (10_000.0, Vec::new());
+    loop {
+        at_ms += -unit().ln() * PAUSE_EVERY_MS;
+        let for_ms = (strikes.shortest_ms() / unit()).min(PAUSE_MS.1);
+        if at_ms + for_ms + (SECOND / 1_000_000 * 90) as f64 > PAUSED_RUN_MS as f64 {
+            return all;
+        }
+        all.push((at_ms, for_ms));
+        // One at a time.
+        at_ms += for_ms;
+    }
+}
+
+/// Pauses of the profile, milliseconds, and the time in which they come: what `advise` reads.
+pub fn profile(seeds: Range<u64>) -> (Vec<f64>, f64) {
+    let over_ms = (seeds.end - seeds.start) as f64 * PAUSED_RUN_MS as f64;
+    (seeds.flat_map(|seed| drawn("pauses", seed, Strikes::All)).map(|(_, for_ms)| for_ms).collect(), over_ms)
 }

@@ -2,11 +2,11 @@
 
 use super::{
     numbers::{Cell, Numbers},
-    tables::written,
+    tables::{value, written},
 };
 
 /// With which confidence the limits below hold.
-const CONFIDENCE: f64 = 0.95;
+pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// The largest share of runs that may still go wrong when none of `n` did, with a confidence of 95 %: the one-sided exact limit
 /// of Clopper and Pearson (Biometrika 1934), which for no event is 1 − 0.05^(1/n).
@@ -30,6 +30,43 @@ fn binomial(n: u64, p: f64, from: u64, to: u64) -> f64 {
         log_term += ((n - k) as f64).ln() - ((k + 1) as f64).ln() + (p / (1.0 - p)).ln();
     }
     sum.min(1.0)
+}
+
+/// The least and the most that a share may be of which `seen` of `n` were, with a confidence of 95 % (Clopper and Pearson).
+fn share_between(seen: u64, n: u64) -> (f64, f64) {
+    let tail = (1.0 - CONFIDENCE) / 2.0;
+    let solved = |falls: &dyn Fn(f64) -> bool| {
+        let (mut low, mut high) = (1e-12, 1.0 - 1e-12);
+        for _ in 0..50 {
+            let middle = (low + high) / 2.0;
+            if falls(middle) { high = middle } else { low = middle }
+        }
+        low
+    };
+    let least = if seen == 0 { 0.0 } else { solved(&|p| binomial(n, p, seen, n) > tail) };
+    let most = if seen == n { 1.0 } else { solved(&|p| binomial(n, p, 0, seen) < tail) };
+    (least, most)
+}
+
+/// How many times as often failovers without a crash came in one cell as in another: the ratio, and between which it is with a
+/// confidence of 95 %, whatever the rates (of all that were seen, the first one's are a binomial share).
+pub(super) fn ratio(numbers: &Numbers, [one, other]: [&str; 2]) -> Result<[f64; 3], String> {
+    let figure = |pattern: &str, name| value(numbers, "only", &pattern.replace('+', " "), name);
+    let [seen, others] = [figure(one, "pause_failovers")?, figure(other, "pause_failovers")?];
+    let longer = figure(other, "paused_minutes")? / figure(one, "paused_minutes")?;
+    let (least, most) = share_between(seen as u64, (seen + others) as u64);
+    let odds = |share: f64| share / (1.0 - share) * longer;
+    Ok([seen / others * longer, odds(least), odds(most)])
+}
+
+/// Nothing, where the first rate is above the second with a confidence of 95 %; else a sentence, as the text claims it.
+pub(super) fn surely(numbers: &Numbers, cells: [&str; 2]) -> Result<String, String> {
+    let [_, least, _] = ratio(numbers, cells)?;
+    let [one, other] = cells;
+    if least > 1.0 {
+        return Ok(String::new());
+    }
+    Err(format!("the numbers do not show that `{one}` has failovers more often than `{other}`: mend the text"))
 }
 
 /// How likely it is at most that fair draws give some candidate of some run so few turns as the fewest, or so many as the most
@@ -74,6 +111,28 @@ mod tests {
         assert_eq!([enough(99.0), enough(95.0)], [299.0, 59.0]);
         assert!((binomial(10, 0.5, 0, 2) - 56.0 / 1024.0).abs() < 1e-12);
         assert!((binomial(10, 0.5, 0, 10) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_ratio_of_rates_is_as_sure_as_the_events_allow() {
+        // Tables of exact limits: 7 of 9 is 0.40 to 0.972, 0 of 10 at most 0.308.
+        let (least, most) = share_between(7, 9);
+        assert!((least - 0.3999).abs() < 1e-3 && (most - 0.9719).abs() < 1e-3, "{least} {most}");
+        assert!((share_between(0, 10).1 - 0.3085).abs() < 1e-3);
+        let cell = |protocol: &str, failovers, minutes| {
+            let mut cell = Cell { experiment: 2, scenario: "ttl-sweep".into(), ..Cell::default() };
+            cell.protocol = protocol.to_owned();
+            cell.count([("pause_failovers", failovers), ("paused_minutes", minutes)]);
+            cell
+        };
+        let cells = vec![cell("few", 2, 90), cell("more", 7, 90), cell("many", 700, 9_000), cell("half", 350, 9_000)];
+        let numbers = Numbers { schema: SCHEMA, cells, ..Numbers::default() };
+        let of = |one: &str, other: &str| surely(&numbers, [&format!("2/*/{one}"), &format!("2/*/{other}")]);
+        assert!(of("more", "few").unwrap_err().contains("do not show"));
+        assert_eq!(of("many", "half").as_deref(), Ok(""));
+        assert!(of("half", "many").is_err());
+        let [times, least, most] = ratio(&numbers, ["2/*/many", "2/*/half"]).unwrap();
+        assert!(times == 2.0 && least > 1.7 && most < 2.3, "{times} {least} {most}");
     }
 
     #[test]

@@ -45,7 +45,9 @@ fn merged(lines: Vec<Line>) -> Vec<Line> {
 fn renewals(numbers: &Numbers) -> Against {
     let point = |cell: &Cell| {
         let requests = cell.figure("requests_per_1000s")? / 1e3;
-        Some((requests, cell.figure("pause_failovers_per_1000h")? / 1e3, cell.variant.clone()))
+        let many = format!("2/pauses/{}/renewed every {}", cell.protocol, cell.variant);
+        let failovers = numbers.matching(&many).next().unwrap_or(cell).figure("failovers_per_hour")?;
+        Some((requests, failovers, cell.variant.clone()))
     };
     let cells = numbers.matching("2/renewals/*/*");
     Against {
@@ -86,10 +88,10 @@ mod tests {
     use super::*;
     use crate::experiments::numbers::SCHEMA;
 
-    fn cell(experiment: u8, scenario: &str, variant: &str, counts: [(&str, u64); 2]) -> Cell {
+    fn cell(experiment: u8, scenario: &str, variant: &str, counts: &[(&str, u64)]) -> Cell {
         let (scenario, variant, protocol) = (scenario.to_owned(), variant.to_owned(), STORM_OF.to_owned());
         let mut cell = Cell { experiment, scenario, protocol, variant, ..Cell::default() };
-        cell.count(counts);
+        cell.count(counts.iter().copied());
         cell
     }
 
@@ -97,14 +99,14 @@ mod tests {
     fn cells_of_one_kind_make_a_line() {
         let renewed = |variant, counts| cell(2, "renewals", variant, counts);
         let cells = vec![
-            renewed("1s", [("requests_per_1000s", 3_000), ("pause_failovers_per_1000h", 4_500)]),
-            renewed("2s", [("requests_per_1000s", 1_500), ("pause_failovers_per_1000h", 9_000)]),
-            cell(6, "steady", "warm-up 2s and hold-down 0s", [("elections_per_1000h", 160_000), ("dark_ppm", 90_000)]),
+            renewed("1s", &[("requests_per_1000s", 3_000), ("pause_failovers", 45), ("paused_minutes", 600)]),
+            renewed("2s", &[("requests_per_1000s", 1_500), ("pause_failovers", 90), ("paused_minutes", 600)]),
+            cell(6, "steady", "warm-up 2s and hold-down 0s", &[("elections_per_1000h", 160_000), ("dark_ppm", 90_000)]),
             cell(
                 6,
                 "steady",
                 "warm-up 10s and hold-down 0s",
-                [("elections_per_1000h", 150_000), ("dark_ppm", 400_000)],
+                &[("elections_per_1000h", 150_000), ("dark_ppm", 400_000)],
             ),
         ];
         let numbers = Numbers { schema: SCHEMA, cells, ..Numbers::default() };

@@ -7,6 +7,8 @@
 //! | `{{each PATTERN FIGURE FORMAT}}` | the figure of each cell, with commas between |
 //! | `{{names PATTERN FIGURE}}`, `{{nameless …}}` | the protocols whose figure is above 0, or is 0 |
 //! | `{{limit PATTERN FIGURE}}` | the share that none in so many runs leaves room for |
+//! | `{{times PATTERN PATTERN}}` | how many times as often the first cell has failovers without a crash, with its interval |
+//! | `{{surely PATTERN PATTERN}}` | nothing; the text is refused where the first is not surely above the second |
 //! | `{{enough PERCENTILE}}` | how many values below a target show that this percentile is |
 //! | `{{turns PATTERN}}` | a table of turns in churn, and whether fair draws give such ones |
 //! | `{{commits}}` | which experiments' numbers came with which commit |
@@ -57,6 +59,11 @@ fn filled(place: &str, numbers: &Numbers) -> Result<String, String> {
         ["turns", pattern] => chance::turns(numbers, pattern),
         ["limit", pattern, figure] => {
             Ok(chance::limit(tables::value(numbers, "only", &pattern.replace('+', " "), figure)?))
+        }
+        ["surely", one, other] => chance::surely(numbers, [one, other]),
+        ["times", one, other] => {
+            let [times, least, most] = chance::ratio(numbers, [one, other])?.map(|ratio| format!("{ratio:.2}"));
+            Ok(format!("{times} ({least} to {most})"))
         }
         ["enough", percentile] => {
             let percentile = percentile.parse().map_err(|_| format!("`{percentile}` is no number"))?;

@@ -1,8 +1,9 @@
 //! The numbers: for each experiment, scenario, protocol and variant what its runs came to.
 
+use super::chance::CONFIDENCE;
 use crate::{
     judge::Judgement,
-    statistics::{quantile, rounded},
+    statistics::{poisson_interval, quantile, rounded},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -185,6 +186,23 @@ impl Cell {
         }
     }
 
+    fn paused_hours(&self) -> Option<f64> {
+        Some(*self.counts.get("paused_minutes")? as f64 / 60.0)
+    }
+
+    /// Failovers without a crash, an hour, and between which rates that is with 95 % confidence.
+    fn failovers_per_hour(&self, name: &str) -> Option<f64> {
+        let (seen, hours) = (*self.counts.get("pause_failovers")?, self.paused_hours()?);
+        let (least, most) = poisson_interval(seen, CONFIDENCE);
+        let number = match name {
+            "failovers_per_hour" => seen as f64,
+            "failovers_per_hour_least" => least,
+            "failovers_per_hour_most" => most,
+            _ => return None,
+        };
+        Some(number / hours)
+    }
+
     /// In how many runs writes of former leaders reached the store, at least: as far as the distribution of their number says.
     fn stale_met_at_least(&self) -> Option<u64> {
         let refused = self.spreads.get("refused_per_run")?;
@@ -211,6 +229,8 @@ impl Cell {
             Some((spread, of)) => self.spreads.get(spread)?.get(of),
             None if name == "runs" => Some(whole(self.runs)),
             None if name == "stale_met_at_least" => self.stale_met_at_least().map(whole),
+            None if name == "expected_per_hour" => Some(self.figure("expected_failovers")? / self.paused_hours()?),
+            None if name.starts_with("failovers_per_hour") => self.failovers_per_hour(name),
             None if name == "edge_over_bound" => Some(self.figure("violates_at")? / self.figure("bound")?),
             None => self.counts.get(name).copied().map(whole),
         }

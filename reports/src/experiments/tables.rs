@@ -10,6 +10,7 @@ use crate::words::grouped;
 /// | `n` | a whole number |
 /// | `ms` | milliseconds, whole above 10 |
 /// | `s` | milliseconds as seconds |
+/// | `r` | a rate, with two decimals below 10 |
 /// | `%` | a share in millionths, as a percentage |
 /// | `x` | a ratio, with one decimal below 10 |
 /// | `p` | how much a ratio is above 1, as a percentage |
@@ -21,11 +22,13 @@ pub(super) fn written(value: f64, format: &str) -> Result<String, String> {
         "ms" if size >= 10.0 || size == 0.0 => format!("{sign}{}", grouped(size.round() as u64)),
         "ms" => format!("{sign}{size:.1}"),
         "s" => format!("{sign}{:.2}", size / 1e3),
+        "r" if size >= 10.0 => format!("{sign}{}", grouped(size.round() as u64)),
+        "r" => format!("{sign}{size:.2}"),
         "%" => format!("{:.3}", value / 1e4),
         "p" => format!("{:.1} %", (value - 1.0) * 100.0),
         "x" if size >= 10.0 => format!("{sign}{}", grouped(size.round() as u64)),
         "x" => format!("{sign}{size:.1}"),
-        _ => return Err(format!("`{format}` is no way to write a number; take n, ms, s, %, x or p")),
+        _ => return Err(format!("`{format}` is no way to write a number; take n, ms, s, r, %, x or p")),
     })
 }
 

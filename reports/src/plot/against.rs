@@ -96,9 +96,13 @@ impl Against {
             .draw()?;
         let mut taken: Vec<Box4> = Vec::new();
         for line in &self.lines {
-            let pixels = line.points.iter().map(|(x, y, _)| chart.backend_coord(&(*x, *y)));
-            taken.extend(pixels.map(|(x, y)| [x - 7, y - 7, x + 7, y + 7]));
+            let pixels: Vec<_> = line.points.iter().map(|(x, y, _)| chart.backend_coord(&(*x, *y))).collect();
+            taken.extend(pixels.iter().map(|(x, y)| [x - 7, y - 7, x + 7, y + 7]));
+            taken.extend(pixels.windows(2).flat_map(|ends| along(ends[0], ends[1])));
         }
+        // Nor is a name written across an axis.
+        let (axis, bottom) = chart.backend_coord(&(0.0, 0.0));
+        taken.extend([[axis - 200, 0, axis, bottom], [axis - 200, bottom, axis + CHART.0 as i32, bottom + 200]]);
         for (place, line) in self.lines.iter().enumerate() {
             let at = || line.points.iter().map(|(x, y, _)| (*x, *y));
             chart.draw_series(LineSeries::new(at(), colour(place).stroke_width(2)))?;
@@ -116,6 +120,15 @@ impl Against {
 
 /// Left, top, right, bottom, pixels.
 type Box4 = [i32; 4];
+
+/// A line from one point to another, as boxes that it lies in.
+fn along(from: (i32, i32), to: (i32, i32)) -> impl Iterator<Item = Box4> {
+    let steps = ((to.0 - from.0).abs().max((to.1 - from.1).abs()) / 6).max(1);
+    let at = move |from: i32, to: i32, step: i32| from + (to - from) * step / steps;
+    (0..=steps)
+        .map(move |step| (at(from.0, to.0, step), at(from.1, to.1, step)))
+        .map(|(x, y)| [x - 3, y - 3, x + 3, y + 3])
+}
 
 /// Where a point's name covers nothing, from the point: near it first, to the right before the left.
 fn free((x, y): (i32, i32), name: &str, taken: &mut Vec<Box4>) -> (i32, i32) {

@@ -89,14 +89,11 @@ fn spread(point: &Point) -> Option<[f64; 3]> {
     Some([low? / 1e3, median? / 1e3, high? / 1e3])
 }
 
-/// Where the true rate of a point's failovers lies with a confidence of 95 %, per hour: the exact limits for a Poisson
-/// count in Byar's approximation (Breslow and Day, "Statistical Methods in Cancer Research" II, 1987, §2.3).
+/// Where the true rate of a point's failovers lies with a confidence of 95 %, per hour.
 fn between(point: &Point) -> Option<(f64, f64)> {
-    const Z: f64 = 1.96;
-    let (n, hours) = (point.false_failovers? as f64, point.paused_hours.filter(|hours| *hours > 0.0)?);
-    let limit = |n: f64, z: f64| n * (1.0 - 1.0 / (9.0 * n) + z / (3.0 * n.sqrt())).powi(3);
-    let low = if n > 0.0 { limit(n, -Z) } else { 0.0 };
-    Some((low / hours, limit(n + 1.0, Z) / hours))
+    let (low, high) = crate::statistics::poisson_interval(point.false_failovers?, 0.95);
+    let hours = point.paused_hours.filter(|hours| *hours > 0.0)?;
+    Some((low / hours, high / hours))
 }
 
 impl<'a> Data<'a> {
@@ -255,10 +252,8 @@ impl<'a> Data<'a> {
             n => format!("Seeds {}; {runs}; {n} did not recover and are left out on the left.", self.sweep.seeds),
         };
         area.draw(&Text::new(runs, (24, 84), style(18)))?;
-        let pauses = format!(
-            "Pauses on the right: {}. Bars there: 95 % confidence for one count; all share their pauses.",
-            self.sweep.pause_profile
-        );
+        let pauses =
+            format!("Pauses on the right: {}. Bars there: 95 % confidence for one count.", self.sweep.pause_profile);
         area.draw(&Text::new(pauses, (24, 112), style(18)))?;
         let beside = "Marks for one ttl are drawn side by side; all of them belong to the ttl at the tick.";
         area.draw(&Text::new(beside, (24, 140), style(18)))

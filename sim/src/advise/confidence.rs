@@ -39,29 +39,9 @@ pub fn unseen(pauses: usize) -> f64 {
     (3.0 / pauses.max(1) as f64).min(1.0)
 }
 
-/// Which mean numbers are in keeping with so many that were seen, with 90 % confidence: below the first, so many or more would be
-/// seen once in twenty times; above the second, so many or fewer (Garwood, Biometrika 1936).
+/// Which mean numbers are in keeping with so many that were seen, with 90 % confidence.
 pub fn interval(seen: u64) -> (f64, f64) {
-    // So many or fewer, at this mean.
-    let at_most = |number: u64, mean: f64| {
-        let mut term = (-mean).exp();
-        let mut sum = term;
-        for place in 1..=number {
-            term *= mean / place as f64;
-            sum += term;
-        }
-        sum
-    };
-    let solved = |number: u64, level: f64| {
-        let (mut low, mut high) = (0.0, 10.0 + 4.0 * number as f64);
-        for _ in 0..60 {
-            let middle = (low + high) / 2.0;
-            if at_most(number, middle) > level { low = middle } else { high = middle }
-        }
-        low
-    };
-    let least = seen.checked_sub(1).map_or(0.0, |fewer| solved(fewer, 0.95));
-    (least, solved(seen, 0.05))
+    reports::statistics::poisson_interval(seen, 0.9)
 }
 
 struct Random<R>(R);

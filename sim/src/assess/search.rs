@@ -1,14 +1,15 @@
 //! The lowest value of a hazard at which something happens, over some seeds.
 //!
-//! Every seed runs at the largest value first. The few in which it happened soonest are bisected, since the lowest value is one
-//! of theirs, or nearly: what a run of the largest value measures is how long the others waited.
+//! Every seed runs at the largest value first. The few in which it happened soonest are looked at, since the lowest value is one
+//! of theirs, or nearly: what a run of the largest value measures is how long the others waited. The first of them is bisected,
+//! and then those of the others that show the event below that.
 
 use super::{Along, Case, Outcome, SEEDS};
 use crate::seeds;
 use protocols::fence::checks::Fencing;
 use std::collections::BTreeMap;
 
-/// Seeds that are bisected.
+/// Seeds that are looked at below the largest value.
 const BISECTED: usize = 3;
 /// Values are told apart to this part of the largest one.
 const PARTS: u64 = 1_000;
@@ -84,11 +85,18 @@ impl Seed<'_, '_> {
         Ok(outcome)
     }
 
-    /// The lowest value at which it happens, if it does at `most`.
-    fn lowest(&mut self, event: Event, most: u64) -> Result<Option<Edge>, String> {
+    /// The lowest value at which it happens, if it does at `most`; only one below `known` by what values are told apart by, if
+    /// another seed shows it there.
+    fn lowest(&mut self, event: Event, most: u64, known: Option<&Edge>) -> Result<Option<Edge>, String> {
         let (step, near) = ((most / PARTS).max(1), (most / NEAR).max(1));
-        let mut high = most;
+        let mut high = known.map_or(most, |edge| edge.at.saturating_sub(step));
+        if high == 0 {
+            return Ok(None);
+        }
         let mut at_high = self.look(high)?;
+        if known.is_some() && !event.is_in(&at_high) {
+            return Ok(None);
+        }
         let mut quarters = 0;
         while !event.is_in(&at_high) {
             let clocks = !matches!(self.case.along(), Along::Pause | Along::Cut);
@@ -129,15 +137,17 @@ impl Case<'_> {
         let when = |outcome: &Outcome| outcome.takeover_ms.unwrap_or(f64::INFINITY);
         soonest.sort_by(|a, b| when(a).total_cmp(&when(b)));
         soonest.truncate(BISECTED);
-        let bisected = |place: u64| {
+        let bisected = |place: u64, known: &[Option<Edge>]| {
             let outcome = soonest[place as usize];
             let seen = BTreeMap::from([(most, outcome.clone())]);
             let mut seed = Seed { case: self, seed: outcome.seed, seen };
-            let edges = Event::ALL.map(|event| seed.lowest(event, most));
-            let edges = edges.into_iter().collect::<Result<Vec<_>, _>>()?;
-            Ok((edges, seed.seen.len() as u64 - 1))
+            let edges = Event::ALL.iter().zip(known).map(|(event, known)| seed.lowest(*event, most, known.as_ref()));
+            let edges = edges.collect::<Result<Vec<_>, String>>()?;
+            Ok::<_, String>((edges, seed.seen.len() as u64 - 1))
         };
-        let bisected = seeds::each(0..soonest.len() as u64, self.jobs, bisected, || {})?;
+        let first = bisected(0, &Event::ALL.map(|_| None))?;
+        let others = seeds::each(1..soonest.len() as u64, self.jobs, |place| bisected(place, &first.0), || {})?;
+        let bisected: Vec<_> = [first].into_iter().chain(others).collect();
         let runs = SEEDS + bisected.iter().map(|(_, runs)| runs).sum::<u64>();
         let lowest = |place: usize| {
             let of = bisected.iter().filter_map(|(edges, _)| edges[place].clone());

@@ -1,6 +1,6 @@
 //! What pictures need that were drawn of runs: made of the numbers again, or of a few runs.
 
-use super::sets::{Experiment, RENEWALS, TTL_SWEEP};
+use super::sets::{Experiment, PAUSES, RENEWALS, TTL_SWEEP};
 use crate::ttl_sweep::PAUSE_PROFILE;
 use reports::{
     experiments::{Cell, Numbers},
@@ -14,8 +14,11 @@ pub fn sweep(experiment: &Experiment, numbers: &Numbers) -> Option<TtlSweep> {
     let pattern = format!("{}/{TTL_SWEEP}/*/*", experiment.number);
     let point = |cell: &Cell| {
         let failover = cell.spreads.get("failover_ms")?;
-        let hours = cell.figure("paused_minutes")? / 60.0;
-        let changes = *cell.counts.get("pause_failovers")?;
+        // Where many long pauses were measured, these say more.
+        let pattern = format!("{}/{PAUSES}/{}/{}", experiment.number, cell.protocol, cell.variant);
+        let counted = numbers.matching(&pattern).next().unwrap_or(cell);
+        let hours = counted.figure("paused_minutes")? / 60.0;
+        let changes = *counted.counts.get("pause_failovers")?;
         Some(Point {
             protocol: cell.protocol.clone(),
             ttl_ms: duration_ms(&cell.variant).ok()?,
@@ -39,12 +42,13 @@ pub fn told(mut experiment: Experiment) -> Experiment {
     let usual: Vec<String> =
         experiment.full.iter().filter(|set| set.variant.is_empty()).map(|set| set.scenario.clone()).collect();
     experiment.full.retain(|set| {
-        let faulty = ![TTL_SWEEP, RENEWALS, "steady"].contains(&&*set.scenario) && set.frontier.is_none();
+        let faulty = ![TTL_SWEEP, RENEWALS, PAUSES, "steady"].contains(&&*set.scenario) && set.frontier.is_none();
         faulty && (set.variant.is_empty() || !usual.contains(&set.scenario))
     });
     if experiment.without_timeline {
         experiment.full.clear();
     }
+    experiment.advice.clear();
     experiment.full.iter_mut().for_each(|set| set.seeds.1 = set.seeds.0 + 1);
     experiment
 }

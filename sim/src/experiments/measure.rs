@@ -1,8 +1,8 @@
 //! Runs an experiment, and makes numbers of it.
 
 use super::{
-    frontiers, renewals,
-    sets::{CHURN, Experiment, PlanSet, RENEWALS, TTL_SWEEP},
+    frontiers, pauses, renewals,
+    sets::{CHURN, Experiment, PAUSES, PlanSet, RENEWALS, TTL_SWEEP},
     shards,
     strips::{self, Lines},
 };
@@ -78,6 +78,11 @@ pub fn measure(
         for protocol in protocols {
             if set.scenario == RENEWALS {
                 measured.cells.extend(renewals::cells(registry, experiment, set, protocol, jobs)?);
+                done(protocol.name);
+                continue;
+            }
+            if set.scenario == PAUSES {
+                measured.cells.extend(pauses::cells(registry, experiment, set, protocol, jobs)?);
                 done(protocol.name);
                 continue;
             }

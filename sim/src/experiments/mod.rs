@@ -8,6 +8,7 @@
 mod drawn;
 mod frontiers;
 mod measure;
+mod pauses;
 mod renewals;
 mod sets;
 mod shards;
@@ -16,4 +17,6 @@ mod strips;
 pub use drawn::{sweep, told};
 pub use frontiers::drawn as frontiers;
 pub use measure::{Measured, measure};
-pub use sets::{Axes, CHURN, Experiment, PlanSet, RENEWALS, TEMPLATE, TTL_SWEEP, With, committed, find};
+pub use sets::{
+    ADVICE, Axes, CHURN, Experiment, PAUSES, PlanSet, RENEWALS, TEMPLATE, TTL_SWEEP, With, committed, find,
+};

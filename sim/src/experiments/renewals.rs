@@ -1,10 +1,22 @@
 //! What it costs to renew a lease more often, and what it buys: the sweep over renew intervals.
 
 use super::sets::{Experiment, PlanSet, RENEWALS};
-use crate::{registry::Registry, ttl_sweep};
+use crate::{
+    registry::Registry,
+    ttl_sweep::{self, Strikes},
+};
 use protocols::election::Protocol;
 use reports::experiments::Cell;
 use scenarios::{Params, units::duration_text};
+
+/// The parameters with another renew interval.
+pub(super) fn renewed(params: &Params, protocol: &Protocol, renew_ms: u64) -> Params {
+    let mut params = Params { renew_interval_ms: Some(renew_ms), ..params.clone() };
+    if protocol.timers.renews_at_retry {
+        (params.renew_interval_ms, params.own_ms.retry_period) = (None, Some(renew_ms));
+    }
+    params
+}
 
 /// A cell for each interval: the variant is the interval.
 pub(super) fn cells(
@@ -16,11 +28,8 @@ pub(super) fn cells(
 ) -> Result<Vec<Cell>, String> {
     let params = set.params(registry)?;
     let cell = |renew_ms: &u64| {
-        let mut params = Params { renew_interval_ms: Some(*renew_ms), ..params.clone() };
-        if protocol.timers.renews_at_retry {
-            (params.renew_interval_ms, params.own_ms.retry_period) = (None, Some(*renew_ms));
-        }
-        let paused = ttl_sweep::pauses(registry, &params, protocol, set.seeds(), (jobs, &|| ()))?;
+        let params = renewed(&params, protocol, *renew_ms);
+        let paused = ttl_sweep::pauses(registry, &params, protocol, set.seeds(), Strikes::All, (jobs, &|| ()))?;
         let hours = |per: f64| (per / paused.hours).round() as u64;
         let mut cell = Cell {
             experiment: experiment.number,

@@ -3,7 +3,7 @@
 use crate::registry::Registry;
 use protocols::{election::Protocol, fence::checks::Fencing, sharding::Placement, work::work_set};
 use reports::experiments::Numbers;
-use scenarios::{Params, plan::Tenure, scenario};
+use scenarios::{Params, plan::Tenure, preset::Preset, scenario};
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -13,6 +13,11 @@ pub const CHURN: &str = "churn";
 pub const TTL_SWEEP: &str = "ttl-sweep";
 /// What the sweep over renew intervals is called.
 pub const RENEWALS: &str = "renewals";
+
+/// What long pauses, one after the other, are called.
+pub const PAUSES: &str = "pauses";
+/// What answers of `advise` are called.
+pub const ADVICE: &str = "advice";
 
 /// The committed plan sets, in the order of their numbers.
 const COMMITTED: [&str; 10] = [
@@ -49,6 +54,9 @@ pub struct Experiment {
     pub full: Vec<PlanSet>,
     /// A few of them, for CI.
     pub reduced: Vec<PlanSet>,
+    /// Questions to `advise`, as typed; their answers are numbers too.
+    #[serde(default)]
+    pub advice: Vec<String>,
     /// Are the refused writes of the first seeds listed?
     #[serde(default)]
     pub lists_refusals: bool,
@@ -61,7 +69,7 @@ pub struct Experiment {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSet {
-    /// A scenario's name, or [`CHURN`], [`TTL_SWEEP`] or [`RENEWALS`].
+    /// A scenario's name, or [`CHURN`], [`TTL_SWEEP`], [`RENEWALS`] or [`PAUSES`].
     pub scenario: String,
     /// What is different from the usual, in words; empty for the usual.
     #[serde(default)]
@@ -111,6 +119,8 @@ pub struct With {
     pub lease_ttl_ms: Option<u64>,
     /// From one attempt to acquire to the next, milliseconds.
     pub retry_period_ms: Option<u64>,
+    /// An implementation's own timers, by name.
+    pub preset: Option<String>,
     /// Raft's pre-vote.
     pub pre_vote: Option<bool>,
     /// How long a run lasts, milliseconds.
@@ -170,9 +180,9 @@ impl PlanSet {
     /// Its parameters.
     ///
     /// # Errors
-    /// It names a bug that there is not: one sentence.
+    /// It names a bug or a preset that there is not: one sentence.
     pub fn params(&self, registry: &Registry) -> Result<Params, String> {
-        let With { nodes, rate, fencing, retry_period_ms, groups, bug, works, work_set, .. } = &self.with;
+        let With { nodes, rate, fencing, retry_period_ms, groups, bug, works, work_set, preset, .. } = &self.with;
         let With { lease_ttl_ms, pre_vote, duration_ms, placement, tenure, .. } = self.with;
         let mut params = Params { lease_ttl_ms, pre_vote, duration_ms, placement, tenure, ..Params::default() };
         params.groups = groups.unwrap_or(params.groups);
@@ -186,6 +196,9 @@ impl PlanSet {
         let kind = |name| kind(name).ok_or_else(|| format!("there is no work `{name}`"));
         params.works = works.iter().map(kind).collect::<Result<_, _>>()?;
         params.work_set = *work_set;
+        if let Some(name) = preset {
+            params.preset = Some(Preset::find(name).ok_or_else(|| format!("there is no preset `{name}`"))?);
+        }
         if let Some(id) = bug {
             let known = registry.plans.bugs.iter().copied().find(|known| known.id == id);
             params.bugs = vec![known.ok_or_else(|| format!("there is no bug `{id}`"))?];
@@ -200,7 +213,7 @@ impl PlanSet {
     pub fn protocols(&self, registry: &Registry) -> Result<Vec<&'static Protocol>, String> {
         let told = match self.scenario.as_str() {
             CHURN | TTL_SWEEP => "clean-kill",
-            RENEWALS => "steady",
+            RENEWALS | PAUSES => "steady",
             name => name,
         };
         let scenario = scenario::find(told).ok_or_else(|| format!("there is no scenario `{told}`"))?;

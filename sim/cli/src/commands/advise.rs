@@ -17,6 +17,7 @@ use scenarios::{
     sense,
     units::duration_text,
 };
+use serde_json::Value;
 use sim::{
     advise::{self, Choice, Ladder, Situation, trial},
     registry::Registry,
@@ -32,6 +33,28 @@ const DAY_MS: f64 = 86_400_000.0;
 /// # Errors
 /// The arguments make no sense, a log cannot be read, or a run could not be finished.
 pub fn run(registry: &Registry, args: &AdviseArgs) -> Result<u8, Stop> {
+    let show = Show::from(&args.show);
+    let confirmed = answered(registry, args, |told, confirmed| {
+        match (show.json, show.quiet) {
+            (true, _) => print(&reports::json::pretty(&told.json())),
+            (false, true) => print(&told.advice()),
+            (false, false) => print(&told.text()),
+        }
+        confirmed
+    })?;
+    Ok(if confirmed { 0 } else { INCONCLUSIVE })
+}
+
+/// The advice as JSON.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn json(registry: &Registry, args: &AdviseArgs) -> Result<Value, Stop> {
+    answered(registry, args, |told, _| told.json())
+}
+
+/// What there is to tell, and whether there is an advice that its trial confirms.
+fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, bool) -> T) -> Result<T, Stop> {
     let show = Show::from(&args.show);
     let (seen, situation) = situation(args)?;
     let own_ms = args.own.given_ms();
@@ -61,15 +84,10 @@ pub fn run(registry: &Registry, args: &AdviseArgs) -> Result<u8, Stop> {
     let now = now.as_ref().map(tried).transpose()?;
     bar.finish_and_clear();
     let told = Told { args, seen: &seen, situation: &situation, ladders: &ladders, tried: &all, now: now.as_ref() };
-    match (show.json, show.quiet) {
-        (true, _) => print(&reports::json::pretty(&told.json())),
-        (false, true) => print(&told.advice()),
-        (false, false) => print(&told.text()),
-    }
     // A trial in which no pause struck confirms nothing about the pauses that were given.
     let confirms = |trial: trial::Trial| trial.dark <= situation.may_be_dark && (trial.pauses > 0 || seen.number == 0);
     let confirmed = all.first().is_some_and(|tried| tried.trial.is_none_or(confirms));
-    Ok(if confirmed { 0 } else { INCONCLUSIVE })
+    Ok(tell(&told, confirmed))
 }
 
 /// The setting that there is now.

@@ -1,5 +1,7 @@
 //! `experiments`: the numbers, plots and findings, from committed plan sets.
 
+mod advice;
+
 use super::{
     args::jobs_or_cores,
     exit::Stop,
@@ -18,7 +20,7 @@ use reports::{
 };
 use sim::{
     artifacts,
-    experiments::{self, Experiment, Measured, TEMPLATE},
+    experiments::{self, ADVICE, Experiment, Measured, PlanSet, TEMPLATE},
     identity::{Identity, identity},
     registry::Registry,
 };
@@ -29,6 +31,8 @@ use std::{
 
 /// Where the numbers lie below the folder, full and reduced, and the template of the findings.
 const FILES: [&str; 3] = ["experiments/numbers.json", "experiments/reduced.json", "experiments/FINDINGS.in.md"];
+/// Where the pauses of experiment 2 lie, which `advise` is asked about.
+const PAUSES: &str = "experiments/profiles/hostile.txt";
 /// How much time strips show, seconds since the first fault.
 const SPAN_S: (f64, f64) = (-2.0, 14.0);
 /// The same where leaders die one after another.
@@ -52,6 +56,12 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
     }
     if args.strips {
         return strips(registry, asked, args, show).map(|()| 0);
+    }
+    if let Some(out) = out.as_ref().filter(|_| asked.iter().any(|experiment| !experiment.advice.is_empty())) {
+        let path = out.join(PAUSES);
+        fs::create_dir_all(path.parent().unwrap_or(out))
+            .map_err(|e| Stop::usage(format!("{}: {e}", path.display())))?;
+        artifacts::save(&path, &advice::profile()).map_err(Stop::usage)?;
     }
     let (numbers, measured) = measure(registry, &asked, args, args.reduced, show)?;
     if let Some(out) = &out {
@@ -86,14 +96,29 @@ fn strips(registry: &Registry, asked: Vec<Experiment>, args: &ExperimentsArgs, s
     asked.iter().zip(&measured).try_for_each(|(experiment, measured)| draw(&out, experiment, measured))
 }
 
-/// Leaves only the plan sets of one scenario.
+/// The scenario that `--only` names, and the protocol if it names one.
+fn split(only: &str) -> (&str, Option<&str>) {
+    only.split_once('/').map_or((only, None), |(scenario, protocol)| (scenario, Some(protocol)))
+}
+
+/// Leaves only the plan sets of one scenario, with one protocol if that is named.
 fn narrow(asked: &mut Vec<Experiment>, only: &str) -> Result<(), Stop> {
+    let (scenario, protocol) = split(only);
+    let fits = |set: &mut PlanSet| {
+        let Some(protocol) = protocol else { return set.scenario == scenario };
+        let has = set.protocols.iter().any(|name| name == protocol || name == "all");
+        set.protocols = vec![protocol.to_owned()];
+        set.scenario == scenario && has
+    };
     for experiment in asked.iter_mut() {
-        experiment.full.retain(|set| set.scenario == only);
-        experiment.reduced.retain(|set| set.scenario == only);
+        experiment.full.retain_mut(fits);
+        experiment.reduced.retain_mut(fits);
+        if only != ADVICE {
+            experiment.advice.clear();
+        }
     }
     // Refused writes do not say which scenario they are of.
-    asked.retain(|experiment| !experiment.full.is_empty() && !experiment.lists_refusals);
+    asked.retain(|e| !(e.full.is_empty() && e.advice.is_empty()) && !e.lists_refusals);
     match asked.is_empty() {
         true => Err(Stop::usage(format!(
             "--only {only}: none of these experiments has a plan set of `{only}` that can be measured alone"
@@ -118,7 +143,11 @@ fn measure(
             }
         };
         let jobs = jobs_or_cores(args.jobs);
-        all.push(experiments::measure(registry, experiment, reduced, jobs, done).map_err(Stop::harness)?);
+        let mut measured = experiments::measure(registry, experiment, reduced, jobs, done).map_err(Stop::harness)?;
+        if !reduced {
+            measured.cells.extend(advice::cells(registry, experiment)?);
+        }
+        all.push(measured);
     }
     let mut numbers = Numbers { schema: SCHEMA, ..Numbers::default() };
     for measured in &all {
@@ -145,17 +174,47 @@ fn save(
     let path = out.join(FILES[usize::from(reduced)]);
     let mut all = if path.exists() { read(&path)? } else { Numbers { schema: SCHEMA, ..Numbers::default() } };
     let asked_for = |number: u8| asked.iter().any(|e| e.number == number);
-    let told = |cell: &Cell| args.only.as_ref().is_none_or(|only| cell.scenario == *only);
+    let told = |cell: &Cell| {
+        args.only.as_deref().map(split).is_none_or(|(scenario, protocol)| {
+            cell.scenario == scenario && protocol.is_none_or(|protocol| cell.protocol == protocol)
+        })
+    };
     all.cells.retain(|cell| !asked_for(cell.experiment) || !told(cell));
     all.refusals.retain(|refusal| !asked_for(refusal.experiment) || args.only.is_some());
     all.cells.extend(numbers.cells.iter().cloned());
     all.refusals.extend(numbers.refusals.iter().cloned());
-    all.commits.extend(asked.iter().map(|experiment| (experiment.number, commit())));
-    all.cells.sort_by_key(|cell| cell.experiment);
+    for experiment in asked {
+        let known = all.commits.entry(experiment.number).or_default();
+        *known = measured_with(known, args.only.as_deref());
+    }
+    let places = experiments::find(&[]).map_err(Stop::usage)?;
+    all.cells.sort_by_key(|cell| place(&places, cell));
     all.refusals.sort_by_key(|refusal| refusal.experiment);
     let folder = path.parent().unwrap_or(out);
     fs::create_dir_all(folder).map_err(|e| Stop::usage(format!("cannot make {}: {e}", folder.display())))?;
     artifacts::save(&path, &(pretty(&all) + "\n")).map_err(Stop::usage)
+}
+
+/// Where a cell stands among all: as the plan sets have it, so that numbers are the same however they were measured.
+fn place(experiments: &[Experiment], cell: &Cell) -> (u8, usize, usize) {
+    let sets = || experiments.iter().filter(|e| e.number == cell.experiment).flat_map(|e| e.full.iter().enumerate());
+    let of_set = |set: &PlanSet| {
+        let all = || protocols::election::ALL.iter().position(|protocol| protocol.name == cell.protocol);
+        set.protocols.iter().position(|name| *name == cell.protocol).or_else(all).unwrap_or(usize::MAX)
+    };
+    let usual = || sets().find(|(_, set)| set.variant.is_empty() && set.scenario == cell.scenario);
+    let set = sets().find(|(_, set)| set.scenario == cell.scenario && set.variant == cell.variant).or_else(usual);
+    let (set, protocol) = set.map_or((usize::MAX, 0), |(place, set)| (place, of_set(set)));
+    (cell.experiment, set, protocol)
+}
+
+/// The commits of an experiment's numbers, after it was measured, or a part of it: `1a2b3c4d`, but for `steady/raft` `5e6f7a8b`.
+fn measured_with(known: &str, only: Option<&str>) -> String {
+    const BUT_FOR: &str = "`, but for `";
+    let Some(only) = only.filter(|_| !known.is_empty()) else { return commit() };
+    let others = known.split(BUT_FOR).filter(|part| !part.starts_with(&format!("{only}` ")));
+    let others: Vec<&str> = others.collect();
+    format!("{}{BUT_FOR}{only}` `{}", others.join(BUT_FOR), commit())
 }
 
 /// Which source the numbers are measured with.

@@ -15,8 +15,9 @@ pub struct ExperimentsArgs {
     /// Only a few protocols and seeds of each
     #[arg(long)]
     pub reduced: bool,
-    /// Only the plan sets of one scenario, such as steady; the numbers of the others stay as they are
-    #[arg(long, conflicts_with_all = ["check", "text_only"], value_name = "SCENARIO")]
+    /// Only the plan sets of one scenario, such as steady, or of that with one protocol, such as steady/raft; the numbers of the
+    /// others stay as they are
+    #[arg(long, conflicts_with_all = ["check", "text_only"], value_name = "SCENARIO[/PROTOCOL]")]
     pub only: Option<String>,
     /// Compare with the committed numbers, write nothing, and name the first one that differs
     #[arg(long, conflicts_with = "out")]

@@ -1,6 +1,6 @@
 //! What findings and help texts print as a command is a command, with these options and these values.
 //!
-//! Everything is parsed as it stands, which is what refused `experiments 8`; that the book's commands exist is in `book.rs`.
+//! Everything is parsed as it stands, which is what refused `experiments 8`; `book/typed.rs` runs it, with what the book prints.
 
 use clap::{CommandFactory, Parser};
 use sim_cli::commands::args::Cli;
@@ -28,15 +28,35 @@ fn refused(command: &str) -> Option<String> {
     (!matches!(error.kind(), clap::error::ErrorKind::DisplayHelp)).then(|| format!("{command}: {error}"))
 }
 
-#[test]
-fn the_findings_commands_can_be_run() {
+/// The commands that the findings print.
+pub(crate) fn of_the_findings() -> Vec<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/FINDINGS.md");
     let text = std::fs::read_to_string(file).expect("the findings");
     let spans = text.split('`').skip(1).step_by(2);
-    let commands: Vec<&str> = spans.filter_map(|code| code.strip_prefix("fencepost ")).collect();
+    spans.filter_map(|code| Some(code.strip_prefix("fencepost ")?.to_owned())).collect()
+}
+
+/// The examples of every command's help.
+pub(crate) fn of_help_texts() -> Vec<String> {
+    let (mut all, mut commands) = (Vec::new(), vec![Cli::command()]);
+    while let Some(command) = commands.pop() {
+        commands.extend(command.get_subcommands().cloned());
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
+        all.extend(help.lines().filter_map(|line| {
+            let (before, example) = line.split_once("fencepost ")?;
+            let begins = before.trim().is_empty() || before.trim().ends_with(':');
+            begins.then(|| example.to_owned())
+        }));
+    }
+    all
+}
+
+#[test]
+fn the_findings_commands_can_be_run() {
+    let commands = of_the_findings();
     assert!(commands.len() > 20, "{} commands", commands.len());
-    assert!(commands.contains(&"experiments 8"), "{commands:?}");
-    let wrong: Vec<String> = commands.into_iter().filter_map(refused).collect();
+    assert!(commands.iter().any(|command| command == "experiments 8"), "{commands:?}");
+    let wrong: Vec<String> = commands.iter().filter_map(|command| refused(command)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(refused("experiments 11").is_some(), "there are ten");
 }
@@ -57,21 +77,8 @@ fn the_commands_of_an_experiments_page_have_a_seed() {
 
 #[test]
 fn the_examples_of_help_texts_can_be_run() {
-    let (mut wrong, mut seen) = (Vec::new(), 0);
-    let mut commands = vec![Cli::command()];
-    while let Some(command) = commands.pop() {
-        commands.extend(command.get_subcommands().cloned());
-        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
-        let examples = help.lines().filter_map(|line| {
-            let (before, example) = line.split_once("fencepost ")?;
-            let begins = before.trim().is_empty() || before.trim().ends_with(':');
-            begins.then(|| example.to_owned())
-        });
-        for example in examples {
-            seen += 1;
-            wrong.extend(refused(&example));
-        }
-    }
-    assert!(seen > 25, "only {seen} examples were found");
+    let examples = of_help_texts();
+    assert!(examples.len() > 25, "only {} examples were found", examples.len());
+    let wrong: Vec<String> = examples.iter().filter_map(|example| refused(example)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! Every command of the simulation that the README and the book print is run as it stands, or with less of the same where it would
+//! Every command of the simulation that the README, the book, the findings and help texts print is run as it stands, or with less of the same where it would
 //! take long: [`REDUCED`] says how, by what the command is, so that a page may print another one without anything being said
 //! here. Where it does not end with 0, [`ENDS`] says with what.
 //!
@@ -9,7 +9,7 @@ use super::{
     page::{Page, root},
     pages,
 };
-use crate::printed::words as split;
+use crate::printed::{of_help_texts, of_the_findings, words as split};
 use clap::Parser;
 use sim_cli::commands::args::Cli;
 use std::{
@@ -77,6 +77,17 @@ const STANDS_FOR: [(&str, &str); 6] = [
     ("capsule.json", "target/fencepost/partition/redis-naive/7/capsule.json"),
 ];
 
+/// A table of writes as a help text names it.
+const WRITES: &str =
+    "created_at,worker,fence_token,version\n2026-11-21T10:00:00Z,w1,41,1\n2026-11-21T10:00:01Z,w2,42,2\n";
+
+/// Files that help texts name as if they were one's own, and what they are.
+const FILES: [(&str, &str); 3] = [
+    ("gc.log", "reports/experiments/profiles/jvm-g1.log"),
+    ("monday.jsonl", "history.jsonl"),
+    ("tuesday.jsonl", "history.jsonl"),
+];
+
 /// What leaves the files that pages go on with.
 const FIRST: [&str; 3] = [
     "scenario partition --protocol redis-naive --seed 7 --rate 50 --quiet",
@@ -85,8 +96,11 @@ const FIRST: [&str; 3] = [
 ];
 
 /// Commands that are parsed alone, and why: what they go on with takes another test to make, or they end with what others left.
-const PARSED: [(&str, &str); 2] =
-    [("merge", "its shards are made and merged in merge.rs"), ("clean", "it would remove what others go on with")];
+const PARSED: [(&str, &str); 3] = [
+    ("check n1.log n2.log", "whatever these logs say"),
+    ("merge", "its shards are made and merged in merge.rs"),
+    ("clean", "it would remove what others go on with"),
+];
 
 fn fits<'a, T>(table: &'a [(&str, T)], command: &str) -> Option<&'a T> {
     table.iter().find(|(begins, _)| command.starts_with(begins)).map(|(_, value)| value)
@@ -146,9 +160,16 @@ fn every_printed_command_runs_as_it_stands_or_with_less_of_the_same() {
         let (code, said) = run(&split(first), &folder);
         assert!(matches!(code, Some(0 | 1)), "{first}: {code:?}: {said}");
     }
+    fs::write(folder.join("writes.csv"), WRITES).expect("a table");
+    for (name, stands_for) in FILES {
+        fs::copy(folder.join(stands_for), folder.join(name)).expect(stands_for);
+    }
     let (mut done, mut wrong, mut slow) = (BTreeSet::new(), Vec::new(), Vec::new());
-    for (page, words) in all.iter().flat_map(|(name, page)| commands(page).into_iter().map(move |words| (name, words)))
-    {
+    let of_pages = all.iter().flat_map(|(name, page)| commands(page).into_iter().map(move |words| (&**name, words)));
+    let others = [("FINDINGS.md", of_the_findings()), ("a help text", of_help_texts())];
+    let as_words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let others = others.into_iter().flat_map(|(name, all)| all.into_iter().map(move |text| (name, as_words(text))));
+    for (page, words) in of_pages.chain(others) {
         if !words.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_lowercase())) {
             continue;
         }
