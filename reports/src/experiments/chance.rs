@@ -1,12 +1,9 @@
 //! What so few runs can show, and what chance alone would do.
 
 use super::{
-    numbers::{Cell, Numbers},
+    numbers::{CONFIDENCE, Cell, Numbers},
     tables::{value, written},
 };
-
-/// With which confidence the limits below hold.
-pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// The largest share of runs that may still go wrong when none of `n` did, with a confidence of 95 %: the one-sided exact limit
 /// of Clopper and Pearson (Biometrika 1934), which for no event is 1 − 0.05^(1/n).

@@ -1,6 +1,5 @@
 //! The numbers: for each experiment, scenario, protocol and variant what its runs came to.
 
-use super::chance::CONFIDENCE;
 use crate::{
     judge::Judgement,
     statistics::{poisson_interval, quantile, rounded},
@@ -8,6 +7,9 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// With which confidence limits hold.
+pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// Version of the numbers.
 pub const SCHEMA: u32 = 1;

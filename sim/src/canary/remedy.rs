@@ -16,7 +16,7 @@ pub(super) fn canaries() -> Vec<Canary> {
         dark(survives("swim stands aside and comes back", ELECTIONS, 1.0, swim), 5_500.0).within(ELECTIONS, 3.0, 3.0),
         dark(survives("all stand aside: lowest-id", ELECTIONS, 1.0, lowest_id_all), 14_000.0),
         dark(survives("all stand aside: swim", ELECTIONS, 1.0, swim_all), 15_500.0),
-        dark(survives("nobody is left to stand aside for: swim", ELECTIONS, 1.0, swim_alone), 12_000.0),
+        dark(survives("nobody is left to stand aside for: swim", ELECTIONS, 1.0, swim_alone), 18_000.0),
         Canary { safe: true, ..breaks("a store that answers late is not silent", &[], late_answers) }
             .within(ELECTIONS, 1.0, 1.0),
         survives("the store is silent twice", ELECTIONS, 1.0, twice).within(ELECTIONS, 4.0, 4.0),

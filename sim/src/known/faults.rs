@@ -5,48 +5,18 @@
 
 mod log;
 mod probe;
+mod row;
 mod table;
 
 use crate::registry::Registry;
 use log::{Log, Readings};
+use row::{EDGE, Read, Row, STRIKES};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger},
-    plan::Network,
     scenario,
 };
 use std::{collections::BTreeSet, sync::OnceLock, thread};
-
-/// When faults strike, and for how long; milliseconds.
-const STRIKES: f64 = 3_000.0;
-const LASTS: f64 = 3_000.0;
-/// What is looked at ends so long before something changes.
-const EDGE: f64 = 50.0;
-
-/// A reading, and between what it must lie.
-type Read = (&'static str, f64, f64);
-
-/// A fault, or several, or a network, and what the probes must read.
-struct Row {
-    name: String,
-    protocol: &'static str,
-    faults: Vec<(f64, Fault)>,
-    network: fn(&mut Network),
-    /// Is everything as ever before it strikes?
-    before: bool,
-    /// While it lasts.
-    during: Vec<Read>,
-    /// From when to when that is looked at.
-    window: (f64, f64),
-    /// When it is over.
-    after: Vec<Read>,
-    /// From when on that is looked at.
-    over: f64,
-    /// What names contain that are not looked at meanwhile, if the table does not name them.
-    skips: &'static [&'static str],
-    /// The same when it is over.
-    skips_after: &'static [&'static str],
-}
 
 impl Row {
     /// Until when probes are looked at.

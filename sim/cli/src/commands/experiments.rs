@@ -118,7 +118,7 @@ fn narrow(asked: &mut Vec<Experiment>, only: &str) -> Result<(), Stop> {
         }
     }
     // Refused writes do not say which scenario they are of.
-    asked.retain(|e| !(e.full.is_empty() && e.advice.is_empty()) && !e.lists_refusals);
+    asked.retain(|e| !(e.lists_refusals || e.full.is_empty() && e.advice.is_empty()));
     match asked.is_empty() {
         true => Err(Stop::usage(format!(
             "--only {only}: none of these experiments has a plan set of `{only}` that can be measured alone"

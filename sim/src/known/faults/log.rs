@@ -1,8 +1,10 @@
 //! What probes have written down, and what can be read from it: figures of a window of time, each with its least and most.
 
-use super::probe::BEAT;
 use protocols::types::{MILLISECOND, NodeId};
 use std::collections::BTreeMap;
+
+/// How often everybody says something.
+pub(super) const BEAT: u64 = 10 * MILLISECOND;
 
 /// Nanoseconds from the start of the run, by the clock of whoever wrote them down.
 type At = u64;

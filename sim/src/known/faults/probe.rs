@@ -1,7 +1,7 @@
 //! A world in which nobody elects: every process says something every 10 ms, to everybody whom it may know, and saves something;
 //! and all of it is written down, with the time at which it was said and heard.
 
-use super::log::{Heard, Log, Started};
+use super::log::{BEAT, Heard, Log, Started};
 use crate::{
     host::{self, Main},
     recorder::Recorder,
@@ -26,8 +26,6 @@ use std::sync::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// How often everybody says something.
-pub(super) const BEAT: u64 = 10 * MILLISECOND;
 /// How often something is synced.
 const SAVE: u64 = 50 * MILLISECOND;
 /// How often an idle connection is probed.

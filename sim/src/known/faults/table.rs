@@ -1,6 +1,6 @@
 //! What probes must read, fault by fault.
 
-use super::{EDGE, LASTS, Read, Row, STRIKES};
+use super::row::{EDGE, LASTS, Read, Row, STRIKES};
 use scenarios::{
     fault::{Fault, Who},
     plan::Network,

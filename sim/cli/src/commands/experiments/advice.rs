@@ -94,7 +94,7 @@ mod tests {
         assert!(cell(&registry, 2, "list").is_err() && cell(&registry, 2, "advise --slo").is_err());
         let question =
             "advise --slo 99.9% --pause 2s --over 30d --protocol etcd-election --now etcd-election@3s --no-trial";
-        let cell = cell(&registry, 2, question).ok().expect("an answer");
+        let cell = cell(&registry, 2, question).unwrap_or_else(|_| panic!("an answer"));
         assert_eq!((cell.protocol.as_str(), cell.figure("beside_ms")), ("etcd-election", Some(3_000.0)));
         assert!(cell.figure("advised_ms") >= Some(3_000.0) && cell.figure("trial_pauses").is_none());
     }
