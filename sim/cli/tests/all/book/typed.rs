@@ -22,7 +22,7 @@ use std::{
 
 /// Options that take less of the same: the first words of a command, and what is set in it. A word without dashes stands behind
 /// the command's name where no name does. Of several, the first that fits holds.
-const REDUCED: [(&str, &[(&str, &str)]); 18] = [
+const REDUCED: [(&str, &[(&str, &str)]); 19] = [
     ("sweep swarm", &[("--seeds", "0..3")]),
     ("sweep all", &[("--seeds", "0..1"), ("--protocol", "redis-fenced"), ("--nodes", "3"), ("--shard", "1/60")]),
     ("sweep", &[("--seeds", "0..4")]),
@@ -35,6 +35,7 @@ const REDUCED: [(&str, &[(&str, &str)]); 18] = [
     ("plot election-cdf", &[("--runs", "3")]),
     ("plot message-counts", &[("--protocol", "bully"), ("--nodes", "3")]),
     ("experiments", &[("7", ""), ("--reduced", "")]),
+    ("mutants ledger-one-sealed", &[]),
     ("mutants", &[("mixed-locks", ""), ("--seeds", "0..3")]),
     ("work-set", &[("--jobs", "20k")]),
     ("report", &[]),
@@ -44,7 +45,7 @@ const REDUCED: [(&str, &[(&str, &str)]); 18] = [
 ];
 
 /// Commands that end with another code than 0. A page that prints another such command has to say so here.
-const ENDS: [(&str, &[i32]); 18] = [
+const ENDS: [(&str, &[i32]); 22] = [
     ("scenario gc-pause --seed 42 --fencing off", &[1]),
     ("scenario gc-pause --protocol redis-naive", &[1]),
     ("scenario gc-pause --fencing off", &[1]),
@@ -56,6 +57,10 @@ const ENDS: [(&str, &[i32]); 18] = [
     ("scenario incident-invoice --protocol redis-fenced", &[1]),
     ("scenario weak-crons --protocol cron-lock", &[1]),
     ("sweep stale-enactor", &[1]),
+    ("scenario partition --protocol redis-naive", &[1]),
+    ("replay target/fencepost/partition/redis-naive", &[1]),
+    ("assess k8s-lease --lease-ttl 15s --renew-deadline 10s --retry-period 2s --pause 20s --fencing off", &[1]),
+    ("assess etcd-election --lease-ttl 10s --partition 30s --fencing off", &[1]),
     // Clients that nobody serves in time.
     ("scenario stale-address --address dns --address-ttl 30s", &[3]),
     ("scenario heartbeat-starved --protocol raft --control-link separate", &[3]),
