@@ -59,6 +59,8 @@ struct Unsure {
     /// For how long somebody else has believed since, and how many at once at most.
     us: u64,
     others: u64,
+    /// Time has passed since, while it was not stopped.
+    ran: bool,
 }
 
 /// Two that are shown to have believed at one time.
@@ -165,8 +167,11 @@ impl Beliefs {
         let passed = t_us.saturating_sub(log.now_us);
         // Whoever is stopped does nothing with its belief.
         let runs = |unsure: &&mut Unsure| nodes.get(unsure.incarnation.node.index()).is_none_or(|node| !node.paused);
-        for unsure in log.unsure.iter_mut().filter(runs).filter(|_| others > 0 && passed > 0) {
-            (unsure.us, unsure.others) = (unsure.us + passed, others.max(unsure.others));
+        for unsure in log.unsure.iter_mut().filter(runs).filter(|_| passed > 0) {
+            unsure.ran = true;
+            if others > 0 {
+                (unsure.us, unsure.others) = (unsure.us + passed, others.max(unsure.others));
+            }
         }
         log.now_us = t_us;
         match &event.kind {
@@ -201,7 +206,7 @@ impl Beliefs {
         log.told += u64::from(others.is_empty() && takes_over);
         for former in &others {
             log.untold.push(Untold { former: *former, newer: elected, t_us });
-            log.unsure.push(Unsure { incarnation: *former, beside: elected, since_us: t_us, us: 0, others: 0 });
+            log.unsure.push(Unsure { incarnation: *former, beside: elected, since_us: t_us, us: 0, others: 0, ran: false });
         }
         for former in others {
             self.set(t_us, former.node, |node| node.belief = None);
@@ -214,7 +219,9 @@ impl Beliefs {
         let now_us = log.now_us;
         let shown = |unsure: &Unsure| unsure.incarnation == incarnation && now_us - unsure.since_us >= under_way_us;
         let Some(place) = log.unsure.iter().position(shown) else { return false };
-        let Unsure { beside, since_us, us, others, .. } = log.unsure.swap_remove(place);
+        let Unsure { beside, since_us, us, others, ran, .. } = log.unsure.swap_remove(place);
+        // Another came and went within one moment: times are not exact enough to say for how long.
+        let us = us.max(u64::from(ran));
         log.untold.retain(|untold| untold.former != incarnation || untold.t_us != since_us);
         log.told += 1;
         if us > 0 {

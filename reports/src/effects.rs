@@ -103,6 +103,11 @@ impl Effects {
         Effects { of_log: header.is_none(), ..Effects::default() }
     }
 
+    /// May they leave leaderships untold?
+    pub(crate) fn are_of_log(&self) -> bool {
+        self.of_log
+    }
+
     /// An incarnation tried; it is known from now on, but has no interval yet.
     pub(crate) fn tried(&mut self, resource: Resource, incarnation: Incarnation) {
         if self.of_log && !incarnation.is_known() {

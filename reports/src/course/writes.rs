@@ -116,7 +116,8 @@ impl Writes {
             (run.to, run.n) = (t, run.n + 1);
             return;
         }
-        let (over, since) = self.newest.get(&write.resource.0).copied().unzip();
+        // A newer token that was only refused has not taken over.
+        let (over, since) = self.newest.get(&write.resource.0).copied().filter(|(newest, _)| *newest != i).unzip();
         let prev = self.at_seq.get(&write.resource.0).copied().unwrap_or(0);
         let since = since.unwrap_or(0);
         let (seq, place) = (write.seq, self.place);

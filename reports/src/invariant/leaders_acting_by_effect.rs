@@ -66,6 +66,7 @@ impl Invariant for LeadersActing {
         let incarnation = write.incarnation(*node);
         match verdict {
             WriteVerdict::Ok => self.effects.acted(write.resource, incarnation, event.t_us),
+            WriteVerdict::Failed { .. } if self.effects.are_of_log() => {}
             _ => self.effects.tried(write.resource, incarnation),
         }
     }

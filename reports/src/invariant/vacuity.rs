@@ -296,6 +296,8 @@ impl Invariant for Vacuity {
                     self.writes_while_cut_off += u64::from(self.is_cut_off(*node));
                     self.effects.acted(write.resource, incarnation, event.t_us);
                 }
+                // What failed was not decided by a fence.
+                WriteVerdict::Failed { .. } if self.requires.is_none() => {}
                 _ => {
                     self.refused += 1;
                     self.effects.tried(write.resource, incarnation);

@@ -6,6 +6,7 @@ use super::{
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What a line claims.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,6 +47,9 @@ pub struct Line {
     pub claim: Claim,
     /// What it says the length of.
     pub span: Option<Span>,
+    /// Hashes of who says it, and under which leadership.
+    node: Option<u64>,
+    leadership: Option<u64>,
 }
 
 impl Line {
@@ -57,7 +61,12 @@ impl Line {
             Claim::Begin(of) => Span::of(&told, &of.leads, &of.node),
             _ => None,
         };
-        Line { told, claim, span }
+        let node = told.fields.get("node").and_then(Value::as_str).map(|node| xxh3_64(node.as_bytes()));
+        let leadership = match &claim {
+            Claim::Write(write) => Some(xxh3_64(write.leadership.as_bytes())),
+            _ => None,
+        };
+        Line { told, claim, span, node, leadership }
     }
 }
 
@@ -131,7 +140,45 @@ const TURNS_MOST: usize = 64;
 /// So many leaderships on a resource are remembered.
 const LEADERSHIPS_MOST: usize = 32;
 /// So many lines of a file are looked at to find one that must come first.
-const AHEAD_MOST: usize = 500;
+pub const AHEAD_MOST: usize = 2_000;
+
+/// The lines of one moment in front of another. Which of two nodes' lines came first, their file does not say; what one node
+/// says, or writes in one leadership, stays in order.
+#[derive(Default)]
+struct InFront {
+    /// One of them is nobody's.
+    of_nobody: bool,
+    /// Who says something else than that it writes, and who writes.
+    tell: Vec<u64>,
+    write: Vec<u64>,
+    leaderships: Vec<u64>,
+}
+
+impl InFront {
+    /// May the line come before all of them? It is one of them from now on.
+    fn lets_pass(&mut self, line: &Line) -> bool {
+        let first = self.tell.is_empty() && self.write.is_empty() && !self.of_nobody;
+        let Some(node) = line.node else {
+            self.of_nobody = true;
+            return first;
+        };
+        let add = |all: &mut Vec<u64>, one| {
+            let is_new = !all.contains(&one);
+            if is_new {
+                all.push(one);
+            }
+            is_new
+        };
+        let passes = match line.leadership {
+            Some(leadership) => {
+                add(&mut self.write, node);
+                add(&mut self.leaderships, leadership) && !self.tell.contains(&node)
+            }
+            None => add(&mut self.tell, node) && !self.write.contains(&node),
+        };
+        passes && !self.of_nobody
+    }
+}
 
 /// How exactly times are known, and what was taken last.
 #[derive(Default)]
@@ -165,13 +212,12 @@ impl Ordering {
         let (limit, _) = heads.map(|(file, line)| (line.told.ns.saturating_add(self.margin(file)), file)).min()?;
         let mut best = None;
         for (file, lines) in files.iter().enumerate() {
-            for (place, line) in lines.iter().enumerate() {
-                let first = &lines[0];
-                let tied = place == 0 || line.told.ns == first.told.ns && self.may_jump(lines, place);
-                if !tied || line.told.ns > limit {
-                    if line.told.ns > first.told.ns || place > AHEAD_MOST {
-                        break;
-                    }
+            let mut in_front = InFront::default();
+            for (place, line) in lines.iter().enumerate().take(AHEAD_MOST) {
+                if line.told.ns > limit || line.told.ns > lines[0].told.ns {
+                    break;
+                }
+                if !in_front.lets_pass(line) {
                     continue;
                 }
                 let key = (
@@ -190,15 +236,6 @@ impl Ordering {
             }
         }
         best.map(|(.., file, place)| (file, place))
-    }
-
-    /// May the line come before those in front of it that have the same time? Those of its own leadership stay in order.
-    fn may_jump(&self, lines: &VecDeque<Line>, place: usize) -> bool {
-        let Claim::Write(one) = &lines[place].claim else { return false };
-        lines.iter().take(place).all(|line| match &line.claim {
-            Claim::Write(other) => other.leadership != one.leadership,
-            _ => false,
-        })
     }
 
     fn is_blocked(&self, files: &[&VecDeque<Line>], file: usize, line: &Line) -> bool {
@@ -285,10 +322,14 @@ impl Ordering {
             let tokens = other.token.is_some() && of.token.is_some() && other.token != of.token;
             other.begins != begins || (begins && tokens)
         };
-        for other in all.iter().filter(|other| other.file != file && other.node != of.node && matters(other)) {
+        // Of one file, whole seconds are too long to tell nothing; a shorter moment is no overlap that counts.
+        let whole = self.digit_ns.get(file).is_some_and(|digit| *digit >= 1_000_000_000);
+        let told = |other: &Turn| other.file == file && !(whole && other.ns == ns);
+        for other in all.iter().filter(|other| !told(other) && other.node != of.node && matters(other)) {
             let digit = self.digit_ns.get(other.file).map_or(0, |digit| digit.saturating_sub(1));
             let apart_ns = ns.abs_diff(other.ns);
-            if apart_ns <= margin.saturating_add(digit) && self.unsure.is_none() {
+            let open = other.file == file || apart_ns <= margin.saturating_add(digit);
+            if open && self.unsure.is_none() {
                 self.unsure = Some(Unsure::of([(other.file, other.line), (file, number)], apart_ns));
             }
         }

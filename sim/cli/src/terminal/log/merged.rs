@@ -1,7 +1,7 @@
 //! The lines of all files in one order, as the JSON lines that a judge reads.
 
 use super::{
-    claim::{Line, Ordering},
+    claim::{AHEAD_MOST, Line, Ordering},
     translate::{Seen, Told},
 };
 use serde_json::Value;
@@ -41,8 +41,6 @@ pub struct At {
 
 /// Of the lines of one moment, so many are compared with the next.
 const MOMENT_MAX: usize = 1_000;
-/// So many lines of a file are read ahead.
-const AHEAD_MOST: usize = 2_000;
 
 /// One stream of JSON lines. Memory does not grow with it, unless numbers put it into order.
 pub struct Merged {
