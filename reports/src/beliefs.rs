@@ -33,8 +33,9 @@ struct OfLog {
     /// Elections after which it was told when the leader before had stopped, and those after which it was not.
     told: u64,
     untold: Vec<Untold>,
-    /// Who was elected last.
+    /// Who was elected last, and when.
     latest: Option<NodeId>,
+    since_us: Option<u64>,
     now_us: u64,
 }
 
@@ -80,6 +81,8 @@ pub(crate) struct Shown {
 struct Node {
     belief: Option<Incarnation>,
     paused: bool,
+    /// It is told to have led before.
+    stopped: bool,
 }
 
 impl Node {
@@ -150,7 +153,7 @@ impl Beliefs {
                 self.set(t_us, incarnation.node, |node| node.belief = Some(*incarnation));
             }
             Kind::Deposed { incarnation, .. } if self.of(incarnation.node) == Some(*incarnation) => {
-                self.set(t_us, incarnation.node, |node| node.belief = None);
+                self.set(t_us, incarnation.node, |node| (node.belief, node.stopped) = (None, true));
             }
             Kind::Node { node, state: NodeState::Down | NodeState::Off | NodeState::Up } => {
                 self.set(t_us, *node, |node| *node = Node::default());
@@ -202,11 +205,19 @@ impl Beliefs {
         if goes_on {
             return;
         }
+        log.since_us = Some(t_us);
         let takes_over = log.latest.replace(elected.node).is_some_and(|latest| latest != elected.node);
         log.told += u64::from(others.is_empty() && takes_over);
         for former in &others {
             log.untold.push(Untold { former: *former, newer: elected, t_us });
-            log.unsure.push(Unsure { incarnation: *former, beside: elected, since_us: t_us, us: 0, others: 0, ran: false });
+            log.unsure.push(Unsure {
+                incarnation: *former,
+                beside: elected,
+                since_us: t_us,
+                us: 0,
+                others: 0,
+                ran: false,
+            });
         }
         for former in others {
             self.set(t_us, former.node, |node| node.belief = None);
@@ -216,8 +227,8 @@ impl Beliefs {
     /// An unsure belief went on until now, if something shows it that cannot be older than `under_way_us`.
     fn is_shown(&mut self, incarnation: Incarnation, under_way_us: u64) -> bool {
         let Some(log) = &mut self.log else { return false };
-        let now_us = log.now_us;
-        let shown = |unsure: &Unsure| unsure.incarnation == incarnation && now_us - unsure.since_us >= under_way_us;
+        let (now_us, at_least_us) = (log.now_us, if under_way_us > 0 { under_way_us + 1 } else { 0 });
+        let shown = |unsure: &Unsure| unsure.incarnation == incarnation && now_us - unsure.since_us >= at_least_us;
         let Some(place) = log.unsure.iter().position(shown) else { return false };
         let Unsure { beside, since_us, us, others, ran, .. } = log.unsure.swap_remove(place);
         // Another came and went within one moment: times are not exact enough to say for how long.
@@ -240,6 +251,23 @@ impl Beliefs {
     fn goes_on(&mut self, t_us: u64, incarnation: Incarnation, under_way_us: u64) {
         if self.is_shown(incarnation, under_way_us) {
             self.set(t_us, incarnation.node, |node| node.belief = Some(incarnation));
+        } else {
+            self.leads_untold(t_us, incarnation, under_way_us);
+        }
+    }
+
+    /// Somebody of whom no election is told writes while another leads: it leads as well, or the other no more.
+    fn leads_untold(&mut self, t_us: u64, writer: Incarnation, under_way_us: u64) {
+        let Some(log) = &mut self.log else { return };
+        let is_its = |of: &Incarnation| of.node == writer.node;
+        let known = self.nodes.get(writer.node.index()).is_some_and(|node| node.belief.is_some() || node.stopped);
+        let led = log.since_us.filter(|since_us| t_us - since_us > under_way_us);
+        if known || led.is_none() || log.unsure.iter().any(|unsure| is_its(&unsure.incarnation)) {
+            return;
+        }
+        if self.nodes.iter().filter_map(|node| node.belief).any(|of| !is_its(&of)) {
+            self.elected_in_log(t_us, writer);
+            self.set(t_us, writer.node, |node| node.belief = Some(writer));
         }
     }
 

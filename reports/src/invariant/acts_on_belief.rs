@@ -12,7 +12,7 @@
 //! **Could fail** when a write was sent. Part 2 is judged where the header has the scheduler's period,
 //! and part 6 where the history tells of seals. In a log, 7. nobody has a write accepted that was sent after it stopped leading,
 //! and 8. none that was sent after its grant was over, by its own length or by a line that says so: more than a second later, as
-//! it may have been under way.
+//! it may have been under way. Nor 9. has anybody without a grant, more than a second after another's began and before it ended.
 //!
 //! **Source.** client-go, `tools/leaderelection` (the work's context is cancelled before the lease is let go, and
 //! `ReleaseOnCancel` asks that whatever the lease protects has ended by then); the
@@ -58,6 +58,8 @@ struct ActsOnBelief {
     /// Since when whose grant is over, and whether the log tells of grants.
     lapsed: BTreeMap<NodeId, u64>,
     grants_told: bool,
+    /// To whom leadership is granted, and since when; the first write of another meanwhile, and when.
+    granted: BTreeMap<NodeId, (u64, Option<(Incarnation, u64)>)>,
     taken: u64,
     /// `schedule`, and the longest that it may stand still while `sequence` goes on, microseconds.
     idle_max_us: Option<(Resource, u64)>,
@@ -128,6 +130,7 @@ const PAUSE_US: u64 = 500_000;
 enum Violation {
     Late { incarnation: Incarnation, for_us: u64 },
     Lapsed { incarnation: Incarnation, for_us: u64 },
+    Ungranted { incarnation: Incarnation, holder: NodeId },
     Unbelieving(Incarnation),
     Unsealed { incarnation: Incarnation, resource: Resource },
     Idle { incarnation: Incarnation, for_us: u64 },
@@ -153,6 +156,7 @@ impl ActsOnBelief {
             stopped: BTreeMap::new(),
             lapsed: BTreeMap::new(),
             grants_told: false,
+            granted: BTreeMap::new(),
             taken: 0,
             idle_max_us,
             working,
@@ -206,6 +210,12 @@ impl ActsOnBelief {
         {
             self.violations.add(t_us, Violation::Lapsed { incarnation, for_us });
         }
+        let node = incarnation.node;
+        if !self.granted.contains_key(&node) && !self.lapsed.contains_key(&node) {
+            for (_, by) in self.granted.values_mut().filter(|(since_us, _)| t_us - since_us > ORDER_US) {
+                by.get_or_insert((incarnation, t_us));
+            }
+        }
     }
 
     fn accepted(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation) {
@@ -256,9 +266,17 @@ impl Invariant for ActsOnBelief {
             Kind::Grant { node, .. } => {
                 self.grants_told = true;
                 self.lapsed.remove(node);
+                self.granted.entry(*node).or_insert((event.t_us, None));
             }
             Kind::GrantEnd { node, .. } => {
                 self.lapsed.insert(*node, event.t_us);
+                // The grant was there for the whole time.
+                if let Some((incarnation, t_us)) = self.granted.remove(node).and_then(|(_, by)| by)
+                    && t_us < event.t_us
+                    && self.of_log
+                {
+                    self.violations.add(t_us, Violation::Ungranted { incarnation, holder: *node });
+                }
             }
             Kind::Node { node, state: NodeState::Down | NodeState::Off } => {
                 self.believers.retain(|believer| believer.incarnation.node != *node);
@@ -326,6 +344,10 @@ impl Invariant for ActsOnBelief {
             Violation::Lapsed { incarnation, for_us } => {
                 let (who, for_us) = (ending.names.incarnation(*incarnation), duration(*for_us as f64));
                 format!("a write of {who} was accepted {for_us} after its grant was over")
+            }
+            Violation::Ungranted { incarnation, holder } => {
+                let (who, holder) = (ending.names.incarnation(*incarnation), ending.names.node(*holder));
+                format!("a write of {who}, which no grant was told of, was accepted while leadership was granted to {holder}")
             }
             Violation::Unsealed { incarnation, resource } => {
                 let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));

@@ -328,8 +328,8 @@ impl Invariant for Vacuity {
     fn finish(&mut self, ending: &Ending) -> Finding {
         let Some(requires) = &self.requires else {
             let (effects, beliefs, more) = (&self.effects, &self.beliefs, self.more);
-            let (writes, unnamed) = (self.accepted + self.refused, self.unnamed);
-            return of_log::Told { effects, beliefs, writes, unnamed, more }.finding(ending);
+            let (writes, accepted, unnamed) = (self.accepted + self.refused, self.accepted, self.unnamed);
+            return of_log::Told { effects, beliefs, writes, accepted, unnamed, more }.finding(ending);
         };
         let unmet = requires.iter().find(|r| self.counted(r.fact) < r.at_least);
         let detail = match unmet {

@@ -46,6 +46,7 @@ const OVERLOAD: u64 = 10;
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     // What asks for the leader's power may itself wait behind the data, until the device has restarted that machine.
     let again_ms = if protocol.cuts_power() { params.takeover_max_ms(protocol) } else { 0 };
+    let late_ms = if params.control_apart { 0 } else { params.granted_ttl_ms(protocol) };
     let needed_ms =
         last_strike_ms(params, protocol) + cut_ms(params, protocol) + again_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);
@@ -55,6 +56,8 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let sent_kbps = 2 * params.rate * MESSAGE_BYTES * 8 / 1_000;
     let narrow = Fault::Bandwidth { node: Who::Leader, kbps: (sent_kbps / OVERLOAD).max(1), for_ms: None };
     plan.faults = vec![at(strike_ms, narrow)];
+    // What is late renews nevertheless, as long as it arrives before the lease is over.
+    plan.liveness_bound_ms += late_ms;
     plan.requires = match params.control_apart {
         true => require([(Fact::Faults, 1), (Fact::LeadersTookEffect, 1)]),
         false => require([(Fact::Elections, 2)]),

@@ -168,7 +168,7 @@ impl<R: BufRead> Reader<R> {
             return Ok(());
         }
         let lasts = line.lasts(t_us).map_err(|what| self.fail(what))?;
-        let over = self.told.over_by(t_us);
+        let over = self.told.over_by(t_us).into_iter().chain(self.told.lasted(&event)).collect::<Vec<_>>();
         self.inferred += over.len() as u64;
         self.queue.extend(over);
         self.queue.extend(self.told.tell(event, lasts));

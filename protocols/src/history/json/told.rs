@@ -20,6 +20,8 @@ pub(super) struct Told {
     grants: BTreeMap<Who, Granted>,
     /// To whom leadership was granted last, by group.
     granted: BTreeMap<u16, NodeId>,
+    /// Who wrote last, by group.
+    wrote: BTreeMap<u16, NodeId>,
     due: BTreeMap<Due, Event>,
     count: u64,
 }
@@ -57,13 +59,30 @@ impl Told {
         over
     }
 
-    /// What is over after the last line, as far as it matters: work, and grants that somebody else was given meanwhile.
+    /// What is over after the last line, as far as it matters: work, and grants while which somebody else was given one, or
+    /// wrote.
     pub(super) fn over_at_last(&mut self) -> Vec<Event> {
         let matters = |event: &Event| match event.kind {
-            Kind::GrantEnd { node, .. } => self.granted.get(&event.group).is_some_and(|last| *last != node),
+            Kind::GrantEnd { node, .. } => {
+                let of_another = |last: &NodeId| *last != node;
+                self.granted.get(&event.group).is_some_and(of_another)
+                    || self.wrote.get(&event.group).is_some_and(of_another)
+            }
             _ => true,
         };
         std::mem::take(&mut self.due).into_values().filter(|event| matters(event)).collect()
+    }
+
+    /// A grant without a token that is given anew although, by its own length, it was not over, and another came in between:
+    /// it lasted until now.
+    pub(super) fn lasted(&mut self, event: &Event) -> Option<Event> {
+        let Kind::Grant { node, token: None } = event.kind else { return None };
+        let who = (event.group, node);
+        let between = self.granted.get(&event.group).is_some_and(|last| *last != node);
+        let due = self.grants.get(&who).filter(|grant| grant.token.is_none() && between)?.due?;
+        self.grants.remove(&who);
+        self.due.remove(&due);
+        Some(Event { kind: Kind::GrantEnd { node, token: None, reason: GrantEnd::Expired }, ..*event })
     }
 
     /// A grant that ended is due no more.
@@ -81,6 +100,7 @@ impl Told {
             Kind::Deposed { incarnation, .. } => self.deposed(group, incarnation),
             Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
                 let of = write.incarnation(*node);
+                self.wrote.insert(group, *node);
                 if let Some(belief) = self.beliefs.get(&(group, *node)).filter(|_| !of.is_known()) {
                     (write.token, write.generation) = (belief.incarnation.token, belief.incarnation.generation);
                 }

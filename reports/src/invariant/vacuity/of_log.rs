@@ -13,6 +13,8 @@ pub(super) struct Told<'a> {
     pub(super) beliefs: &'a Beliefs,
     /// How many writes were accepted or refused.
     pub(super) writes: u64,
+    /// How many were accepted.
+    pub(super) accepted: u64,
     /// How many of the accepted ones say neither token nor generation.
     pub(super) unnamed: u64,
     /// It tells of more than writes and seals.
@@ -33,6 +35,9 @@ impl Told<'_> {
                  elected twice",
                 ending.names.moment(turns.t_us)
             ));
+        }
+        if tried > 1 && self.accepted == 0 && !self.more {
+            return inconclusive("no write was accepted; a store that refuses everything shows nothing".to_owned());
         }
         if tried > 1 {
             let unnamed = match self.unnamed {

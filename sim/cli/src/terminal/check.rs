@@ -27,7 +27,10 @@ use reports::{
 };
 use scenarios::Plan;
 use sim::parameters::parameters;
-use std::path::{Path, PathBuf};
+use std::{
+    io::BufRead,
+    path::{Path, PathBuf},
+};
 
 /// A log whose first event is later than this, microseconds, counts from somewhere else than its own beginning: nobody has
 /// run for 11 days before the first event.
@@ -220,8 +223,8 @@ impl Judged {
     }
 }
 
-/// Does a part of a log, as JSON lines, hold when it is judged alone?
-fn holds_alone(part: &[u8], invariants: &[&'static Entry], overlap_us: u64) -> bool {
+/// Does a log or a part of one, as JSON lines, hold when it is judged alone?
+fn holds_alone(part: impl BufRead, invariants: &[&'static Entry], overlap_us: u64) -> bool {
     let Ok(mut reader) = Reader::new(part) else { return false };
     let mut judges = Judges::allowing(invariants, None, overlap_us);
     for event in reader.by_ref() {
@@ -301,12 +304,32 @@ fn read_with(
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", places.files())));
     }
-    if let Some(why) = notes.unsure().filter(|_| judgement.verdict == Verdict::Pass) {
+    let overlap_us = overlap_us.unwrap_or(0);
+    let of_tokens = || tokens.show_nothing().filter(|_| header.is_none());
+    if judgement.verdict == Verdict::Pass
+        && let Some(why) = notes.unsure().or_else(of_tokens)
+    {
         judgement.shows_nothing(why);
     }
     if header.is_none()
+        && judgement.violated().eq(["seq_strictly_increasing"])
+        && let Some(why) = tokens.numbers_begin_anew()
+    {
+        judgement.depends(why);
+    }
+    let holds = match judgement.verdict {
+        Verdict::Pass => Some(true),
+        Verdict::Safety => Some(false),
+        _ => None,
+    };
+    if let Some(holds) = holds.filter(|_| header.is_none())
+        && let Some(why) = notes.order_decides(|input| holds_alone(input, invariants, overlap_us) == holds)
+    {
+        judgement.depends(why);
+    }
+    if header.is_none()
         && judgement.verdict == Verdict::Safety
-        && let Some(why) = notes.apart(|part| holds_alone(part, invariants, overlap_us.unwrap_or(0)))
+        && let Some(why) = notes.apart(|part| holds_alone(part, invariants, overlap_us))
     {
         judgement.depends(why);
     }

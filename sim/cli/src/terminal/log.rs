@@ -18,6 +18,7 @@ mod question;
 mod rows;
 mod source;
 mod spans;
+mod spare;
 mod surveyed;
 mod text;
 mod times;
@@ -91,11 +92,11 @@ impl HistoryArgs {
     /// # Errors
     /// One cannot be read or understood: one sentence.
     pub fn open(&self, files: &[PathBuf]) -> Result<Input, String> {
-        self.open_by(files, None)
+        self.open_by(files, None, 0)
     }
 
-    /// The same, with lines taken apart by what this field says.
-    fn open_by(&self, files: &[PathBuf], by: Option<&str>) -> Result<Input, String> {
+    /// The same, with lines taken apart by what this field says, and in that one of the orders that times allow.
+    fn open_by(&self, files: &[PathBuf], by: Option<&str>, shuffle: u64) -> Result<Input, String> {
         let files = files.to_vec();
         let mut sources = files.iter().map(|file| Source::open(file)).collect::<Result<Vec<_>, _>>()?;
         if sources.len() == 1 && sources[0].is_history() && self.only_renames() {
@@ -118,6 +119,13 @@ impl HistoryArgs {
             let rows = source.rows(self.format, self.delimiter).map_err(|what| format!("{name}: {what}"))?;
             surveyed.push(Surveyed::new(rows, &name, file, &translation));
         }
+        // `{file}` is to tell files apart.
+        let stems: Vec<String> = surveyed.iter().map(|file| file.stem.clone()).collect();
+        for file in &mut surveyed {
+            if stems.iter().filter(|stem| **stem == file.stem).count() > 1 {
+                file.stem.clone_from(&file.name);
+            }
+        }
         // A table may be a whole history, with its header.
         let header = surveyed.first_mut().filter(|_| files.len() == 1).and_then(Surveyed::take_header);
         let unit = match header {
@@ -128,7 +136,7 @@ impl HistoryArgs {
         let digit_ns = surveyed.iter().map(|file| file.digit_ns(&translation)).collect();
         let opened = surveyed.into_iter().map(|file| (file.name.clone(), file.told(translation.clone())));
         let skew_ns = self.skew.unwrap_or(0).saturating_mul(1_000);
-        let ordering = Ordering { skew_ns, digit_ns, ..Ordering::default() };
+        let ordering = Ordering { skew_ns, digit_ns, shuffle, ..Ordering::default() };
         let lines = Merged::new(opened.collect(), self.order_of_lines(), seen.clone(), at.clone(), ordering)?;
         let names = files.iter().map(|file| file.display().to_string()).collect();
         let notes = Notes::of(seen, &translation, names, unit.filter(|_| self.time_unit.is_none()), skew_ns);

@@ -47,7 +47,17 @@ pub struct Tokens {
     zero: BTreeSet<u16>,
     above: u64,
     beside: BTreeMap<(u16, u16), Beside>,
+    /// Accepted writes with a token, those without, and the first number that each token has written on each resource.
+    accepted: u64,
+    accepted_without: u64,
+    firsts: BTreeMap<(u16, u16, u64), u64>,
+    /// By group: the highest accepted token, and where it was; and a lower one that was accepted elsewhere after it.
+    highest: BTreeMap<u16, (u64, u16)>,
+    elsewhere: Option<(u64, u64)>,
 }
+
+/// So many tokens are told apart.
+const TOKENS_MOST: usize = 100_000;
 
 impl Tokens {
     /// Takes the next event.
@@ -55,6 +65,18 @@ impl Tokens {
         let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
         if let (WriteVerdict::Ok, Some(token)) = (verdict, write.incarnation(*node).fencing_token()) {
             self.beside.entry((event.group, write.resource.0)).or_default().see(node.0, token);
+            self.accepted += 1;
+            let highest = self.highest.entry(event.group).or_insert((token, write.resource.0));
+            if token >= highest.0 {
+                *highest = (token, write.resource.0);
+            } else if highest.1 != write.resource.0 {
+                self.elsewhere.get_or_insert((token, highest.0));
+            }
+            if self.firsts.len() < TOKENS_MOST {
+                self.firsts.entry((event.group, write.resource.0, token)).or_insert(write.seq);
+            }
+        } else if *verdict == WriteVerdict::Ok {
+            self.accepted_without += 1;
         }
         match write.incarnation(*node).fencing_token() {
             None => self.without += 1,
@@ -63,6 +85,32 @@ impl Tokens {
             }
             Some(_) => self.above += 1,
         }
+    }
+
+    /// Why a log in which all held shows nothing.
+    pub fn show_nothing(&self) -> Option<String> {
+        let (each, some) = (self.firsts.len() as u64, self.accepted > 0);
+        match () {
+            () if each == self.accepted && each > 2 => Some(
+                "every accepted write has a token of its own, so tokens do not tell which writes are of one leadership; if no node \
+                 was elected twice, --ignore them and --set generation=1"
+                    .to_owned(),
+            ),
+            () if some && self.accepted_without > 0 => Some(format!(
+                "{} accepted without a token, although others have one: whether such a write was stale cannot be told",
+                if self.accepted_without == 1 { "1 write was".to_owned() } else { format!("{} writes were", self.accepted_without) }
+            )),
+            () => None,
+        }
+    }
+
+    /// Why numbers that do not rise may be no violation.
+    pub fn numbers_begin_anew(&self) -> Option<String> {
+        let mut firsts = self.firsts.values();
+        let first = firsts.next().filter(|first| **first <= 1)?;
+        (self.firsts.len() > 1 && firsts.all(|other| other == first)).then(|| {
+            format!("`seq` is {first} in the first write under each token; if it counts anew in each leadership, --ignore seq")
+        })
     }
 
     /// What a reader of the verdict should know.
@@ -82,6 +130,13 @@ impl Tokens {
                  which line is of which."
                     .to_owned(),
             );
+        }
+        if let Some((lower, higher)) = self.elsewhere {
+            all.push(format!(
+                "Token {lower} was accepted on one resource after {higher} on another. That is harmless if each resource has a leader \
+                 of its own; if one leader writes to all of them, these are two leaders at once: --ignore what tells resources \
+                 apart, and --set resource=all."
+            ));
         }
         if self.above == 0 && self.zero.len() > 1 {
             all.push(

@@ -214,7 +214,10 @@ fn a_member_s_states_are_elections_and_the_length_of_a_lease_is_never_left_out_u
         let files = [("rs0.jsonl", rs0), ("rs1.jsonl", turn(23, up.0, up.1) + &turn(50, down.0, down.1))];
         let (_, answer) = check("states", &files, &[]);
         let (_, advice) = answer.split_once("if this guess is right, add ").expect("advice");
-        let options: Vec<String> = advice.split(' ').map(|word| word.replace('\'', "")).collect();
+        let (advice, asked) = advice.split_once("; and only you can say: ").expect("a question");
+        assert!(asked.contains("--set 'node={file}' if each file is one node's"), "{asked}");
+        let own = ["--set", "node={file}"].map(str::to_owned);
+        let options: Vec<String> = advice.split(' ').map(|word| word.replace('\'', "")).chain(own).collect();
         let (is, report) = check("states", &files, &options.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(is, code, "{options:?}: {report}");
     }

@@ -17,6 +17,7 @@ mod cases;
 mod commands;
 #[cfg(madsim)]
 mod determinism;
+mod doubts;
 #[cfg(madsim)]
 mod export;
 #[cfg(madsim)]

@@ -5,8 +5,8 @@ use super::{
     called::{FIELDS, LEADERS, SENDERS, VERDICTS},
     columns::Column,
     looks::{
-        begins, ends, fits, harmless, is_due, is_lease, is_of_things, is_state, is_times, looks_like, may_be_verdict,
-        may_refuse, names_place, names_things, names_token, tells_elections,
+        fits, harmless, is_of_things, is_state, kinds_of_line, looks_like, may_be_verdict, may_refuse, names_place,
+        tells_elections,
     },
     meaning::{meaning, refuses},
     question::{suggested, which},
@@ -27,7 +27,7 @@ pub struct Known<'a> {
     /// Values of the verdict that are none of ours.
     pub words: Vec<String>,
     /// A field that every write has, and that only some lines have.
-    pub of_some: Option<&'a Column>,
+    pub of_some: Option<(&'static str, &'a Column)>,
     /// Is there more than one file?
     pub several: bool,
     /// Do all lines say who leads?
@@ -40,14 +40,13 @@ pub struct Known<'a> {
 
 /// Options, and questions that only somebody who knows the log can answer.
 #[derive(Default)]
-struct Advice<'a> {
-    used: BTreeSet<&'a str>,
-    map: Vec<(&'static str, &'a Column)>,
-    set: Vec<String>,
+pub(super) struct Advice<'a> {
+    pub(super) used: BTreeSet<&'a str>,
+    pub(super) map: Vec<(&'static str, &'a Column)>,
+    pub(super) set: Vec<String>,
     word: Vec<String>,
-    ignore: Vec<String>,
-    only: Vec<String>,
-    asked: Vec<String>,
+    pub(super) ignore: Vec<String>,
+    pub(super) asked: Vec<String>,
 }
 
 /// What to do, as the end of a sentence.
@@ -61,15 +60,16 @@ pub fn advice(known: &Known) -> String {
     advice.elections(known);
     advice.verdicts(known);
     advice.leaders(known);
+    advice.times(known);
     advice.lengths(known);
     advice.missing(known);
-    advice.rest(known);
-    advice.only.extend(known.of_some.map(|column| column.name.clone()));
+    advice.left(known);
+    advice.of_some(known);
     advice.told()
 }
 
 impl<'a> Known<'a> {
-    fn column(&self, ours: &str) -> Option<&'a Column> {
+    pub(super) fn column(&self, ours: &str) -> Option<&'a Column> {
         self.mapped.iter().find(|(mapped, _)| *mapped == ours).map(|(_, column)| *column)
     }
 
@@ -77,7 +77,7 @@ impl<'a> Known<'a> {
         self.column(ours).is_some() || self.set.contains(&ours)
     }
 
-    fn wants(&self, ours: &str) -> bool {
+    pub(super) fn wants(&self, ours: &str) -> bool {
         match ours {
             "token" => !["token", "epoch", "generation"].iter().any(|ours| self.has(ours)),
             _ => !self.has(ours),
@@ -86,11 +86,11 @@ impl<'a> Known<'a> {
 }
 
 impl<'a> Advice<'a> {
-    fn has(&self, known: &Known, ours: &str) -> bool {
+    pub(super) fn has(&self, known: &Known, ours: &str) -> bool {
         !known.wants(ours) || self.map.iter().any(|(mapped, _)| *mapped == ours)
     }
 
-    fn free(&self, column: &Column) -> bool {
+    pub(super) fn free(&self, column: &Column) -> bool {
         !self.used.contains(column.name.as_str())
     }
 
@@ -128,7 +128,7 @@ impl<'a> Advice<'a> {
         }
     }
 
-    fn take(&mut self, ours: &'static str, column: &'a Column) {
+    pub(super) fn take(&mut self, ours: &'static str, column: &'a Column) {
         self.used.insert(&column.name);
         self.map.push((ours, column));
     }
@@ -182,52 +182,6 @@ impl<'a> Advice<'a> {
         self.take("event", column);
     }
 
-    /// When work begins and ends, where a line says both.
-    fn lengths(&mut self, known: &Known<'a>) {
-        let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
-        let time = self.map.iter().position(|(ours, _)| *ours == "t_us");
-        let at = time.map(|place| self.map[place].1).or_else(|| known.column("t_us"));
-        let starts = free.iter().copied().find(|column| begins(column) && is_times(column));
-        let stops = free.iter().copied().find(|column| ends(column) && is_times(column));
-        match (time, starts, stops) {
-            (Some(place), Some(start), None) if at.is_some_and(ends) => {
-                let end = self.map[place].1;
-                self.map[place].1 = start;
-                self.used.insert(&start.name);
-                self.map.push(("until", end));
-            }
-            (_, _, Some(end)) if at.is_some_and(begins) => self.take("until", end),
-            _ => {
-                for column in starts.into_iter().chain(stops) {
-                    let (name, shown) = (&column.name, column.shown());
-                    let ours = if ends(column) { "until" } else { "t_us" };
-                    self.asked.push(format!(
-                        "{shown} may say when the work {}: --map {ours}={name} if two leaders must not be at it at once, \
-                         --ignore {name} if that does not matter",
-                        if ends(column) { "ended" } else { "began" }
-                    ));
-                    self.used.insert(name);
-                }
-            }
-        }
-        for column in free.iter().filter(|column| is_lease(column)) {
-            let (name, shown) = (&column.name, column.shown());
-            self.asked.push(format!(
-                "{shown} may say how long a lease lasts: --set event=grant --map ttl={name} --duration-unit s (or ms) if each line \
-                 grants or renews it, --ignore {name} if not"
-            ));
-            self.used.insert(name);
-        }
-        for column in free.into_iter().filter(|c| !is_lease(c) && c.has_word(&["duration", "runtime"])) {
-            let (name, shown) = (&column.name, column.shown());
-            self.asked.push(format!(
-                "{shown} may say how long the work took: --map duration={name} --duration-unit ms (or s, us) if a line is written \
-                 when its work begins and two leaders must not be at it at once, --ignore {name} if not"
-            ));
-            self.used.insert(name);
-        }
-    }
-
     /// Values for what no field is.
     fn missing(&mut self, known: &Known<'a>) {
         let elections = known.elections || self.map.iter().any(|(ours, _)| *ours == "event");
@@ -250,6 +204,7 @@ impl<'a> Advice<'a> {
                     let says = refuses(column)
                         || is_state(column)
                         || column.has_word(&["code", "status", "error", "err", "result", "outcome"]);
+                    let says = says || kinds_of_line(column).is_some();
                     let names = column.is_names() && !column.is_distinct() && !is_of_things(column) && !says;
                     !column.is_constant() && names && !harmless(column) && !token
                 }
@@ -274,7 +229,10 @@ impl<'a> Advice<'a> {
             match (ours, may.is_empty()) {
                 ("verdict", true) => self.set.push("verdict=ok".to_owned()),
                 ("resource", true) => self.set.push(format!("resource={}", known.stem)),
-                ("node", true) if known.several => self.set.push("node={file}".to_owned()),
+                ("node", true) if known.several => self.asked.push(
+                    "no field says who wrote: --set 'node={file}' if each file is one node's, and no node has two"
+                        .to_owned(),
+                ),
                 ("node", true) if elections => self.asked.push(
                     "no field of its own says who leads: write it as a field `node` (for example with jq)".to_owned(),
                 ),
@@ -325,76 +283,9 @@ impl<'a> Advice<'a> {
         self.used.insert(&leader.name);
     }
 
-    /// What is left matters, or does not.
-    fn rest(&mut self, known: &Known<'a>) {
-        let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
-        for column in free {
-            let name = &column.name;
-            let (token, seq, verdict) =
-                (self.has(known, "token"), self.has(known, "seq"), self.has(known, "verdict") || !self.set.is_empty());
-            if names_token(column) && !column.is_constant() {
-                let other = if token { ", beside the one above" } else { "" };
-                self.asked.push(format!(
-                    "{} may be the token{other}: --map token={name} if writes are refused by it, --ignore {name} if not",
-                    column.shown()
-                ));
-            } else if column.holds_lines() {
-                self.asked.push(format!(
-                    "`{name}` holds objects or lists, which are not taken apart: write each record as an object on a line of its \
-                     own (for example with jq), or --ignore {name} if no write is in it"
-                ));
-            } else if is_due(column)
-                || names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request")
-            {
-                self.asked.push(format!(
-                    "{} may name what must be done once: --map request={name} if so, --ignore {name} if it may come twice",
-                    column.shown()
-                ));
-            } else if harmless(column) || column.is_constant() {
-                self.ignore.push(name.clone());
-            } else if column.is_numbers() {
-                match (column.counts(), token, seq) {
-                    (true, _, false) => self.take("seq", column),
-                    (false, false, _) if !column.is_distinct() => self.asked.push(format!(
-                        "{} may be the token: --map token={name} if each leader has a number of its own there, --ignore {name} \
-                         if not",
-                        column.shown()
-                    )),
-                    (false, _, false) if column.is_distinct() && column.seldom_falls() => self.asked.push(format!(
-                        "{} may number the writes: --map seq={name} if the resource's numbers must rise, --ignore {name} if not",
-                        column.shown()
-                    )),
-                    _ if column.tells_apart() && !self.map.iter().any(|(ours, _)| *ours == "resource") => {
-                        self.asked.push(which("resource", &[column]));
-                    }
-                    _ => self.ignore.push(name.clone()),
-                }
-            } else if column.is_opaque() && !token && !column.is_distinct() {
-                self.asked.push(format!(
-                    "{} may be the token: --map token={name} if each leadership has one of its own, --ignore {name} if not",
-                    column.shown()
-                ));
-            } else if column.is_content() && !(token && verdict && self.has(known, "node")) {
-                self.asked.push(format!(
-                    "{} is text: write what it says of each write as fields (for example with jq), or --ignore {name} if that is \
-                     in other fields",
-                    column.shown()
-                ));
-            } else {
-                self.ignore.push(name.clone());
-            }
-        }
-    }
-
     fn told(self) -> String {
         let map = self.map.iter().map(|(ours, column)| format!("{ours}={}", column.name)).collect();
-        let options = [
-            ("--map", map),
-            ("--set", self.set),
-            ("--word", self.word),
-            ("--ignore", self.ignore),
-            ("--only", self.only),
-        ];
+        let options = [("--map", map), ("--set", self.set), ("--word", self.word), ("--ignore", self.ignore)];
         suggested(options, &self.asked)
     }
 }

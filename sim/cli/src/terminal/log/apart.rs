@@ -78,7 +78,7 @@ fn may_tell_apart(column: &Column) -> bool {
 
 impl Parts {
     fn read(args: &HistoryArgs, files: &[PathBuf], field: &str) -> Result<Option<Parts>, String> {
-        let mut input = args.open_by(files, Some(field))?;
+        let mut input = args.open_by(files, Some(field), 0)?;
         let mut parts =
             Parts { by: Column::new(field), each: BTreeMap::new(), returns: 0, writes: false, elections: false };
         let (mut bytes, mut last, mut all) = (0, String::new(), BTreeSet::new());

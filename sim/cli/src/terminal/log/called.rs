@@ -147,6 +147,22 @@ pub const NO_TOKENS: [&str; 24] = [
     "ns", "seconds", "secs", "date", "at", "until", "expires", "expiry", "name", "holder", "owner",
 ];
 
+/// Words in the names of fields that say how long something lasts, or until when.
+pub const LASTS: [&str; 12] = [
+    "ttl",
+    "timeout",
+    "expires",
+    "expire",
+    "expiry",
+    "expiration",
+    "valid",
+    "validity",
+    "deadline",
+    "age",
+    "before",
+    "after",
+];
+
 /// Words in the names of fields that say who leads.
 pub const LEADERS: [&str; 21] = [
     "broker",

@@ -6,7 +6,7 @@ use super::{
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// What a line claims.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,6 +67,13 @@ impl Line {
             _ => None,
         };
         Line { told, claim, span, node, leadership }
+    }
+
+    /// May the other, which the same node tells of, not come after it? A node writes while it leads.
+    fn must_follow_own(&self, other: &Line) -> bool {
+        let of_one = self.node.is_some() && self.node == other.node;
+        let told = (&self.claim, &other.claim);
+        of_one && matches!(told, (Claim::Write(_), Claim::Begin(_)) | (Claim::End(_), Claim::Write(_)))
     }
 }
 
@@ -142,41 +149,34 @@ const LEADERSHIPS_MOST: usize = 32;
 /// So many lines of a file are looked at to find one that must come first.
 pub const AHEAD_MOST: usize = 2_000;
 
-/// The lines of one moment in front of another. Which of two nodes' lines came first, their file does not say; what one node
-/// says, or writes in one leadership, stays in order.
+/// The lines of one moment in front of another. Which of two came first, their file does not say; what one node tells of its
+/// leadership, and what is written in one leadership, stays in order.
 #[derive(Default)]
 struct InFront {
     /// One of them is nobody's.
     of_nobody: bool,
-    /// Who says something else than that it writes, and who writes.
+    any: bool,
     tell: Vec<u64>,
-    write: Vec<u64>,
     leaderships: Vec<u64>,
 }
 
 impl InFront {
     /// May the line come before all of them? It is one of them from now on.
     fn lets_pass(&mut self, line: &Line) -> bool {
-        let first = self.tell.is_empty() && self.write.is_empty() && !self.of_nobody;
-        let Some(node) = line.node else {
-            self.of_nobody = true;
-            return first;
-        };
-        let add = |all: &mut Vec<u64>, one| {
-            let is_new = !all.contains(&one);
-            if is_new {
-                all.push(one);
+        let first = !std::mem::replace(&mut self.any, true);
+        let (all, one) = match (line.leadership, line.node) {
+            (Some(leadership), _) => (&mut self.leaderships, leadership),
+            (None, Some(node)) => (&mut self.tell, node),
+            (None, None) => {
+                self.of_nobody = true;
+                return first;
             }
-            is_new
         };
-        let passes = match line.leadership {
-            Some(leadership) => {
-                add(&mut self.write, node);
-                add(&mut self.leaderships, leadership) && !self.tell.contains(&node)
-            }
-            None => add(&mut self.tell, node) && !self.write.contains(&node),
-        };
-        passes && !self.of_nobody
+        let is_new = !all.contains(&one);
+        if is_new {
+            all.push(one);
+        }
+        is_new && !self.of_nobody
     }
 }
 
@@ -192,6 +192,12 @@ pub struct Ordering {
     pub(super) turns: BTreeMap<String, VecDeque<Turn>>,
     /// Grants and work that go on.
     pub(super) spans: Spans,
+    /// Which of the orders that times allow: the kindest is 0; of the others, every second one is kind to what is seen of it.
+    pub shuffle: u64,
+    /// Lines of two leaders could be the other way round.
+    pub tied: bool,
+    /// Whose line was taken last, from which file, and when.
+    pub(super) taken: Option<((Option<u64>, Option<u64>), usize, u64)>,
     /// The first lines that could be the other way round.
     pub unsure: Option<Unsure>,
     /// By how much, at most, a write of an older leadership is behind a newer one's of another file; `u64::MAX` where both
@@ -222,7 +228,8 @@ impl Ordering {
                 }
                 let key = (
                     self.is_blocked(files, file, line),
-                    !matches!(line.claim, Claim::End(_)),
+                    self.kind() && !matches!(line.claim, Claim::End(_)),
+                    self.chance(line),
                     self.is_new(&line.claim),
                     line.told.ns,
                     line.claim.rank(),
@@ -238,6 +245,16 @@ impl Ordering {
         best.map(|(.., file, place)| (file, place))
     }
 
+    /// Are lines put into an order that lets them hold, as far as that can be seen from here?
+    fn kind(&self) -> bool {
+        self.shuffle % 2 == 0
+    }
+
+    /// What decides between lines that may each be next, where that is left to chance.
+    fn chance(&self, line: &Line) -> u64 {
+        if self.shuffle == 0 { 0 } else { xxh3_64_with_seed(&line.told.whole.to_le_bytes(), self.shuffle) }
+    }
+
     fn is_blocked(&self, files: &[&VecDeque<Line>], file: usize, line: &Line) -> bool {
         let waits_ns = self.waits_ns(file, line).unwrap_or(0);
         files.iter().enumerate().any(|(other, lines)| {
@@ -247,7 +264,10 @@ impl Ordering {
             };
             let near = lines.iter().take(AHEAD_MOST).take_while(|ahead| ahead.told.ns <= until);
             let waits = |ahead: &Line| other != file && ahead.told.ns <= waits_ns;
-            near.into_iter().any(|ahead| line.claim.must_follow(&ahead.claim) || waits(ahead))
+            near.into_iter().any(|ahead| {
+                let kindly = self.kind() && (line.claim.must_follow(&ahead.claim) || waits(ahead));
+                kindly || line.must_follow_own(ahead)
+            })
         })
     }
 
@@ -265,6 +285,12 @@ impl Ordering {
 
     /// Takes the next line, and notices what its time leaves open.
     pub fn took(&mut self, file: usize, line: &Line) {
+        let ((node, leadership), ns) = ((line.node, line.leadership), line.told.ns);
+        if let Some(((by, of), from, then)) = self.taken.replace(((node, leadership), file, ns)) {
+            let margin = if from == file { 0 } else { self.margin(file).max(self.margin(from)) };
+            let others = by != node || of.is_some() && leadership.is_some() && of != leadership;
+            self.tied |= others && then.saturating_add(margin) >= ns;
+        }
         if let Some(span) = &line.span {
             let open = self.spans.begins(file, &line.told, span, self.skew_ns, &self.digit_ns);
             self.unsure = self.unsure.take().or(open);

@@ -137,6 +137,16 @@ impl Column {
         self.is_numbers() && few && self.falls > 0 && self.has_word(&["id", "no", "num", "number", "index"])
     }
 
+    /// Numbers of which there are a few, each again and again.
+    pub fn names_few(&self) -> bool {
+        self.is_numbers() && !self.is_constant() && 2 * self.distinct.len() <= self.lines && self.most < 1_000
+    }
+
+    /// Identifiers, as their name says.
+    pub fn is_opaque_id(&self) -> bool {
+        self.has_word(&["id", "uuid", "guid"]) && (self.is_opaque() || self.is_numbers())
+    }
+
     /// Does hardly any value come twice?
     pub fn is_mostly_distinct(&self) -> bool {
         self.lines > 2 && 3 * self.distinct.len() >= 2 * self.lines
@@ -203,6 +213,12 @@ impl Column {
                 && text.contains(|c: char| c.is_ascii_digit())
         };
         self.lines > 0 && !self.numbers && self.values.iter().all(long)
+    }
+
+    /// Words with a letter in each, none of them a phrase.
+    pub fn is_text(&self) -> bool {
+        let word = |text: &str| !text.contains(' ') && text.contains(|c: char| c.is_ascii_alphabetic());
+        self.lines > 0 && self.values.iter().all(|value| value.as_str().is_some_and(word))
     }
 
     /// Some of its values, for people.

@@ -39,7 +39,7 @@ const OF_A_WRITE: [&str; 21] = [
     "shared",
 ];
 /// Fields that say what is judged only where somebody says that they are meant: many a log has a `duration` that ended.
-const SAID: [&str; 4] = ["until", "duration", "ttl", "shared"];
+const SAID: [&str; 6] = ["until", "duration", "ttl", "shared", "read", "version"];
 /// What numbers count that are times, if they have to be told.
 ///
 /// # Errors
@@ -80,7 +80,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryA
     let survey = survey.without_silent();
     if survey.wrong().is_none() {
         let token = ["token", "epoch"].into_iter().find_map(|ours| survey.column(ours));
-        if args.opaque_tokens || token.is_some_and(|column| column.is_opaque() && !column.can_be("token")) {
+        if args.opaque_tokens || token.is_some_and(|column| column.is_text() && !column.can_be("token")) {
             translation.seen.borrow_mut().opaque = Some(Opaque::default());
         }
         return survey.unit().map_err(|what| format!("{names}: {what}"));
@@ -213,9 +213,16 @@ impl Survey<'_> {
             let of_another = self.only_writes() && !OF_A_WRITE.contains(&ours);
             // Raft's term is the token of many stores, and the leadership's count in our histories.
             let term = ours == "term" && !self.has_token();
+            // Seconds since 1970 are no token, a line of HTTP no request, and what changes with every line no count of elections.
+            let other_sense = match ours {
+                "epoch" => column.values.iter().all(|value| Times::unit_of(value).is_some()),
+                "request" => column.is_content(),
+                "generation" => column.lines > 2 && column.is_distinct(),
+                _ => false,
+            };
             let theirs = !self.columns.iter().any(|column| column.name == "t_us");
             let of_another = of_another || (theirs && SAID.contains(&ours));
-            let other = || of_another || term || self.ours(column).is_none();
+            let other = || of_another || term || (theirs && other_sense) || self.ours(column).is_none();
             Fields::type_of(ours).is_none() || (!mapped && other())
         };
         self.columns.iter().filter(is_unknown).collect()
@@ -236,10 +243,10 @@ impl Survey<'_> {
     }
 
     /// A field that every write has, and that only some lines have: the others are about something else.
-    fn of_some(&self) -> Option<&Column> {
+    fn of_some(&self) -> Option<(&'static str, &Column)> {
         let needed = ["verdict", "node", "resource", "t_us"].into_iter().filter(|_| self.only_writes());
-        let found = needed.filter(|ours| !self.is_set(ours)).filter_map(|ours| self.column(ours));
-        found.filter(|column| column.lines < self.lines).min_by_key(|column| column.lines)
+        let found = needed.filter(|ours| !self.is_set(ours)).filter_map(|ours| Some((ours, self.column(ours)?)));
+        found.filter(|(_, column)| column.lines < self.lines).min_by_key(|(_, column)| column.lines)
     }
 
     /// What is not understood, if anything is.
@@ -261,7 +268,7 @@ impl Survey<'_> {
             let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
             wrong.push(format!("of the verdicts, {} are none of ok, duplicate, fenced, failed", quoted.join(", ")));
         }
-        if let Some(some) = self.of_some().filter(|_| wrong.is_empty()) {
+        if let Some((_, some)) = self.of_some().filter(|_| wrong.is_empty()) {
             let (some, name, lines) = (some.lines, &some.name, self.lines);
             wrong.push(format!(
                 "of the first {lines} lines, only {some} have the field `{name}`, which every write has"

@@ -1,7 +1,7 @@
 //! What a field may be, going by its name and its values.
 
 use super::{
-    called::{HARMLESS, LEADERS, NO_TOKENS, PLACES, SHARDS, TOKENS},
+    called::{HARMLESS, LASTS, LEADERS, NO_TOKENS, PLACES, SHARDS, TOKENS},
     columns::Column,
     meaning::{counts_changes, election, is_verdict, meaning, refuses, state},
     times::Times,
@@ -12,7 +12,8 @@ use serde_json::Value;
 /// Can a field that is called so be that, going by its values?
 pub fn fits(ours: &str, column: &Column) -> bool {
     match ours {
-        "token" => is_token(column),
+        "token" => is_token(column) && !is_times(column) && !(column.is_numbers() && column.has_word(&["id"])),
+        "request" => !column.is_content(),
         "seq" => column.is_numbers(),
         "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
         "node" | "resource" => !column.is_content(),
@@ -40,9 +41,11 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
             };
             column.lines > 0 && column.values.iter().all(reads)
         }
-        "token" => names_token(column),
+        // Identifiers that are numbers are in no order, as far as anybody knows.
+        "token" => names_token(column) && !(column.is_numbers() && column.has_word(&["id"])),
         "node" => {
-            let number = column.has_word(&["id"]) && column.is_numbers() && !column.is_distinct();
+            let number =
+                column.is_numbers() && !column.is_distinct() && (column.has_word(&["id"]) || column.names_few());
             column.has_word(&LEADERS) && (column.is_names() || number)
         }
         "verdict" => {
@@ -63,7 +66,7 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
 pub fn may_be_verdict(column: &Column, lines: usize) -> bool {
     let varies = !column.is_constant() || column.lines < lines;
     let a_time = || column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok());
-    if a_time() || column.holds_lines() {
+    if a_time() || column.holds_lines() || kinds_of_line(column).is_some() && !is_verdict(column) {
         return false;
     }
     let bits = column.values.iter().all(|value| ["0", "1"].contains(&&*plain(value))) && !column.is_distinct();
@@ -118,10 +121,58 @@ pub fn is_state(column: &Column) -> bool {
     column.lines > 0 && column.values.iter().all(|value| state(&plain(value)).is_some())
 }
 
-/// Does it say how long a lease lasts? What decides when somebody else may lead is never left out unasked.
+/// Does it say how long a lease lasts, or until when? What decides when somebody else may lead is never left out unasked.
 pub fn is_lease(column: &Column) -> bool {
-    let length = column.has_word(&["ttl", "seconds", "secs", "sec", "ms", "duration", "millis", "timeout"]);
-    column.has_word(&["ttl", "lease", "lock"]) && length && (column.is_numbers() || column.is_names())
+    let length =
+        column.has_word(&["ttl", "seconds", "secs", "sec", "s", "ms", "duration", "millis", "timeout", "until", "end"]);
+    let said = column.has_word(&LASTS) || column.has_word(&["lease", "lock", "session", "hold"]) && length;
+    let nothing = column.values.iter().all(|value| plain(value) == "0");
+    said && (column.is_numbers() || column.is_names() || is_times(column)) && !column.is_opaque_id() && !nothing
+}
+
+/// Does it say how long something took? Of a line that is written when work begins, `began`, each length may.
+pub fn is_length(column: &Column, began: bool) -> bool {
+    let called = column.has_word(&["duration", "runtime"]) || began && column.has_word(&["elapsed", "took", "seconds"]);
+    called && (column.is_numbers() || column.is_names())
+}
+
+/// The option that says what the numbers of a length count: nothing where values say it.
+pub fn unit_of(column: &Column) -> &'static str {
+    if column.values.iter().any(|value| !is_number(value)) {
+        return "";
+    }
+    match () {
+        () if column.has_word(&["ms", "millis", "milliseconds", "millisecond"]) => " --duration-unit ms",
+        () if column.has_word(&["us", "micros", "microseconds"]) => " --duration-unit us",
+        () if column.has_word(&["ns", "nanos", "nanoseconds"]) => " --duration-unit ns",
+        () if column.has_word(&["s", "sec", "secs", "seconds", "second"]) => " --duration-unit s",
+        () => " --duration-unit UNIT (s, ms, us or ns)",
+    }
+}
+
+/// Does it say what each line is about? Then the word for a write, or the first.
+pub fn kinds_of_line(column: &Column) -> Option<String> {
+    let called = column.has_word(&[
+        "op",
+        "operation",
+        "method",
+        "action",
+        "type",
+        "kind",
+        "cmd",
+        "command",
+        "phase",
+        "event",
+        "verb",
+        "stmt",
+        "statement",
+        "query",
+    ]) || column.has_word(&["dry"]);
+    let words: Vec<String> = column.values.iter().map(plain).collect();
+    let writes =
+        ["put", "post", "write", "update", "insert", "upsert", "commit", "apply", "set", "create", "append", "false"];
+    let write = words.iter().find(|word| writes.contains(&word.to_lowercase().as_str()));
+    (called && column.is_few_words() && !column.is_constant()).then(|| write.or(words.first()).cloned()).flatten()
 }
 
 /// Is every value a date and time, or a number that is one of this century?
@@ -142,4 +193,5 @@ pub fn begins(column: &Column) -> bool {
 /// Is it called what ends something?
 pub fn ends(column: &Column) -> bool {
     column.has_word(&["end", "ended", "finish", "finished", "until", "stop", "stopped", "completed"])
+        || column.has_word(&LASTS)
 }

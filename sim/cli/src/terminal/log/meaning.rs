@@ -55,6 +55,56 @@ const FAILED: [&str; 10] =
 /// Words that turn others round.
 const NOT: [&str; 8] = ["not", "no", "never", "cannot", "t", "without", "non", "although"];
 
+/// Words beside them that change nothing.
+const NEUTRAL: [&str; 46] = [
+    "write",
+    "writes",
+    "request",
+    "record",
+    "row",
+    "rows",
+    "entry",
+    "the",
+    "a",
+    "an",
+    "to",
+    "in",
+    "by",
+    "of",
+    "with",
+    "for",
+    "was",
+    "is",
+    "been",
+    "has",
+    "on",
+    "and",
+    "store",
+    "database",
+    "db",
+    "token",
+    "epoch",
+    "term",
+    "leader",
+    "fence",
+    "fencing",
+    "lock",
+    "lease",
+    "version",
+    "too",
+    "old",
+    "http",
+    "status",
+    "successfully",
+    "newer",
+    "controller",
+    "producer",
+    "primary",
+    "owner",
+    "writer",
+    "generation",
+];
+
 /// Fields that are true where a write was accepted, and those that are true where it was not.
 const TRUE_IS_OK: [&str; 12] = [
     "accepted",
@@ -113,6 +163,20 @@ fn of_words(small: &str) -> Option<&'static str> {
     if words.iter().any(|word| NOT.contains(word) || word.starts_with("un")) {
         return None;
     }
+    // A word that nobody knows may turn it round: `apply skipped`, `overwrote stale`.
+    let known = |word: &&str| {
+        let begins = |of: &[&str]| of.iter().any(|begin| word.starts_with(begin));
+        begins(&OK)
+            || begins(&FENCED)
+            || begins(&DUPLICATE)
+            || begins(&FAILED)
+            || NEUTRAL.contains(word)
+            || word.parse::<u64>().is_ok()
+    };
+    // `success=0` says the opposite of what it begins with.
+    if !words.iter().all(known) || words.iter().any(|word| ["0", "1"].contains(word)) {
+        return None;
+    }
     match (says(&OK), says(&FENCED), says(&DUPLICATE), says(&FAILED)) {
         (true, false, false, false) => Some("ok"),
         (false, true, false, false) => Some("fenced"),
@@ -130,8 +194,17 @@ pub fn counts_changes(column: &Column) -> bool {
 
 /// Is it plain what each of its values means?
 pub fn is_verdict(column: &Column) -> bool {
+    // What tells of leadership tells of no write.
+    if column.values.iter().any(|value| tells_of_leading(&plain(value))) {
+        return false;
+    }
     let few = column.is_few_words() || column.is_numbers() && column.values.len() <= 12;
     few && column.lines > 0 && column.values.iter().all(|value| meaning(column, &plain(value)).is_some())
+}
+
+fn tells_of_leading(text: &str) -> bool {
+    election(text).is_some()
+        || text.contains(' ') && ["lease", "leader"].iter().any(|word| text.to_lowercase().contains(word))
 }
 
 /// Does a value of it say that a write was not accepted?
@@ -143,7 +216,7 @@ pub fn refuses(column: &Column) -> bool {
 pub fn state(text: &str) -> Option<&'static str> {
     match text.trim().to_lowercase().as_str() {
         "primary" | "master" | "active" | "leader" => Some("elected"),
-        "secondary" | "slave" | "standby" | "backup" | "passive" | "follower" => Some("deposed"),
+        "secondary" | "slave" | "standby" | "backup" | "passive" | "follower" | "replica" => Some("deposed"),
         _ => None,
     }
 }

@@ -58,6 +58,8 @@ pub struct Merged {
     last_ns: u64,
     /// The time of each file's first line.
     first_ns: Vec<u64>,
+    /// The places of the files, the one that begins first in front.
+    in_turn: Vec<usize>,
     /// Does a line that stands there twice count twice?
     as_they_stand: bool,
     /// Can tokens be compared for equality only?
@@ -79,6 +81,7 @@ impl Merged {
         ordering: Ordering,
     ) -> Result<Merged, String> {
         let (mut names, mut begun, mut all, mut first_ns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut in_turn = Vec::new();
         for (place, (name, mut file)) in files.into_iter().enumerate() {
             names.push(name);
             if order == Order::Number {
@@ -92,6 +95,12 @@ impl Merged {
             begun.push((file, first.into_iter().collect()));
         }
         all.sort_by_key(|(place, told)| (told.order, *place, told.line));
+        if order == Order::Line {
+            // Whatever the order of the arguments.
+            let mut places: Vec<usize> = (0..begun.len()).collect();
+            places.sort_by_key(|place| first_ns[*place]);
+            in_turn = places;
+        }
         let (sorted, moment) = (all.into_iter(), VecDeque::new());
         let (last_ns, as_they_stand, buffer, read) = (0, false, Vec::new(), 0);
         let opaque = seen.borrow().opaque.is_some();
@@ -107,6 +116,7 @@ impl Merged {
             moment,
             last_ns,
             first_ns,
+            in_turn,
             as_they_stand,
             buffer,
             read,
@@ -122,8 +132,8 @@ impl Merged {
     fn next(&mut self) -> Result<Option<(usize, Told)>, String> {
         let (file, place) = match self.order {
             // One file after the other.
-            Order::Line => match self.files.iter().position(|(_, lines)| !lines.is_empty()) {
-                Some(file) => (file, 0),
+            Order::Line => match self.in_turn.iter().find(|file| !self.files[**file].1.is_empty()) {
+                Some(file) => (*file, 0),
                 None => return Ok(None),
             },
             Order::Number => return Ok(self.sorted.next()),
@@ -146,6 +156,7 @@ impl Merged {
             if let Some(ns) = waits_ns {
                 line.told.delay(ns);
             }
+            self.seen.borrow_mut().tied |= self.ordering.tied;
             if self.ordering.unsure.is_some() || self.ordering.behind_ns > 0 {
                 let mut seen = self.seen.borrow_mut();
                 (seen.unsure, seen.behind_ns) = (self.ordering.unsure.clone(), self.ordering.behind_ns);

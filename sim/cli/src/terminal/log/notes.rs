@@ -7,7 +7,10 @@ use super::{
     translate::{Opaque, Seen, Translation, Unsure},
 };
 use chrono::FixedOffset;
-use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, rc::Rc};
+use std::{cell::RefCell, collections::BTreeSet, io::BufRead, path::PathBuf, rc::Rc};
+
+/// So many other orders of lines of one moment are tried.
+const ORDERS: u64 = 12;
 
 /// Sentences about a log, once all of it was read.
 #[derive(Default)]
@@ -31,6 +34,20 @@ impl Notes {
     pub fn apart(&self, holds: impl Fn(&[u8]) -> bool) -> Option<String> {
         let ((args, files), seen) = (self.again.as_ref()?, self.seen.as_ref()?.borrow());
         apart::question(args, files, &seen, holds)
+    }
+
+    /// Is the verdict another in another of the orders that the log's times allow? `is_it` judges one.
+    pub fn order_decides(&self, mut is_it: impl FnMut(&mut dyn BufRead) -> bool) -> Option<String> {
+        let ((args, files), tied) = (self.again.as_ref()?, self.seen.as_ref()?.borrow().tied);
+        let other = |shuffle: u64| args.open_by(files, None, shuffle).is_ok_and(|mut input| !is_it(&mut input.lines));
+        if !tied || !self.by_time || !(1..=ORDERS).any(other) {
+            return None;
+        }
+        Some(self.unsure().unwrap_or_else(|| {
+            "lines of two leaders have the same time, as far as times tell, and the verdict depends on which came first; if lines \
+             stand in the order in which the resource took them, pass --order line, and if it numbered them, --order FIELD"
+                .to_owned()
+        }))
     }
 
     pub(super) fn read_again(self, args: &HistoryArgs, files: &[PathBuf]) -> Notes {
@@ -91,6 +108,13 @@ impl Notes {
             return Some(
                 "every accepted write has a token of its own, so tokens do not tell which writes are of one leadership; if no node \
                  was elected twice, --ignore them and --set generation=1"
+                    .to_owned(),
+            );
+        }
+        if seen.bare > 0 && seen.zoned > 0 && self.zone.is_none() {
+            return Some(
+                "some times name a zone and others do not, so lines of both kinds cannot be put in order; --zone says the zone of \
+                 those that name none"
                     .to_owned(),
             );
         }

@@ -1,6 +1,9 @@
 //! Questions that only somebody who knows the log can answer.
 
-use super::{columns::Column, values::quoted};
+use super::{
+    columns::Column,
+    values::{plain, quoted},
+};
 
 /// Which of these fields is ours?
 pub fn which(ours: &str, found: &[&Column]) -> String {
@@ -10,12 +13,24 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
             "node" => "who wrote",
             "verdict" => "whether a write was accepted",
             "resource" => "what was written to",
+            "t_us" => "when a write took effect",
             _ => "the fencing token",
         },
         &found[0].name,
     );
     match shown.as_slice() {
-        [one] => format!("{one} may say {is}: --map {ours}={first} if so, --ignore {first} if not"),
+        [one] => {
+            // A text may as well say what its line is about.
+            let text = ours == "verdict" && found[0].is_few_words() && found[0].is_content();
+            let about = found[0].values.first().filter(|_| text).map(|value| {
+                let only = quoted(&format!("{first}={}", plain(value)));
+                format!(", --only {only} if only such lines tell of writes that were accepted")
+            });
+            format!(
+                "{one} may say {is}: --map {ours}={first} if so{}, --ignore {first} if not",
+                about.unwrap_or_default()
+            )
+        }
         _ => {
             let maps: Vec<String> = found.iter().map(|column| format!("--map {ours}={}", column.name)).collect();
             let is = if ours == "token" { "be the fencing token".to_owned() } else { format!("say {is}") };
@@ -25,7 +40,7 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
 }
 
 /// Options to add, and what is asked, as the end of a sentence.
-pub fn suggested(options: [(&str, Vec<String>); 5], asked: &[String]) -> String {
+pub fn suggested(options: [(&str, Vec<String>); 4], asked: &[String]) -> String {
     let options = options.into_iter().filter(|(_, values)| !values.is_empty());
     let one = |name: &str, values: &[String]| format!("{name} {}", quoted(&values.join(",")));
     let options: Vec<String> = options.map(|(name, values)| one(name, &values)).collect();

@@ -85,6 +85,8 @@ pub struct Seen {
     pub bare: u64,
     /// By how much those zones are ahead of UTC, seconds.
     pub offsets_s: BTreeSet<i32>,
+    /// Lines of two leaders may have come the other way round.
+    pub tied: bool,
     /// Lines that may have come the other way round, and then be judged otherwise.
     pub unsure: Option<Unsure>,
     /// By how much, at most, a write of an older leadership is behind a newer one's of another file, nanoseconds.
@@ -237,7 +239,9 @@ impl Translation {
             }
             let value = match ours {
                 "t_us" => value,
-                "token" | "epoch" if self.seen.borrow().opaque.is_some() => Value::String(plain(&value)),
+                "token" | "epoch" if self.seen.borrow().opaque.is_some() && !value.is_f64() => {
+                    Value::String(plain(&value))
+                }
                 "until" | "duration" | "ttl" => self.lasts(ours, &name, &value)?,
                 "request" => Value::String(self.seen.borrow_mut().request(&plain(&retype(ours, &name, value)?))),
                 _ => retype(ours, &name, value)?,

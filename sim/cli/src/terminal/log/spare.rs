@@ -1,0 +1,184 @@
+//! What to do with the fields that nothing is known of. What is left out unasked says nothing of a write, going by its name;
+//! of all else it is asked, since it may decide.
+
+use super::{
+    advice::{Advice, Known},
+    columns::Column,
+    looks::{
+        begins, ends, harmless, is_due, is_lease, is_length, is_of_things, is_state, is_times, kinds_of_line,
+        names_things, names_token, unit_of,
+    },
+    question::which,
+    values::quoted,
+};
+
+impl<'a> Advice<'a> {
+    fn spare(&self, known: &Known<'a>) -> Vec<&'a Column> {
+        known.unknown.iter().copied().filter(|column| self.free(column)).collect()
+    }
+
+    fn ask(&mut self, column: &'a Column, question: String) {
+        self.used.insert(&column.name);
+        self.asked.push(question);
+    }
+
+    /// Times beside the one of the line: when work began or ended, until when a lease lasts, or when the line really was.
+    pub(super) fn times(&mut self, known: &Known<'a>) {
+        let place = self.map.iter().position(|(ours, _)| *ours == "t_us");
+        let at = place.map(|place| self.map[place].1).or_else(|| known.column("t_us"));
+        let all: Vec<&Column> =
+            self.spare(known).into_iter().filter(|c| is_times(c) && !harmless(c) && !is_due(c)).collect();
+        let starts = all.iter().copied().find(|column| begins(column));
+        let stops = all.iter().copied().find(|column| ends(column));
+        match (place, starts, stops) {
+            (Some(place), Some(start), None) if at.is_some_and(ends) => {
+                let end = std::mem::replace(&mut self.map[place].1, start);
+                self.used.insert(&start.name);
+                self.map.push(("until", end));
+            }
+            (_, _, Some(end)) if at.is_some_and(begins) => self.take("until", end),
+            _ => {}
+        }
+        for column in all.into_iter().filter(|column| self.free(column)).collect::<Vec<_>>() {
+            let (name, shown) = (&column.name, column.shown());
+            let other = at.map_or("t_us", |at| &at.name);
+            let question = match (ends(column) || is_lease(column), begins(column)) {
+                (true, _) => format!(
+                    "{shown} may say until when a lease or work lasts: --map until={name} if work does, --map until={name} --set \
+                     event=grant if each line grants or renews a lease, --ignore {name} if neither"
+                ),
+                (_, true) => format!(
+                    "{shown} may say when work began that ended at `{other}`: --map t_us={name},until={other} if two leaders must not \
+                     be at it at once, --map t_us={other} --ignore {name} if that does not matter"
+                ),
+                _ => format!(
+                    "`{other}` and {shown} may each say when a write took effect: --map t_us={name} --ignore {other}, or --map \
+                     t_us={other} --ignore {name}"
+                ),
+            };
+            // Which it is has to be said, then.
+            if !ends(column) && !is_lease(column) {
+                self.map.retain(|(ours, _)| *ours != "t_us");
+            }
+            self.ask(column, question);
+        }
+    }
+
+    /// How long a lease or work lasts.
+    pub(super) fn lengths(&mut self, known: &Known<'a>) {
+        let at = self.map.iter().find(|(ours, _)| *ours == "t_us").map(|(_, c)| *c).or_else(|| known.column("t_us"));
+        let began = at.is_some_and(begins);
+        for column in self.spare(known) {
+            let (name, shown, unit) = (&column.name, column.shown(), unit_of(column));
+            if is_lease(column) {
+                let question = format!(
+                    "{shown} may say how long a lease lasts: --set event=grant --map ttl={name}{unit} if each line grants or renews \
+                     it, --ignore {name} if not"
+                );
+                self.ask(column, question);
+            } else if is_length(column, began) {
+                let question = format!(
+                    "{shown} may say how long the work took: --map duration={name}{unit} if a line is written when its work begins \
+                     and two leaders must not be at it at once, --map ttl={name}{unit} --set event=grant if each line grants a lease \
+                     for so long, --ignore {name} if neither"
+                );
+                self.ask(column, question);
+            }
+        }
+    }
+
+    /// What is left matters, or does not.
+    pub(super) fn left(&mut self, known: &Known<'a>) {
+        for column in self.spare(known) {
+            let (name, shown) = (&column.name, column.shown());
+            let (token, seq) = (self.has(known, "token"), self.has(known, "seq"));
+            let ask = |what: &str| format!("{shown} {what}").replace("FIELD", name);
+            if names_token(column) && !column.is_constant() {
+                let other = if token { ", beside the one above" } else { "" };
+                let opaque = if column.is_numbers() && column.has_word(&["id"]) { " --opaque-tokens" } else { "" };
+                let question = format!(
+                    "{shown} may be the token{other}: --map token={name}{opaque} if writes are refused by it, --ignore {name} if not"
+                );
+                self.ask(column, question);
+            } else if column.holds_lines() {
+                let question = format!(
+                    "`{name}` holds objects or lists, which are not taken apart: write each record as an object on a line of its \
+                     own (for example with jq), or --ignore {name} if no write is in it"
+                );
+                self.ask(column, question);
+            } else if column.is_constant() || harmless(column) || is_state(column) && self.has(known, "event") {
+                self.ignore.push(name.clone());
+            } else if let Some(writes) = kinds_of_line(column) {
+                let only = quoted(&format!("{name}={writes}"));
+                let question = format!(
+                    "{shown} may say what a line is about: --only {only} if only such lines tell of writes that took effect, --map \
+                     verdict={name} if it says what became of each, --ignore {name} if neither"
+                );
+                self.ask(column, question);
+            } else if is_due(column)
+                || names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request")
+            {
+                self.ask(column, ask("may name what must be done once: --map request=FIELD if so, --ignore FIELD if it may come twice"));
+            } else if column.is_numbers() {
+                self.numbers(column, token, seq);
+            } else if column.is_opaque() && !token && !column.is_distinct() {
+                self.ask(column, ask("may be the token: --map token=FIELD if each leadership has one of its own, --ignore FIELD if not"));
+            } else if column.is_content() {
+                self.ask(column, ask(
+                    "is text: write what it says of each write as fields (for example with jq), or --ignore FIELD if that is in \
+                     other fields",
+                ));
+            } else if column.is_distinct() && is_of_things(column) {
+                self.ignore.push(name.clone());
+            } else {
+                self.ask(column, ask(
+                    "may decide: --map OURS=FIELD if it says who wrote (OURS is node), under which token (token), what was written to \
+                     (resource), for which request (request) or what became of it (verdict); --ignore FIELD if none of these",
+                ));
+            }
+        }
+    }
+
+    fn numbers(&mut self, column: &'a Column, token: bool, seq: bool) {
+        let (name, shown) = (&column.name, column.shown());
+        let may_number = column.is_distinct() && column.seldom_falls();
+        if column.counts() && !seq {
+            let question = format!(
+                "{shown} may number the writes: --map seq={name} if the resource's numbers must rise, --ignore {name} if not"
+            );
+            self.ask(column, question);
+        } else if column.is_mostly_distinct() && !column.is_distinct() {
+            let question = format!(
+                "{shown} may name what must be done once: --map request={name} if so, --ignore {name} if it may come twice"
+            );
+            self.ask(column, question);
+        } else if !token && !column.is_distinct() {
+            let question = format!(
+                "{shown} may be the token: --map token={name} if each leader has a number of its own there, --ignore {name} if not"
+            );
+            self.ask(column, question);
+        } else if may_number && !seq {
+            let question = format!(
+                "{shown} may number the writes: --map seq={name} if the resource's numbers must rise, --ignore {name} if not"
+            );
+            self.ask(column, question);
+        } else if column.tells_apart() && !self.map.iter().any(|(ours, _)| *ours == "resource") {
+            let question = which("resource", &[column]);
+            self.ask(column, question);
+        } else {
+            self.ignore.push(name.clone());
+        }
+    }
+
+    /// A field that every write has, and that some lines lack.
+    pub(super) fn of_some(&mut self, known: &Known<'a>) {
+        let Some((ours, column)) = known.of_some else { return };
+        let name = &column.name;
+        let without = match ours {
+            "verdict" => "--set verdict=ok if what lacks it was accepted".to_owned(),
+            "node" => "--set node=NAME says who wrote what lacks it".to_owned(),
+            _ => format!("--set {ours}=VALUE says what holds where it is missing"),
+        };
+        self.asked.push(format!("some lines lack `{name}`: {without}, --only {name} if they tell of no write"));
+    }
+}
