@@ -91,9 +91,16 @@ fn cut_once(plan: &Plan, protocol: &Protocol) -> Conditions {
 }
 
 /// By how much a leader that cannot renew stops believing before another can be elected, milliseconds; negative: for how long
-/// two may believe. `None`: without a bound.
-pub fn belief_ms(plan: &Plan, protocol: &Protocol) -> Option<f64> {
-    let (timings, worst) = (plan.timings.resolved(), cut_once(plan, protocol));
+/// two may believe. `None`: without a bound. Clocks are as wrong as they may be: off by `drift_ppm` each, in the worst direction.
+pub fn belief_ms(plan: &Plan, protocol: &Protocol, drift_ppm: u64) -> Option<f64> {
+    let (timings, drawn) = (plan.timings.resolved(), cut_once(plan, protocol));
+    let at_least = |ppm: u64| ppm.max(drift_ppm);
+    let worst = Conditions {
+        slow_ppm: at_least(drawn.slow_ppm),
+        fast_ppm: at_least(drawn.fast_ppm),
+        service_fast_ppm: at_least(drawn.service_fast_ppm),
+        ..drawn
+    };
     let overlap = |c: &Conditions| (protocol.belief_overlap)(&timings, c);
     match overlap(&worst)? {
         0 => {}

@@ -1,7 +1,8 @@
 //! A hand-over may do items of the leader's work-set again. It leaves none out; nor any that has an effect outside.
 //!
 //! **Formula.** When the history ends, every item of a resource that lies before one that was done, or that a recorded cursor
-//! has passed, was done by a write that the resource accepted. Where a resource has no items, a record is no cursor.
+//! has passed, was done by a write that the resource accepted. Where a resource has no items, a record is no cursor. A log
+//! without a header may begin anywhere: items before its first are not asked for.
 //!
 //! **Could fail** when two leaderships did items of one resource: within one nothing has to be found again.
 //!
@@ -26,12 +27,12 @@ pub const ENTRY: Entry = Entry {
     about: "No item of the leader's work-set is left out when leadership goes to another.",
     class: Class::Safety,
     only_defects: true,
-    new: |_| Box::new(NothingSkipped::default()),
+    new: |header| Box::new(NothingSkipped { on: ByResource::default(), of_log: header.is_none() }),
 };
 
-#[derive(Default)]
 struct NothingSkipped {
     on: ByResource<On>,
+    of_log: bool,
 }
 
 /// What is known of one resource.
@@ -41,6 +42,14 @@ struct On {
     /// Whose the last item was.
     last: Option<Incarnation>,
     handed_over: bool,
+}
+
+impl NothingSkipped {
+    /// The items that were left out. A log begins wherever it begins: what lies before its first item may be done.
+    fn gaps<'a>(&self, on: &'a On) -> impl Iterator<Item = (u64, u64, u64)> + 'a {
+        let of_log = self.of_log;
+        on.row.gaps().filter(move |(from, _, _)| !of_log || *from > 1)
+    }
 }
 
 impl Invariant for NothingSkipped {
@@ -64,7 +73,7 @@ impl Invariant for NothingSkipped {
 
     fn violated_us(&self, _: &Ending) -> Option<u64> {
         let followed = self.on.iter().filter(|(_, on)| on.last.is_some());
-        followed.flat_map(|(_, on)| on.row.gaps()).map(|(_, _, t_us)| t_us).next()
+        followed.flat_map(|(_, on)| self.gaps(on)).map(|(_, _, t_us)| t_us).next()
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
@@ -72,7 +81,7 @@ impl Invariant for NothingSkipped {
         for (resource, on) in self.on.iter().filter(|(_, on)| on.last.is_some()) {
             (done, again) = (done + on.row.items(), again + on.row.redone);
             could_fail |= on.handed_over;
-            on.row.gaps().for_each(|(from, to, t_us)| violations.add(t_us, (resource, from, to)));
+            self.gaps(on).for_each(|(from, to, t_us)| violations.add(t_us, (resource, from, to)));
         }
         let violated = violations.sentence(ending.names, |(resource, from, to)| {
             let on = ending.names.resource(*resource);

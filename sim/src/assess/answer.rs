@@ -103,7 +103,7 @@ impl Case<'_> {
             answer: Answer::Unknown,
             why: Why::NotExcluded,
             clearance: clearance::of(&params, self.protocol),
-            belief_ms: clearance::belief_ms(&cut, self.protocol),
+            belief_ms: clearance::belief_ms(&cut, self.protocol, params.clock_drift_ppm),
             drift_ppm: clearance::drift_ppm(&cut, self.protocol),
             asked,
             edges,

@@ -1,7 +1,12 @@
 //! The plan sets and numbers that are committed.
 
 use crate::registry::Registry;
-use protocols::{election::Protocol, fence::checks::Fencing, sharding::Placement, work::work_set};
+use protocols::{
+    election::{Protocol, rules::Rules},
+    fence::checks::Fencing,
+    sharding::Placement,
+    work::work_set,
+};
 use reports::experiments::Numbers;
 use scenarios::{Params, plan::Tenure, preset::Preset, scenario};
 use serde::Deserialize;
@@ -221,7 +226,14 @@ impl PlanSet {
             let all = registry.plans.protocols.iter().copied();
             return Ok(all.filter(|protocol| scenario.needs.met_by(protocol)).collect());
         }
-        self.protocols.iter().map(|name| registry.plans.protocol(name)).collect()
+        let known = |name: &String| {
+            let protocol = registry.plans.protocol(name)?;
+            match self.with.preset.is_some() && !Rules::concern(protocol.name) {
+                true => Err(format!("`{name}` has timers of its own, and takes no preset")),
+                false => Ok(protocol),
+            }
+        };
+        self.protocols.iter().map(known).collect()
     }
 }
 

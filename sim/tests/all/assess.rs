@@ -73,7 +73,7 @@ fn two_do_not_believe_where_the_timers_say_that_a_leader_stops_in_time() {
         let hazards = Hazards { cut_ms: Some(4 * params.granted_ttl_ms(protocol) + 2_000), ..Hazards::default() };
         let case = Case { registry: &registry, protocol, params: &params, hazards, jobs: 2 };
         let plan = case.plan(Fencing::Off, 0).expect("a plan");
-        if clearance::belief_ms(&plan, protocol).is_none_or(|ms| ms < 0.0) {
+        if clearance::belief_ms(&plan, protocol, 0).is_none_or(|ms| ms < 0.0) {
             continue;
         }
         clear += 1;

@@ -117,10 +117,14 @@ impl Told<'_> {
                 text += &format!("  {:20} takes none of these leases\n", ladder.protocol.name);
                 continue;
             };
-            text += &self.row(ladder.protocol.name, step, if ladder.advised.is_some() { "" } else { "  misses" });
+            text += &self.row(
+                ladder.protocol.name,
+                step,
+                if ladder.advised.is_some() { "" } else { self.falls_short(step) },
+            );
         }
         if let Some(Tried { choice, .. }) = self.now {
-            text += &self.row("now:", choice, if self.meets(choice) { "" } else { "  misses" });
+            text += &self.row("now:", choice, if self.meets(choice) { "" } else { self.falls_short(choice) });
         }
         text
     }
@@ -143,6 +147,11 @@ impl Told<'_> {
         )
     }
 
+    /// Why it is not advised.
+    fn falls_short(&self, choice: &Choice) -> &'static str {
+        if choice.dark.share() <= self.situation.may_be_dark { "  not sure enough" } else { "  misses" }
+    }
+
     /// Is it as sure as is wanted that the target is met?
     fn meets(&self, choice: &Choice) -> bool {
         choice.confidence >= f64::from(self.args.confidence) / 1e6
@@ -152,7 +161,15 @@ impl Told<'_> {
     fn present(&self, target: &str) -> String {
         let Some(now) = self.now else { return String::new() };
         let Choice { protocol, granted_ms, dark, .. } = now.choice;
-        let verb = if self.meets(now.choice) { "meets" } else { "misses" };
+        let verb = match (self.meets(now.choice), dark.share() <= self.situation.may_be_dark) {
+            (true, _) => "meets".to_owned(),
+            (false, true) => format!(
+                "{} % sure, where {} is wanted, to meet",
+                sure(now.choice.confidence),
+                percent_text(self.args.confidence)
+            ),
+            (false, false) => "misses".to_owned(),
+        };
         let unsafe_one = match advise::is_safe(protocol) {
             true => "",
             false => "; and two leaders may take effect when one is paused, whatever the lease",
@@ -221,9 +238,18 @@ impl Told<'_> {
         let target = percent_text(1_000_000 - self.args.slo);
         let Some(advised) = self.tried.first() else {
             let alone: f64 = self.situation.pauses_ms.iter().sum::<f64>() / self.situation.pauses_over_ms;
-            let why = match alone > self.situation.may_be_dark {
-                true => format!("a leader that is paused leads nobody, and pauses alone take {}", percent(alone)),
-                false => "crashes, pauses and warm-ups together leave more time dark than that".to_owned(),
+            let all = self.ladders.iter().flat_map(|ladder| &ladder.steps);
+            let surest = all.max_by(|one, other| one.confidence.total_cmp(&other.confidence));
+            let why = match (alone > self.situation.may_be_dark, surest) {
+                (true, _) => format!("a leader that is paused leads nobody, and pauses alone take {}", percent(alone)),
+                (false, Some(step)) if step.dark.share() <= self.situation.may_be_dark => format!(
+                    "the surest is {} with {}: {} dark is below the target, and as few pauses were seen, that is {} % sure only",
+                    step.protocol.name,
+                    duration_text(step.granted_ms),
+                    percent(step.dark.share()),
+                    sure(step.confidence)
+                ),
+                (false, _) => "crashes, pauses and warm-ups together leave more time dark than that".to_owned(),
             };
             let none = format!(
                 "No advice: none of these leases meets {target} with {} confidence; {why}.\n",
