@@ -156,7 +156,7 @@ mod tests {
         let partition = scenario::find("partition").expect("a scenario");
         let plan = partition.compile(&params, protocol, 1).expect("a plan");
         // It stops after a retry period and the renew deadline, 12 s, and others wait for 15 s.
-        assert!(belief_ms(&plan, protocol).is_some_and(|ms| (2_950.0..3_000.0).contains(&ms)));
+        assert!(belief_ms(&plan, protocol, 0).is_some_and(|ms| (2_950.0..3_000.0).contains(&ms)));
         // (1 + d) / (1 − d) = 15 / 12 at d = 1/9.
         assert!(drift_ppm(&plan, protocol).is_some_and(|ppm| (110_000..111_200).contains(&ppm)));
     }
@@ -166,7 +166,7 @@ mod tests {
         let of = |name: &str| {
             let protocol = election::find(name).expect("a protocol");
             let partition = scenario::find("partition").expect("a scenario");
-            belief_ms(&partition.compile(&Params::default(), protocol, 1).expect("a plan"), protocol)
+            belief_ms(&partition.compile(&Params::default(), protocol, 1).expect("a plan"), protocol, 0)
         };
         assert!(of("etcd-election").is_some_and(|ms| (-1_050.0..-1_000.0).contains(&ms)));
         assert!(of("redis-naive").is_none());

@@ -218,6 +218,27 @@ impl ActsOnBelief {
         }
     }
 
+    /// A log tells of a grant, or of its end.
+    fn grants(&mut self, event: &Event) {
+        match event.kind {
+            Kind::Grant { node, .. } => {
+                self.grants_told = true;
+                self.lapsed.remove(&node);
+                self.granted.entry(node).or_insert((event.t_us, None));
+            }
+            Kind::GrantEnd { node, .. } => {
+                self.lapsed.insert(node, event.t_us);
+                // The grant was there for the whole time.
+                if let Some((incarnation, t_us)) = self.granted.remove(&node).and_then(|(_, by)| by)
+                    && t_us < event.t_us
+                {
+                    self.violations.add(t_us, Violation::Ungranted { incarnation, holder: node });
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn accepted(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation) {
         let Some((schedule, idle_max_us)) = self.idle_max_us else { return };
         if self.narrow.contains(&incarnation.node) {
@@ -263,21 +284,7 @@ impl Invariant for ActsOnBelief {
                 }
                 self.deposed(event.t_us, *incarnation, *reason);
             }
-            Kind::Grant { node, .. } => {
-                self.grants_told = true;
-                self.lapsed.remove(node);
-                self.granted.entry(*node).or_insert((event.t_us, None));
-            }
-            Kind::GrantEnd { node, .. } => {
-                self.lapsed.insert(*node, event.t_us);
-                // The grant was there for the whole time.
-                if let Some((incarnation, t_us)) = self.granted.remove(node).and_then(|(_, by)| by)
-                    && t_us < event.t_us
-                    && self.of_log
-                {
-                    self.violations.add(t_us, Violation::Ungranted { incarnation, holder: *node });
-                }
-            }
+            Kind::Grant { .. } | Kind::GrantEnd { .. } => self.grants(event),
             Kind::Node { node, state: NodeState::Down | NodeState::Off } => {
                 self.believers.retain(|believer| believer.incarnation.node != *node);
             }

@@ -4,7 +4,7 @@ use super::{
     browser,
     exit::Stop,
     headings::OUTPUT,
-    log::{self, HistoryArgs, Input},
+    log::{self, HistoryArgs, Input, Notes},
     output::{Show, print},
     side::{self, Side},
     tokens::Tokens,
@@ -223,6 +223,31 @@ impl Judged {
     }
 }
 
+/// What a log leaves open decides between its verdict and none: the order of its lines, whose its tokens are, and whether it is of
+/// one leadership. `holds` judges lines.
+fn settle(judgement: &mut Judgement, notes: &Notes, tokens: &Tokens, holds: impl Fn(&mut dyn BufRead) -> bool) {
+    if judgement.verdict == Verdict::Pass
+        && let Some(why) = notes.unsure().or_else(|| tokens.show_nothing())
+    {
+        judgement.shows_nothing(why);
+    }
+    if judgement.violated().eq(["seq_strictly_increasing"])
+        && let Some(why) = tokens.numbers_begin_anew()
+    {
+        judgement.depends(why);
+    }
+    let held = match judgement.verdict {
+        Verdict::Pass => true,
+        Verdict::Safety => false,
+        _ => return,
+    };
+    if let Some(why) = notes.order_decides(|lines| holds(lines) == held) {
+        judgement.depends(why);
+    } else if !held && let Some(why) = notes.apart(|mut part| holds(&mut part)) {
+        judgement.depends(why);
+    }
+}
+
 /// Does a log or a part of one, as JSON lines, hold when it is judged alone?
 fn holds_alone(part: impl BufRead, invariants: &[&'static Entry], overlap_us: u64) -> bool {
     let Ok(mut reader) = Reader::new(part) else { return false };
@@ -304,34 +329,8 @@ fn read_with(
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", places.files())));
     }
-    let overlap_us = overlap_us.unwrap_or(0);
-    let of_tokens = || tokens.show_nothing().filter(|_| header.is_none());
-    if judgement.verdict == Verdict::Pass
-        && let Some(why) = notes.unsure().or_else(of_tokens)
-    {
-        judgement.shows_nothing(why);
-    }
-    if header.is_none()
-        && judgement.violated().eq(["seq_strictly_increasing"])
-        && let Some(why) = tokens.numbers_begin_anew()
-    {
-        judgement.depends(why);
-    }
-    let holds = match judgement.verdict {
-        Verdict::Pass => Some(true),
-        Verdict::Safety => Some(false),
-        _ => None,
-    };
-    if let Some(holds) = holds.filter(|_| header.is_none())
-        && let Some(why) = notes.order_decides(|input| holds_alone(input, invariants, overlap_us) == holds)
-    {
-        judgement.depends(why);
-    }
-    if header.is_none()
-        && judgement.verdict == Verdict::Safety
-        && let Some(why) = notes.apart(|part| holds_alone(part, invariants, overlap_us))
-    {
-        judgement.depends(why);
+    if header.is_none() {
+        settle(&mut judgement, &notes, &tokens, |part| holds_alone(part, invariants, overlap_us.unwrap_or(0)));
     }
     let highlights = stories.into_telling(&judgement);
     let (unordered, mut notes) = (notes.unchecked(), notes.sentences());

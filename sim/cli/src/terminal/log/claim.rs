@@ -180,6 +180,14 @@ impl InFront {
     }
 }
 
+/// A line that was taken.
+pub(super) struct Taken {
+    node: Option<u64>,
+    leadership: Option<u64>,
+    file: usize,
+    ns: u64,
+}
+
 /// How exactly times are known, and what was taken last.
 #[derive(Default)]
 pub struct Ordering {
@@ -197,7 +205,7 @@ pub struct Ordering {
     /// Lines of two leaders could be the other way round.
     pub tied: bool,
     /// Whose line was taken last, from which file, and when.
-    pub(super) taken: Option<((Option<u64>, Option<u64>), usize, u64)>,
+    pub(super) taken: Option<Taken>,
     /// The first lines that could be the other way round.
     pub unsure: Option<Unsure>,
     /// By how much, at most, a write of an older leadership is behind a newer one's of another file; `u64::MAX` where both
@@ -285,11 +293,12 @@ impl Ordering {
 
     /// Takes the next line, and notices what its time leaves open.
     pub fn took(&mut self, file: usize, line: &Line) {
-        let ((node, leadership), ns) = ((line.node, line.leadership), line.told.ns);
-        if let Some(((by, of), from, then)) = self.taken.replace(((node, leadership), file, ns)) {
-            let margin = if from == file { 0 } else { self.margin(file).max(self.margin(from)) };
-            let others = by != node || of.is_some() && leadership.is_some() && of != leadership;
-            self.tied |= others && then.saturating_add(margin) >= ns;
+        let (node, leadership, ns) = (line.node, line.leadership, line.told.ns);
+        if let Some(last) = self.taken.replace(Taken { node, leadership, file, ns }) {
+            let margin = if last.file == file { 0 } else { self.margin(file).max(self.margin(last.file)) };
+            let both = last.leadership.is_some() && leadership.is_some();
+            let others = last.node != node || both && last.leadership != leadership;
+            self.tied |= others && last.ns.saturating_add(margin) >= ns;
         }
         if let Some(span) = &line.span {
             let open = self.spans.begins(file, &line.told, span, self.skew_ns, &self.digit_ns);
