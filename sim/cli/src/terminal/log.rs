@@ -7,6 +7,7 @@ mod called;
 mod claim;
 mod columns;
 mod guess;
+mod lengths;
 mod logfmt;
 mod looks;
 mod meaning;

@@ -167,3 +167,40 @@ fn lines_that_lack_a_field_may_be_the_ones_that_count() {
     assert!(code == 64 && answer.contains("--set verdict=ok if what lacks it was accepted"), "{answer}");
     assert_eq!(check_one("some-ok", &text, &[&options[..], &["--set", "verdict=ok"]].concat()).0, 0);
 }
+
+#[test]
+fn lines_are_read_as_programs_write_them_and_none_says_a_thing_twice() {
+    let said = |time: &str, node: &str, token: u64| {
+        format!(r#"{{"t_us":"{time}","node":"{node}","token":{token},"resource":"r","verdict":"ok"}}"#) + "\n"
+    };
+    let times = [
+        "Sun, 01 Mar 2026 10:00:02 GMT",
+        "2026-03-01 10:00:02.5 +0000 UTC m=+0.5",
+        "2026-03-01 11:00:02 +0100 CET",
+        "2026-03-01T11:00:02.25+01:00[Europe/Berlin]",
+        "20260301T100002Z",
+    ];
+    for time in times {
+        let text = said("2026-03-01T10:00:01Z", "a", 1) + &said(time, "b", 2) + &said("2026-03-01T10:00:03Z", "a", 1);
+        let (code, report) = check_one("times", &text, &[]);
+        assert!(code == 1 && report.contains("10:00:02"), "{time}: {report}");
+    }
+    for (time, at) in [("2026-03-01 10:00:02 PM", "22:00:02"), ("Sun Mar  1 10:00:02 2026", "10:00:02")] {
+        let text = said("2026-03-01 10:00:01", "a", 1) + &said(time, "b", 2);
+        let (code, report) = check_one("bare", &text, &[]);
+        assert!(code == 0 && report.contains(at), "{time}: {report}");
+    }
+    let twice = said("2026-03-01T10:00:01Z", "a", 1).replace(r#""token":1"#, r#""token":1,"token":2"#);
+    let (code, report) = check_one("twice", &twice, &[]);
+    assert!(code == 64 && report.contains("says the field `token` twice"), "{report}");
+    let (code, report) = check("pairs", &[("log.log", "t_us=1 node=a token=1 token=2 resource=r\n".to_owned())], &[]);
+    assert!(code == 64 && report.contains("has a key twice"), "{report}");
+    // What mysql draws, with the line above its columns.
+    let drawn = "+------+------+-------+--------+\n| t_us | node | token | verdict |\n+------+------+-------+--------+\n\
+                 | 1000 | a    | 1     | ok     |\n| 2000 | b    | 2     | ok     |\n| 3000 | a    | 1     | ok     |\n\
+                 +------+------+-------+--------+\n";
+    assert_eq!(check("drawn", &[("log.txt", drawn.to_owned())], &["--set", "resource=r"]).0, 1);
+    let text = said("1772359201", "a", 1) + &said("1772359202", "b", 2);
+    let (code, report) = check_one("zone-of-numbers", &text, &["--time-unit", "s", "--zone", "+02:00"]);
+    assert!(code == 64 && report.contains("--zone means nothing here"), "{report}");
+}

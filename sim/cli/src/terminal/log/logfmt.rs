@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// The pairs of a line; `None` when it has none. Values with spaces stand in double quotes.
+/// The pairs of a line; `None` when it has none, or one key with two values. Values with spaces stand in double quotes.
 pub fn fields(line: &str) -> Option<Map<String, Value>> {
     let (mut fields, mut rest) = (Map::new(), line.trim_start());
     while !rest.is_empty() {
@@ -17,7 +17,10 @@ pub fn fields(line: &str) -> Option<Map<String, Value>> {
             continue;
         };
         let (value, after) = value(after)?;
-        fields.insert(key.to_owned(), Value::String(value));
+        let value = Value::String(value);
+        if fields.insert(key.to_owned(), value.clone()).is_some_and(|before| before != value) {
+            return None;
+        }
         rest = after.trim_start();
     }
     (!fields.is_empty()).then_some(fields)
@@ -73,6 +76,7 @@ mod tests {
             looks_like("ts=1 token=2") && !looks_like("ts,token") && !looks_like("a=b") && !looks_like("see a=b c=d")
         );
         assert_eq!(super::fields("no pair here"), None);
+        assert_eq!(super::fields("token=1 node=a token=2"), None);
         assert_eq!(super::fields("a=\"never ends"), None);
     }
 }

@@ -202,7 +202,8 @@ pub fn is_verdict(column: &Column) -> bool {
     few && column.lines > 0 && column.values.iter().all(|value| meaning(column, &plain(value)).is_some())
 }
 
-fn tells_of_leading(text: &str) -> bool {
+/// Is it about who leads?
+pub fn tells_of_leading(text: &str) -> bool {
     election(text).is_some()
         || text.contains(' ') && ["lease", "leader"].iter().any(|word| text.to_lowercase().contains(word))
 }

@@ -85,6 +85,9 @@ impl Notes {
                 Err("--time-unit means nothing here: every time is a date and time, which needs no unit; leave it out"
                     .to_owned())
             }
+            None if self.zone.is_some() && seen.bare == 0 && seen.counted > 0 => {
+                Err("--zone means nothing here: no time is a date and time without a zone; leave it out".to_owned())
+            }
             None => Ok(()),
         }
     }

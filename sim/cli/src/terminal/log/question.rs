@@ -2,6 +2,7 @@
 
 use super::{
     columns::Column,
+    meaning::tells_of_leading,
     values::{plain, quoted},
 };
 
@@ -19,6 +20,11 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
         &found[0].name,
     );
     match shown.as_slice() {
+        [one] if ours == "verdict" && found[0].values.iter().any(|value| tells_of_leading(&plain(value))) => format!(
+            "{one} may say who began or stopped leading: --map event={first}, with --word 'event:VALUE=elected' or \
+             'event:VALUE=deposed' for each of its values; --map verdict={first} if it says whether a write was accepted, --ignore \
+             {first} if neither"
+        ),
         [one] => {
             // A text may as well say what its line is about.
             let text = ours == "verdict" && found[0].is_few_words() && found[0].is_content();

@@ -1,8 +1,15 @@
 //! The lines of a log, as fields and values, whatever they are written in.
 
 use super::{logfmt, text};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, Visitor},
+};
 use serde_json::{Map, Value};
-use std::io::{self, BufRead, BufReader, Read};
+use std::{
+    fmt,
+    io::{self, BufRead, BufReader, Read},
+};
 
 /// The number of a line, and what it says.
 pub type Row = (u64, Map<String, Value>);
@@ -103,7 +110,36 @@ fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
 fn object(text: &[u8]) -> Result<Map<String, Value>, serde_json::Error> {
     let text = text.trim_ascii();
     let begins = text.iter().position(|byte| *byte == b'{').filter(|_| text.ends_with(b"}"));
-    serde_json::from_slice(&text[begins.unwrap_or(0)..]).map(unwrapped)
+    serde_json::from_slice::<Unique>(&text[begins.unwrap_or(0)..]).map(|Unique(fields)| unwrapped(fields))
+}
+
+/// An object that says no field twice: which of two values counts, nobody knows.
+struct Unique(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Unique;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Unique, A::Error> {
+                let mut fields = Map::new();
+                while let Some((name, value)) = access.next_entry::<String, Value>()? {
+                    if fields.insert(name.clone(), value).is_some() {
+                        return Err(A::Error::custom(format!("it says the field `{name}` twice")));
+                    }
+                }
+                Ok(Unique(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Fields)
+    }
 }
 
 /// What a program has logged, where that is wrapped up. Docker's own fields say nothing more; those of others may.
@@ -183,7 +219,7 @@ pub fn logfmt(input: impl BufRead + 'static) -> Rows {
         let text = logfmt::bare(text.trim());
         (!text.is_empty()).then(|| match logfmt::fields(text) {
             Some(fields) => Ok((number, fields)),
-            None => Err((number, "is no line of key=value pairs".to_owned())),
+            None => Err((number, "is no line of key=value pairs, or has a key twice".to_owned())),
         })
     }))
 }

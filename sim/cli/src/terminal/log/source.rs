@@ -86,7 +86,8 @@ impl Source {
 
     fn first_line(&self) -> &[u8] {
         let text = self.begins.trim_ascii_start();
-        text.split(|byte| *byte == b'\n').next().unwrap_or_default()
+        // mysql draws a line above its tables.
+        text.split(|byte| *byte == b'\n').find(|line| !line.starts_with(b"+-")).unwrap_or_default()
     }
 
     /// Is it a whole history, which begins with a header?

@@ -1,5 +1,6 @@
 //! Times in a log.
 
+use super::lengths;
 use chrono::{DateTime, FixedOffset, NaiveDateTime};
 use clap::ValueEnum;
 use serde_json::Value;
@@ -73,7 +74,14 @@ pub struct Times {
 }
 
 /// Ways to write a time without a zone: as SQL does, and as ISO 8601 does.
-const WITHOUT_ZONE: [&str; 3] = ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
+const WITHOUT_ZONE: [&str; 6] = [
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.f",
+    "%Y/%m/%d %H:%M:%S%.f",
+    "%Y-%m-%d %I:%M:%S%.f %p",
+    "%Y%m%dT%H%M%S%.f",
+    "%a %b %e %H:%M:%S %Y",
+];
 /// With a zone such as `+01` or `+0100`, as PostgreSQL writes it; the last as web servers do.
 const WITH_ZONE: [&str; 5] = [
     "%Y-%m-%d %H:%M:%S%.f%#z",
@@ -94,7 +102,7 @@ impl Times {
             length => length.to_string(),
         };
         let Some(decimal) = Decimal::read(&text) else {
-            return scenarios::units::duration_us(&text);
+            return lengths::us(&text).map_or_else(|| scenarios::units::duration_us(&text), Ok);
         };
         let unit = self
             .length
@@ -143,11 +151,23 @@ impl Times {
     }
 
     fn words(self, text: &str) -> Option<(i64, Written)> {
+        // Go adds its monotonic clock and the zone's name to a zone, Java the zone's name in brackets.
+        let text = text.split(" m=").next().unwrap_or(text);
+        let text = text.split_once('[').filter(|_| text.ends_with(']')).map_or(text, |(time, _)| time);
+        let named = text.rsplit_once(' ').filter(|(time, name)| {
+            name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_uppercase()) && time.contains([' ', 'T'])
+        });
+        let named = named.filter(|(time, _)| time.rsplit(' ').next().is_some_and(|zone| zone.starts_with(['+', '-'])));
+        let text = named.map_or(text, |(time, _)| time);
+        let spoken = text;
         // As Python and Java log it.
         let text = &text.replace(',', ".");
         let zoned = |time: DateTime<FixedOffset>| {
             time.timestamp_nanos_opt().map(|ns| (ns, Written::Zoned(time.offset().local_minus_utc())))
         };
+        if let Ok(time) = DateTime::parse_from_rfc2822(spoken) {
+            return zoned(time);
+        }
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
             return zoned(time);
         }
@@ -167,14 +187,14 @@ impl Times {
 }
 
 /// A number that is not negative, as it is written: a double would lose nanoseconds.
-struct Decimal {
+pub(super) struct Decimal {
     whole: u128,
     /// What stands behind the point, in parts of 10^18.
     parts: u128,
 }
 
 impl Decimal {
-    fn read(text: &str) -> Option<Decimal> {
+    pub(super) fn read(text: &str) -> Option<Decimal> {
         let (whole, parts) = text.split_once('.').unwrap_or((text, ""));
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if whole.is_empty() || whole.len() > 20 || !digits(whole) || !digits(parts) {
@@ -186,7 +206,7 @@ impl Decimal {
         Some(Decimal { whole: whole.parse().ok()?, parts: parts.parse().ok()? })
     }
 
-    fn ns(&self, unit: Unit) -> Option<u64> {
+    pub(super) fn ns(&self, unit: Unit) -> Option<u64> {
         let whole = self.whole.checked_mul(unit.ns())?;
         u64::try_from(whole + self.parts * unit.ns() / 10_u128.pow(18)).ok()
     }
