@@ -193,7 +193,8 @@ fn lines_are_read_as_programs_write_them_and_none_says_a_thing_twice() {
     let twice = said("2026-03-01T10:00:01Z", "a", 1).replace(r#""token":1"#, r#""token":1,"token":2"#);
     let (code, report) = check_one("twice", &twice, &[]);
     assert!(code == 64 && report.contains("says the field `token` twice"), "{report}");
-    let (code, report) = check("pairs", &[("log.log", "t_us=1 node=a token=1 token=2 resource=r\n".to_owned())], &[]);
+    let (code, report) =
+        check("pairs", &[("log.log", "t_us=1 node=a token=1\nt_us=2 node=a token=1 token=2\n".to_owned())], &[]);
     assert!(code == 64 && report.contains("has a key twice"), "{report}");
     // What mysql draws, with the line above its columns.
     let drawn = "+------+------+-------+--------+\n| t_us | node | token | verdict |\n+------+------+-------+--------+\n\
