@@ -224,7 +224,11 @@ impl ActsOnBelief {
             Kind::Grant { node, .. } => {
                 self.grants_told = true;
                 self.lapsed.remove(&node);
-                self.granted.entry(node).or_insert((event.t_us, None));
+                let (_, by) = self.granted.entry(node).or_insert((event.t_us, None));
+                // What is renewed was there all the time.
+                if let Some((incarnation, t_us)) = by.take().filter(|_| self.of_log) {
+                    self.violations.add(t_us, Violation::Ungranted { incarnation, holder: node });
+                }
             }
             Kind::GrantEnd { node, .. } => {
                 self.lapsed.insert(node, event.t_us);

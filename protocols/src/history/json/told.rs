@@ -2,8 +2,11 @@
 //! and when that is over of which a line says how long it lasts.
 
 use super::super::{Event, GrantEnd, Kind, NodeState};
-use crate::types::{Incarnation, NodeId, Resource};
-use std::collections::BTreeMap;
+use crate::{
+    message::WriteVerdict,
+    types::{Incarnation, NodeId, Resource},
+};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A group's node.
 type Who = (u16, NodeId);
@@ -20,8 +23,8 @@ pub(super) struct Told {
     grants: BTreeMap<Who, Granted>,
     /// To whom leadership was granted last, by group.
     granted: BTreeMap<u16, NodeId>,
-    /// Who wrote last, by group.
-    wrote: BTreeMap<u16, NodeId>,
+    /// Who has written, by group.
+    wrote: BTreeSet<Who>,
     due: BTreeMap<Due, Event>,
     count: u64,
 }
@@ -66,7 +69,7 @@ impl Told {
             Kind::GrantEnd { node, .. } => {
                 let of_another = |last: &NodeId| *last != node;
                 self.granted.get(&event.group).is_some_and(of_another)
-                    || self.wrote.get(&event.group).is_some_and(of_another)
+                    || self.wrote.iter().any(|(group, writer)| *group == event.group && of_another(writer))
             }
             _ => true,
         };
@@ -100,7 +103,7 @@ impl Told {
             Kind::Deposed { incarnation, .. } => self.deposed(group, incarnation),
             Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
                 let of = write.incarnation(*node);
-                self.wrote.insert(group, *node);
+                self.wrote.insert((group, *node));
                 if let Some(belief) = self.beliefs.get(&(group, *node)).filter(|_| !of.is_known()) {
                     (write.token, write.generation) = (belief.incarnation.token, belief.incarnation.generation);
                 }
@@ -118,8 +121,11 @@ impl Told {
             }
             _ => {}
         }
-        if let (Kind::Apply { node, write, verdict: crate::message::WriteVerdict::Ok, .. }, Some(for_us)) =
-            (&event.kind, lasts.for_us)
+        // Work that failed was at it for as long.
+        if let (
+            Kind::Apply { node, write, verdict: WriteVerdict::Ok | WriteVerdict::Failed { .. }, .. },
+            Some(for_us),
+        ) = (&event.kind, lasts.for_us)
         {
             let (resource, incarnation): (Resource, _) = (write.resource, write.incarnation(*node));
             let work = Kind::Work { resource, incarnation, for_us, shared: lasts.shared };
@@ -159,7 +165,9 @@ impl Told {
     /// Whoever stops leading stops all of it, whatever it says of it.
     fn deposed(&mut self, group: u16, incarnation: &mut Incarnation) {
         let Some(belief) = self.beliefs.get_mut(&(group, incarnation.node)) else { return };
-        if !incarnation.is_known() || (belief.open && !belief.incarnation.has_token()) {
+        // Raft's leaders step down in a newer term than theirs. An older one is about an earlier leadership.
+        let newer = incarnation.fencing_token() > belief.incarnation.fencing_token();
+        if !incarnation.is_known() || (belief.open && (!belief.incarnation.has_token() || newer)) {
             *incarnation = belief.incarnation;
         }
         belief.open &= belief.incarnation != *incarnation;

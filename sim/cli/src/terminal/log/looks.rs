@@ -12,9 +12,14 @@ use serde_json::Value;
 /// Can a field that is called so be that, going by its values?
 pub fn fits(ours: &str, column: &Column) -> bool {
     match ours {
-        "token" => is_token(column) && !is_times(column) && !(column.is_numbers() && column.has_word(&["id"])),
+        "token" => {
+            is_token(column)
+                && !is_times(column)
+                && !is_lease(column)
+                && !(column.is_numbers() && column.has_word(&["id"]))
+        }
         "request" => !column.is_content(),
-        "seq" => column.is_numbers(),
+        "seq" => column.is_numbers() && (column.lines < 3 || column.is_mostly_distinct()),
         "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
         "node" | "resource" => !column.is_content(),
         _ => true,
@@ -42,7 +47,7 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
             column.lines > 0 && column.values.iter().all(reads)
         }
         // Identifiers that are numbers are in no order, as far as anybody knows.
-        "token" => names_token(column) && !(column.is_numbers() && column.has_word(&["id"])),
+        "token" => names_token(column) && !is_lease(column) && !(column.is_numbers() && column.has_word(&["id"])),
         "node" => {
             let number =
                 column.is_numbers() && !column.is_distinct() && (column.has_word(&["id"]) || column.names_few());
@@ -54,7 +59,7 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
         }
         "resource" => {
             let told = !column.is_constant() && !column.is_distinct() && !is_of_things(column) && !names_things(column);
-            column.has_word(&SHARDS) && told && (column.is_names() || column.is_numbers())
+            column.has_word(&SHARDS) && told && !is_measure(column) && (column.is_names() || column.is_numbers())
         }
         "seq" => column.has_word(&["seq", "sequence", "tso", "offset", "lsn"]) && column.counts(),
         "request" => column.has_word(&["request", "req", "idempotency", "correlation"]) && !column.is_content(),
@@ -73,7 +78,7 @@ pub fn may_be_verdict(column: &Column, lines: usize) -> bool {
     let says = bits
         || column.is_few_words() && (!column.is_distinct() || refuses(column) || is_verdict(column))
         || column.is_content()
-        || column.has_word(&["code", "status", "error", "err"]);
+        || column.has_word(&["code", "status", "error", "err", "errno", "http", "rc", "exit", "reply"]);
     let level = column.has_word(&["level", "severity", "lvl", "priority", "error", "err"]);
     varies && (says && !harmless(column) || level)
 }
@@ -89,6 +94,15 @@ pub fn harmless(column: &Column) -> bool {
     let whole = HARMLESS.iter().any(|name| joined == name.replace('_', ""));
     let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
     whole || words.iter().any(|word| unit.contains(&word.as_str()))
+}
+
+/// Does it say how much of something there is, and not which?
+pub fn is_measure(column: &Column) -> bool {
+    let much = [
+        "ms", "us", "s", "secs", "seconds", "depth", "count", "rows", "lag", "len", "length", "size", "bytes", "wait",
+        "version", "duration", "total", "rate",
+    ];
+    column.is_numbers() && column.has_word(&much)
 }
 
 /// Does it tell one thing from another, of which hardly any comes twice? Those are things to do, not what is written to.
@@ -132,7 +146,10 @@ pub fn is_lease(column: &Column) -> bool {
 
 /// Does it say how long something took? Of a line that is written when work begins, `began`, each length may.
 pub fn is_length(column: &Column, began: bool) -> bool {
-    let called = column.has_word(&["duration", "runtime"]) || began && column.has_word(&["elapsed", "took", "seconds"]);
+    let words = [
+        "elapsed", "took", "seconds", "secs", "sec", "s", "ms", "millis", "held", "busy", "wall", "exec", "run", "time",
+    ];
+    let called = column.has_word(&["duration", "runtime", "held"]) || began && column.has_word(&words);
     called && (column.is_numbers() || column.is_names())
 }
 

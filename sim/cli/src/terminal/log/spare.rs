@@ -53,7 +53,7 @@ impl<'a> Advice<'a> {
                 ),
                 _ => format!(
                     "`{other}` and {shown} may each say when a write took effect: --map t_us={name} --ignore {other}, or --map \
-                     t_us={other} --ignore {name}"
+                     t_us={other} --ignore {name}, or --map t_us={other},until={name} if work lasts from the one to the other"
                 ),
             };
             // Which it is has to be said, then.
