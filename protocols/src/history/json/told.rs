@@ -6,7 +6,7 @@ use crate::{
     message::WriteVerdict,
     types::{Incarnation, NodeId, Resource},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A group's node.
 type Who = (u16, NodeId);
@@ -23,8 +23,6 @@ pub(super) struct Told {
     grants: BTreeMap<Who, Granted>,
     /// To whom leadership was granted last, by group.
     granted: BTreeMap<u16, NodeId>,
-    /// Who has written, by group.
-    wrote: BTreeSet<Who>,
     due: BTreeMap<Due, Event>,
     count: u64,
 }
@@ -40,6 +38,8 @@ struct Belief {
 struct Granted {
     token: Option<u64>,
     due: Option<Due>,
+    /// Somebody else has written since.
+    another_wrote: bool,
 }
 
 /// How long something lasts that a line tells of.
@@ -69,7 +69,7 @@ impl Told {
             Kind::GrantEnd { node, .. } => {
                 let of_another = |last: &NodeId| *last != node;
                 self.granted.get(&event.group).is_some_and(of_another)
-                    || self.wrote.iter().any(|(group, writer)| *group == event.group && of_another(writer))
+                    || self.grants.get(&(event.group, node)).is_some_and(|grant| grant.another_wrote)
             }
             _ => true,
         };
@@ -103,7 +103,8 @@ impl Told {
             Kind::Deposed { incarnation, .. } => self.deposed(group, incarnation),
             Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
                 let of = write.incarnation(*node);
-                self.wrote.insert((group, *node));
+                let others = self.grants.iter_mut().filter(|((of, holder), _)| *of == group && holder != node);
+                others.for_each(|(_, grant)| grant.another_wrote = true);
                 if let Some(belief) = self.beliefs.get(&(group, *node)).filter(|_| !of.is_known()) {
                     (write.token, write.generation) = (belief.incarnation.token, belief.incarnation.generation);
                 }
@@ -180,7 +181,7 @@ impl Told {
         }
         let kind = Kind::GrantEnd { node, token: *token, reason: GrantEnd::Expired };
         let due = for_us.map(|us| self.is_over(Event { t_us: t_us.saturating_add(us), group, kind }));
-        self.grants.insert((group, node), Granted { token: *token, due });
+        self.grants.insert((group, node), Granted { token: *token, due, another_wrote: false });
         self.granted.insert(group, node);
     }
 }
