@@ -134,11 +134,7 @@ impl Column {
     /// Numbers that name things: a few, each again and again, up and down.
     pub fn tells_apart(&self) -> bool {
         let few = !self.is_constant() && 2 * self.distinct.len() <= self.lines;
-        self.is_numbers()
-            && few
-            && self.falls > 0
-            && !super::looks::is_measure(self)
-            && self.has_word(&["id", "no", "num", "number", "index"])
+        self.is_numbers() && few && self.falls > 0 && self.has_word(&["id", "no", "num", "number", "index"])
     }
 
     /// Numbers of which there are a few, each again and again.

@@ -12,12 +12,7 @@ use serde_json::Value;
 /// Can a field that is called so be that, going by its values?
 pub fn fits(ours: &str, column: &Column) -> bool {
     match ours {
-        "token" => {
-            is_token(column)
-                && !is_times(column)
-                && !is_lease(column)
-                && !(column.is_numbers() && column.has_word(&["id"]))
-        }
+        "token" => is_token(column) && !is_times(column) && !is_lease(column) && !is_number_of_its_own(column),
         "request" => !column.is_content(),
         "seq" => column.is_numbers() && (column.lines < 3 || column.is_mostly_distinct()),
         "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
@@ -47,7 +42,7 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
             column.lines > 0 && column.values.iter().all(reads)
         }
         // Identifiers that are numbers are in no order, as far as anybody knows.
-        "token" => names_token(column) && !is_lease(column) && !(column.is_numbers() && column.has_word(&["id"])),
+        "token" => names_token(column) && !is_lease(column) && !is_number_of_its_own(column),
         "node" => {
             let number =
                 column.is_numbers() && !column.is_distinct() && (column.has_word(&["id"]) || column.names_few());
@@ -94,6 +89,11 @@ pub fn harmless(column: &Column) -> bool {
     let whole = HARMLESS.iter().any(|name| joined == name.replace('_', ""));
     let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
     whole || words.iter().any(|word| unit.contains(&word.as_str()))
+}
+
+/// Is it an identifier that is a number? Such are in no order, as far as anybody knows.
+fn is_number_of_its_own(column: &Column) -> bool {
+    column.is_numbers() && column.has_word(&["id"])
 }
 
 /// Does it say how much of something there is, and not which?

@@ -5,8 +5,8 @@ use super::{
     advice::{Advice, Known},
     columns::Column,
     looks::{
-        begins, ends, harmless, is_due, is_lease, is_length, is_of_things, is_state, is_times, kinds_of_line,
-        names_things, names_token, unit_of,
+        begins, ends, harmless, is_due, is_lease, is_length, is_measure, is_of_things, is_state, is_times,
+        kinds_of_line, names_things, names_token, unit_of,
     },
     question::which,
     values::quoted,
@@ -162,7 +162,7 @@ impl<'a> Advice<'a> {
                 "{shown} may number the writes: --map seq={name} if the resource's numbers must rise, --ignore {name} if not"
             );
             self.ask(column, question);
-        } else if column.tells_apart() && !self.map.iter().any(|(ours, _)| *ours == "resource") {
+        } else if column.tells_apart() && !is_measure(column) && !self.map.iter().any(|(ours, _)| *ours == "resource") {
             let question = which("resource", &[column]);
             self.ask(column, question);
         } else {

@@ -1,55 +1,10 @@
 //! Times in a log.
 
-use super::lengths;
+use super::lengths::{self, Decimal};
 use chrono::{DateTime, FixedOffset, NaiveDateTime};
-use clap::ValueEnum;
 use serde_json::Value;
-use std::fmt;
 
-/// What a time counts, where it is a number.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unit {
-    /// Seconds.
-    S,
-    /// Milliseconds.
-    Ms,
-    /// Microseconds.
-    Us,
-    /// Nanoseconds.
-    Ns,
-}
-
-impl Unit {
-    /// How many nanoseconds one is.
-    const fn ns(self) -> u128 {
-        match self {
-            Unit::S => 1_000_000_000,
-            Unit::Ms => 1_000_000,
-            Unit::Us => 1_000,
-            Unit::Ns => 1,
-        }
-    }
-
-    /// In which unit such a number is a time of this century. They lie three zeros apart, so there is no doubt.
-    fn of_an_epoch(whole: u128) -> Option<Unit> {
-        [Unit::S, Unit::Ms, Unit::Us, Unit::Ns].into_iter().find(|unit| {
-            let seconds = whole * unit.ns() / Unit::S.ns();
-            // From 2001 to 2100.
-            (1_000_000_000..4_102_444_800).contains(&seconds)
-        })
-    }
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            Unit::S => "seconds",
-            Unit::Ms => "milliseconds",
-            Unit::Us => "microseconds",
-            Unit::Ns => "nanoseconds",
-        })
-    }
-}
+pub use super::lengths::Unit;
 
 /// How a time was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,32 +138,6 @@ impl Times {
             None => time.and_utc(),
         };
         time.timestamp_nanos_opt().map(|ns| (ns, written))
-    }
-}
-
-/// A number that is not negative, as it is written: a double would lose nanoseconds.
-pub(super) struct Decimal {
-    whole: u128,
-    /// What stands behind the point, in parts of 10^18.
-    parts: u128,
-}
-
-impl Decimal {
-    pub(super) fn read(text: &str) -> Option<Decimal> {
-        let (whole, parts) = text.split_once('.').unwrap_or((text, ""));
-        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        if whole.is_empty() || whole.len() > 20 || !digits(whole) || !digits(parts) {
-            // With an exponent: as exact as such a number is.
-            let number = text.parse::<f64>().ok().filter(|number| (0.0..1e20).contains(number))?;
-            return Some(Decimal { whole: number as u128, parts: (number.fract() * 1e18) as u128 });
-        }
-        let parts: String = format!("{parts:0<18}").chars().take(18).collect();
-        Some(Decimal { whole: whole.parse().ok()?, parts: parts.parse().ok()? })
-    }
-
-    pub(super) fn ns(&self, unit: Unit) -> Option<u64> {
-        let whole = self.whole.checked_mul(unit.ns())?;
-        u64::try_from(whole + self.parts * unit.ns() / 10_u128.pow(18)).ok()
     }
 }
 
