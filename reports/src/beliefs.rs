@@ -231,12 +231,13 @@ impl Beliefs {
         let shown = |unsure: &Unsure| unsure.incarnation == incarnation && now_us - unsure.since_us >= at_least_us;
         let Some(place) = log.unsure.iter().position(shown) else { return false };
         let Unsure { beside, since_us, us, others, ran, .. } = log.unsure.swap_remove(place);
-        // Another came and went within one moment: times are not exact enough to say for how long.
-        let us = us.max(u64::from(ran));
         log.untold.retain(|untold| untold.former != incarnation || untold.t_us != since_us);
         log.told += 1;
-        if us > 0 {
+        // Where another came and went within one moment, times are not exact enough to say for how long.
+        if us > 0 || ran {
             log.shown.push(Shown { former: incarnation, newer: beside, from_us: since_us, us });
+        }
+        if us > 0 {
             for several in [&mut self.all, &mut self.awake] {
                 several.total_us += us;
                 if several.longest.is_none_or(|longest| us > longest.us) {
@@ -266,8 +267,8 @@ impl Beliefs {
             return;
         }
         if self.nodes.iter().filter_map(|node| node.belief).any(|of| !is_its(&of)) {
+            // For how long it has, nobody says.
             self.elected_in_log(t_us, writer);
-            self.set(t_us, writer.node, |node| node.belief = Some(writer));
         }
     }
 

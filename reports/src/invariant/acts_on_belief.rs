@@ -226,7 +226,7 @@ impl ActsOnBelief {
                 self.lapsed.remove(&node);
                 let (_, by) = self.granted.entry(node).or_insert((event.t_us, None));
                 // What is renewed was there all the time.
-                if let Some((incarnation, t_us)) = by.take().filter(|_| self.of_log) {
+                if let Some((incarnation, t_us)) = by.take() {
                     self.violations.add(t_us, Violation::Ungranted { incarnation, holder: node });
                 }
             }

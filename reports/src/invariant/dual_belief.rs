@@ -84,7 +84,8 @@ impl Invariant for DualBelief {
         self.elections += u64::from(matches!(event.kind, Kind::Elected(_)));
         self.beliefs.observe(event);
         for shown in self.beliefs.take_shown() {
-            if self.bound_us.is_some_and(|bound_us| shown.us > bound_us) {
+            // What took no time that the log could tell was at one moment nevertheless.
+            if self.bound_us.is_some_and(|bound_us| shown.us.max(1) > bound_us) {
                 let Shown { former, newer, from_us, us } = shown;
                 self.violations.add(from_us, Together { from_us, us, who: vec![former, newer] });
             }
@@ -121,7 +122,9 @@ impl Invariant for DualBelief {
         };
         let violated = self.violations.sentence(ending.names, |v| {
             let who: Vec<_> = v.who.iter().map(|i| ending.names.incarnation(*i)).collect();
-            format!("{} believe that they lead, for {}; {bound}", who.join(" and "), duration(v.us as f64))
+            let for_long =
+                if v.us == 0 { "at one moment".to_owned() } else { format!("for {}", duration(v.us as f64)) };
+            format!("{} believe that they lead, {for_long}; {bound}", who.join(" and "))
         });
         let longest = self.beliefs.longest_awake(ending.t_us);
         let elections = count(self.elections, "election");

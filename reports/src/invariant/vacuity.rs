@@ -297,7 +297,7 @@ impl Invariant for Vacuity {
                     self.effects.acted(write.resource, incarnation, event.t_us);
                 }
                 // What failed was not decided by a fence.
-                WriteVerdict::Failed { .. } if self.requires.is_none() => {}
+                WriteVerdict::Failed { .. } if self.requires.is_none() => self.refused += 1,
                 _ => {
                     self.refused += 1;
                     self.effects.tried(write.resource, incarnation);

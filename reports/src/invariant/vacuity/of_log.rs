@@ -36,8 +36,9 @@ impl Told<'_> {
                 ending.names.moment(turns.t_us)
             ));
         }
+        const NONE: &str = "no write was accepted; a store that refuses everything shows nothing";
         if tried > 1 && self.accepted == 0 && !self.more {
-            return inconclusive("no write was accepted; a store that refuses everything shows nothing".to_owned());
+            return inconclusive(NONE.to_owned());
         }
         if tried > 1 {
             let unnamed = match self.unnamed {
@@ -64,6 +65,7 @@ impl Told<'_> {
         }
         let detail = match tried {
             0 if self.writes == 0 => "nobody wrote; the log shows nothing about leadership".to_owned(),
+            0 if self.accepted == 0 => NONE.to_owned(),
             0 => "no accepted write says which leadership it is of".to_owned(),
             _ => "only one leader wrote; the log shows nothing about a change of leadership".to_owned(),
         };

@@ -47,13 +47,24 @@ pub struct Tokens {
     zero: BTreeSet<u16>,
     above: u64,
     beside: BTreeMap<(u16, u16), Beside>,
-    /// Accepted writes with a token, those without, and the first number that each token has written on each resource.
+    /// Accepted writes with a token, those without, and what each token has written on each resource.
     accepted: u64,
     accepted_without: u64,
-    firsts: BTreeMap<(u16, u16, u64), u64>,
+    written: BTreeMap<(u16, u16, u64), Written>,
+    /// A token was accepted twice on one resource.
+    again: bool,
+    /// Those that somebody was told to be elected with, by group.
+    elected: BTreeSet<(u16, u64)>,
     /// By group: the highest accepted token, and where it was; and a lower one that was accepted elsewhere after it.
     highest: BTreeMap<u16, (u64, u16)>,
     elsewhere: Option<(u64, u64)>,
+}
+
+/// The numbers of a token's writes on a resource.
+struct Written {
+    first: u64,
+    last: u64,
+    rise: bool,
 }
 
 /// So many tokens are told apart.
@@ -62,6 +73,11 @@ const TOKENS_MOST: usize = 100_000;
 impl Tokens {
     /// Takes the next event.
     pub fn see(&mut self, event: &Event) {
+        if let Kind::Elected(incarnation) = &event.kind
+            && self.elected.len() < TOKENS_MOST
+        {
+            self.elected.extend(incarnation.fencing_token().map(|token| (event.group, token)));
+        }
         let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
         if let (WriteVerdict::Ok, Some(token)) = (verdict, write.incarnation(*node).fencing_token()) {
             self.beside.entry((event.group, write.resource.0)).or_default().see(node.0, token);
@@ -72,8 +88,13 @@ impl Tokens {
             } else if highest.1 != write.resource.0 {
                 self.elsewhere.get_or_insert((token, highest.0));
             }
-            if self.firsts.len() < TOKENS_MOST {
-                self.firsts.entry((event.group, write.resource.0, token)).or_insert(write.seq);
+            let of = (event.group, write.resource.0, token);
+            if let Some(written) = self.written.get_mut(&of) {
+                self.again = true;
+                written.rise &= write.seq > written.last;
+                written.last = write.seq;
+            } else if self.written.len() < TOKENS_MOST {
+                self.written.insert(of, Written { first: write.seq, last: write.seq, rise: true });
             }
         } else if *verdict == WriteVerdict::Ok {
             self.accepted_without += 1;
@@ -89,26 +110,27 @@ impl Tokens {
 
     /// Why a log in which all held shows nothing.
     pub fn show_nothing(&self) -> Option<String> {
-        let (each, some) = (self.firsts.len() as u64, self.accepted > 0);
-        match () {
-            () if each == self.accepted && each > 2 => Some(
-                "every accepted write has a token of its own, so tokens do not tell which writes are of one leadership; if no node \
+        let elected = || self.written.keys().all(|(group, _, token)| self.elected.contains(&(*group, *token)));
+        match self.accepted_without {
+            _ if !self.again && self.accepted > 2 && !elected() => Some(
+                "no token was accepted twice on one resource, so tokens do not tell which writes are of one leadership; if no node \
                  was elected twice, --ignore them and --set generation=1"
                     .to_owned(),
             ),
-            () if some && self.accepted_without > 0 => Some(format!(
+            0 => None,
+            _ if self.accepted == 0 => None,
+            without => Some(format!(
                 "{} accepted without a token, although others have one: whether such a write was stale cannot be told",
-                if self.accepted_without == 1 { "1 write was".to_owned() } else { format!("{} writes were", self.accepted_without) }
+                if without == 1 { "1 write was".to_owned() } else { format!("{without} writes were") }
             )),
-            () => None,
         }
     }
 
-    /// Why numbers that do not rise may be no violation.
+    /// Why numbers that do not rise may be no violation: they do under each token.
     pub fn numbers_begin_anew(&self) -> Option<String> {
-        let mut firsts = self.firsts.values();
-        let first = firsts.next().filter(|first| **first <= 1)?;
-        (self.firsts.len() > 1 && firsts.all(|other| other == first)).then(|| {
+        let mut all = self.written.values();
+        let first = all.next().filter(|written| written.first <= 1 && written.rise)?.first;
+        (self.written.len() > 1 && all.all(|other| other.first == first && other.rise)).then(|| {
             format!("`seq` is {first} in the first write under each token; if it counts anew in each leadership, --ignore seq")
         })
     }

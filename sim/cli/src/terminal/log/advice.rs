@@ -212,7 +212,10 @@ impl<'a> Advice<'a> {
             };
             let mut may: Vec<&Column> = free.iter().copied().filter(may_be).collect();
             if ours == "node" && may.is_empty() && !known.several {
-                let sender = |column: &&Column| column.has_word(&SENDERS) && column.is_names() && !column.is_constant();
+                let sender = |column: &&Column| {
+                    let names = column.is_names() && !column.is_constant() && !column.is_distinct();
+                    column.has_word(&SENDERS) && (names || column.names_few())
+                };
                 may = free.iter().copied().filter(sender).collect();
             }
             if let ("verdict", [only]) = (ours, may.as_slice()) {

@@ -260,8 +260,24 @@ pub const EXCUSES: [&str; 39] = [
 ];
 
 /// Names of fields that say nothing of a write, and yet who wrote it, where nothing else does.
-pub const SENDERS: [&str; 9] =
-    ["source", "src", "ip", "addr", "address", "container", "service", "process", "endpoint"];
+pub const SENDERS: [&str; 16] = [
+    "source",
+    "src",
+    "ip",
+    "addr",
+    "address",
+    "container",
+    "service",
+    "process",
+    "endpoint",
+    "id",
+    "uuid",
+    "app",
+    "component",
+    "caller",
+    "thread",
+    "application",
+];
 
 /// Names of fields that say how many rows a conditional update changed: none where it was refused.
 pub const CHANGED: [&str; 10] = [

@@ -17,6 +17,8 @@ pub fn fits(ours: &str, column: &Column) -> bool {
         "seq" => column.is_numbers() && (column.lines < 3 || column.is_mostly_distinct()),
         "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
         "node" | "resource" => !column.is_content(),
+        // Who leads says nothing of a write.
+        "verdict" => tells_elections(column).is_none(),
         _ => true,
     }
 }

@@ -203,8 +203,9 @@ impl Merged {
                 ));
             }
             return Err(format!(
-                "{name}: line {line}: time goes back by {back} µs; if the lines stand in the order in which the resource \
-                 took them, pass --order line, and if it numbered them, --order FIELD"
+                "{name}: line {line}: time goes back by {back} µs; if the lines are in no order, sort them by their time (of JSON \
+                 lines `jq -s -c 'sort_by(.TIME)[]' {name} | fencepost check -`); if they stand in the order in which the resource took \
+                 them, pass --order line, and if it numbered them, --order FIELD"
             ));
         }
         ahead.push_back(Line::new(told));

@@ -4,7 +4,7 @@ use super::{
     apart,
     options::HistoryArgs,
     times::Unit,
-    translate::{Opaque, Seen, Translation, Unsure},
+    translate::{Seen, Translation, Unsure},
 };
 use chrono::FixedOffset;
 use std::{cell::RefCell, collections::BTreeSet, io::BufRead, path::PathBuf, rc::Rc};
@@ -39,9 +39,17 @@ impl Notes {
     /// Is the verdict another in another of the orders that the log's times allow? `is_it` judges one.
     pub fn order_decides(&self, mut is_it: impl FnMut(&mut dyn BufRead) -> bool) -> Option<String> {
         let ((args, files), tied) = (self.again.as_ref()?, self.seen.as_ref()?.borrow().tied);
-        let other = |shuffle: u64| args.open_by(files, None, shuffle).is_ok_and(|mut input| !is_it(&mut input.lines));
-        if !tied || !self.by_time || !(1..=ORDERS).any(other) {
+        if !tied || !self.by_time {
             return None;
+        }
+        let mut other = |shuffle: u64| args.open_by(files, None, shuffle).map(|mut input| !is_it(&mut input.lines));
+        match (1..=ORDERS).map(&mut other).find(|other| *other != Ok(false)) {
+            None => return None,
+            Some(Ok(_)) => {}
+            // Which other orders there are cannot be tried.
+            Some(Err(why)) => {
+                return Some(format!("lines of two leaders have the same time, and {why}; name a file instead"));
+            }
         }
         Some(self.unsure().unwrap_or_else(|| {
             "lines of two leaders have the same time, as far as times tell, and the verdict depends on which came first; if lines \
@@ -107,13 +115,6 @@ impl Notes {
     /// Why a log in which all held shows nothing: some lines may have come the other way round.
     pub fn unsure(&self) -> Option<String> {
         let seen = self.seen.as_ref()?.borrow();
-        if seen.opaque.as_ref().is_some_and(Opaque::is_of_writes) {
-            return Some(
-                "every accepted write has a token of its own, so tokens do not tell which writes are of one leadership; if no node \
-                 was elected twice, --ignore them and --set generation=1"
-                    .to_owned(),
-            );
-        }
         if seen.bare > 0 && seen.zoned > 0 && self.zone.is_none() {
             return Some(
                 "some times name a zone and others do not, so lines of both kinds cannot be put in order; --zone says the zone of \

@@ -6,6 +6,14 @@ use super::{
     values::{plain, quoted},
 };
 
+/// What to add if a field says who leads, as the beginning of a list.
+pub fn leading(name: &str) -> String {
+    format!(
+        "--map event={name}, and --word 'event:VALUE=elected' or 'event:VALUE=deposed' for each of its values, if it says who began or \
+         stopped leading; "
+    )
+}
+
 /// Which of these fields is ours?
 pub fn which(ours: &str, found: &[&Column]) -> String {
     let shown: Vec<String> = found.iter().map(|column| column.shown()).collect();
@@ -21,9 +29,9 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
     );
     match shown.as_slice() {
         [one] if ours == "verdict" && found[0].values.iter().any(|value| tells_of_leading(&plain(value))) => format!(
-            "{one} may say who began or stopped leading: --map event={first}, with --word 'event:VALUE=elected' or \
-             'event:VALUE=deposed' for each of its values; --map verdict={first} if it says whether a write was accepted, --ignore \
-             {first} if neither"
+            "{one} may say what its line is about: {}--map verdict={first} if it says whether a write was accepted, --ignore {first} \
+             if neither",
+            leading(first)
         ),
         [one] => {
             // A text may as well say what its line is about.

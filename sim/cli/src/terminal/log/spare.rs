@@ -8,9 +8,24 @@ use super::{
         begins, ends, harmless, is_due, is_lease, is_length, is_measure, is_of_things, is_state, is_times,
         kinds_of_line, names_things, names_token, unit_of,
     },
-    question::which,
+    question::{leading, which},
     values::quoted,
 };
+
+/// What a field may be, in which `FIELD` stands for its name.
+const NUMBERS: &str =
+    "may number the writes: --map seq=FIELD if the resource's numbers must rise, --ignore FIELD if not";
+const ONCE: &str = "may name what must be done once: --map request=FIELD if so, --ignore FIELD if it may come twice";
+const OPAQUE: &str = "may be the token: --map token=FIELD if each leadership has one of its own, --ignore FIELD if not";
+const TEXT: &str = "is text: write what it says of each write as fields (for example with jq), or --ignore FIELD if that is in other \
+                    fields";
+const ANYTHING: &str = "may decide: --map OURS=FIELD if it says who wrote (OURS is node), under which token (token), what was written \
+                        to (resource), for which request (request) or what became of it (verdict); --ignore FIELD if none of these";
+
+/// A question about a field.
+fn asked(column: &Column, may_be: &str) -> String {
+    format!("{} {}", column.shown(), may_be.replace("FIELD", &column.name))
+}
 
 impl<'a> Advice<'a> {
     fn spare(&self, known: &Known<'a>) -> Vec<&'a Column> {
@@ -41,7 +56,11 @@ impl<'a> Advice<'a> {
         }
         for column in all.into_iter().filter(|column| self.free(column)).collect::<Vec<_>>() {
             let (name, shown) = (&column.name, column.shown());
-            let other = at.map_or("t_us", |at| &at.name);
+            let Some(other) = at.map(|at| &at.name) else {
+                let first = "may say when the line was: --map t_us=FIELD if so, --ignore FIELD if not";
+                self.ask(column, asked(column, first));
+                continue;
+            };
             let question = match (ends(column) || is_lease(column), begins(column)) {
                 (true, _) => format!(
                     "{shown} may say until when a lease or work lasts: --map until={name} if work does, --map until={name} --set \
@@ -91,8 +110,7 @@ impl<'a> Advice<'a> {
     pub(super) fn left(&mut self, known: &Known<'a>) {
         for column in self.spare(known) {
             let (name, shown) = (&column.name, column.shown());
-            let (token, seq) = (self.has(known, "token"), self.has(known, "seq"));
-            let ask = |what: &str| format!("{shown} {what}").replace("FIELD", name);
+            let token = self.has(known, "token");
             if names_token(column) && !column.is_constant() {
                 let other = if token { ", beside the one above" } else { "" };
                 let opaque = if column.is_numbers() && column.has_word(&["id"]) { " --opaque-tokens" } else { "" };
@@ -111,63 +129,44 @@ impl<'a> Advice<'a> {
             } else if let Some(writes) = kinds_of_line(column) {
                 let only = quoted(&format!("{name}={writes}"));
                 let question = format!(
-                    "{shown} may say what a line is about: --only {only} if only such lines tell of writes that took effect, --map \
-                     verdict={name} if it says what became of each, --ignore {name} if neither"
+                    "{shown} may say what a line is about: {}--only {only} if only such lines tell of writes that took effect, \
+                     --map verdict={name} if it says what became of each, --ignore {name} if neither",
+                    leading(name)
                 );
                 self.ask(column, question);
             } else if is_due(column)
                 || names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request")
             {
-                self.ask(column, ask("may name what must be done once: --map request=FIELD if so, --ignore FIELD if it may come twice"));
+                self.ask(column, asked(column, ONCE));
             } else if column.is_numbers() {
-                self.numbers(column, token, seq);
+                self.numbers(known, column);
             } else if column.is_opaque() && !token && !column.is_distinct() {
-                self.ask(column, ask("may be the token: --map token=FIELD if each leadership has one of its own, --ignore FIELD if not"));
+                self.ask(column, asked(column, OPAQUE));
             } else if column.is_content() {
-                self.ask(column, ask(
-                    "is text: write what it says of each write as fields (for example with jq), or --ignore FIELD if that is in \
-                     other fields",
-                ));
+                self.ask(column, asked(column, TEXT));
             } else if column.is_distinct() && is_of_things(column) {
                 self.ignore.push(name.clone());
             } else {
-                self.ask(column, ask(
-                    "may decide: --map OURS=FIELD if it says who wrote (OURS is node), under which token (token), what was written to \
-                     (resource), for which request (request) or what became of it (verdict); --ignore FIELD if none of these",
-                ));
+                self.ask(column, asked(column, ANYTHING));
             }
         }
     }
 
-    fn numbers(&mut self, column: &'a Column, token: bool, seq: bool) {
-        let (name, shown) = (&column.name, column.shown());
-        let may_number = column.is_distinct() && column.seldom_falls();
-        if column.counts() && !seq {
-            let question = format!(
-                "{shown} may number the writes: --map seq={name} if the resource's numbers must rise, --ignore {name} if not"
-            );
-            self.ask(column, question);
-        } else if column.is_mostly_distinct() && !column.is_distinct() {
-            let question = format!(
-                "{shown} may name what must be done once: --map request={name} if so, --ignore {name} if it may come twice"
-            );
-            self.ask(column, question);
-        } else if !token && !column.is_distinct() {
-            let question = format!(
-                "{shown} may be the token: --map token={name} if each leader has a number of its own there, --ignore {name} if not"
-            );
-            self.ask(column, question);
-        } else if may_number && !seq {
-            let question = format!(
-                "{shown} may number the writes: --map seq={name} if the resource's numbers must rise, --ignore {name} if not"
-            );
-            self.ask(column, question);
-        } else if column.tells_apart() && !is_measure(column) && !self.map.iter().any(|(ours, _)| *ours == "resource") {
-            let question = which("resource", &[column]);
-            self.ask(column, question);
-        } else {
-            self.ignore.push(name.clone());
-        }
+    fn numbers(&mut self, known: &Known<'a>, column: &'a Column) {
+        let (token, seq, request) = (self.has(known, "token"), self.has(known, "seq"), self.has(known, "request"));
+        let rise = column.counts() || column.is_distinct() && column.seldom_falls();
+        let may_be = match () {
+            () if rise && !seq => NUMBERS,
+            () if column.is_mostly_distinct() && !column.is_distinct() && !request => ONCE,
+            () if !token && !column.is_distinct() => {
+                "may be the token: --map token=FIELD if each leader has a number of its own there, --ignore FIELD if not"
+            }
+            () if column.tells_apart() && !is_measure(column) && !self.has(known, "resource") => {
+                return self.ask(column, which("resource", &[column]));
+            }
+            () => return self.ignore.push(column.name.clone()),
+        };
+        self.ask(column, asked(column, may_be));
     }
 
     /// A field that every write has, and that some lines lack.

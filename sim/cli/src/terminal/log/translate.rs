@@ -109,8 +109,6 @@ pub struct Opaque {
     accepted: BTreeMap<String, u64>,
     /// Those that were only refused so far: a refusal says nothing of their order.
     refused: BTreeMap<String, u64>,
-    /// Accepted writes.
-    writes: u64,
 }
 
 /// The numbers of tokens that were accepted begin above this, those of others below.
@@ -118,7 +116,6 @@ const ACCEPTED: u64 = 1_000_000;
 
 impl Opaque {
     fn number(&mut self, token: &str, accepted: bool) -> u64 {
-        self.writes += u64::from(accepted);
         if let Some(number) = self.accepted.get(token) {
             return *number;
         }
@@ -133,11 +130,6 @@ impl Opaque {
         all.sort_unstable();
         all.truncate(8);
         all
-    }
-
-    /// Does every accepted write of several have a token of its own? Then tokens tell no leaderships apart.
-    pub fn is_of_writes(&self) -> bool {
-        self.writes > 2 && self.accepted.len() as u64 == self.writes
     }
 }
 
