@@ -262,8 +262,15 @@ impl Beliefs {
         let Some(log) = &mut self.log else { return };
         let is_its = |of: &Incarnation| of.node == writer.node;
         let known = self.nodes.get(writer.node.index()).is_some_and(|node| node.belief.is_some() || node.stopped);
+        if known {
+            return;
+        }
+        // As long as it goes on writing, it leads.
+        for beside in log.unsure.iter_mut().filter(|unsure| is_its(&unsure.beside)) {
+            beside.us = beside.us.max(t_us - beside.since_us);
+        }
         let led = log.since_us.filter(|since_us| t_us - since_us > under_way_us);
-        if known || led.is_none() || log.unsure.iter().any(|unsure| is_its(&unsure.incarnation)) {
+        if led.is_none() || log.unsure.iter().any(|unsure| is_its(&unsure.incarnation)) {
             return;
         }
         if self.nodes.iter().filter_map(|node| node.belief).any(|of| !is_its(&of)) {

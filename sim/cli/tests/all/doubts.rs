@@ -90,6 +90,12 @@ fn neither_a_crowded_second_nor_the_hash_of_a_line_nor_the_order_of_files_decide
     for files in [files.clone(), [files[1].clone(), files[0].clone()]] {
         assert_eq!(check("in-turn", &files, &["--order", "line"]).0, 0);
     }
+    // What may overlap for 2 s may not for longer, whoever is told to lead.
+    for (last, code) in [(4, 0), (7, 1)] {
+        let text = ["1 a elected", "2 a ok", "3 b ok", &format!("{last} b ok"), "9 a deposed"].map(write).concat();
+        let (is, report) = check_one("overlap", &text, &["--belief-overlap", "2s"]);
+        assert_eq!(is, code, "{report}");
+    }
     // Files of one name are told apart by their folders.
     let nobodys = |said: &str| write(said).replace(r#""node":"?","#, "");
     let files = [
