@@ -114,6 +114,7 @@ impl HistoryArgs {
         }
         let translation = Translation { by: by.map(str::to_owned), ..self.translation()? };
         let (seen, at) = (translation.seen.clone(), Rc::new(RefCell::new(At::default())));
+        seen.borrow_mut().time = translation.maps.get("t_us").map_or("t_us", String::as_str).to_owned();
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(&files) {
             let name = file.display().to_string();

@@ -90,6 +90,18 @@ fn neither_a_crowded_second_nor_the_hash_of_a_line_nor_the_order_of_files_decide
     for files in [files.clone(), [files[1].clone(), files[0].clone()]] {
         assert_eq!(check("in-turn", &files, &["--order", "line"]).0, 0);
     }
+    // Lines that were shipped in no order are sorted by the command that is printed; no option makes them pass.
+    let shipped = ["1 a ok 1", "4 a ok 1", "3 b ok 2", "5 b ok 2"].map(write);
+    for (time, sorts) in [("t_us", "sort_by(.t_us)"), ("@timestamp", "sort_by(.\"@timestamp\")")] {
+        let text = shipped.concat().replace("t_us", time);
+        let options = ["--map".to_owned(), format!("t_us={time}")];
+        let options: Vec<&str> = options.iter().map(String::as_str).filter(|_| time != "t_us").collect();
+        let (code, said) = check_one("shipped", &text, &options);
+        assert!(code == 64 && said.contains(sorts), "{said}");
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_by_key(|line| line.split(time).nth(1));
+        assert_eq!(check_one("sorted", &(lines.join("\n") + "\n"), &options).0, 1);
+    }
     // What may overlap for 2 s may not for longer, whoever is told to lead.
     for (last, code) in [(4, 0), (7, 1)] {
         let text = ["1 a elected", "2 a ok", "3 b ok", &format!("{last} b ok"), "9 a deposed"].map(write).concat();

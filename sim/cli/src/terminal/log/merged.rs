@@ -202,10 +202,21 @@ impl Merged {
                      numbered them, --order FIELD"
                 ));
             }
+            // Of a table, whose first line names its columns, no one command sorts the rest.
+            let sort = match name.ends_with(".csv") {
+                true => String::new(),
+                false => {
+                    let time = &self.seen.borrow().time;
+                    let plain = time.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c));
+                    let time = if plain { time.clone() } else { format!("\"{time}\"") };
+                    format!(
+                        " (of JSON lines `jq -s -c 'sort_by(.{time})[]' {name} | fencepost check -` with the same options)"
+                    )
+                }
+            };
             return Err(format!(
-                "{name}: line {line}: time goes back by {back} µs; if the lines are in no order, sort them by their time (of JSON \
-                 lines `jq -s -c 'sort_by(.TIME)[]' {name} | fencepost check -`); if they stand in the order in which the resource took \
-                 them, pass --order line, and if it numbered them, --order FIELD"
+                "{name}: line {line}: time goes back by {back} µs; if the lines are in no order, sort them by their time{sort}; if \
+                 they stand in the order in which the resource took them, pass --order line, and if it numbered them, --order FIELD"
             ));
         }
         ahead.push_back(Line::new(told));

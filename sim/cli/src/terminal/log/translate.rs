@@ -67,6 +67,8 @@ impl Unsure {
 /// What was noticed while a log was read.
 #[derive(Debug, Default)]
 pub struct Seen {
+    /// Their name of the field that says when a line was.
+    pub time: String,
     /// Their names of fields.
     pub fields: BTreeSet<String>,
     /// Lines that were left out, since they are about something else.
