@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, fs, ops::Range, path::Path};
 
 /// The areas, in the order of the table, and what they are called.
-pub const AREAS: [(&str, &str); 10] = [
+pub const AREAS: [(&str, &str); 11] = [
     ("electors", "electors"),
     ("clients", "clients of the services"),
     ("store", "ledger and store"),
@@ -20,6 +20,7 @@ pub const AREAS: [(&str, &str); 10] = [
     ("second", "a second list, written without knowing the first"),
     ("third", "a third list: coordination services, members, copies and shards"),
     ("fourth", "a fourth list: faults of the world, margins, notifications, canaries"),
+    ("fifth", "a fifth list: second takeovers, margins, notifications, works and orders"),
 ];
 
 /// One thing that could be wrong.
