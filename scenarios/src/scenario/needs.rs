@@ -1,6 +1,6 @@
 //! What a scenario needs a protocol to have.
 
-use protocols::election::Protocol;
+use protocols::election::{Protocol, cron};
 
 /// What a scenario needs a protocol to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +49,9 @@ impl Needs {
     /// Does the protocol have it?
     pub fn met_by(self, protocol: &Protocol) -> bool {
         match self {
+            Needs::Named(names) => names.contains(&protocol.name),
+            // Nobody leads between two nights, and every other scenario asks for somebody who does.
+            _ if cron::find(protocol.name).is_some() => false,
             Needs::Nothing => true,
             Needs::Service => protocol.service.process.is_some() && !protocol.elects_among_peers(),
             Needs::Data => protocol.service.keeps_data,
@@ -67,7 +70,6 @@ impl Needs {
             Needs::Heartbeats => !protocol.service.outlasts_pauses,
             Needs::Claim => protocol.claim.is_some(),
             Needs::Votes => protocol.elects_among_peers() && protocol.majority && protocol.tokened,
-            Needs::Named(names) => names.contains(&protocol.name),
         }
     }
 
@@ -113,6 +115,7 @@ impl Needs {
                 [] => format!("scenario `{scenario}` runs with no protocol"),
             });
         }
+        always_led(scenario, protocol)?;
         let known: Vec<&str> = among.iter().filter(|p| self.met_by(p)).map(|p| p.name).collect();
         let known = match known.is_empty() {
             true => "no protocol has".to_owned(),
@@ -144,6 +147,20 @@ impl Needs {
             Needs::Votes => "candidates of which a majority votes",
             Needs::Named(_) => "one of some protocols",
         }
+    }
+}
+
+/// Refuses a protocol that has no leader most of the time.
+///
+/// # Errors
+/// One sentence with the scenario that it is for.
+pub fn always_led(scenario: &str, protocol: &Protocol) -> Result<(), String> {
+    match cron::find(protocol.name) {
+        Some(protocol) => Err(format!(
+            "`{}` leads only while a night's job runs, and `{scenario}` asks for a leader at any time; run `weak-crons` with it",
+            protocol.name
+        )),
+        None => Ok(()),
     }
 }
 

@@ -114,7 +114,7 @@ impl HistoryArgs {
         }
         let translation = Translation { by: by.map(str::to_owned), ..self.translation()? };
         let (seen, at) = (translation.seen.clone(), Rc::new(RefCell::new(At::default())));
-        seen.borrow_mut().time = translation.maps.get("t_us").map_or("t_us", String::as_str).to_owned();
+        translation.named_time().clone_into(&mut seen.borrow_mut().time);
         let mut surveyed: Vec<Surveyed> = Vec::new();
         for (source, file) in sources.into_iter().zip(&files) {
             let name = file.display().to_string();
@@ -135,11 +135,17 @@ impl HistoryArgs {
             None => guess::survey(&mut surveyed, &translation, self)?,
         };
         let translation = Rc::new(translation.counting(unit).without_header(header.is_none()));
+        let by_time = self.order.as_deref() == Some(translation.named_time());
         let digit_ns = surveyed.iter().map(|file| file.digit_ns(&translation)).collect();
-        let opened = surveyed.into_iter().map(|file| (file.name.clone(), file.told(translation.clone())));
+        let opened = surveyed.into_iter().map(|file| {
+            let (name, lines) = (file.name.clone(), file.told(translation.clone()));
+            Ok((name, if by_time { merged::by_time(lines)? } else { lines }))
+        });
+        let opened = opened.collect::<Result<_, String>>()?;
         let skew_ns = self.skew.unwrap_or(0).saturating_mul(1_000);
         let ordering = Ordering { skew_ns, digit_ns, shuffle, ..Ordering::default() };
-        let lines = Merged::new(opened.collect(), self.order_of_lines(), seen.clone(), at.clone(), ordering)?;
+        let lines =
+            Merged::new(opened, self.order_of_lines(translation.named_time()), seen.clone(), at.clone(), ordering)?;
         let names = files.iter().map(|file| file.display().to_string()).collect();
         let notes = Notes::of(seen, &translation, names, unit.filter(|_| self.time_unit.is_none()), skew_ns);
         let notes = notes.of_times_in(self.time_unit).read_again(self, &files);
@@ -150,9 +156,11 @@ impl HistoryArgs {
         Ok(Input { lines, fields: Fields::default(), places: Places { files, at: Some(at) }, notes })
     }
 
-    fn order_of_lines(&self) -> Order {
+    /// The time's field puts lines into the order of their times, too, whatever order they stand in.
+    fn order_of_lines(&self, time: &str) -> Order {
         match self.order.as_deref() {
             None | Some("time") => Order::Time,
+            Some(field) if field == time => Order::Time,
             Some("line") => Order::Line,
             Some(_) => Order::Number,
         }

@@ -24,6 +24,7 @@ use scenarios::{
     generate::Choice,
     params::{PROFILES, Profile},
     preset::Preset,
+    scenario::needs::always_led,
     sense,
 };
 
@@ -362,6 +363,7 @@ impl PlanOptions {
                 );
             }
         };
+        protocols.iter().try_for_each(|protocol| always_led("swarm", protocol))?;
         let (latency_us, loss_ppm, groups) = (self.latency, self.loss, self.groups.unwrap_or(1));
         Ok(Choice { protocols, net: self.net, latency_us, loss_ppm, nodes, fencing: self.fencing, groups })
     }

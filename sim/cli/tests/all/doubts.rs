@@ -90,17 +90,19 @@ fn neither_a_crowded_second_nor_the_hash_of_a_line_nor_the_order_of_files_decide
     for files in [files.clone(), [files[1].clone(), files[0].clone()]] {
         assert_eq!(check("in-turn", &files, &["--order", "line"]).0, 0);
     }
-    // Lines that were shipped in no order are sorted by the command that is printed; no option makes them pass.
+    // Lines that were shipped in no order are sorted by the option that is offered; no other makes them pass.
     let shipped = ["1 a ok 1", "4 a ok 1", "3 b ok 2", "5 b ok 2"].map(write);
-    for (time, sorts) in [("t_us", "sort_by(.t_us)"), ("@timestamp", "sort_by(.\"@timestamp\")")] {
+    for time in ["t_us", "@timestamp"] {
         let text = shipped.concat().replace("t_us", time);
-        let options = ["--map".to_owned(), format!("t_us={time}")];
-        let options: Vec<&str> = options.iter().map(String::as_str).filter(|_| time != "t_us").collect();
+        let (map, sort) = (format!("t_us={time}"), format!("--order {time}"));
+        let mut options = if time == "t_us" { Vec::new() } else { vec!["--map", &map] };
         let (code, said) = check_one("shipped", &text, &options);
-        assert!(code == 64 && said.contains(sorts), "{said}");
-        let mut lines: Vec<&str> = text.lines().collect();
-        lines.sort_by_key(|line| line.split(time).nth(1));
-        assert_eq!(check_one("sorted", &(lines.join("\n") + "\n"), &options).0, 1);
+        assert!(code == 64 && said.contains(&sort), "{said}");
+        options.extend(sort.split(' '));
+        let newest_first = text.lines().rev().map(|line| format!("{line}\n")).collect();
+        for text in [text, newest_first] {
+            assert_eq!(check_one("sorted", &text, &options).0, 1);
+        }
     }
     // What may overlap for 2 s may not for longer, whoever is told to lead.
     for (last, code) in [(4, 0), (7, 1)] {
@@ -124,7 +126,7 @@ fn neither_a_crowded_second_nor_the_hash_of_a_line_nor_the_order_of_files_decide
 }
 
 /// A field, and what it says of the lines of two leaders.
-const DECIDE: [(&str, &str, &str); 15] = [
+const DECIDE: [(&str, &str, &str); 29] = [
     ("expires_at", r#""2026-03-01T10:00:50Z""#, r#""2026-03-01T10:00:52Z""#),
     ("lease_expiry", "1772359250", "1772359252"),
     ("not_after", r#""2026-03-01T10:00:50Z""#, r#""2026-03-01T10:00:52Z""#),
@@ -140,6 +142,20 @@ const DECIDE: [(&str, &str, &str); 15] = [
     ("dry_run", "true", "false"),
     ("cookie", r#""x7""#, r#""x8""#),
     ("epoch", "1772359250", "1772359252"),
+    ("group", "0", "1"),
+    ("shared", "true", "true"),
+    ("mode", r#""READ""#, r#""WRITE""#),
+    ("elapsed_ms", "30000", "43000"),
+    ("took", "31", "43"),
+    ("pid", "4011", "5120"),
+    ("ip", r#""10.0.0.5""#, r#""10.0.0.6""#),
+    ("file", r#""a.csv""#, r#""b.csv""#),
+    ("payment_id", "4411", "4412"),
+    ("granted", "1", "0"),
+    ("eta", r#""2026-03-01T10:00:09Z""#, r#""2026-03-01T10:00:09Z""#),
+    ("status", r#""LEADING""#, r#""LOOKING""#),
+    ("state", r#""lock obtained""#, r#""lock lost""#),
+    ("version", "9", "7"),
 ];
 
 #[test]
@@ -160,6 +176,17 @@ fn no_field_that_may_decide_is_left_out_unasked() {
         let (guess, asked, answer) = asked(field, &text);
         assert!(!guess.contains("--ignore") && !guess.contains(&format!("={field}")), "{field}: {answer}");
         assert!(asked.contains(&format!("`{field}`")), "{field}: {answer}");
+    }
+    // What is called nearly as a request or a number is, and is none.
+    for (field, values) in [("request_method", ["\"PUT\"", "\"POST\"", "\"PUT\""]), ("n", ["9", "7", "8"])] {
+        let said = |(s, value): (usize, &str)| {
+            format!(
+                r#"{{"ts":"2026-03-01T10:00:0{s}Z","node":"a","token":7,"resource":"r","verdict":"ok","{field}":{value}}}"#
+            ) + "\n"
+        };
+        let text: String = values.into_iter().enumerate().map(said).collect();
+        let (guess, asked, answer) = asked(field, &text);
+        assert!(!guess.contains(&format!("={field}")) && asked.contains(&format!("`{field}`")), "{field}: {answer}");
     }
     // Words that say more than they begin with.
     for word in ["apply skipped", "commit dropped", "overwrote stale", "conflict resolved", "success=0", "queued"] {

@@ -58,6 +58,10 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
             "runs only with cron-lock, cron-hash, cron-key; use one of them, as --protocol cron-lock",
         ),
         (
+            "sweep swarm --seeds 0..1 --protocol cron-hash",
+            "`cron-hash` leads only while a night's job runs, and `swarm` asks for a leader at any time; run `weak-crons`",
+        ),
+        (
             "scenario steady --bug redis-lease-without-ttl",
             "--bug redis-lease-without-ttl is a bug of redis-lease; `etcd-election`",
         ),

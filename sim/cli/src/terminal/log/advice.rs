@@ -9,7 +9,7 @@ use super::{
         tells_elections,
     },
     meaning::{meaning, refuses},
-    question::{suggested, which},
+    question::{may_lead, suggested, which},
     values::plain,
 };
 use std::collections::BTreeSet;
@@ -52,6 +52,7 @@ pub(super) struct Advice<'a> {
 /// What to do, as the end of a sentence.
 pub fn advice(known: &Known) -> String {
     let mut advice = Advice::default();
+    advice.before(known);
     for (ours, _) in FIELDS {
         if known.wants(ours) {
             advice.find(known, ours);
@@ -92,6 +93,18 @@ impl<'a> Advice<'a> {
 
     pub(super) fn free(&self, column: &Column) -> bool {
         !self.used.contains(column.name.as_str())
+    }
+
+    /// What a row was before it was written says nothing of who wrote it.
+    fn before(&mut self, known: &Known<'a>) {
+        let after = known.unknown.iter().chain(known.mapped.iter().map(|(_, column)| column));
+        if after.into_iter().all(|column| column.was_before() || !column.name.contains('.')) {
+            return;
+        }
+        for column in known.unknown.iter().filter(|column| column.was_before()) {
+            self.used.insert(&column.name);
+            self.ignore.push(column.name.clone());
+        }
     }
 
     /// Finds which field is ours, or asks.
@@ -148,7 +161,11 @@ impl<'a> Advice<'a> {
                 None => open.push(word),
             }
         }
-        if !open.is_empty() {
+        // A guess of which no word is plain is none.
+        if let Some(column) = mapped.filter(|column| !open.is_empty() && may_lead(column)) {
+            self.map.retain(|(ours, _)| *ours != "verdict");
+            self.asked.push(which("verdict", &[column]));
+        } else if !open.is_empty() {
             let listed: Vec<String> = open.iter().take(5).map(|word| format!("`{word}`")).collect();
             let (each, it) = if open.len() == 1 { ("it", "it") } else { ("each", "one of them") };
             self.asked.push(format!(

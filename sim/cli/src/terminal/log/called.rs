@@ -123,7 +123,7 @@ pub const VERDICTS: [(&str, &[&str]); 4] = [
 ];
 
 /// Words in the names of fields that are fencing tokens: `writer_epoch`, `leaseTransitions`, `timeline`.
-pub const TOKENS: [&str; 15] = [
+pub const TOKENS: [&str; 17] = [
     "token",
     "fence",
     "fencing",
@@ -139,6 +139,8 @@ pub const TOKENS: [&str; 15] = [
     "zxid",
     "czxid",
     "lease",
+    "rev",
+    "revision",
 ];
 
 /// Words beside them that say that it is none: how long, when, or for whom to log in.
@@ -294,9 +296,7 @@ pub const CHANGED: [&str; 10] = [
 ];
 
 /// Names of fields that say nothing of a write, whatever they hold.
-pub const HARMLESS: [&str; 68] = [
-    "event_id",
-    "hostname_of",
+pub const HARMLESS: [&str; 37] = [
     "ingest_time",
     "level",
     "severity",
@@ -310,57 +310,28 @@ pub const HARMLESS: [&str; 68] = [
     "thread_name",
     "thread_id",
     "goroutine",
-    "pid",
     "tid",
-    "process",
-    "file",
-    "filename",
     "line_number",
     "lineno",
     "func",
     "function",
-    "source",
-    "src",
     "stack",
     "stacktrace",
     "stack_trace",
     "trace_id",
     "span_id",
-    "parent_id",
     "trace",
     "span",
-    "id",
-    "_id",
-    "uuid",
     "log_id",
     "user_agent",
-    "ip",
-    "remote_addr",
-    "client_ip",
-    "port",
     "latency",
-    "duration",
-    "elapsed",
-    "took",
     "size",
     "bytes",
-    "app",
-    "application",
-    "service",
-    "component",
     "env",
     "environment",
-    "region",
-    "zone",
-    "cluster",
-    "namespace",
-    "container",
     "image",
     "priority",
-    "stream",
     "logtag",
-    "score",
     "ingestion_time",
-    "since",
     "module",
 ];

@@ -36,6 +36,11 @@ const EVENTS: [&str; 21] = [
     "end",
 ];
 
+/// Is it one of them?
+pub fn is_event(word: &str) -> bool {
+    EVENTS.contains(&word)
+}
+
 /// A field of theirs, and what its values look like.
 #[derive(Default)]
 pub struct Column {
@@ -81,7 +86,7 @@ impl Column {
     /// Could it be what a history calls so, going by its values?
     pub fn can_be(&self, ours: &str) -> bool {
         self.values.iter().all(|value| match ours {
-            "event" => EVENTS.contains(&&*plain(value)),
+            "event" => is_event(&plain(value)),
             "operation" => serde_json::from_value::<Operation>(value.clone()).is_ok(),
             "payload" => {
                 let within = value.as_str().map_or_else(|| Some(value.clone()), |text| serde_json::from_str(text).ok());
@@ -115,6 +120,12 @@ impl Column {
     /// Its name without what stands between the words.
     pub fn joined(&self) -> String {
         self.words().concat()
+    }
+
+    /// Is its whole name one of these?
+    pub fn is_called(&self, of: &[&str]) -> bool {
+        let joined = self.joined();
+        of.iter().any(|name| joined == name.replace(['_', '@'], ""))
     }
 
     pub fn has_word(&self, of: &[&str]) -> bool {
@@ -168,6 +179,11 @@ impl Column {
         self.is_numbers() && self.is_distinct() && (self.falls == 0 || close && self.seldom_falls())
     }
 
+    /// Is each of its numbers above the one before?
+    pub fn only_rises(&self) -> bool {
+        self.is_numbers() && self.is_distinct() && self.falls == 0
+    }
+
     /// Do its numbers mostly rise?
     pub fn seldom_falls(&self) -> bool {
         self.falls <= (self.lines / 4).max(1)
@@ -213,6 +229,17 @@ impl Column {
                 && text.contains(|c: char| c.is_ascii_digit())
         };
         self.lines > 0 && !self.numbers && self.values.iter().all(long)
+    }
+
+    /// Short codes: words with a digit in each.
+    pub fn is_codes(&self) -> bool {
+        self.is_text() && self.values.iter().all(|value| plain(value).contains(|c: char| c.is_ascii_digit()))
+    }
+
+    /// Does it say what was, beside another that says what is?
+    pub fn was_before(&self) -> bool {
+        self.name.split_once('.').is_some_and(|(outer, _)| ["before", "OldImage"].contains(&outer))
+            || self.name.contains(".OldImage.")
     }
 
     /// Words with a letter in each, none of them a phrase.

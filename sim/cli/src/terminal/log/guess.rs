@@ -4,12 +4,12 @@
 use super::{
     advice::{Known, advice},
     called::{FIELDS, VERDICTS},
-    columns::{self, Column},
+    columns::{self, Column, is_event},
     options::HistoryArgs,
     surveyed::{self, Surveyed},
     times::{Times, Unit},
     translate::{Opaque, Translation},
-    values::{is_number, plain, quoted},
+    values::{is_number, plain, quoted as in_quotes},
 };
 use protocols::history::json::Fields;
 use scenarios::suggest::unknown;
@@ -38,8 +38,9 @@ const OF_A_WRITE: [&str; 21] = [
     "duration",
     "shared",
 ];
-/// Fields that say what is judged only where somebody says that they are meant: many a log has a `duration` that ended.
-const SAID: [&str; 6] = ["until", "duration", "ttl", "shared", "read", "version"];
+/// Fields that say what is judged only where somebody says that they are meant: many a log has a `duration` that ended, and a
+/// `group` that is no leadership.
+const SAID: [&str; 7] = ["until", "duration", "ttl", "shared", "read", "version", "group"];
 /// What numbers count that are times, if they have to be told.
 ///
 /// # Errors
@@ -52,7 +53,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryA
             let (_, fields) = row.as_ref().map_err(|(line, what)| {
                 let what = match file.name.as_str() {
                     "-" => what.clone(),
-                    name => what.replace(" FILE ", &format!(" {} ", quoted(name))),
+                    name => what.replace(" FILE ", &format!(" {} ", in_quotes(name))),
                 };
                 let only = "; --only FIELD passes over text, and judges lines with that field alone";
                 format!("{}: line {line}: {what}{}", file.name, if what.starts_with("is no ") { only } else { "" })
@@ -242,6 +243,13 @@ impl Survey<'_> {
         column.values.iter().map(plain).filter(|word| !told(word) && !ours(word)).collect()
     }
 
+    /// Events that are none of ours.
+    fn events(&self) -> Vec<String> {
+        let Some(column) = self.column("event").filter(|column| self.is_mapped(column)) else { return Vec::new() };
+        let told = |word: &String| self.translation.words.contains_key(&("event".to_owned(), word.clone()));
+        column.values.iter().map(plain).filter(|word| !told(word) && !is_event(word)).collect()
+    }
+
     /// A field that every write has, and that only some lines have: the others are about something else.
     fn of_some(&self) -> Option<(&'static str, &Column)> {
         let needed = ["verdict", "node", "resource", "t_us"].into_iter().filter(|_| self.only_writes());
@@ -267,6 +275,15 @@ impl Survey<'_> {
         if !words.is_empty() {
             let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
             wrong.push(format!("of the verdicts, {} are none of ok, duplicate, fenced, failed", quoted.join(", ")));
+        }
+        if let Some(first) = self.events().first().filter(|_| wrong.is_empty()) {
+            let (name, word) = self.column("event").map_or(("", first), |column| (&*column.name, first));
+            let (apply, only) = (in_quotes(&format!("event:{word}=apply")), in_quotes(&format!("{name}={word}")));
+            wrong.push(format!(
+                "nothing says what happened where `{name}` is {word:?}: --word {apply} if it was a write, or the same with elected, \
+                 deposed, grant or grant-end; --only FIELD=VALUE leaves out what is about something else, and --only {only} all but \
+                 such lines"
+            ));
         }
         if let Some((_, some)) = self.of_some().filter(|_| wrong.is_empty()) {
             let (some, name, lines) = (some.lines, &some.name, self.lines);

@@ -1,7 +1,7 @@
 //! What a field may be, going by its name and its values.
 
 use super::{
-    called::{HARMLESS, LASTS, LEADERS, NO_TOKENS, PLACES, SHARDS, TOKENS},
+    called::{FIELDS, HARMLESS, LASTS, LEADERS, NO_TOKENS, PLACES, SHARDS, TOKENS},
     columns::Column,
     meaning::{counts_changes, election, is_verdict, meaning, refuses, state},
     times::Times,
@@ -14,7 +14,11 @@ pub fn fits(ours: &str, column: &Column) -> bool {
     match ours {
         "token" => is_token(column) && !is_times(column) && !is_lease(column) && !is_number_of_its_own(column),
         "request" => !column.is_content(),
-        "seq" => column.is_numbers() && (column.lines < 3 || column.is_mostly_distinct()),
+        // A version of each row falls from row to row, and an offset from partition to partition.
+        "seq" => {
+            let called = column.has_word(&["seq", "sequence"]) || column.is_called(&["invoice_no"]);
+            column.is_numbers() && (called && column.is_mostly_distinct() || column.counts())
+        }
         "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
         "node" | "resource" => !column.is_content(),
         // Who leads says nothing of a write.
@@ -24,12 +28,19 @@ pub fn fits(ours: &str, column: &Column) -> bool {
 }
 
 pub fn is_token(column: &Column) -> bool {
-    column.can_be("token") || column.is_opaque()
+    column.can_be("token") || column.is_opaque() || column.is_codes() && is_called_token(column)
+}
+
+fn is_called_token(column: &Column) -> bool {
+    FIELDS.iter().any(|(ours, called)| *ours == "token" && (column.is_called(&[ours]) || column.is_called(called)))
 }
 
 pub fn names_token(column: &Column) -> bool {
     let a_time = || column.values.iter().all(|value| Times::unit_of(value).is_some());
-    column.has_word(&TOKENS) && !column.has_word(&NO_TOKENS) && is_token(column) && !a_time()
+    (column.has_word(&TOKENS) || is_called_token(column))
+        && !column.has_word(&NO_TOKENS)
+        && is_token(column)
+        && !a_time()
 }
 
 /// Do a field's name and values say that it is ours, although it is not called so?
@@ -55,17 +66,25 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
             column.lines == lines && is_verdict(column) && !harmless(column) && said
         }
         "resource" => {
-            let told = !column.is_constant() && !column.is_distinct() && !is_of_things(column) && !names_things(column);
+            let told = !column.is_constant() && !column.is_distinct() && !is_of_things(column) && !names_token(column);
             column.has_word(&SHARDS) && told && !is_measure(column) && (column.is_names() || column.is_numbers())
         }
         "seq" => column.has_word(&["seq", "sequence", "tso", "offset", "lsn"]) && column.counts(),
-        "request" => column.has_word(&["request", "req", "idempotency", "correlation"]) && !column.is_content(),
+        "request" => {
+            let named =
+                column.words().last().is_some_and(|last| ["id", "uuid", "guid", "key", "no"].contains(&&**last));
+            column.has_word(&["request", "req", "idempotency", "correlation"]) && named && !column.is_content()
+        }
         _ => false,
     }
 }
 
 /// May it say whether a write was accepted?
 pub fn may_be_verdict(column: &Column, lines: usize) -> bool {
+    // What names things, or somebody's address, says nothing of what became of them.
+    if is_of_things(column) || column.values.iter().any(|value| plain(value).contains('@')) {
+        return false;
+    }
     let varies = !column.is_constant() || column.lines < lines;
     let a_time = || column.values.iter().all(|value| !is_number(value) && Times::default().ns(value).is_ok());
     if a_time() || column.holds_lines() || kinds_of_line(column).is_some() && !is_verdict(column) {
@@ -87,10 +106,8 @@ pub fn may_refuse(column: &Column, lines: usize) -> bool {
 
 /// Is it called what says nothing of a write?
 pub fn harmless(column: &Column) -> bool {
-    let (joined, words) = (column.joined(), column.words());
-    let whole = HARMLESS.iter().any(|name| joined == name.replace('_', ""));
     let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
-    whole || words.iter().any(|word| unit.contains(&word.as_str()))
+    column.is_called(&HARMLESS) || column.has_word(&unit)
 }
 
 /// Is it an identifier that is a number? Such are in no order, as far as anybody knows.
@@ -101,8 +118,8 @@ fn is_number_of_its_own(column: &Column) -> bool {
 /// Does it say how much of something there is, and not which?
 pub fn is_measure(column: &Column) -> bool {
     let much = [
-        "ms", "us", "s", "secs", "seconds", "depth", "count", "rows", "lag", "len", "length", "size", "bytes", "wait",
-        "version", "duration", "total", "rate",
+        "ms", "us", "ns", "depth", "count", "rows", "lag", "len", "length", "size", "bytes", "wait", "latency",
+        "total", "rate", "rtt", "percent", "pct", "load",
     ];
     column.is_numbers() && column.has_word(&much)
 }
@@ -151,8 +168,11 @@ pub fn is_length(column: &Column, began: bool) -> bool {
     let words = [
         "elapsed", "took", "seconds", "secs", "sec", "s", "ms", "millis", "held", "busy", "wall", "exec", "run", "time",
     ];
-    let called = column.has_word(&["duration", "runtime", "held"]) || began && column.has_word(&words);
-    called && (column.is_numbers() || column.is_names())
+    let work = ["duration", "runtime", "held", "elapsed", "took", "busy", "exec", "run", "wall"];
+    let unit = ["ms", "millis", "s", "sec", "secs", "seconds"];
+    let called = column.has_word(&work) || column.is_called(&unit) || began && column.has_word(&words);
+    let number = column.values.iter().all(|value| is_number(value));
+    called && !column.has_word(&["id", "no", "at"]) && (number || column.is_names())
 }
 
 /// The option that says what the numbers of a length count: nothing where values say it.
@@ -194,6 +214,12 @@ pub fn kinds_of_line(column: &Column) -> Option<String> {
     (called && column.is_few_words() && !column.is_constant()).then(|| write.or(words.first()).cloned()).flatten()
 }
 
+/// Does it say who only reads, and may do so beside others?
+pub fn is_reading(column: &Column) -> bool {
+    let reads = |value: &Value| ["read", "shared", "share", "reader"].contains(&&*plain(value).to_lowercase());
+    column.is_few_words() && column.values.iter().any(reads)
+}
+
 /// Is every value a date and time, or a number that is one of this century?
 pub fn is_times(column: &Column) -> bool {
     column.lines > 0 && column.values.iter().all(|value| Times::default().ns(value).is_ok())
@@ -201,7 +227,8 @@ pub fn is_times(column: &Column) -> bool {
 
 /// Does it say what was to be done, by when that was due? Only one node must do it.
 pub fn is_due(column: &Column) -> bool {
-    column.has_word(&["due", "scheduled", "fire"]) && is_times(column) && !column.is_distinct()
+    let called = ["due", "scheduled", "schedule", "fire", "eta", "planned", "intended", "slot", "execution", "logical"];
+    column.has_word(&called) && is_times(column) && !column.is_distinct()
 }
 
 /// Is it called what begins something?

@@ -189,7 +189,10 @@ fn of_words(small: &str) -> Option<&'static str> {
 
 /// Does it say how many rows an update changed?
 pub fn counts_changes(column: &Column) -> bool {
-    column.is_numbers() && CHANGED.iter().any(|name| column.joined() == name.replace('_', ""))
+    let none = || column.values.iter().any(|value| plain(value) == "0");
+    column.is_numbers()
+        && (none() || !column.is_called(&["rows", "updated"]))
+        && CHANGED.iter().any(|name| column.joined() == name.replace('_', ""))
 }
 
 /// Is it plain what each of its values means?

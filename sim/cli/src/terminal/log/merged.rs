@@ -3,6 +3,7 @@
 use super::{
     claim::{AHEAD_MOST, Line, Ordering},
     translate::{Seen, Told},
+    values::quoted,
 };
 use serde_json::Value;
 use std::{
@@ -25,6 +26,16 @@ pub enum Order {
 
 /// Lines of one file; what is wrong with one is a whole sentence.
 pub type File = Box<dyn Iterator<Item = Result<Told, String>>>;
+
+/// The lines of a file, sorted by their times; those of one moment stay as they stand.
+///
+/// # Errors
+/// What is wrong with a line.
+pub fn by_time(lines: File) -> Result<File, String> {
+    let mut all = lines.collect::<Result<Vec<_>, _>>()?;
+    all.sort_by_key(|told| told.ns);
+    Ok(Box::new(all.into_iter().map(Ok)))
+}
 
 /// Where a line came from, and what was noticed before.
 #[derive(Debug, Default)]
@@ -56,8 +67,6 @@ pub struct Merged {
     /// The lines of the moment that was read last.
     moment: VecDeque<(usize, Told)>,
     last_ns: u64,
-    /// The time of each file's first line.
-    first_ns: Vec<u64>,
     /// The places of the files, the one that begins first in front.
     in_turn: Vec<usize>,
     /// Does a line that stands there twice count twice?
@@ -115,7 +124,7 @@ impl Merged {
             at,
             moment,
             last_ns,
-            first_ns,
+
             in_turn,
             as_they_stand,
             buffer,
@@ -189,34 +198,12 @@ impl Merged {
         let Some(told) = lines.next().transpose()? else { return Ok(false) };
         if self.order == Order::Time && told.ns < last_ns {
             let (back, name, line) = ((last_ns - told.ns).div_ceil(1_000), &self.names[file], told.line);
-            // Nothing has come after the first: search tools list the newest first.
-            if self.first_ns.get(file) == Some(&last_ns) {
-                // A table's first line names its columns, and stays the first.
-                let turned = match name.ends_with(".csv") {
-                    true => "`(head -n 1 FILE; tail -n +2 FILE | tac) | fencepost check --format csv -`",
-                    false => "`tac FILE | fencepost check -` (of an array `jq -c 'reverse[]' FILE`)",
-                };
-                return Err(format!(
-                    "{name}: line {line}: time goes back by {back} µs; if the newest lines stand first, turn them round: \
-                     {turned}; if the lines stand in the order in which the resource took them, pass --order line, and if it \
-                     numbered them, --order FIELD"
-                ));
-            }
-            // Of a table, whose first line names its columns, no one command sorts the rest.
-            let sort = match name.ends_with(".csv") {
-                true => String::new(),
-                false => {
-                    let time = &self.seen.borrow().time;
-                    let plain = time.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c));
-                    let time = if plain { time.clone() } else { format!("\"{time}\"") };
-                    format!(
-                        " (of JSON lines `jq -s -c 'sort_by(.{time})[]' {name} | fencepost check -` with the same options)"
-                    )
-                }
-            };
+            let time = &self.seen.borrow().time;
             return Err(format!(
-                "{name}: line {line}: time goes back by {back} µs; if the lines are in no order, sort them by their time{sort}; if \
-                 they stand in the order in which the resource took them, pass --order line, and if it numbered them, --order FIELD"
+                "{name}: line {line}: time goes back by {back} µs; if the lines stand in no order, or the newest first, --order \
+                 {} sorts them by their time; if they stand in the order in which the resource took them, pass --order line, and \
+                 if it numbered them, --order FIELD",
+                quoted(time)
             ));
         }
         ahead.push_back(Line::new(told));

@@ -32,7 +32,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "FIELD[=VALUE]")]
     pub(super) only: Vec<String>,
     /// What puts lines into order: time, line (where they stand in their file), or a field with a number that the resource
-    /// gave them; time by default
+    /// gave them; time by default, and the time's own field sorts lines that stand in no order
     #[arg(long, value_name = "time|line|FIELD")]
     pub(super) order: Option<String>,
     /// By how much the clocks of the files may differ: what only that could explain is inconclusive
@@ -105,7 +105,8 @@ impl HistoryArgs {
 
     pub(super) fn translation(&self) -> Result<Translation, String> {
         let (fields, mut set, mut words) = (self.fields()?, Vec::new(), BTreeMap::new());
-        let maps = self.maps()?.into_iter().map(|(ours, theirs)| (ours.to_owned(), theirs.to_owned())).collect();
+        let maps: BTreeMap<String, String> =
+            self.maps()?.into_iter().map(|(ours, theirs)| (ours.to_owned(), theirs.to_owned())).collect();
         for pair in &self.set {
             let (field, value) = pair
                 .split_once('=')
@@ -126,7 +127,8 @@ impl HistoryArgs {
             Some((field, value)) => (field.to_owned(), Some(value.to_owned())),
             None => (text.clone(), None),
         });
-        let order = self.order.clone().filter(|order| !["time", "line"].contains(&order.as_str()));
+        let time = maps.get("t_us").map_or("t_us", String::as_str);
+        let order = self.order.clone().filter(|order| !["time", "line", time].contains(&order.as_str()));
         let (only, times) =
             (only.collect(), Times { unit: self.time_unit, zone: self.zone, length: self.duration_unit });
         Ok(Translation {

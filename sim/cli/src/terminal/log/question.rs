@@ -2,7 +2,7 @@
 
 use super::{
     columns::Column,
-    meaning::tells_of_leading,
+    meaning::{meaning, tells_of_leading},
     values::{plain, quoted},
 };
 
@@ -12,6 +12,14 @@ pub fn leading(name: &str) -> String {
         "--map event={name}, and --word 'event:VALUE=elected' or 'event:VALUE=deposed' for each of its values, if it says who began or \
          stopped leading; "
     )
+}
+
+/// May it say who leads? Words do that say so, and those of which nobody knows what they mean; of a state, one such is enough.
+pub fn may_lead(column: &Column) -> bool {
+    let unclear = column.values.iter().filter(|value| meaning(column, &plain(value)).is_none()).count();
+    let state = unclear > 0 && column.is_called(&["state", "status"]);
+    column.values.iter().any(|value| tells_of_leading(&plain(value)))
+        || column.is_few_words() && (state || unclear == column.values.len())
 }
 
 /// Which of these fields is ours?
@@ -28,10 +36,18 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
         &found[0].name,
     );
     match shown.as_slice() {
-        [one] if ours == "verdict" && found[0].values.iter().any(|value| tells_of_leading(&plain(value))) => format!(
-            "{one} may say what its line is about: {}--map verdict={first} if it says whether a write was accepted, --ignore {first} \
-             if neither",
-            leading(first)
+        [one] if ours == "verdict" && may_lead(found[0]) => {
+            let value = found[0].values.first().map(plain).unwrap_or_default();
+            let only = quoted(&format!("{first}={value}"));
+            format!(
+                "{one} may say what its line is about: {}--map verdict={first} if it says whether a write was accepted, --only {only} \
+                 if only such lines tell of writes that were accepted, --ignore {first} if none of these",
+                leading(first)
+            )
+        }
+        [one] if ours == "resource" => format!(
+            "{one} may say {is}: --map resource={first} if so, --map request={first} if it names what must be done once, --ignore \
+             {first} if neither"
         ),
         [one] => {
             // A text may as well say what its line is about.
@@ -48,7 +64,13 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
         _ => {
             let maps: Vec<String> = found.iter().map(|column| format!("--map {ours}={}", column.name)).collect();
             let is = if ours == "token" { "be the fencing token".to_owned() } else { format!("say {is}") };
-            format!("{} may each {is}: {}, and --ignore for the others", shown.join(" and "), maps.join(" or "))
+            let others = match ours {
+                "resource" => {
+                    "; of the others, --map request=NAME for what must be done once, and --ignore for the rest"
+                }
+                _ => "; --ignore leaves those out that say nothing of a write",
+            };
+            format!("{} may each {is}: {}{others}", shown.join(" and "), maps.join(" or "))
         }
     }
 }

@@ -190,11 +190,10 @@ pub fn json_array(input: impl BufRead + 'static) -> Rows {
 
 /// Fields within fields under one name: `{"write":{"token":7}}` has `write.token`.
 fn flat(fields: Map<String, Value>) -> Map<String, Value> {
-    fn add(to: &mut Map<String, Value>, name: String, value: Value) {
-        let own = matches!(name.as_str(), "payload" | "by_kind" | "after" | "onto");
+    fn add(to: &mut Map<String, Value>, name: String, value: Value, own: bool) {
         match value {
             Value::Object(within) if !own => {
-                within.into_iter().for_each(|(inner, value)| add(to, format!("{name}.{inner}"), value));
+                within.into_iter().for_each(|(inner, value)| add(to, format!("{name}.{inner}"), value, false));
             }
             value => drop(to.insert(name, value)),
         }
@@ -203,7 +202,12 @@ fn flat(fields: Map<String, Value>) -> Map<String, Value> {
         return fields;
     }
     let mut all = Map::new();
-    fields.into_iter().for_each(|(name, value)| add(&mut all, name, value));
+    // Debezium tells a row as it was `before` and `after`; a fault of ours comes `after` something.
+    let row = fields.contains_key("before");
+    for (name, value) in fields {
+        let own = matches!(name.as_str(), "payload" | "by_kind" | "onto") || name == "after" && !row;
+        add(&mut all, name, value, own);
+    }
     all
 }
 

@@ -5,7 +5,7 @@ use super::{
     advice::{Advice, Known},
     columns::Column,
     looks::{
-        begins, ends, harmless, is_due, is_lease, is_length, is_measure, is_of_things, is_state, is_times,
+        begins, ends, harmless, is_due, is_lease, is_length, is_measure, is_of_things, is_reading, is_state, is_times,
         kinds_of_line, names_things, names_token, unit_of,
     },
     question::{leading, which},
@@ -19,8 +19,14 @@ const ONCE: &str = "may name what must be done once: --map request=FIELD if so, 
 const OPAQUE: &str = "may be the token: --map token=FIELD if each leadership has one of its own, --ignore FIELD if not";
 const TEXT: &str = "is text: write what it says of each write as fields (for example with jq), or --ignore FIELD if that is in other \
                     fields";
-const ANYTHING: &str = "may decide: --map OURS=FIELD if it says who wrote (OURS is node), under which token (token), what was written \
-                        to (resource), for which request (request) or what became of it (verdict); --ignore FIELD if none of these";
+const ANYTHING: &str = "may decide: --map OURS=FIELD if it says who wrote (OURS is node), under which token (token), what was \
+                        written to (resource), for which request (request), what became of it (verdict) or under which number \
+                        that must rise (seq); --ignore FIELD if none of these";
+const GROUP: &str = "may say which of several leaderships a line is of: --map group=FIELD if each has leaders and tokens of its \
+                     own, --ignore FIELD if not";
+const SHARED: &str = "may say that others may be at the same work: --map shared=FIELD if so, --ignore FIELD if not";
+const READS: &str = "may say that others may be at the same work, as readers are: --map shared=FIELD and a --word \
+                     'shared:VALUE=true' or 'shared:VALUE=false' for each of its values if so; or it";
 
 /// A question about a field.
 fn asked(column: &Column, may_be: &str) -> String {
@@ -72,7 +78,8 @@ impl<'a> Advice<'a> {
                 ),
                 _ => format!(
                     "`{other}` and {shown} may each say when a write took effect: --map t_us={name} --ignore {other}, or --map \
-                     t_us={other} --ignore {name}, or --map t_us={other},until={name} if work lasts from the one to the other"
+                     t_us={other} --ignore {name}, or --map t_us={other},until={name} if work lasts from the one to the other, or \
+                     --map t_us={other},request={name} if it says what was due, which must be done once"
                 ),
             };
             // Which it is has to be said, then.
@@ -93,6 +100,14 @@ impl<'a> Advice<'a> {
                 let question = format!(
                     "{shown} may say how long a lease lasts: --set event=grant --map ttl={name}{unit} if each line grants or renews \
                      it, --ignore {name} if not"
+                );
+                self.ask(column, question);
+            } else if is_length(column, began) && !began && !column.has_word(&["duration", "held"]) {
+                let other = at.map_or("the time", |at| &at.name);
+                let question = format!(
+                    "{shown} may say how long the work took that ended at `{other}`: if two leaders must not be at it at once, write \
+                     when it began as a field BEGAN (for example with jq) and --map t_us=BEGAN,until={other}; --ignore {name} if that \
+                     does not matter"
                 );
                 self.ask(column, question);
             } else if is_length(column, began) {
@@ -124,8 +139,15 @@ impl<'a> Advice<'a> {
                      own (for example with jq), or --ignore {name} if no write is in it"
                 );
                 self.ask(column, question);
-            } else if column.is_constant() || harmless(column) || is_state(column) && self.has(known, "event") {
+            } else if column.is_called(&["shared"]) {
+                self.ask(column, asked(column, SHARED));
+            } else if column.is_constant() && !is_due(column)
+                || harmless(column)
+                || is_state(column) && self.has(known, "event")
+            {
                 self.ignore.push(name.clone());
+            } else if column.is_called(&["group"]) {
+                self.ask(column, asked(column, GROUP));
             } else if let Some(writes) = kinds_of_line(column) {
                 let only = quoted(&format!("{name}={writes}"));
                 let question = format!(
@@ -133,6 +155,9 @@ impl<'a> Advice<'a> {
                      --map verdict={name} if it says what became of each, --ignore {name} if neither",
                     leading(name)
                 );
+                self.ask(column, question);
+            } else if is_reading(column) {
+                let question = format!("{} {}", asked(column, READS), ANYTHING.replace("FIELD", name));
                 self.ask(column, question);
             } else if is_due(column)
                 || names_things(column) && (token || !column.is_opaque()) && !self.has(known, "request")
@@ -153,18 +178,18 @@ impl<'a> Advice<'a> {
     }
 
     fn numbers(&mut self, known: &Known<'a>, column: &'a Column) {
-        let (token, seq, request) = (self.has(known, "token"), self.has(known, "seq"), self.has(known, "request"));
+        let (seq, request) = (self.has(known, "seq"), self.has(known, "request"));
         let rise = column.counts() || column.is_distinct() && column.seldom_falls();
         let may_be = match () {
+            () if is_measure(column) => return self.ignore.push(column.name.clone()),
+            // Numbers of lines that never fall: nothing hangs on what they are.
+            () if is_of_things(column) && column.only_rises() => return self.ignore.push(column.name.clone()),
             () if rise && !seq => NUMBERS,
             () if column.is_mostly_distinct() && !column.is_distinct() && !request => ONCE,
-            () if !token && !column.is_distinct() => {
-                "may be the token: --map token=FIELD if each leader has a number of its own there, --ignore FIELD if not"
-            }
-            () if column.tells_apart() && !is_measure(column) && !self.has(known, "resource") => {
+            () if column.tells_apart() && !self.has(known, "resource") => {
                 return self.ask(column, which("resource", &[column]));
             }
-            () => return self.ignore.push(column.name.clone()),
+            () => ANYTHING,
         };
         self.ask(column, asked(column, may_be));
     }

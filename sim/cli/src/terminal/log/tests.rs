@@ -114,9 +114,9 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "t_us,seq\r\n5,1\r\n4,2\r\n",
             args(&[], &set, &[]),
-            "a.csv: line 3: time goes back by 1 µs; if the newest lines stand first, turn them round: `(head -n 1 FILE; tail -n \
-             +2 FILE | tac) | fencepost check --format csv -`; if the lines stand in the order in which the resource took them, \
-             pass --order line, and if it numbered them, --order FIELD",
+            "a.csv: line 3: time goes back by 1 µs; if the lines stand in no order, or the newest first, --order t_us sorts \
+             them by their time; if they stand in the order in which the resource took them, pass --order line, and if it \
+             numbered them, --order FIELD",
         ),
         (
             "a.csv",

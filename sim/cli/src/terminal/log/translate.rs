@@ -201,6 +201,11 @@ pub struct Translation {
 }
 
 impl Translation {
+    /// What they call the time.
+    pub fn named_time(&self) -> &str {
+        self.maps.get("t_us").map_or("t_us", String::as_str)
+    }
+
     /// What a line says; `None` when it is about something else. `file` is the file's name without its extension.
     ///
     /// # Errors
