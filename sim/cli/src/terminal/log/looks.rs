@@ -17,7 +17,7 @@ pub fn fits(ours: &str, column: &Column) -> bool {
         // A version of each row falls from row to row, and an offset from partition to partition.
         "seq" => {
             let called = column.has_word(&["seq", "sequence"]) || column.is_called(&["invoice_no"]);
-            column.is_numbers() && (called && column.is_mostly_distinct() || column.counts())
+            column.is_numbers() && (called && column.is_mostly_distinct() || column.only_rises())
         }
         "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
         "node" | "resource" => !column.is_content(),
