@@ -1,6 +1,6 @@
 //! What probes must read, fault by fault.
 
-use super::row::{EDGE, LASTS, Read, Row, STRIKES};
+use super::row::{AFTER, EDGE, LASTS, Read, Row, STRIKES, row};
 use scenarios::{
     fault::{Fault, Who},
     plan::Network,
@@ -10,7 +10,6 @@ use scenarios::{
 const DATAGRAMS: &str = "bully";
 const CONNECTIONS: &str = "raft";
 
-const AFTER: f64 = STRIKES + LASTS + EDGE;
 /// What a connection has made up for a silence of [`LASTS`] by: the fifth timeout is over 6.2 s after its beginning.
 const MADE_UP: f64 = 10_000.0;
 
@@ -79,43 +78,6 @@ fn next(fault: Option<&Fault>) -> Option<Fault> {
             | Fault::RogueFence { .. },
         ) => return None,
     })
-}
-
-/// A row of one fault, in which nothing moves.
-fn row(fault: &Fault, protocol: &'static str) -> Row {
-    let times = if fault.for_ms().is_some() { format!(", {protocol}") } else { String::new() };
-    Row {
-        name: format!("{fault}{times}"),
-        protocol,
-        faults: vec![(STRIKES, fault.clone())],
-        network: |_| {},
-        before: true,
-        during: Vec::new(),
-        window: (STRIKES + EDGE, STRIKES + LASTS - EDGE),
-        after: Vec::new(),
-        over: AFTER,
-        skips: &[],
-        skips_after: &[],
-    }
-}
-
-impl Row {
-    fn reads(self, during: &[Read]) -> Row {
-        Row { during: during.into(), ..self }
-    }
-
-    fn then(self, after: &[Read]) -> Row {
-        Row { after: after.into(), ..self }
-    }
-
-    /// What is not looked at.
-    fn but(self, skips: &'static [&'static str]) -> Row {
-        Row { skips, ..self }
-    }
-
-    fn over(self, over: f64) -> Row {
-        Row { over, ..self }
-    }
 }
 
 pub(super) fn rows() -> Vec<Row> {
@@ -261,7 +223,7 @@ fn of_disk(fault: &Fault, row: Row) -> Vec<Row> {
             let mut lost = self_like(&failed, fault, vec![dark(8_000.0)]).then(&after);
             lost.name = "a loss of power after syncs that failed".to_owned();
             (lost.over, lost.skips_after) = (7_900.0, &["n1", "resets"]);
-            vec![failed, lost]
+            vec![failed, lost, one_by_one(dark(8_000.0))]
         }
         _ => {
             let read = |lost: (f64, f64)| [("synced n1 lost", lost.0, lost.1), ("starts n1", 1.0, 1.0)];
@@ -279,6 +241,24 @@ fn of_disk(fault: &Fault, row: Row) -> Vec<Row> {
 
 fn row_of(fault: &Fault) -> Row {
     row(fault, DATAGRAMS)
+}
+
+/// Syncs that fail one at a time, each with one that succeeds behind it, and then power is lost. In about half of the cases what
+/// was to be saved can be read until then, so that it is gone only if it was never saved.
+fn one_by_one(dark: (f64, Fault)) -> Row {
+    const TIMES: u32 = 20;
+    let fault = Fault::SyncFail { node: n1(), silent: false, for_ms: Some(52.0) };
+    let fails = |number| (STRIKES + f64::from(number) * 150.0, fault.clone());
+    let many = (f64::from(TIMES), f64::from(TIMES) + 5.0);
+    let row = row(&fault, DATAGRAMS).reads(&[("sync n1 failed", many.0, many.1)]);
+    let after = [("synced n1 lost", many.0, many.1), ("starts n1", 1.0, 1.0), ("loose n1 lost", 1.0, 800.0)];
+    Row {
+        name: "a loss of power after single syncs that failed".to_owned(),
+        faults: (0..TIMES).map(fails).chain([dark]).collect(),
+        over: 7_900.0,
+        skips_after: &["n1", "resets"],
+        ..row.then(&after)
+    }
 }
 
 /// The same fault with more behind it.
