@@ -26,6 +26,7 @@
 //! Whoever waits reads who is in front of everybody, and reads again when that node goes: what applications do by
 //! `getLeader()`, when they want to know.
 
+pub mod drill;
 mod latch;
 
 use super::{

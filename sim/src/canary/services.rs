@@ -14,8 +14,6 @@ const LATENCY: Above = figure("election_latency_ms", |m| m.election_latency_ms.i
 
 const STOPS: Above = figure("stop_after_loss_ms", |m| m.stop_after_loss_ms.iter().copied().fold(0.0, f64::max));
 
-const STARTUP: Above = figure("startup_dark_ms", |m| m.startup_dark_ms.unwrap_or_default());
-
 /// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
     vec![
@@ -65,7 +63,6 @@ pub(super) fn canaries() -> Vec<Canary> {
         // Each has given its vote away by the time at which it is asked for it, and they stand again minutes later.
         breaks("sentinels that stand at once elect nobody", &["liveness"], sentinels_at_once),
         survives("of two replicas the newer one is promoted", ELECTIONS, 2.0, stale_replica),
-        survives("a place whose creation was given up", STARTUP, 5_000.0, place_given_up),
         // One sentinel's opinion is not the quorum's: the primary stays, and that its replicas die does not matter.
         Canary {
             safe: true,
@@ -296,17 +293,6 @@ fn stale_replica(seed: u64, on: bool) -> Result<Plan, String> {
     plan.duration_ms = 40_000;
     // Until there is another primary nobody leads.
     (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (None, 20_000);
-    Ok(plan)
-}
-
-/// The only candidate's node is created, and no answer tells it so before it has given up; its session goes on. The node that it
-/// creates when it is heard again stands behind that one.
-fn place_given_up(seed: u64, on: bool) -> Result<Plan, String> {
-    let first = || Who::Named("n1".to_owned());
-    let lost = passing(Point::BeforeAsk, first(), 2, 0.0, unanswered(first(), 12_000.0));
-    let params = Params { nodes: 1, lease_ttl_ms: Some(30_000), ..light() };
-    let mut plan = with("zk-election", seed, &params, cause(on, vec![lost]))?;
-    (plan.duration_ms, plan.liveness_bound_ms) = (30_000, 20_000);
     Ok(plan)
 }
 

@@ -6,7 +6,7 @@ use super::models;
 use crate::service::cluster::core::drill as members;
 use protocols::{
     copies,
-    election::{kraft, raft_core, redlock},
+    election::{kraft, raft_core, redlock, zk_election},
     sharding,
 };
 use std::{
@@ -18,10 +18,11 @@ use std::{
 /// A name, and what panics when the law does not hold.
 type Law = (&'static str, fn());
 
-const ALL: [Law; 7] = [
+const ALL: [Law; 8] = [
     ("raft-core", raft_core::drill::drill),
     ("kraft", kraft::drill::drill),
     ("redlock", redlock::drill::drill),
+    ("zk-election", zk_election::drill::drill),
     ("members of a service", members::drill),
     ("copies", copies::drill::drill),
     ("shards", sharding::drill::drill),
