@@ -24,7 +24,12 @@ pub(super) fn canaries() -> Vec<Canary> {
             gone_before_watch(seed, on, "zk-election")
         }),
         survives("the leader's key goes before it is watched", ELECTIONS, 1.0, own_key_gone_before_watch),
-        survives("the one in front dies while the service restarts", ELECTIONS, 1.0, gone_without_watch),
+        survives("the one in front dies while the service restarts", ELECTIONS, 1.0, |seed, on| {
+            gone_without_watch(seed, on, "etcd-election")
+        }),
+        survives("the controller dies while the service restarts", ELECTIONS, 1.0, |seed, on| {
+            gone_without_watch(seed, on, "kafka-zk-controller")
+        }),
         survives("a keepalive after the end", ELECTIONS, 1.0, |seed, on| keepalive(seed, on, 3_000)),
         survives("a keepalive after the end of the shortest lease", ELECTIONS, 1.0, |seed, on| {
             keepalive(seed, on, 1_000)
@@ -146,10 +151,11 @@ fn own_key_gone_before_watch(seed: u64, on: bool) -> Result<Plan, String> {
     steady("etcd-election", seed, 1, cause(on, vec![service_dies(), drop]))
 }
 
-/// The watch on a leader is gone with the service, and then the leader.
-fn gone_without_watch(seed: u64, on: bool) -> Result<Plan, String> {
+/// The watch on a leader is gone with the service, and then the leader. Kafka's client asks for nothing when it is connected again:
+/// the connection has to tell what was watched on the one before.
+fn gone_without_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     let kill = at(5_010.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
-    steady("etcd-election", seed, 2, cause(on, vec![service_dies(), kill]))
+    steady(protocol, seed, 2, cause(on, vec![service_dies(), kill]))
 }
 
 /// The leader's next keepalive arrives when its lease has just ended and was not yet looked for, or just before. A keepalive
