@@ -4,7 +4,6 @@
 //! A sweep of everything runs them as cells of their own. Faults that nothing in a scenario depends on would otherwise be
 //! free to do nothing.
 
-mod edges;
 mod groups;
 mod node;
 mod remedy;
@@ -181,7 +180,6 @@ pub fn canaries() -> Vec<Canary> {
         node::canaries(),
         groups::canaries(),
         remedy::canaries(),
-        edges::canaries(),
     ];
     all.into_iter().flatten().collect()
 }

@@ -3,9 +3,10 @@
 //! could tell whether a judge has gone blind.
 //!
 //! The same goes for constants, whose bounds move with them (`facts.rs`), and for the laws that electors and members of services
-//! keep among themselves (`laws.rs`), for the models of services (`models.rs`), and for faults, each of which has to be as
-//! strong as it says and to end (`faults.rs`).
+//! keep among themselves (`laws.rs`), for the models of services (`models.rs`), for faults, each of which has to be as strong as
+//! it says and to end (`faults.rs`), and for how long a leader believes that is cut off (`edges.rs`).
 
+mod edges;
 mod facts;
 mod faults;
 mod laws;
@@ -77,9 +78,9 @@ pub fn wrong() -> Vec<(Cell, Failure)> {
     known::ALL.iter().filter_map(wrong).chain(facts::wrong().map(other)).chain(laws::wrong().map(other)).collect()
 }
 
-/// The same of faults: a cell for each that does not do what it must.
-pub fn wrong_faults() -> Vec<(Cell, Failure)> {
-    faults::wrong().map(other).collect()
+/// The same of faults and of margins: a cell for each that is not as it must be.
+pub fn wrong_runs() -> Vec<(Cell, Failure)> {
+    faults::wrong().chain(edges::wrong()).map(other).collect()
 }
 
 /// The cell of a constant or a law: what it is called, and what is wrong.

@@ -181,7 +181,7 @@ impl Sweep<'_> {
         self.check()?;
         let mut known = known::wrong();
         if !self.canaries().is_empty() {
-            known.extend(known::wrong_faults());
+            known.extend(known::wrong_runs());
         }
         let which = self.which();
         let mut cells: Vec<(Cell, Vec<Failure>)> = which.iter().map(|which| self.cell(*which)).collect();
