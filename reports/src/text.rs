@@ -43,6 +43,8 @@ pub struct Run<'a> {
     pub facts: &'a RunFacts,
     /// The command that shows the run again.
     pub replay: Option<&'a str>,
+    /// Why too little was put to the test, and which option to change, where that is known: a sentence without its full stop.
+    pub meaning: Option<&'a str>,
     /// What to run next when something went wrong: what it shows, and the command.
     pub next: &'a [(&'a str, String)],
     /// List every invariant; otherwise those that were violated, and those that say most.
@@ -70,7 +72,7 @@ pub fn render(run: &Run) -> String {
 pub fn render_in(run: &Run, width: usize) -> String {
     let paint = Paint { colour: run.colour, width: width.max(WIDTH_MIN) };
     let mut lines = vec![headline(run, paint)];
-    lines.extend(head::lines(run.judgement, run.highlights, run.next, paint));
+    lines.extend(head::lines(run.judgement, run.highlights, run.meaning, run.next, paint));
     let mut section = |title: &str, body: Vec<String>| {
         if !body.is_empty() {
             lines.push(String::new());
