@@ -232,7 +232,7 @@ fn verdict_line(run: &Run) -> String {
     let failed = failed.join(", ");
     let vacuity = || run.judgement.invariant("vacuity").map_or("", |vacuity| vacuity.detail.as_str());
     let came = match run.judgement.verdict {
-        Verdict::Pass => "pass".to_owned(),
+        Verdict::Pass => format!("pass{}", reports::text::unserved(&run.judgement)),
         Verdict::Safety => format!("safety violated: {failed}"),
         Verdict::Liveness => format!("liveness violated: {failed}"),
         Verdict::Vacuous if run.judgement.is_cut_short() => vacuity().to_owned(),
