@@ -15,6 +15,10 @@
 //! acassen/keepalived issue 1702, hashicorp/vault issue 18117), and a ttl that is longer than anybody can wait: the clients
 //! are sent to a node that does not lead, while one that does is up.
 
+mod kind;
+
+pub use kind::Kind;
+
 use crate::{
     bug::{Bug, Shown},
     clock::Now,
@@ -26,41 +30,6 @@ use std::{collections::BTreeMap, ops::Range};
 
 /// From one claim of an owner to the next, nanoseconds: as often as kube-vip broadcasts (`vip_arpRate`, 3000 ms).
 pub const CLAIMED_EVERY: u64 = 3 * SECOND;
-
-/// What kind of address it is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
-    /// A virtual IP: announced to all clients, and given up on the owner's own machine.
-    Vip,
-    /// A DNS record: overwritten by the next owner.
-    Dns,
-    /// A label on each node that leads: removed by its own node.
-    Label,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Kind; 3] = [Kind::Vip, Kind::Dns, Kind::Label];
-
-    /// What it is called on the command line and in plans.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Kind::Vip => "vip",
-            Kind::Dns => "dns",
-            Kind::Label => "label",
-        }
-    }
-
-    /// Does a node that leads no more have to let go of it? Otherwise its successor takes it over.
-    pub const fn is_released(self) -> bool {
-        !matches!(self, Kind::Dns)
-    }
-
-    /// Does its owner reach it over the network? Otherwise it is on its own machine.
-    pub const fn is_remote(self) -> bool {
-        !matches!(self, Kind::Vip)
-    }
-}
 
 /// What programs do that stop leading and go on saying that they do.
 pub const KEPT_AFTER_LOSS: Bug = Bug {

@@ -43,6 +43,8 @@ pub struct Run<'a> {
     pub facts: &'a RunFacts,
     /// The command that shows the run again.
     pub replay: Option<&'a str>,
+    /// Why too little was put to the test, and which option to change, where that is known: a sentence without its full stop.
+    pub meaning: Option<&'a str>,
     /// What to run next when something went wrong: what it shows, and the command.
     pub next: &'a [(&'a str, String)],
     /// List every invariant; otherwise those that were violated, and those that say most.
@@ -70,7 +72,7 @@ pub fn render(run: &Run) -> String {
 pub fn render_in(run: &Run, width: usize) -> String {
     let paint = Paint { colour: run.colour, width: width.max(WIDTH_MIN) };
     let mut lines = vec![headline(run, paint)];
-    lines.extend(head::lines(run.judgement, run.highlights, run.next, paint));
+    lines.extend(head::lines(run.judgement, run.highlights, run.meaning, run.next, paint));
     let mut section = |title: &str, body: Vec<String>| {
         if !body.is_empty() {
             lines.push(String::new());
@@ -235,6 +237,17 @@ fn unmet(judgement: &Judgement) -> String {
     judgement.invariant("vacuity").map_or_else(String::new, |vacuity| vacuity.detail.clone())
 }
 
+/// Where a smaller share of the requests than this was served in time, a pass says so.
+const SERVED_LEAST: f64 = 0.8;
+
+/// That many requests were not served in time although every invariant held, to follow another sentence; otherwise nothing.
+pub fn unserved(judgement: &Judgement) -> String {
+    let Some(share) = judgement.metrics.availability.filter(|share| *share < SERVED_LEAST) else {
+        return String::new();
+    };
+    format!("; but {:.1} % of the requests were not served in time", (1.0 - share) * 100.0)
+}
+
 /// `whole` is a history that tells of everything; a log does not.
 fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
     let failed = |class| {
@@ -243,7 +256,7 @@ fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
         broken.map(|e| e.name).collect::<Vec<_>>().join(", ")
     };
     let (tone, text) = match judgement.verdict {
-        Verdict::Pass if whole => (Tone::Good, "PASS: every invariant held".to_owned()),
+        Verdict::Pass if whole => (Tone::Good, format!("PASS: every invariant held{}", unserved(judgement))),
         Verdict::Pass => {
             let seen = judgement.invariants.iter().filter(|i| i.could_fail && i.name != invariant::vacuity::ENTRY.name);
             let (seen, all) = (seen.count(), ALL.len() - 1);

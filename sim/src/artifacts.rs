@@ -53,6 +53,8 @@ const HISTORY: &str = "history.jsonl";
 pub struct Again<'a> {
     /// The command that repeats it.
     pub repro: &'a str,
+    /// Why too little was put to the test, and which option to change, where that is known.
+    pub meaning: Option<&'a str>,
     /// What else to run next: what for, and the command.
     pub next: &'a [(&'a str, String)],
 }
@@ -130,6 +132,7 @@ fn text_of(run: &Run, story: &Highlights, again: Again, look: Look) -> String {
         judgement: &run.judgement,
         facts: &run.facts,
         replay: Some(again.repro),
+        meaning: again.meaning,
         next: again.next,
         all: look.all,
         colour: look.colour,

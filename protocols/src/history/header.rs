@@ -1,6 +1,7 @@
 //! What the judge has to know about a run, and what the run must show.
 
 use crate::{
+    address,
     copies::Copies,
     fence::checks::Fencing,
     sharding::Placement,
@@ -73,6 +74,9 @@ pub struct Header {
     /// How many groups there are. Each has its share of the resources and of the clients, in the order of the groups.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub groups: u16,
+    /// The address by which clients find the leader; otherwise they ask every candidate in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<address::Kind>,
     /// How it is decided which candidate should lead which group, where anything decides that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,

@@ -11,13 +11,14 @@
 //! | `{{surely PATTERN PATTERN}}` | nothing; the text is refused where the first is not surely above the second |
 //! | `{{enough PERCENTILE}}` | how many values below a target show that this percentile is |
 //! | `{{turns PATTERN}}` | a table of turns in churn, and whether fair draws give such ones |
-//! | `{{commits}}` | which experiments' numbers came with which commit |
+//! | `{{commits}}` | a table: which commit measured which experiment |
 //! | `{{refusals EXPERIMENT N}}` | at most N refused writes of each protocol's first run with one |
 //! | `{{slo}}` | the table of objectives |
 //!
 //! Patterns and figures are those of [`Numbers::matching`] and [`Cell::figure`](super::Cell::figure).
 
 use super::{chance, numbers::Numbers, slo, tables};
+use std::collections::BTreeMap;
 
 /// What stands before the text, so that nobody edits what is generated.
 const HEAD: &str = "<!-- Written by `fencepost experiments` from reports/experiments/FINDINGS.in.md; edit that. -->\n";
@@ -80,25 +81,29 @@ fn filled(place: &str, numbers: &Numbers) -> Result<String, String> {
     }
 }
 
-/// Which experiments' numbers came with which commit.
+/// Which commit measured which experiment: a table, experiments with the same commits in one row.
 fn commits(numbers: &Numbers) -> Result<String, String> {
-    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
-    for (experiment, commit) in &numbers.commits {
-        match all.iter_mut().find(|(known, _)| known == commit) {
-            Some((_, experiments)) => experiments.push(experiment.to_string()),
-            None => all.push((commit, vec![experiment.to_string()])),
+    let mut rows: Vec<(Vec<String>, &BTreeMap<String, String>)> = Vec::new();
+    for (experiment, parts) in &numbers.commits {
+        match rows.iter_mut().find(|(_, known)| *known == parts) {
+            Some((experiments, _)) => experiments.push(experiment.to_string()),
+            None => rows.push((vec![experiment.to_string()], parts)),
         }
     }
-    let said = |(commit, experiments): &(&str, Vec<String>)| {
-        let (last, first) = experiments.split_last()?;
-        let (noun, before) = match first.is_empty() {
-            true => ("experiment", String::new()),
-            false => ("experiments", format!("{} and ", first.join(", "))),
-        };
-        Some(format!("`{commit}` ({noun} {before}{last})"))
+    let part = |(part, commit): (&String, &String)| match part.split_once('/') {
+        _ if part.is_empty() => format!("`{commit}`"),
+        Some((scenario, protocol)) => format!("its `{scenario}` with `{protocol}`: `{commit}`"),
+        None => format!("its `{part}`: `{commit}`"),
     };
-    let texts: Vec<String> = all.iter().filter_map(said).collect();
-    if texts.is_empty() { Err("no commit is known".to_owned()) } else { Ok(texts.join(", ")) }
+    let row = |(experiments, parts): &(Vec<String>, &BTreeMap<String, String>)| {
+        let told: Vec<String> = parts.iter().map(part).collect();
+        format!("| {} | {} |", experiments.join(", "), told.join("; "))
+    };
+    let head = "| experiment | measured by the commit |\n|---|---|";
+    match rows.is_empty() {
+        true => Err("no commit is known".to_owned()),
+        false => Ok(std::iter::once(head.to_owned()).chain(rows.iter().map(row)).collect::<Vec<_>>().join("\n")),
+    }
 }
 
 #[cfg(test)]
@@ -122,9 +127,12 @@ mod tests {
         assert_eq!(wrong, "the findings, line 2: `5` has no `writes_fenced`");
         let mut numbers = numbers;
         assert!(render("{{commits}}", &numbers).unwrap_err().ends_with("no commit is known"));
-        numbers.commits.extend([(1, "aa"), (3, "aa"), (4, "bb"), (5, "aa")].map(|(n, c)| (n, c.to_owned())));
+        let whole = |commit: &str| BTreeMap::from([(String::new(), commit.to_owned())]);
+        numbers.commits.extend([(1, "aa"), (3, "aa"), (4, "bb"), (5, "aa")].map(|(n, commit)| (n, whole(commit))));
+        numbers.commits.get_mut(&4).unwrap().insert("steady/raft".to_owned(), "cc".to_owned());
         let text = render("{{commits}}", &numbers).unwrap();
-        assert!(text.ends_with("`aa` (experiments 1, 3 and 5), `bb` (experiment 4)\n"), "{text}");
+        let rows = "|---|---|\n| 1, 3, 5 | `aa` |\n| 4 | `bb`; its `steady` with `raft`: `cc` |\n";
+        assert!(text.ends_with(rows), "{text}");
         assert!(render("{{only", &numbers).unwrap_err().ends_with("a place has no end"));
         assert!(render("{{nothing}}", &numbers).unwrap_err().ends_with("`nothing` is no place"));
     }

@@ -20,9 +20,10 @@ pub const SCHEMA: u32 = 1;
 pub struct Numbers {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// With which commit each experiment's numbers came; not of numbers that were never saved.
+    /// Which commit measured each experiment: by the part that was measured alone, as `--only` names it; the empty part is all
+    /// the rest. Not of numbers that were never saved.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub commits: BTreeMap<u8, String>,
+    pub commits: BTreeMap<u8, BTreeMap<String, String>>,
     /// In the order in which they were measured.
     pub cells: Vec<Cell>,
     /// Writes that were refused, of the first seeds of experiments that list them.

@@ -34,6 +34,7 @@
 
 mod claim;
 mod clients;
+mod misled;
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, not_applicable};
 use crate::{
@@ -43,6 +44,7 @@ use crate::{
 };
 use claim::{At, Claim, Elected, Gap, InVain, Now};
 use clients::Clients;
+use misled::Misled;
 use protocols::{
     elector::Deposed,
     history::Header,
@@ -92,6 +94,7 @@ struct Liveness {
     /// Whose writes count, looked up last.
     acting: Option<Incarnation>,
     way: Option<Way>,
+    misled: Misled,
     /// That somebody acts, whatever else is wrong.
     claim: Claim,
     /// That somebody acts while nobody is half heard.
@@ -114,6 +117,7 @@ impl Liveness {
             elected: None,
             acting: None,
             way: None,
+            misled: Misled::new(header.address),
         }
     }
 
@@ -194,6 +198,7 @@ impl Invariant for Liveness {
                 return;
             }
             Kind::Reply { request, outcome } => {
+                self.misled.replied(*outcome, &self.beliefs);
                 self.claim.clients.replied(t_us, request.client, *outcome);
                 return self.all_heard.clients.replied(t_us, request.client, *outcome);
             }
@@ -205,7 +210,10 @@ impl Invariant for Liveness {
                 self.holders.remove(node);
                 return;
             }
-            Kind::Elected(incarnation) => self.elected = Some(Elected { incarnation: *incarnation, wrote: false }),
+            Kind::Elected(incarnation) => {
+                self.misled.elected(incarnation.node);
+                self.elected = Some(Elected { incarnation: *incarnation, wrote: false });
+            }
             Kind::Deposed { incarnation, reason }
                 if self.elected.is_some_and(|e| e.incarnation == *incarnation && !e.wrote) =>
             {
@@ -239,17 +247,19 @@ impl Invariant for Liveness {
         let within = duration(self.bound_us as f64);
         let judged = self.claim.judged;
         let could_fail = judged >= self.bound_us;
-        let unserved = self.claim.clients.violation(ending.names);
+        let misled = self.misled.told();
+        let unserved = self.claim.clients.violation(ending.names).map(|detail| detail + &misled);
         match (self.claim.violation(), &self.claim.longest) {
             (Some(gap), _) => {
-                let detail = format!("{}; the bound is {within}", violation(gap, &self.cluster, ending.names));
+                let detail = format!("{}{misled}; the bound is {within}", violation(gap, &self.cluster, ending.names));
                 Finding { holds: false, could_fail: true, detail }
             }
             _ if unserved.is_some() => Finding { holds: false, could_fail: true, detail: unserved.unwrap_or_default() },
             (None, Some(gap)) if could_fail => {
                 let longest = duration(gap.us as f64);
-                let detail =
-                    format!("somebody acted at least every {longest} while that was possible; the bound is {within}");
+                let detail = format!(
+                    "somebody acted at least every {longest} while that was possible; the bound is {within}{misled}"
+                );
                 Finding { holds: true, could_fail, detail }
             }
             (None, Some(_)) => {

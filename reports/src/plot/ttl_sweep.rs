@@ -130,6 +130,12 @@ impl<'a> Data<'a> {
         self.legend(&below)
     }
 
+    /// The fewest and the most hours that failovers of one point were counted in.
+    fn paused_hours(&self) -> (f64, f64) {
+        let hours = || self.sweep.points.iter().filter_map(|p| p.paused_hours);
+        (hours().fold(f64::INFINITY, f64::min), hours().fold(0.0, f64::max))
+    }
+
     /// The ttl axis of both panels: logarithmic, a tick at each ttl of the sweep.
     fn ttl_axis(&self) -> WithKeyPoints<LogCoord<f64>> {
         let (first, last) = (self.ttls[0], self.ttls[self.ttls.len() - 1]);
@@ -207,6 +213,7 @@ impl<'a> Data<'a> {
             .x_label_formatter(&|v| number(*v))
             .y_label_formatter(&|v| number(*v))
             .draw()?;
+        let longest = self.paused_hours().1;
         for (place, protocol) in self.protocols.iter().enumerate() {
             // No line from point to point: between a handful of events in a few hours there is nothing to interpolate.
             for point in self.of(protocol) {
@@ -216,6 +223,9 @@ impl<'a> Data<'a> {
                 }
                 let at = (x, point.false_failovers_per_hour);
                 chart.draw_series([Circle::new(at, 6, colour(place).filled())])?;
+                if point.paused_hours.is_some_and(|hours| hours < longest) {
+                    chart.draw_series([Circle::new(at, 3, WHITE.filled())])?;
+                }
             }
         }
         Ok(())
@@ -255,6 +265,13 @@ impl<'a> Data<'a> {
         let pauses =
             format!("Pauses on the right: {}. Bars there: 95 % confidence for one count.", self.sweep.pause_profile);
         area.draw(&Text::new(pauses, (24, 112), style(18)))?;
+        if let (least, most) = self.paused_hours()
+            && least < most
+        {
+            let hours =
+                format!("Marks on the right: filled, counted in {most:.0} h; hollow, in fewer, at least {least:.1} h.");
+            area.draw(&Text::new(hours, (760, 140), style(18)))?;
+        }
         let beside = "Marks for one ttl are drawn side by side; all of them belong to the ttl at the tick.";
         area.draw(&Text::new(beside, (24, 140), style(18)))
     }

@@ -4,9 +4,11 @@ use super::paint::{Paint, Tone, wrap};
 use crate::{Judgement, Verdict, timeline::Highlights};
 
 /// The head, with an empty line before it; nothing where all held, or where nobody listened for the cause.
+/// `meaning` is why too little was put to the test, where that is known.
 pub(super) fn lines(
     judgement: &Judgement,
     highlights: &Highlights,
+    meaning: Option<&str>,
     next: &[(&str, String)],
     paint: Paint,
 ) -> Vec<String> {
@@ -36,7 +38,8 @@ pub(super) fn lines(
     match judgement.verdict {
         Verdict::Vacuous if judgement.is_cut_short() => {}
         Verdict::Vacuous => {
-            paragraph("What it means", "this is neither a pass nor a violation: too little was put to the test.")
+            let meaning = meaning.unwrap_or("too little was put to the test");
+            paragraph("What it means", &format!("this is neither a pass nor a violation: {meaning}."));
         }
         _ => paragraph("Why it is wrong", &cause.rule().unwrap_or_default()),
     }

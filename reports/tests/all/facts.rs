@@ -100,6 +100,7 @@ fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
             resources: protocols::history::usual_resources(),
             groups: 1,
             copies: None,
+            address: None,
             placement: None,
             group: 0,
         };

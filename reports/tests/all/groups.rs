@@ -47,6 +47,7 @@ fn a_report_tells_each_group_and_the_story_of_the_one_that_did_wrong() {
         judgement: &judgement,
         facts: &facts,
         replay: None,
+        meaning: None,
         next: &[],
         all: true,
         colour: false,

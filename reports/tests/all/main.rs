@@ -6,3 +6,4 @@ mod figures;
 mod groups;
 mod histories;
 mod memory;
+mod plots;

@@ -44,6 +44,7 @@ fn header() -> Header {
         resources: protocols::history::usual_resources(),
         groups: 1,
         copies: None,
+        address: None,
         placement: None,
         group: 0,
     }

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Address {
     /// What kind of address it is.
-    #[serde(with = "kind")]
     pub kind: address::Kind,
     /// How long a client keeps what it was told, milliseconds.
     pub ttl_ms: u64,
@@ -25,20 +24,5 @@ pub(super) fn check(plan: &Plan) -> Checked {
     match plan.groups {
         1 => Ok(()),
         groups => Err(format!("address is set, and groups is {groups}; only a plan of one group can have an address")),
-    }
-}
-
-mod kind {
-    use protocols::address::Kind;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(kind: &Kind, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(kind.word())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
-        let word = String::deserialize(from)?;
-        let found = Kind::ALL.into_iter().find(|kind| kind.word() == word);
-        found.ok_or_else(|| D::Error::custom(format!("unknown kind of address `{word}`; there are vip, dns and label")))
     }
 }

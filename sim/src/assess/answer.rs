@@ -98,7 +98,7 @@ impl Case<'_> {
         let cut = Case { hazards: super::Hazards { pause_ms: None, ..self.hazards }, ..self.clone() };
         let cut = cut.plan(Fencing::Off, 0)?;
         let asked = self.several(self.params.fencing, SEEDS)?;
-        let Found { edges, at_most, runs } = self.search()?;
+        let Found { edges, at_most, runs } = self.search(&asked)?;
         let mut assessment = Assessment {
             answer: Answer::Unknown,
             why: Why::NotExcluded,

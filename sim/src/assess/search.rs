@@ -129,8 +129,8 @@ impl Case<'_> {
         if self.compares() { Fencing::Off } else { self.params.fencing }
     }
 
-    /// The lowest values, where the store compares nothing.
-    pub(super) fn search(&self) -> Result<Found, String> {
+    /// The lowest values, where the store compares nothing; `asked` are the runs of the value that was asked for.
+    pub(super) fn search(&self, asked: &[Outcome]) -> Result<Found, String> {
         let most = self.most();
         let at_most = self.at(most).several(self.search_fencing(), SEEDS)?;
         let mut soonest: Vec<&Outcome> = at_most.iter().collect();
@@ -148,11 +148,26 @@ impl Case<'_> {
         let first = bisected(0, &Event::ALL.map(|_| None))?;
         let others = seeds::each(1..soonest.len() as u64, self.jobs, |place| bisected(place, &first.0), || {})?;
         let bisected: Vec<_> = [first].into_iter().chain(others).collect();
-        let runs = SEEDS + bisected.iter().map(|(_, runs)| runs).sum::<u64>();
+        let mut runs = SEEDS + bisected.iter().map(|(_, runs)| runs).sum::<u64>();
         let lowest = |place: usize| {
             let of = bisected.iter().filter_map(|(edges, _)| edges[place].clone());
             of.min_by_key(|edge| (edge.at, edge.seed))
         };
-        Ok(Found { edges: (0..Event::ALL.len()).map(lowest).collect(), at_most, runs })
+        let mut edges: Vec<Option<Edge>> = (0..Event::ALL.len()).map(lowest).collect();
+        for (event, edge) in Event::ALL.into_iter().zip(&mut edges) {
+            let shown = asked.iter().find(|outcome| event.is_in(outcome));
+            if let Some(shown) = shown.filter(|_| edge.as_ref().is_none_or(|edge| edge.at > self.asked())) {
+                runs += self.below_asked(event, shown, edge)?;
+            }
+        }
+        Ok(Found { edges, at_most, runs })
+    }
+
+    /// A run of the value that was asked for shows what none of the seeds did that were looked at: the lowest value of that seed.
+    fn below_asked(&self, event: Event, shown: &Outcome, edge: &mut Option<Edge>) -> Result<u64, String> {
+        let mut seed = Seed { case: self, seed: shown.seed, seen: BTreeMap::new() };
+        let asked = Edge { at: self.asked(), seed: shown.seed, outcome: shown.clone() };
+        *edge = Some(seed.lowest(event, self.asked(), None)?.unwrap_or(asked));
+        Ok(seed.seen.len() as u64)
     }
 }

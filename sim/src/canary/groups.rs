@@ -1,17 +1,21 @@
 //! Canaries of groups, of members and of works: what befalls one of several leaderships, who joins and leaves, and what a leader
 //! does beside the usual.
 
-use super::{Canary, DARK, ELECTIONS, MakePlan, UNCHECKED, breaks, compiled, light, survives};
+use super::{Above, Canary, DARK, ELECTIONS, MakePlan, UNCHECKED, at_ms, breaks, compiled, figure, light, survives};
 use protocols::{
     fence::charge_check::ChargeCheck,
     work::{
         sequencer,
-        work_set::{COMPACTION, CURSOR_FIRST},
+        work_set::{Asked, COMPACTION, CURSOR_FIRST, PENDING_JOBS},
     },
 };
-use scenarios::{Params, Plan};
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, Who},
+};
 
 const GROUPS: u16 = 3;
+const REDONE: Above = figure("work_redone", |m| m.work_redone.unwrap_or_default() as f64);
 
 /// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
@@ -27,6 +31,10 @@ pub(super) fn canaries() -> Vec<Canary> {
         breaks("an invoice is charged without its id", &["done_once"], charged_twice),
         breaks("nobody looks at the token of a late refresh", &["no_stale_cache_entry"], set_back),
         breaks("a cursor is kept before the work is done", &["nothing_skipped"], cursor_first),
+        survives("pending jobs begin anew without a cursor", REDONE, 10.0, pending_jobs),
+        breaks("the lock of a night is given back", &["done_once"], given_back),
+        breaks("nobody leads one of three groups", &["liveness"], nobody_leads),
+        survives("orders to hand shards over are lost", DARK, 1_000.0, lost_orders),
     ]
 }
 
@@ -96,4 +104,43 @@ fn set_back(seed: u64, on: bool) -> Result<Plan, String> {
 fn cursor_first(seed: u64, on: bool) -> Result<Plan, String> {
     let (works, bugs) = (vec![&sequencer::WORK, &COMPACTION], on.then_some(&CURSOR_FIRST).into_iter().collect());
     compiled("clean-kill", "etcd-election", seed, &Params { works, bugs, ..light() })
+}
+
+/// A leader of pending jobs dies; its successor goes on behind the cursor of every tenth, or there is none.
+fn pending_jobs(seed: u64, on: bool) -> Result<Plan, String> {
+    let work_set = Asked { checkpoint_every: Some(if on { 0 } else { 10 }), ..Asked::default() };
+    let params = Params { works: vec![&sequencer::WORK, &PENDING_JOBS], work_set, ..light() };
+    compiled("clean-kill", "etcd-election", seed, &params)
+}
+
+/// A nightly job by a lock that is released when the job is done, which a late clock runs again; or by a key for each night.
+fn given_back(seed: u64, on: bool) -> Result<Plan, String> {
+    compiled("weak-crons", if on { "cron-lock" } else { "cron-key" }, seed, &light())
+}
+
+/// The session of one group's leader is gone, and Consul gives its lock to nobody for the lock-delay of 15 s.
+fn nobody_leads(seed: u64, on: bool) -> Result<Plan, String> {
+    let params = Params { groups: GROUPS, duration_ms: Some(20_000), read_lease: Some(false), ..light() };
+    let mut plan = compiled("steady", "consul-session", seed, &params)?;
+    plan.requires.clear();
+    plan.liveness_bound_ms = 8_000;
+    if on {
+        plan.faults = vec![at_ms(5_000.0, Fault::DropLease { node: Who::Leader })];
+        plan.faults.iter_mut().for_each(|fault| fault.group = GROUPS - 1);
+    }
+    Ok(plan)
+}
+
+/// What a member is sent does not arrive for a while, and its own messages do: the others go on handing over to it what it
+/// should lead, until it does.
+fn lost_orders(seed: u64, on: bool) -> Result<Plan, String> {
+    let mut plan = compiled("shard-rebalance", "raft-core", seed, &Params { groups: 6, ..light() })?;
+    plan.requires.clear();
+    plan.faults.clear();
+    if on {
+        let named = |name: &str| Who::Named(name.to_owned());
+        let (from, to) = (vec![named("n1"), named("n2")], vec![named("n3")]);
+        plan.faults = vec![at_ms(0.0, Fault::Partition { from, to, one_way: true, for_ms: Some(6_000.0) })];
+    }
+    Ok(plan)
 }

@@ -9,7 +9,7 @@ use sim::{
 };
 use std::{collections::BTreeMap, fs, path::Path};
 
-const AGAIN: Again = Again { repro: "the command", next: &[] };
+const AGAIN: Again = Again { repro: "the command", meaning: None, next: &[] };
 
 /// The files of a folder but for the real time that a run took.
 fn files(folder: &Path) -> BTreeMap<&'static str, String> {

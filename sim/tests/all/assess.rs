@@ -4,7 +4,7 @@
 use protocols::{election, fence::checks::Fencing};
 use scenarios::{Params, clearance};
 use sim::{
-    assess::{Answer, Case, Hazards, Why},
+    assess::{Answer, Case, Event, Hazards, Why},
     registry::Registry,
 };
 
@@ -94,4 +94,19 @@ fn runs_alone_make_nothing_safe() {
     let assessment = case.assess().expect("runs");
     assert!(assessment.asked.iter().all(|run| run.struck && !run.took_over()));
     assert_eq!((assessment.answer, assessment.why), (Answer::Unknown, Why::FarFromEdge));
+}
+
+#[test]
+fn what_runs_of_the_value_asked_for_show_is_not_called_unseen() {
+    let registry = Registry::default();
+    let protocol = election::find("db-row-node-clock").expect("a protocol");
+    let params = Params { fencing: Fencing::Off, ..defaults(protocol) };
+    let hazards = Hazards { skew_ms: Some(300_000), ..Hazards::default() };
+    let case = Case { registry: &registry, protocol, params: &params, hazards, jobs: 2 };
+    let seen = case.assess().expect("runs");
+    assert!(seen.asked.iter().any(|outcome| outcome.unled), "{:#?}", seen.asked);
+    for event in Event::ALL.into_iter().filter(|event| seen.asked.iter().any(|outcome| event.is_in(outcome))) {
+        let edge = seen.edge(event).map(|edge| edge.at);
+        assert!(edge.is_some_and(|at| at <= case.asked()), "{event:?}: {edge:?}");
+    }
 }

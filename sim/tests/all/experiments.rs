@@ -76,3 +76,16 @@ fn other_seeds_are_other_numbers_and_the_first_is_named() {
     let says = measured(&experiment).difference(&committed).expect("a difference");
     assert!(says.starts_with("4/gc-pause/raft-core: "), "{says}");
 }
+
+#[test]
+fn a_picture_of_who_led_is_of_one_run_and_has_its_fault_and_its_end() {
+    let mut told = experiments::told(experiments::find(&[7]).expect("there is one").remove(0));
+    told.full.retain(|set| set.scenario == "graceful-step-down");
+    told.full[0].protocols = vec!["raft-core".to_owned()];
+    let measured = experiments::measure(&Registry::default(), &told, false, 1, |_| ()).expect("a run");
+    let [(scenario, variant, strip)] = &measured.strips[..] else { panic!("{:?}", measured.strips) };
+    assert_eq!((scenario.as_str(), variant.as_str(), strip.label.as_str()), ("graceful-step-down", "", "raft-core"));
+    assert!(strip.faults == [(0.0, 0.0)] && strip.reigns.len() == 2 && strip.acting == 1, "{strip:?}");
+    let last = strip.reigns.iter().filter_map(|reign| reign.acted).map(|(_, to)| to).fold(0.0, f64::max);
+    assert!(last > 0.0 && last <= strip.ends, "{strip:?}");
+}

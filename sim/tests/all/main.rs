@@ -6,6 +6,7 @@
 
 #![cfg(madsim)]
 
+mod address;
 mod adversary;
 mod artifacts;
 mod assess;

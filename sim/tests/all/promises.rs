@@ -4,6 +4,7 @@ use crate::common::{self, named, run};
 use protocols::{
     coverage::Mark,
     election::{self, Promise, Protocol},
+    work,
 };
 use reports::{Verdict, invariant, known};
 use scenarios::{Params, params::Profile, scenario};
@@ -173,6 +174,17 @@ fn canaries_break_what_they_must_and_nothing_without_the_cause() {
             assert_eq!(why, None, "{}, seed {seed}", canary.name);
         }
     }
+}
+
+#[test]
+fn every_work_is_done_somewhere_in_a_sweep() {
+    let told = common::pairs().map(|(scenario, protocol)| scenario.compile(&Params::default(), protocol, 0));
+    let canaries = promise::canaries().into_iter().map(|canary| (canary.plan)(0, true));
+    let done: BTreeSet<String> = told.chain(canaries).flat_map(|plan| plan.expect("it makes sense").works).collect();
+    let not_done =
+        |kind: &&&work::Kind| !work::USUAL.iter().any(|usual| usual.name == kind.name) && !done.contains(kind.name);
+    let left_out: Vec<&str> = work::ALL.iter().filter(not_done).map(|kind| kind.name).collect();
+    assert!(left_out.is_empty(), "in no scenario and no canary: {left_out:?}");
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn header() -> Header {
         resources: usual_resources(),
         groups: 1,
         copies: None,
+        address: None,
         placement: None,
         group: 0,
     }

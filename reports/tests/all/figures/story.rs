@@ -120,6 +120,7 @@ impl Story {
             resources: protocols::history::usual_resources(),
             groups: 1,
             copies: None,
+            address: None,
             placement: None,
             group: 0,
         };

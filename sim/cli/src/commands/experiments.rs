@@ -25,6 +25,7 @@ use sim::{
     registry::Registry,
 };
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -184,8 +185,7 @@ fn save(
     all.cells.extend(numbers.cells.iter().cloned());
     all.refusals.extend(numbers.refusals.iter().cloned());
     for experiment in asked {
-        let known = all.commits.entry(experiment.number).or_default();
-        *known = measured_with(known, args.only.as_deref());
+        measured_with(all.commits.entry(experiment.number).or_default(), args.only.as_deref(), commit());
     }
     let places = experiments::find(&[]).map_err(Stop::usage)?;
     all.cells.sort_by_key(|cell| place(&places, cell));
@@ -208,13 +208,12 @@ fn place(experiments: &[Experiment], cell: &Cell) -> (u8, usize, usize) {
     (cell.experiment, set, protocol)
 }
 
-/// The commits of an experiment's numbers, after it was measured, or a part of it: `1a2b3c4d`, but for `steady/raft` `5e6f7a8b`.
-fn measured_with(known: &str, only: Option<&str>) -> String {
-    const BUT_FOR: &str = "`, but for `";
-    let Some(only) = only.filter(|_| !known.is_empty()) else { return commit() };
-    let others = known.split(BUT_FOR).filter(|part| !part.starts_with(&format!("{only}` ")));
-    let others: Vec<&str> = others.collect();
-    format!("{}{BUT_FOR}{only}` `{}", others.join(BUT_FOR), commit())
+/// An experiment was measured with this commit, or the part of it that was asked for.
+fn measured_with(parts: &mut BTreeMap<String, String>, only: Option<&str>, commit: String) {
+    let part = only.filter(|_| !parts.is_empty()).unwrap_or_default();
+    // What is a part of it has its numbers anew, too.
+    parts.retain(|known, _| !(part.is_empty() || known == part || known.starts_with(&format!("{part}/"))));
+    parts.insert(part.to_owned(), commit);
 }
 
 /// Which source the numbers are measured with.
@@ -310,4 +309,23 @@ fn line(cell: &Cell) -> String {
     let [refused, reused, incidents] = ["writes_fenced", "seq_reused", "double_leader_runs"].map(whole);
     let (key, runs) = (cell.key(), cell.runs);
     format!("{key:44} {runs:>5} {failover:>22} {refused:>9} {reused:>9} {incidents:>9}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_is_measured_alone_has_its_own_commit_until_all_of_it_is_measured_again() {
+        let mut parts = BTreeMap::new();
+        let mut measured = |only: Option<&str>, commit: &str| {
+            measured_with(&mut parts, only, commit.to_owned());
+            parts.iter().map(|(part, commit)| format!("{part}={commit}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(measured(Some("steady"), "a"), "=a", "nothing was measured before");
+        assert_eq!(measured(Some("steady/raft"), "b"), "=a steady/raft=b");
+        assert_eq!(measured(Some("churn"), "c"), "=a churn=c steady/raft=b");
+        assert_eq!(measured(Some("steady"), "d"), "=a churn=c steady=d");
+        assert_eq!(measured(None, "e"), "=e");
+    }
 }

@@ -82,7 +82,7 @@ fn keep_pages(matrix: &Matrix, cells: &mut [Cell], out: &Path) -> Result<(), Sto
     for (.., place) in places.into_iter().take(pages) {
         let plan = matrix.plan_of(&cells[place]).map_err(Stop::harness)?;
         let cell = &mut cells[place];
-        let again = Again { repro: &cell.show, next: &[] };
+        let again = Again { repro: &cell.show, meaning: None, next: &[] };
         let written = artifacts::show(out, &plan, matrix.registry, again).map_err(Stop::harness)?;
         cell.artifacts = Some(written.folder.display().to_string());
         cell.cause = Some(written.cause.text());

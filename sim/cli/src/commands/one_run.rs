@@ -49,7 +49,7 @@ pub struct Instead {
     pub of: Verdict,
     /// Does it apply only where no fault struck?
     pub if_unstruck: bool,
-    /// Why this run cannot, in a few words.
+    /// Why this run cannot, and which option to change: a sentence without its full stop. Of a violation, what to change.
     pub why: String,
     /// The command.
     pub command: String,
@@ -105,7 +105,7 @@ impl OneRun {
 
     fn leave_artifacts(&self, plan: &Plan, registry: &Registry, run: &Run) -> Result<(), Stop> {
         let Some(out) = self.artifacts.as_ref().filter(|_| !run.cut_short) else { return Ok(()) };
-        let again = Again { repro: &self.repro, next: &self.next(run) };
+        let again = Again { repro: &self.repro, meaning: self.meaning(run), next: &self.next(run) };
         let page = match (run.judgement.verdict, &run.page) {
             (Verdict::Safety | Verdict::Liveness, _) => {
                 let repeated = match run.kept {
@@ -149,17 +149,30 @@ impl OneRun {
         }
         next.extend(self.reduced(run));
         if self.again && !self.aside {
-            let (verdict, struck) = (run.judgement.verdict, run.faults > 0 || run.plan.faults.is_empty());
-            let fits = |instead: &&Instead| instead.of == verdict && (!instead.if_unstruck || !struck);
-            match self.instead.iter().find(fits) {
+            let vacuous = run.judgement.verdict == Verdict::Vacuous;
+            match self.instead_of(run) {
+                // That is said above.
+                Some(instead) if vacuous => next.push(("with that changed", instead.command.clone())),
                 Some(instead) => next.push((&instead.why, instead.command.clone())),
-                None if verdict == Verdict::Vacuous => {
+                None if vacuous => {
                     next.push(("other seeds", repro::other_seeds(&self.repro, run.plan.seed)));
                 }
                 None => {}
             }
         }
         next
+    }
+
+    /// What to run instead of what has come to this.
+    fn instead_of(&self, run: &Run) -> Option<&Instead> {
+        let (verdict, struck) = (run.judgement.verdict, run.faults > 0 || run.plan.faults.is_empty());
+        self.instead.iter().find(|instead| instead.of == verdict && (!instead.if_unstruck || !struck))
+    }
+
+    /// Why too little was put to the test, and which option to change, if that is known.
+    fn meaning(&self, run: &Run) -> Option<&str> {
+        let vacuous = run.judgement.verdict == Verdict::Vacuous && !run.cut_short;
+        self.instead_of(run).filter(|_| vacuous).map(|instead| instead.why.as_str())
     }
 
     /// What takes a plan of several faults apart; it starts from the artifacts that the run leaves.
@@ -179,9 +192,10 @@ impl OneRun {
             return print(&report.with_cause(&cause).to_text());
         }
         if self.show.quiet {
-            return print(&verdict_line(run));
+            let meaning = self.meaning(run).map(|meaning| format!("; {meaning}")).unwrap_or_default();
+            return print(&(verdict_line(run) + &meaning));
         }
-        let again = Again { repro: &self.repro, next: &self.next(run) };
+        let again = Again { repro: &self.repro, meaning: self.meaning(run), next: &self.next(run) };
         let look = Look { all: self.show.verbose, colour: self.show.colour(), width: self.show.width() };
         if let Some(text) = artifacts::report_text(run, again, look) {
             print(&text);
@@ -218,7 +232,7 @@ fn verdict_line(run: &Run) -> String {
     let failed = failed.join(", ");
     let vacuity = || run.judgement.invariant("vacuity").map_or("", |vacuity| vacuity.detail.as_str());
     let came = match run.judgement.verdict {
-        Verdict::Pass => "pass".to_owned(),
+        Verdict::Pass => format!("pass{}", reports::text::unserved(&run.judgement)),
         Verdict::Safety => format!("safety violated: {failed}"),
         Verdict::Liveness => format!("liveness violated: {failed}"),
         Verdict::Vacuous if run.judgement.is_cut_short() => vacuity().to_owned(),

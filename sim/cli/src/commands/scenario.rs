@@ -104,7 +104,7 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
     let too_few = (params.nodes < fewest).then(|| Instead {
         of: Verdict::Vacuous,
         if_unstruck: false,
-        why: format!("{} needs {fewest} nodes", scenario.name),
+        why: format!("{} needs {fewest} nodes: give --nodes {fewest} or more", scenario.name),
         command: run(&Params { nodes: fewest, ..params.clone() }),
     });
     let too_short = params.duration_ms.map(|ms| Instead {
@@ -117,14 +117,20 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
     // Whoever waits for a lease waits that long, whatever the leader makes of it.
     let waits = (protocol.read_lease.is_some() || protocol.service.elects) && !protocol.service.outlasts_pauses;
     let leased = scenario.name == gc_pause::SCENARIO.name && waits;
-    let within_lease = params.pause_ms.filter(|pause_ms| leased && *pause_ms < lease_ms).map(|pause_ms| Instead {
+    let enough_ms = gc_pause::default_pause_ms(&params, protocol).next_multiple_of(500);
+    let too_soon = params.pause_ms.filter(|pause_ms| leased && *pause_ms < enough_ms).map(|pause_ms| Instead {
         of: Verdict::Vacuous,
         if_unstruck: false,
-        why: format!(
-            "nobody takes over in {}: the pause is shorter than the lease ({})",
-            duration_text(pause_ms),
-            duration_text(lease_ms)
-        ),
+        why: {
+            let [pause, lease, enough] = [pause_ms, lease_ms, enough_ms].map(duration_text);
+            let missed = match pause_ms < lease_ms {
+                true => format!("nobody takes over within the pause ({pause}), since the lease ({lease}) outlasts it"),
+                false => format!(
+                    "somebody may take over after the pause only ({pause}), since the lease ({lease}) runs out first"
+                ),
+            };
+            format!("{missed}: give --pause {enough} or longer")
+        },
         command: run(&Params { pause_ms: None, ..params.clone() }),
     });
     // Dismissed before it serves, a leader costs a change of leadership and a warm-up for nothing.
@@ -135,7 +141,7 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
         why: format!("a hold-down that outlasts the warm-up ({})", duration_text(warm_up_ms)),
         command: run(&Params { tenure: Tenure { hold_down_ms: 2 * warm_up_ms, ..params.tenure }, ..params.clone() }),
     });
-    too_few.into_iter().chain(too_short).chain(within_lease).chain(dismissed).collect()
+    too_few.into_iter().chain(too_short).chain(too_soon).chain(dismissed).collect()
 }
 
 /// A seed that nobody chose. Small, so that it can be read aloud.

@@ -200,7 +200,7 @@ pub(super) fn keep_artifacts(
     for place in telling(&outcome.failures).into_iter().take(artifacts) {
         let failure = &mut outcome.failures[place];
         if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
-            let again = Again { repro: &failure.repro, next: &[] };
+            let again = Again { repro: &failure.repro, meaning: None, next: &[] };
             let written = artifacts::write(out, plan, registry, &failure.trace_hash, again).map_err(Stop::harness)?;
             failure.artifacts = Some(written.folder.display().to_string());
             // A run that passes broke a promise about figures, or to break: what happened in it does not tell of that.
@@ -214,7 +214,7 @@ pub(super) fn keep_artifacts(
     for place in varied(&runs).into_iter().take(left) {
         let run = &mut runs[place];
         if let Some(plan) = &run.plan {
-            let again = Again { repro: &run.repro, next: &[] };
+            let again = Again { repro: &run.repro, meaning: None, next: &[] };
             let written = artifacts::show(out, plan, registry, again).map_err(Stop::harness)?;
             run.artifacts = Some(written.folder.display().to_string());
             run.cause = Some(written.cause.text());

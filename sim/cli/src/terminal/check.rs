@@ -165,6 +165,7 @@ pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, show: Show) -
             judgement,
             facts: &facts,
             replay: None,
+            meaning: None,
             next,
             // What a log lets one check is what its report is about.
             all: show.verbose || header.is_none(),

@@ -131,7 +131,7 @@ fn artifacts_of_the_library_are_of_the_registry_s_plans() {
     let plan = scenario::SCENARIO.compile(&usual(Fencing::On), &elector::PROTOCOL, 5).expect("it makes sense");
     let registry = registry();
     let ran = run::run(&plan, Options { registry: registry.clone(), ..Options::default() }).expect("it runs");
-    let again = artifacts::Again { repro: "the command", next: &[] };
+    let again = artifacts::Again { repro: "the command", meaning: None, next: &[] };
     let kept = artifacts::write(&folder("library"), &plan, &registry, ran.trace_hash(), again).expect("written").folder;
     let text = std::fs::read_to_string(kept.join("plan.json")).expect("a plan");
     assert_eq!(registry.plans.read(&text).as_ref(), Ok(&plan));
