@@ -26,6 +26,7 @@ pub(super) fn canaries() -> Vec<Canary> {
         held("a connect that comes late", stray_connect).within(ELECTIONS, 1.0, 1.0),
         survives("a follower ahead of who was elected", STARTUP, 6_000.0, follower_ahead),
         survives("followers restart in a leader's lease", ELECTIONS, 1.0, lease_forgotten),
+        survives("a voter starts again while another stands", ELECTIONS, 1.0, voter_forgets),
         survives("raft hears of its successor", ELECTIONS, 3.0, mute_raft),
         mute("kraft hears of its successor", |seed, on| mute_leader(seed, on, "kraft")),
         mute("zab hears late from its followers", late_pongs),
@@ -203,6 +204,20 @@ fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, String> {
         renewed(Fault::Kill { node: Who::Followers, restart_after_ms: Some(1.0) }),
     ];
     told("raft", seed, lasting(12_000, 3), on, faults)
+}
+
+/// Of a leader's two followers one does not hear it, and stands in vain; the other has just renewed its lease when it starts
+/// again, apart from the leader. It must not vote before that lease is over.
+fn voter_forgets(seed: u64, on: bool) -> Result<Plan, String> {
+    let renewed = |what| at_point(Point::Renewed, named(1), 6_000.0, what);
+    let apart = Fault::Partition { from: vec![named(1)], to: vec![named(2)], one_way: false, for_ms: Some(3_000.0) };
+    let faults = vec![
+        at_ms(1_500.0, Fault::Transfer { node: Who::Leader, to: named(1) }),
+        cut(3_000.0, (vec![named(1)], vec![named(3)]), false, 9_000.0),
+        renewed(apart),
+        renewed(Fault::Kill { node: named(2), restart_after_ms: Some(1.0) }),
+    ];
+    told("raft-core", seed, lasting(14_000, 3), on, faults)
 }
 
 /// What a leader says is lost, what the others say is not.

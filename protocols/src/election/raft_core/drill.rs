@@ -2,7 +2,7 @@
 //! Tests run it on random schedules, and sweeps run [`drill`] before anything else.
 
 use super::{
-    Durable, Output, PROTOCOL, RaftCore,
+    Durable, Output, PROTOCOL, RaftCore, Role,
     message::{Message, Term},
 };
 use crate::{
@@ -239,14 +239,13 @@ impl Fleet {
         assert_eq!(before, candidate, "{node:?} votes twice in term {term}");
     }
 
-    /// Nobody votes for a log that is behind its own (§5.4.1). Whoever asked for the vote has no shorter log since, unless it is
-    /// in another term by now.
+    /// Nobody votes for a log that is behind its own (§5.4.1). Whoever still stands has no shorter log than when it asked; whoever
+    /// follows by now may have lost what it had: to the leader of the term, or with its power.
     fn law_of_logs(&self, voter: NodeId, candidate: NodeId, term: Term) {
-        let state = |node| self.bench.seat(node).elector().map(|core| &core.state);
-        let (Some(own), Some(asking)) = (state(voter), state(candidate).filter(|state| state.term == term)) else {
-            return;
-        };
-        let [own, asking] = [own, asking].map(|state| (state.last_term(), state.last_index()));
+        let core = |node| self.bench.seat(node).elector();
+        let stands = |core: &&RaftCore| core.state.term == term && !matches!(core.role, Role::Follower);
+        let (Some(own), Some(asking)) = (core(voter), core(candidate).filter(stands)) else { return };
+        let [own, asking] = [own, asking].map(|core| (core.state.last_term(), core.state.last_index()));
         assert!(asking >= own, "{voter:?} has a log up to {own:?} and votes for one up to {asking:?}");
     }
 
