@@ -216,6 +216,8 @@ impl Fleet {
     fn promoted(&mut self, own: usize, by: Incarnation) {
         self.promoted += 1;
         let (log, last) = (self.disks[own].open(), self.last());
+        // Of two logs that are as long, the later primary's is the newer one.
+        assert_eq!(log.followed, Some(by), "a new primary does not count as one that follows itself");
         let has = log.ledgers().first().map_or(0, |ledger| ledger.seq());
         let older = self.acknowledged.values().all(|other| other.token < by.token);
         assert!(!older || has >= last, "{by:?} is the primary, has {has}, and {last} was acknowledged");

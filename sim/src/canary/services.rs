@@ -75,6 +75,11 @@ pub(super) fn canaries() -> Vec<Canary> {
             ..breaks("one sentinel of three misses the primary", &[], one_sentinel_misses)
         }
         .within(ELECTIONS, 1.0, 1.0),
+        Canary {
+            safe: true,
+            at_most: Some(Above { than: 10_000.0, ..DARK }),
+            ..breaks("a sentinel that missed a failover", &[], sentinel_behind)
+        },
         // The store refuses the second owner of a token, so that nothing else is violated.
         Canary {
             safe: true,
@@ -313,6 +318,20 @@ fn one_sentinel_misses(seed: u64, on: bool) -> Result<Plan, String> {
     faults.extend(["redis-2", "redis-3"].map(dies));
     let mut plan = steady("redis-sentinel", seed, 3, faults)?;
     plan.duration_ms = 40_000;
+    Ok(plan)
+}
+
+/// One sentinel is cut off from everybody while the primary dies, is replaced, and comes back. What it says of the old one when
+/// it is back takes nobody there.
+fn sentinel_behind(seed: u64, on: bool) -> Result<Plan, String> {
+    let named = |name: &str| Who::Named(name.to_owned());
+    let others = ["sentinel-1", "sentinel-2", "redis-1", "redis-2", "redis-3"];
+    let (from, to) = (vec![named("sentinel-3")], others.map(named).to_vec());
+    let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(19_000.0) };
+    let dies = Fault::Kill { node: named("redis-1"), restart_after_ms: Some(8_000.0) };
+    let mut plan = steady("redis-sentinel", seed, 3, cause(on, vec![at(11_500.0, cut), at(12_000.0, dies)]))?;
+    plan.duration_ms = 50_000;
+    (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (None, 40_000);
     Ok(plan)
 }
 

@@ -9,7 +9,9 @@ use crate::service::{
     postgres::model::{Key, Locks, Scope},
     zookeeper::model as zookeeper,
 };
-use etcd_client::proto::{PbLeaseGrantRequest, PbLeaseTimeToLiveRequest};
+use etcd_client::proto::{
+    PbDeleteRequest, PbLeaseGrantRequest, PbLeaseRevokeRequest, PbLeaseTimeToLiveRequest, PbPutRequest, PbRangeRequest,
+};
 use protocols::types::SECOND;
 
 /// All of them.
@@ -20,6 +22,7 @@ pub(super) fn drill() {
     consul_sessions();
     consul_lock_delays();
     etcd_leases();
+    etcd_keys_of_leases();
     zookeeper_ticks();
     kubernetes_watches();
     postgres_locks();
@@ -97,6 +100,29 @@ fn etcd_leases() {
         let end = (10 + 1 + granted as u64) * SECOND;
         assert!(model.expired(end - 1).is_empty(), "etcd: a new leader adds less than an election timeout");
         assert_eq!(model.expired(end), [lease.id], "etcd: a new leader adds more than an election timeout");
+    }
+}
+
+/// A key that was made anew on another lease, deleted meanwhile or not, stays when the first lease ends.
+fn etcd_keys_of_leases() {
+    for deleted in [true, false] {
+        let mut model = etcd::Model::new();
+        let mut lease = || model.lease_grant(0, &PbLeaseGrantRequest { ttl: 5, id: 0 }).expect("it can be granted").id;
+        let leases = [lease(), lease()];
+        let key = || b"election".to_vec();
+        for lease in leases {
+            if deleted {
+                model.delete_range(&PbDeleteRequest { key: key(), ..PbDeleteRequest::default() }).expect("it may go");
+            }
+            let request = PbPutRequest { key: key(), lease, ..PbPutRequest::default() };
+            model.put(&request).expect("it can be put");
+        }
+        model.lease_revoke(&PbLeaseRevokeRequest { id: leases[0] }).expect("it is there");
+        let range = model.range(&PbRangeRequest { key: key(), ..PbRangeRequest::default() }).expect("it can be read");
+        assert_eq!(
+            range.count, 1,
+            "etcd: a key went with a lease that it was no longer on (deleted between: {deleted})"
+        );
     }
 }
 

@@ -219,7 +219,18 @@ pub const SHARDS: [&str; 21] = [
 pub const PLACES: [&str; 6] = ["lease", "name", "key", "object", "path", "namespace"];
 
 /// Words in the names of fields that never do: of what every line is about, whoever leads.
-pub const EXCUSES: [&str; 39] = [
+pub const EXCUSES: [&str; 50] = [
+    "thread",
+    "process",
+    "pid",
+    "file",
+    "filename",
+    "port",
+    "source",
+    "src",
+    "container",
+    "uuid",
+    "logger",
     "host",
     "hostname",
     "ip",

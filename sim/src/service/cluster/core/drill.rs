@@ -50,6 +50,11 @@ pub(super) struct Seat {
     applied: Index,
     /// The last term that it led in, and up to where it knew the log to be committed then.
     led_to: (u64, Index),
+    /// For how long it has been running in all, nanoseconds, and when in that time it last heard from whom.
+    ran: u64,
+    heard: Vec<u64>,
+    /// The term that it leads in, and since when of its time.
+    leads: Option<(u64, u64)>,
 }
 
 /// Members, and what is under way between them.
@@ -84,6 +89,9 @@ impl Fleet {
                 cut_until: 0,
                 applied: 0,
                 led_to: (0, 0),
+                ran: 0,
+                heard: vec![0; count],
+                leads: None,
             }
         };
         Fleet {
@@ -172,6 +180,22 @@ impl Fleet {
         assert!(having > count / 2, "{commit} is committed, and is on {having} disks of {count}");
     }
 
+    /// A leader that hears from no majority steps down when it looks, of the time that it has been running.
+    fn law_of_the_majority(&mut self, own: usize) {
+        let ((every, within), seat) = (self.rules.quorum, &mut self.seats[own]);
+        let Some(core) = seat.core.as_ref().filter(|core| matches!(core.role, Role::Leader(_))) else {
+            seat.leads = None;
+            return;
+        };
+        let term = core.hard.term;
+        let (_, since) = seat.leads.filter(|(led, _)| *led == term).unwrap_or((term, seat.ran));
+        seat.leads = Some((term, since));
+        let heard = seat.heard.iter().enumerate();
+        let recent = |at: u64| seat.ran <= at.max(since) + within + 2 * every;
+        let heard = heard.filter(|(member, at)| *member == own || recent(**at)).count();
+        assert!(heard > seat.heard.len() / 2, "{own} leads, and hears from {heard} members, itself included");
+    }
+
     /// Logs that have one entry of one term in the same place are the same up to there.
     fn law_of_logs(&self) {
         let logs = || self.seats.iter().filter_map(|seat| seat.core.as_ref()).map(|core| &core.log);
@@ -197,6 +221,7 @@ impl Fleet {
                 core.saved(saved);
             }
         }
+        self.law_of_commits(own);
     }
 
     /// A member loses its process, and what was not saved; it is back at once or later.
@@ -246,7 +271,9 @@ impl Fleet {
                 .collect();
             for key in due {
                 let Some((from, _, message)) = self.under_way.remove(&key) else { continue };
-                if let Some(core) = &mut self.seats[own].core {
+                let seat = &mut self.seats[own];
+                seat.heard[from] = seat.ran;
+                if let Some(core) = &mut seat.core {
                     core.at(self.now);
                     core.hear(from, message);
                 }
@@ -254,9 +281,11 @@ impl Fleet {
                 self.work(own);
             }
             let now = self.now;
+            self.seats[own].ran += 10 * MILLISECOND;
             if let Some(core) = &mut self.seats[own].core {
                 core.tick(now);
             }
+            self.law_of_the_majority(own);
             self.work(own);
             if self.one_in(10) {
                 self.proposed += 1;
