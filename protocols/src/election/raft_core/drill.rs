@@ -240,10 +240,11 @@ impl Fleet {
     }
 
     /// Nobody votes for a log that is behind its own (§5.4.1). Whoever still stands has no shorter log than when it asked; whoever
-    /// follows by now may have lost what it had: to the leader of the term, or with its power.
+    /// does not by now may have lost what it had: to the leader of the term, or with its power.
     fn law_of_logs(&self, voter: NodeId, candidate: NodeId, term: Term) {
         let core = |node| self.bench.seat(node).elector();
-        let stands = |core: &&RaftCore| core.state.term == term && !matches!(core.role, Role::Follower);
+        let stands =
+            |core: &&RaftCore| core.state.term == term && matches!(core.role, Role::Candidate(_) | Role::Leader(_));
         let (Some(own), Some(asking)) = (core(voter), core(candidate).filter(stands)) else { return };
         let [own, asking] = [own, asking].map(|core| (core.state.last_term(), core.state.last_index()));
         assert!(asking >= own, "{voter:?} has a log up to {own:?} and votes for one up to {asking:?}");
