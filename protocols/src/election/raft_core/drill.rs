@@ -246,13 +246,14 @@ impl Fleet {
         assert_eq!(before, candidate, "{node:?} votes twice in term {term}");
     }
 
-    /// Nobody votes for a log that is behind its own (§5.4.1). Whoever still stands has no shorter log than when it asked; whoever
-    /// does not by now may have lost what it had: to the leader of the term, or with its power.
+    /// Nobody votes for a log that is behind its own (§5.4.1). Whoever still stands has no shorter log than when it asked. A vote is
+    /// said when it is on disk: whoever has heard from a leader of the term by then may have more than when it voted.
     fn law_of_logs(&self, voter: NodeId, candidate: NodeId, term: Term) {
         let core = |node| self.bench.seat(node).elector();
+        let votes = |core: &&RaftCore| core.leader.is_none();
         let stands =
             |core: &&RaftCore| core.state.term == term && matches!(core.role, Role::Candidate(_) | Role::Leader(_));
-        let (Some(own), Some(asking)) = (core(voter), core(candidate).filter(stands)) else { return };
+        let (Some(own), Some(asking)) = (core(voter).filter(votes), core(candidate).filter(stands)) else { return };
         let [own, asking] = [own, asking].map(|core| (core.state.last_term(), core.state.last_index()));
         assert!(asking >= own, "{voter:?} has a log up to {own:?} and votes for one up to {asking:?}");
     }
