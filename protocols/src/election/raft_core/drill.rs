@@ -44,7 +44,6 @@ pub(super) fn timings(rules: Rules) -> Timings {
 pub fn drill() {
     for seed in 0..16 {
         let mut fleet = Fleet::appending(2 + seed as u16 % 4, Rules::USUAL, Some(20 * MILLISECOND), seed);
-        fleet.holds_logs = true;
         fleet.set_weather(STORM);
         fleet.run(8_000);
         fleet.set_weather(CALM);
@@ -98,9 +97,6 @@ pub(super) struct Fleet {
     /// (server, term) to whom it voted for.
     votes: BTreeMap<(NodeId, Term), NodeId>,
     pub(super) power_losses: u32,
-    /// Are votes held to the logs? About one storm in two hundred has a vote that the law calls wrong, and it is not known yet
-    /// whether the law is.
-    holds_logs: bool,
     /// Steps after which two believed.
     pub(super) two_believed: u32,
 }
@@ -131,7 +127,6 @@ impl Fleet {
             committed: Vec::new(),
             votes: BTreeMap::new(),
             power_losses: 0,
-            holds_logs: false,
             two_believed: 0,
         };
         fleet.set_weather(CALM);
@@ -168,9 +163,7 @@ impl Fleet {
                         // A vote that was on disk when its voter died is said again when it is asked for again.
                         if let Message::Vote { term, pre_vote: false, granted: true } = *message {
                             self.law_of_votes(node, *to, term);
-                            if self.holds_logs {
-                                self.law_of_logs(node, *to, term);
-                            }
+                            self.law_of_logs(node, *to, term);
                         }
                     }
                     Output::Voted { candidate, token } => self.law_of_votes(node, *candidate, *token),

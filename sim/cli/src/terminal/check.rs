@@ -165,9 +165,7 @@ pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, show: Show) -
             judgement,
             facts: &facts,
             replay: None,
-            meaning: header
-                .is_none()
-                .then_some("the last lines say what the log leaves open, and what would decide it"),
+            meaning: header.is_none().then_some("INCONCLUSIVE below says what the log leaves open"),
             next,
             // What a log lets one check is what its report is about.
             all: show.verbose || header.is_none(),

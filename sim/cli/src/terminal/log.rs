@@ -139,7 +139,8 @@ impl HistoryArgs {
         let digit_ns = surveyed.iter().map(|file| file.digit_ns(&translation)).collect();
         let opened = surveyed.into_iter().map(|file| {
             let (name, lines) = (file.name.clone(), file.told(translation.clone()));
-            Ok((name, if by_time { merged::by_time(lines)? } else { lines }))
+            let lines = if by_time { merged::by_time(&name, lines)? } else { lines };
+            Ok((name, lines))
         });
         let opened = opened.collect::<Result<_, String>>()?;
         let skew_ns = self.skew.unwrap_or(0).saturating_mul(1_000);

@@ -104,6 +104,14 @@ fn neither_a_crowded_second_nor_the_hash_of_a_line_nor_the_order_of_files_decide
             assert_eq!(check_one("sorted", &text, &options).0, 1);
         }
     }
+    // The newest first are turned round, also those of one second; in no order, nobody knows which of two came first.
+    let led = ["1 a elected", "3 a deposed", "3 a elected", "5 b elected", "8 b deposed", "9 a deposed"].map(write);
+    let sort = ["--order", "t_us"];
+    assert_eq!(check_one("as-it-was", &led.concat(), &[]).0, 1);
+    let newest_first: Vec<String> = led.iter().rev().cloned().collect();
+    assert_eq!(check_one("newest-first", &newest_first.concat(), &sort).0, 1);
+    let (code, said) = check_one("no-order", &(led[3..].concat() + &led[..3].concat()), &sort);
+    assert!(code == 64 && said.contains("lines 5 and 6 are of one node and one moment"), "{said}");
     // What may overlap for 2 s may not for longer, whoever is told to lead.
     for (last, code) in [(4, 0), (7, 1)] {
         let text = ["1 a elected", "2 a ok", "3 b ok", &format!("{last} b ok"), "9 a deposed"].map(write).concat();
@@ -126,7 +134,7 @@ fn neither_a_crowded_second_nor_the_hash_of_a_line_nor_the_order_of_files_decide
 }
 
 /// A field, and what it says of the lines of two leaders.
-const DECIDE: [(&str, &str, &str); 29] = [
+const DECIDE: [(&str, &str, &str); 30] = [
     ("expires_at", r#""2026-03-01T10:00:50Z""#, r#""2026-03-01T10:00:52Z""#),
     ("lease_expiry", "1772359250", "1772359252"),
     ("not_after", r#""2026-03-01T10:00:50Z""#, r#""2026-03-01T10:00:52Z""#),
@@ -147,6 +155,7 @@ const DECIDE: [(&str, &str, &str); 29] = [
     ("mode", r#""READ""#, r#""WRITE""#),
     ("elapsed_ms", "30000", "43000"),
     ("took", "31", "43"),
+    ("elapsed", r#""30 s""#, r#""43 s""#),
     ("pid", "4011", "5120"),
     ("ip", r#""10.0.0.5""#, r#""10.0.0.6""#),
     ("file", r#""a.csv""#, r#""b.csv""#),

@@ -95,13 +95,11 @@ impl<'a> Advice<'a> {
         !self.used.contains(column.name.as_str())
     }
 
-    /// What a row was before it was written says nothing of who wrote it.
+    /// What a row was before it was written says nothing of who wrote it, where the same is told of the row as it is now.
     fn before(&mut self, known: &Known<'a>) {
-        let after = known.unknown.iter().chain(known.mapped.iter().map(|(_, column)| column));
-        if after.into_iter().all(|column| column.was_before() || !column.name.contains('.')) {
-            return;
-        }
-        for column in known.unknown.iter().filter(|column| column.was_before()) {
+        let all = || known.unknown.iter().chain(known.mapped.iter().map(|(_, column)| column));
+        let is_now = |name: String| all().any(|column| column.name == name);
+        for column in known.unknown.iter().filter(|column| column.name_after().is_some_and(is_now)) {
             self.used.insert(&column.name);
             self.ignore.push(column.name.clone());
         }
@@ -161,11 +159,13 @@ impl<'a> Advice<'a> {
                 None => open.push(word),
             }
         }
-        // A guess of which no word is plain is none.
+        // What may as well say who leads is not taken for the verdict.
         if let Some(column) = mapped.filter(|column| !open.is_empty() && may_lead(column)) {
-            self.map.retain(|(ours, _)| *ours != "verdict");
+            self.no_verdict();
             self.asked.push(which("verdict", &[column]));
-        } else if !open.is_empty() {
+            return;
+        }
+        if !open.is_empty() {
             let listed: Vec<String> = open.iter().take(5).map(|word| format!("`{word}`")).collect();
             let (each, it) = if open.len() == 1 { ("it", "it") } else { ("each", "one of them") };
             self.asked.push(format!(
@@ -180,13 +180,18 @@ impl<'a> Advice<'a> {
         if mapped.is_some() && !refuses(column) {
             let others: Vec<&Column> = known.unknown.iter().copied().filter(says_no).collect();
             if !others.is_empty() {
-                self.map.retain(|(ours, _)| *ours != "verdict");
-                self.word.clear();
+                self.no_verdict();
                 let both: Vec<&Column> = std::iter::once(column).chain(others.iter().copied()).collect();
                 self.asked.push(which("verdict", &both));
                 self.used.extend(both.iter().map(|column| column.name.as_str()));
             }
         }
+    }
+
+    /// The field that was taken for the verdict was taken too soon.
+    fn no_verdict(&mut self) {
+        self.map.retain(|(ours, _)| *ours != "verdict");
+        self.word.retain(|word| !word.starts_with("verdict:"));
     }
 
     /// A field that says who began to lead and who stopped, and nothing else.

@@ -236,10 +236,12 @@ impl Column {
         self.is_text() && self.values.iter().all(|value| plain(value).contains(|c: char| c.is_ascii_digit()))
     }
 
-    /// Does it say what was, beside another that says what is?
-    pub fn was_before(&self) -> bool {
-        self.name.split_once('.').is_some_and(|(outer, _)| ["before", "OldImage"].contains(&outer))
-            || self.name.contains(".OldImage.")
+    /// If it says what was, the name of the field that says what is: Debezium's `after.owner` for `before.owner`.
+    pub fn name_after(&self) -> Option<String> {
+        let parts: Vec<&str> = self.name.split('.').collect();
+        let then = parts.iter().position(|part| ["before", "OldImage"].contains(part))?;
+        let now = if parts[then] == "before" { "after" } else { "NewImage" };
+        Some([&parts[..then], &[now], &parts[then + 1..]].concat().join("."))
     }
 
     /// Words with a letter in each, none of them a phrase.

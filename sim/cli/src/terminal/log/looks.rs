@@ -171,7 +171,7 @@ pub fn is_length(column: &Column, began: bool) -> bool {
     let work = ["duration", "runtime", "held", "elapsed", "took", "busy", "exec", "run", "wall"];
     let unit = ["ms", "millis", "s", "sec", "secs", "seconds"];
     let called = column.has_word(&work) || column.is_called(&unit) || began && column.has_word(&words);
-    let number = column.values.iter().all(is_number);
+    let number = column.values.iter().all(|value| plain(value).starts_with(|c: char| c.is_ascii_digit()));
     called && !column.has_word(&["id", "no", "at"]) && (number || column.is_names())
 }
 

@@ -8,7 +8,7 @@ use super::{
 use serde_json::Value;
 use std::{
     cell::RefCell,
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     io::{self, BufRead, Read},
     rc::Rc,
 };
@@ -27,14 +27,41 @@ pub enum Order {
 /// Lines of one file; what is wrong with one is a whole sentence.
 pub type File = Box<dyn Iterator<Item = Result<Told, String>>>;
 
-/// The lines of a file, sorted by their times; those of one moment stay as they stand.
+/// The lines of a file, sorted by their times. If the newest stand first, they are turned round; those of one moment stay as
+/// they stand.
 ///
 /// # Errors
-/// What is wrong with a line.
-pub fn by_time(lines: File) -> Result<File, String> {
+/// What is wrong with a line, or that two lines of one node and one moment may have come in either order, and it matters.
+pub fn by_time(name: &str, lines: File) -> Result<File, String> {
     let mut all = lines.collect::<Result<Vec<_>, _>>()?;
-    all.sort_by_key(|told| told.ns);
+    if all.is_sorted_by_key(|told| std::cmp::Reverse(told.ns)) && !all.is_sorted_by_key(|told| told.ns) {
+        all.reverse();
+    } else if !all.is_sorted_by_key(|told| told.ns) {
+        all.sort_by_key(|told| told.ns);
+        for moment in all.chunk_by(|one, next| one.ns == next.ns) {
+            if let Some((one, other)) = in_no_order(moment) {
+                return Err(format!(
+                    "{name}: lines {one} and {other} are of one node and one moment, and nothing says which came first; write \
+                     times more exactly, or pass --order FIELD with a number that rises from line to line"
+                ));
+            }
+        }
+    }
     Ok(Box::new(all.into_iter().map(Ok)))
+}
+
+/// Two lines of a moment by one node of which one tells who leads, or both have a number.
+fn in_no_order(moment: &[Told]) -> Option<(u64, u64)> {
+    let mut before: BTreeMap<String, &Told> = BTreeMap::new();
+    for told in moment {
+        let tells = |told: &Told| told.fields["event"] != "apply" || told.fields.contains_key("seq");
+        let Some(node) = told.fields.get("node") else { continue };
+        let other = *before.entry(node.to_string()).or_insert(told);
+        if other.whole != told.whole && (tells(other) || tells(told)) {
+            return Some((other.line.min(told.line), other.line.max(told.line)));
+        }
+    }
+    None
 }
 
 /// Where a line came from, and what was noticed before.
@@ -124,7 +151,6 @@ impl Merged {
             at,
             moment,
             last_ns,
-
             in_turn,
             as_they_stand,
             buffer,
