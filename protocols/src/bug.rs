@@ -38,10 +38,10 @@ pub struct Shown {
     pub above: u64,
 }
 
-/// What does wrong by its design or its settings what others do wrong by mistake: there is nothing to switch on.
+/// Unsafe by design or configuration, so there is nothing to switch on.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct ByDesign {
-    /// What is wrong, and what shows it; the id is a name, and no switch's.
+    /// What is wrong, and what shows it; `id` only names it, and --bug does not accept it.
     pub bug: Bug,
     /// What does right under the same faults, and whose command it is.
     pub mended: Shown,

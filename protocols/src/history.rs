@@ -4,9 +4,11 @@
 //! Times are microseconds of true time; events are in the order in which they happened, also within a microsecond.
 //! [`json`] has the line format.
 
+mod fault;
 mod header;
 pub mod json;
 
+pub use fault::{FaultEvent, FaultKind, Phase};
 pub use header::{Fact, Header, Requirement, usual_resources};
 
 use crate::{
@@ -214,9 +216,7 @@ impl Kind {
             Kind::Clock { .. } | Kind::End { .. } => true,
             Kind::Node { state, .. } => !matches!(state, NodeState::Joined | NodeState::Left),
             // Who joins starts, and is outside of every group at first.
-            Kind::Fault(fault) => {
-                !["resign", "transfer", "leave", "drop-lease", "drop-key"].contains(&fault.fault.as_str())
-            }
+            Kind::Fault(fault) => !fault.kind.ends_leadership(),
             _ => false,
         }
     }
@@ -263,44 +263,6 @@ pub enum GrantEnd {
     Taken,
     /// The service lost it.
     Lost,
-}
-
-/// A fault, as people and metrics want to know it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FaultEvent {
-    /// Place in the plan's fault list, which pairs begin and end.
-    pub index: u32,
-    /// The kind of fault, as in the plan: `pause`, `partition` …
-    pub fault: String,
-    /// Beginning, end, or both.
-    pub phase: Phase,
-    /// The processes that it strikes; a partition strikes both sides.
-    pub on: Vec<NodeId>,
-    /// Whom it names beside them: the other end of a link, the successor of a transfer. Empty for a partition.
-    pub to: Vec<NodeId>,
-    /// The two sides of a partition; empty for every other fault. `on` has both.
-    pub sides: [Vec<NodeId>; 2],
-    /// Only what the first side sends to the second is lost.
-    pub one_way: bool,
-    /// How strong it is, where that can vary: microseconds more per packet (latency) or per sync (slow disk), or packets in a
-    /// million that are lost. 0 for every other fault, and when nobody said.
-    pub strength: u64,
-    /// The named point at which the fault was set off, and whose passage it was; `None` when a time did.
-    pub point: Option<(String, NodeId)>,
-    /// One line for people.
-    pub detail: String,
-}
-
-/// Which part of a fault an event reports.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Phase {
-    /// It began and goes on.
-    Begin,
-    /// It is healed.
-    End,
-    /// Over in the instant (a clock step, a kill, a resignation).
-    Once,
 }
 
 /// What state a process is in.

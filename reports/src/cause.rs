@@ -1,17 +1,18 @@
 //! What happened in a run and why, in two or three sentences: they head the page, the text report, and a sweep's failures.
 //! `[[t]]` is a time, microseconds, which the page makes a link.
 
-mod past;
-
 use crate::{
     clock::Clock,
-    course::model::{Model, Moment, Shade},
+    course::model::{Grant, Model, Moment, Shade, Shading, Turn, What},
     invariant::{ALL, Class, Entry, elections, tokens_monotone},
-    judge::CUT_SHORT,
+    phrases::{became, listed, past},
+    said::Said,
     words::{count, duration, grouped},
 };
-use past::{listed, past_of};
-use protocols::{fence::checks::Fencing, history::Header};
+use protocols::{
+    fence::checks::Fencing,
+    history::{FaultKind, Header},
+};
 
 /// Why a run came out as it did, for people.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -54,7 +55,7 @@ impl Cause {
             .collect();
         let more = match others.is_empty() {
             true => String::new(),
-            false => format!(" It also breaks {}.", listed(&others.join(", "))),
+            false => format!(" It also breaks {}.", listed(&others)),
         };
         if first.class == Class::Vacuity {
             return None;
@@ -105,10 +106,10 @@ pub(crate) fn sentences(model: &Model, header: Option<&Header>) -> Vec<String> {
     // A write that was refused is not what is wrong, if something is.
     match culprit(model).filter(|culprit| culprit.accepted || model.broken.is_empty()) {
         Some(culprit) => {
-            let mut sentences = vec![what(model, &culprit), why(model, &culprit, header)];
+            let mut sentences = vec![what(model, &culprit, header), why(model, &culprit, header)];
             // Where every node has a copy, what is written from the past is not what hurts, but what is lost.
             let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
-            sentences.extend(lost.map(|(name, detail)| sentence(name, detail, model.clock)));
+            sentences.extend(lost.map(|(name, detail)| sentence(name, detail, model)));
             sentences
         }
         None => without_culprit(model),
@@ -127,7 +128,7 @@ fn with(model: &Model, i: usize) -> String {
     }
 }
 
-fn what(model: &Model, c: &Culprit) -> String {
+fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     let (one, under) = (
         name(model, c.i),
         match &*model.incarnations[c.i].token {
@@ -138,6 +139,14 @@ fn what(model: &Model, c: &Culprit) -> String {
     let lead = c.over.map(|i| {
         let (other, with) = (name(model, i), with(model, i));
         let comma = if with.is_empty() { "" } else { "," };
+        // A forged token has taken nothing over.
+        if !model.foreign && !with.is_empty() && model.beliefs.iter().all(|belief| belief.i != i) {
+            let token = with.trim_start_matches(" with ");
+            return format!(
+                "; the store had accepted {token} of {other}, which was not elected with it, at [[{}]]",
+                c.since
+            );
+        }
         match c.from.saturating_sub(c.since) {
             // Both would be said to be of one millisecond.
             0 => format!("; {other} had taken over in the same microsecond{comma}{with}"),
@@ -150,7 +159,7 @@ fn what(model: &Model, c: &Culprit) -> String {
     let began = model.effects.iter().find(|e| e.i == c.i).map_or(0, |e| e.from);
     let fault = Shade::at(&model.shades, node, c.from).filter(|s| s.to >= began.min(c.from));
     match fault {
-        Some(Shade { kind: "pause", from, to, checked, .. }) => {
+        Some(Shade { kind: Shading::Pause, from, to, checked, .. }) => {
             let long = duration((to - from) as f64);
             let head = match checked {
                 true => format!("{one} checked its lease at [[{from}]], was paused for {long},"),
@@ -158,7 +167,7 @@ fn what(model: &Model, c: &Culprit) -> String {
             };
             format!("{head} and wrote at [[{}]]{under}{lead}.", c.from)
         }
-        Some(Shade { kind: "cut" | "other", from, text, .. }) => {
+        Some(Shade { kind: Shading::Cut | Shading::Other, from, what: Some(what), .. }) => {
             let elected = c
                 .over
                 .and_then(|o| model.beliefs.iter().find(|b| b.i == o))
@@ -168,13 +177,29 @@ fn what(model: &Model, c: &Culprit) -> String {
                 true => format!("from [[{}]] on {one} wrote{under}, {although}", c.from),
                 false => format!("{one} wrote{under} at [[{}]], {although}", c.from),
             };
-            format!("From [[{from}]] on {}{}; {then}.", past_of(text, &model.nodes), elected.unwrap_or_default())
+            format!("From [[{from}]] on {}{}; {then}.", past(what, *from, model), elected.unwrap_or_default())
         }
         _ => {
-            let before = struck_before(model, c.from).map_or_else(String::new, |sentence| sentence + " ");
+            let before = struck_before(model, c.from).or_else(|| clock_ahead(model, c, header));
+            let before = before.map_or_else(String::new, |sentence| sentence + " ");
             format!("{before}{one} wrote at [[{}]]{under}{lead}.", c.from)
         }
     }
+}
+
+/// That whoever took over had a clock that was ahead by a lease or more, as a sentence.
+fn clock_ahead(model: &Model, c: &Culprit, header: Option<&Header>) -> Option<String> {
+    let of = |i: usize| {
+        let node = model.incarnations[i].node;
+        let clock = model.clocks.iter().rfind(|clock| clock.node == node && clock.t <= c.from)?;
+        let (rate_ppm, for_us) = (i128::from(clock.ppm), i128::from(c.from - clock.t));
+        Some(i128::from(clock.offset_us) + rate_ppm * for_us / 1_000_000)
+    };
+    let (over, ttl_us) = (c.over?, i128::from(header?.lease_ttl_ms) * 1_000);
+    let ahead = of(over)? - of(c.i)?;
+    (ttl_us > 0 && ahead >= ttl_us).then(|| {
+        format!("{}'s clock was {} ahead of {}'s.", name(model, over), duration(ahead as f64), name(model, c.i))
+    })
 }
 
 fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
@@ -205,7 +230,7 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
 
 /// Had a store come back without its data until then?
 fn forgot(model: &Model, until: u64) -> bool {
-    model.moments.iter().any(|m| m.k == "fault" && m.t <= until && m.text.contains(LOST))
+    model.moments.iter().any(|m| m.t <= until && loses_all(m))
 }
 
 fn without_culprit(model: &Model) -> Vec<String> {
@@ -213,8 +238,8 @@ fn without_culprit(model: &Model) -> Vec<String> {
     if let Some((name, detail)) = lost.or(model.broken.first()) {
         let mut sentences: Vec<String> = before(model, name, detail).into_iter().collect();
         sentences.push(match model.foreign && name == "vacuity" {
-            true => instants(&format!("This log does not show whether leadership was safe: {detail}."), model.clock),
-            false => sentence(name, detail, model.clock),
+            true => detail.between("this log does not show whether leadership was safe: ", ".").linked(),
+            false => sentence(name, detail, model),
         });
         sentences.push(led(model));
         return sentences;
@@ -225,83 +250,67 @@ fn without_culprit(model: &Model) -> Vec<String> {
 }
 
 /// What an invariant saw, as a sentence whose instants are marked.
-fn sentence(name: &str, detail: &str, clock: Clock) -> String {
-    let mut letters = detail.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    let text = instants(&format!("{first}{}", letters.as_str()), clock);
+fn sentence(name: &str, detail: &Said, model: &Model) -> String {
     // Only the situation under test can be missing and nothing be wrong.
     let vacuous = ALL.iter().any(|entry| entry.name == name && entry.class == Class::Vacuity);
-    match vacuous && !detail.starts_with(CUT_SHORT) {
-        true => format!("The situation under test never arose: {detail}."),
-        false => format!("{}.", text.trim_end_matches('.')),
+    match vacuous && !model.cut_short {
+        true => detail.between("the situation under test never arose: ", ".").linked(),
+        false => format!("{}.", detail.linked().trim_end_matches('.')),
     }
-}
-
-/// The same sentence with its instants marked: those follow `at`, `from`, `since` or `until`.
-fn instants(text: &str, clock: Clock) -> String {
-    let words: Vec<&str> = text.split(' ').collect();
-    let (mut marked, mut place) = (Vec::with_capacity(words.len()), 0);
-    while place < words.len() {
-        let follows = place > 0 && ["at", "At", "from", "From", "since", "until", "to"].contains(&words[place - 1]);
-        match clock.read(&words[place..]).filter(|_| follows) {
-            Some((t, taken, tail)) => {
-                marked.push(format!("[[{t}]]{tail}"));
-                place += taken;
-            }
-            None => {
-                marked.push(words[place].to_owned());
-                place += 1;
-            }
-        }
-    }
-    marked.join(" ")
 }
 
 /// What struck somebody last before the first instant that a sentence names.
-fn before(model: &Model, name: &str, detail: &str) -> Option<String> {
-    let marked = instants(detail, model.clock);
-    let at = marked.split_once("[[").and_then(|(_, rest)| rest.split_once("]]")).and_then(|(t, _)| t.parse().ok());
-    // It names milliseconds, and what struck may be of the same one.
-    let until = at.map_or(model.end, |t: u64| t + 1_000);
+fn before(model: &Model, name: &str, detail: &Said) -> Option<String> {
+    // What struck may be told of the same millisecond.
+    let until = detail.first_us().map_or(model.end, |t| t / 1_000 * 1_000 + 1_000);
     // A token that comes again was forgotten: what struck since has no part in it.
-    let forgot = |m: &&Moment| m.k == "fault" && m.t <= until && m.text.contains(LOST);
+    let forgot = |m: &&Moment| m.t <= until && loses_all(m);
     let forgotten = [elections::ENTRY.name, tokens_monotone::ENTRY.name].contains(&name);
-    let lost = model.moments.iter().rfind(forgot).filter(|_| forgotten).map(|once| instant(once, &model.nodes));
+    let lost = model.moments.iter().rfind(forgot).filter(|_| forgotten).map(|once| instant(once, model));
     lost.or_else(|| struck_before(model, until))
 }
 
-/// How a fault says that a server comes back empty.
-const LOST: &str = "its data lost";
+/// Does a server come back empty?
+fn loses_all(moment: &Moment) -> bool {
+    moment.what.fault().is_some_and(|fault| fault.kind == FaultKind::LoseData)
+}
 
 /// What happened at an instant, as a sentence.
-fn instant(once: &Moment, names: &[String]) -> String {
-    format!("At [[{}]] {}.", once.t, past_of(&once.text, names))
+fn instant(once: &Moment, model: &Model) -> String {
+    let what = match (&once.what, once.node.and_then(|node| model.nodes.get(usize::from(node)))) {
+        (What::Fault(fault), _) => past(fault, once.t, model),
+        (What::State(state), Some(name)) => became(name, *state),
+        _ => once.text.clone(),
+    };
+    format!("At [[{}]] {what}.", once.t)
 }
 
 /// What struck somebody last until then, as a sentence.
 fn struck_before(model: &Model, until: u64) -> Option<String> {
-    let told = |s: &&Shade| s.kind != "unborn" && s.from <= until && (s.kind != "cut" || s.fault.is_some());
+    let told =
+        |s: &&Shade| s.kind != Shading::Unborn && s.from <= until && (s.kind != Shading::Cut || s.fault.is_some());
     let struck = model.shades.iter().filter(told).max_by_key(|s| s.from);
     // What happens once has a moment and no length.
-    let once = model.moments.iter().rfind(|m| m.k == "fault" && m.t <= until);
-    let more = |once: &Moment, s: &Shade| s.from < once.t || s.from == once.t && once.text.contains(LOST);
+    let once = model.moments.iter().rfind(|m| m.k == Turn::Fault && m.t <= until);
+    let more = |once: &Moment, s: &Shade| s.from < once.t || s.from == once.t && loses_all(once);
     if let Some(once) = once.filter(|once| struck.is_none_or(|struck| more(once, struck))) {
-        return Some(instant(once, &model.nodes));
+        return Some(instant(once, model));
     }
-    let Shade { kind, from, to, .. } = *struck?;
+    let Shade { kind, from, to, ref what, .. } = *struck?;
     let alike: Vec<&Shade> = model.shades.iter().filter(told).filter(|s| (s.kind, s.from) == (kind, from)).collect();
     let mut nodes: Vec<u16> = alike.iter().filter(|s| s.to == to).flat_map(|s| s.nodes.iter().copied()).collect();
     nodes.dedup();
     let who: Vec<&str> = nodes.iter().filter_map(|n| model.nodes.get(usize::from(*n))).map(String::as_str).collect();
-    let (who, were) = (listed(&who.join(", ")), if who.len() == 1 { "was" } else { "were" });
+    let (who, were) = (listed(&who), if who.len() == 1 { "was" } else { "were" });
     Some(match kind {
-        "pause" => format!("{who} {were} paused at [[{from}]] for {}.", duration((to - from) as f64)),
-        "down" => format!("{who} {were} down from [[{from}]] to [[{to}]]."),
-        "cut" => {
-            let texts: Vec<String> = alike.iter().map(|s| past_of(&s.text, &model.nodes)).collect();
+        Shading::Pause => format!("{who} {were} paused at [[{from}]] for {}.", duration((to - from) as f64)),
+        Shading::Down => format!("{who} {were} down from [[{from}]] to [[{to}]]."),
+        Shading::Cut => {
+            let cuts = alike.iter().filter_map(|s| s.what.as_ref());
+            let texts: Vec<String> = cuts.map(|what| past(what, from, model)).collect();
             format!("From [[{from}]] on {}.", texts.join(", and "))
         }
-        _ => format!("From [[{from}]] on {}.", past_of(&struck?.text, &model.nodes)),
+        _ => format!("From [[{from}]] on {}.", past(what.as_deref()?, from, model)),
     })
 }
 
@@ -318,13 +327,19 @@ fn led(model: &Model) -> String {
             .map(|e| format!("{} from [[{}]]", name(model, e.i), e.from))
             .collect();
     }
+    // A log may tell of grants alone.
+    let told = if turns.is_empty() && model.foreign { "Granted to" } else { "Led" };
+    if told != "Led" {
+        let granted = |grant: &Grant| format!("{} from [[{}]]", model.nodes[usize::from(grant.node)], grant.from);
+        turns = model.grants.iter().map(granted).collect();
+    }
     let more = turns.len().saturating_sub(MOST);
     turns.truncate(MOST);
     match (turns.is_empty(), more) {
         (true, _) => "Nobody led.".to_owned(),
-        (false, 0) => format!("Led: {}.", turns.join(", then ")),
+        (false, 0) => format!("{told}: {}.", turns.join(", then ")),
         (false, more) => {
-            format!("Led: {}, and {} after that.", turns.join(", then "), count(more as u64, "leadership"))
+            format!("{told}: {}, and {} after that.", turns.join(", then "), count(more as u64, "leadership"))
         }
     }
 }
@@ -334,15 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instants_are_links_and_lengths_are_not() {
-        assert_eq!(
-            instants(
-                "At 8.503 s sequence accepted it, from 8.217 s for 286.2 ms; at 12.000 s, for 2.125 s",
-                Clock::default()
-            ),
-            "At [[8503000]] sequence accepted it, from [[8217000]] for 286.2 ms; at [[12000000]], for 2.125 s"
-        );
-        assert_eq!(instants("seq 3 at 1.5 s, to 2.250 seconds", Clock::default()), "seq 3 at 1.5 s, to 2.250 seconds");
+    fn links_are_told_as_times() {
         assert_eq!(
             told("n3 wrote at [[10241690]], [[odd]] and [[1", Clock::default()),
             "n3 wrote at 10.242 s, odd and 1"

@@ -1,7 +1,7 @@
 //! How the moments of a history are said: as the time since it began, or, of somebody's log, as the log's own time of day.
 //! Every report asks here. Lengths of time are lengths, whatever the clock.
 
-use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, SecondsFormat, Utc};
+use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
 use serde::Serialize;
 
 /// The words for moments. Those of a history are microseconds since its beginning.
@@ -39,16 +39,6 @@ impl Own {
             (true, false) => "%Y-%m-%d %H:%M:%S%.3f",
             (true, true) => "%Y-%m-%d %H:%M:%S",
         }
-    }
-
-    /// The moment that is said so, microseconds since the log's beginning.
-    fn moment(self, text: &str) -> Option<u64> {
-        let date = self.local(0)?.format(DATE).to_string();
-        let text = if self.dates { text.to_owned() } else { format!("{date} {text}") };
-        let local = NaiveDateTime::parse_from_str(&text, "%Y-%m-%d %H:%M:%S%.f").ok()?;
-        let utc = local.and_utc().timestamp_micros() - i64::from(self.offset_s) * 1_000_000;
-        // It was said in milliseconds, and may be cut off before the log's first microsecond.
-        Some(u64::try_from(utc).ok()?.saturating_sub(self.origin_us))
     }
 }
 
@@ -101,26 +91,6 @@ impl Clock {
     pub fn begins(self) -> Option<String> {
         self.0.and_then(|own| Some(own.local(0)?.to_rfc3339_opts(SecondsFormat::AutoSi, true)))
     }
-
-    /// The moment that a sentence's `words` begin with, as [`Clock::moment`] says it, how many words that takes, and what
-    /// follows without a space.
-    pub(crate) fn read<'a>(self, words: &[&'a str]) -> Option<(u64, usize, &'a str)> {
-        let first = words.first()?;
-        let Some(own) = self.0 else {
-            let tail = words.get(1)?.strip_prefix('s').filter(|rest| !rest.starts_with(char::is_alphabetic))?;
-            return Some((seconds(first)?, 2, tail));
-        };
-        let time = if own.dates { words.get(1)? } else { first };
-        let end = time.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.').unwrap_or(time.len());
-        let end = time[..end].trim_end_matches(['.', ':']).len();
-        let text = if own.dates {
-            NaiveDate::parse_from_str(first, DATE).ok()?;
-            format!("{first} {}", &time[..end])
-        } else {
-            time[..end].to_owned()
-        };
-        Some((own.moment(&text)?, 1 + usize::from(own.dates), &time[end..]))
-    }
 }
 
 /// A time of some clock, if it counts from 1970: the clock of no computer shows the years before 1980, so such a log counts
@@ -128,13 +98,6 @@ impl Clock {
 pub(crate) fn instant(us: u64) -> Option<DateTime<Utc>> {
     const LEAST_US: u64 = 315_532_800_000_000;
     i64::try_from(us).ok().filter(|_| us >= LEAST_US).and_then(DateTime::from_timestamp_micros)
-}
-
-/// Is it an instant's seconds? Lengths of time have no needless zeros.
-fn seconds(word: &str) -> Option<u64> {
-    let (whole, part) = word.split_once('.')?;
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    (digits(whole) && digits(part) && part.len() == 3).then(|| format!("{whole}{part}000").parse().ok())?
 }
 
 #[cfg(test)]
@@ -159,21 +122,5 @@ mod tests {
         let begins = |offset| Clock::of_log(ORIGIN, 1, offset, true).begins();
         assert_eq!(begins(0).as_deref(), Some("2026-03-01T03:12:09Z"));
         assert_eq!(begins(3_600).as_deref(), Some("2026-03-01T04:12:09+01:00"));
-    }
-
-    #[test]
-    fn what_was_said_is_read_again() {
-        let day = Clock::of_log(ORIGIN, 3 * HOUR, 3_600, false);
-        let days = Clock::of_log(ORIGIN, 30 * HOUR, 0, true);
-        for (clock, t) in [(Clock::default(), 8_503_000), (day, 8_874_534_000), (days, 90_000_000_000)] {
-            let text = format!("{}; and", clock.moment(t));
-            let words: Vec<&str> = text.split(' ').collect();
-            let (read, taken, tail) = clock.read(&words).expect("a moment");
-            assert_eq!((read, words[taken], tail), (t, "and", ";"), "{text}");
-        }
-        for text in ["1.5 s", "2.250 seconds", "on", "05:4x:00"] {
-            let words: Vec<&str> = text.split(' ').collect();
-            assert!([Clock::default(), day, days].into_iter().all(|clock| clock.read(&words).is_none()), "{text}");
-        }
     }
 }

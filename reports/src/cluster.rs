@@ -1,7 +1,7 @@
 //! Who runs, and who can reach whom: what liveness asks for. From the faults, the states of the processes and their clocks.
 
 use protocols::{
-    history::{Event, FaultEvent, Header, Kind, NodeState, Phase},
+    history::{Event, FaultEvent, FaultKind, Header, Kind, NodeState, Phase},
     types::NodeId,
 };
 use std::{collections::BTreeMap, ops::Range};
@@ -255,13 +255,14 @@ impl Cluster {
     }
 
     fn fault(&mut self, fault: &FaultEvent) -> Option<Change> {
-        match (fault.fault.as_str(), fault.phase) {
+        match (&fault.kind, fault.phase) {
             // Their processes' states and clocks say more.
-            ("pause" | "kill" | "power-loss" | "restart" | "clock-rate" | "clock-step", _) => None,
+            (FaultKind::Pause, _) => None,
+            (kind, _) if kind.ends_process() || kind.is_of_clocks() => None,
             // An adversary changes neither who runs nor who reaches whom, and is owed no patience.
-            ("forge-claim" | "rogue-fence", _) => None,
+            (FaultKind::ForgeClaim | FaultKind::RogueFence, _) => None,
             (kind, Phase::Once) => {
-                if kind == "join" {
+                if *kind == FaultKind::Join {
                     for node in &fault.on {
                         if let Some(known) = self.nodes.get_mut(node.index()) {
                             known.outside = true;
@@ -291,19 +292,19 @@ impl Cluster {
         let FaultEvent { on, to, sides, strength, .. } = fault;
         let mut change = Change::default();
         let slower = *strength == 0 || strength.saturating_mul(SLOWER_SHARE) > self.lease_us;
-        match fault.fault.as_str() {
-            "partition" if sides.iter().all(|side| !side.is_empty()) => {
+        match &fault.kind {
+            FaultKind::Partition if sides.iter().all(|side| !side.is_empty()) => {
                 let back = sides[1].iter().flat_map(|b| sides[0].iter().map(move |a| (*b, *a)));
                 change.links = pairs(&sides[0], &sides[1]);
                 change.links.extend(back.filter(|_| !fault.one_way));
                 self.each(&change.links, |trouble| trouble.blocked = trouble.blocked.saturating_add_signed(by));
                 return change;
             }
-            "latency" if !slower => return change,
+            FaultKind::Latency if !slower => return change,
             // Whoever gives a connection up that hangs makes another.
-            "hang" => return change,
-            "loss" if *strength > 0 && *strength <= LOSS_MAX => return change,
-            "bandwidth" => {
+            FaultKind::Hang => return change,
+            FaultKind::Loss if *strength > 0 && *strength <= LOSS_MAX => return change,
+            FaultKind::Bandwidth => {
                 change.nodes.clone_from(on);
                 self.slow(on, by);
                 for node in on {
@@ -313,7 +314,7 @@ impl Cluster {
                 }
             }
             // Only voters and servers wait for their disks.
-            kind if kind.contains("disk") => {
+            FaultKind::SlowDisk => {
                 let slow = on.iter().filter(|node| !self.is_candidate(**node) || self.majority);
                 change.nodes = if slower { slow.copied().collect() } else { Vec::new() };
                 self.slow(&change.nodes, by);

@@ -152,6 +152,7 @@ impl Course {
         let (strips, unshown) = self.strips();
         let mut model = Model {
             title,
+            cut_short: judgement.is_cut_short,
             verdict: match judgement.verdict {
                 Verdict::Pass => "Safe",
                 Verdict::Safety => "Safety violated",

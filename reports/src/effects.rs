@@ -26,9 +26,9 @@ pub(crate) struct Interval {
 /// A moment, and its place in the order of what happened, which also tells events of one microsecond apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Moment {
-    place: u64,
     /// Microseconds.
     pub(crate) t_us: u64,
+    place: u64,
 }
 
 /// A node wrote, another did, and the first wrote again, which nothing tells from having been elected again.
@@ -162,14 +162,44 @@ impl Effects {
         on.acted = Some(on.latest);
     }
 
+    /// Work from one moment to another has ended: the interval that holds its beginning reaches to its end.
+    pub(crate) fn worked(&mut self, resource: Resource, incarnation: Incarnation, from_us: u64, to_us: u64) {
+        let unnamed = self.of_log && !incarnation.is_known();
+        let on = self.resources.at(resource);
+        on.place += 1;
+        // What ends and what begins at one instant do not overlap.
+        let (from, to) = (Moment { t_us: from_us, place: on.place }, Moment { t_us: to_us, place: 0 });
+        let began =
+            |i: &&mut Interval| i.incarnation.node == incarnation.node && i.count > 0 && i.first.t_us <= from_us;
+        let interval = match unnamed {
+            true => on.intervals.iter_mut().rev().find(began),
+            false => Some(on.interval(incarnation)),
+        };
+        match interval {
+            Some(interval) if interval.count > 0 => interval.last = interval.last.max(to),
+            Some(interval) => *interval = Interval { incarnation, count: 1, first: from, last: to },
+            // It failed in the end; whoever acts next begins a stretch of its own.
+            None => {
+                on.intervals.push(Interval { incarnation, count: 1, first: from, last: to });
+                on.latest = on.intervals.len() - 1;
+                on.acted = Some(on.latest);
+            }
+        }
+    }
+
     /// Did nodes write by turns, with nothing that tells whether they were elected again?
     pub(crate) fn turns(&self) -> Option<Turns> {
         self.turns
     }
 
     /// When an interval on `resource` first came to overlap another, microseconds: with an act, not with the other's beginning.
-    pub(crate) fn overlapped_us(&self, resource: Resource) -> Option<u64> {
+    fn overlapped_us(&self, resource: Resource) -> Option<u64> {
         self.resources.of(resource).overlapped_us
+    }
+
+    /// When an overlap came to be, microseconds: with an act or, where leaderships are not told apart, with a beginning.
+    pub(crate) fn began_us(&self, overlap: &Overlap) -> Option<u64> {
+        self.overlapped_us(overlap.resource).or_else(|| overlap.intervals.iter().map(|i| i.first.t_us).max())
     }
 
     /// The resources that anybody tried or acted on, and some beside them.

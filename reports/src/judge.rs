@@ -4,13 +4,11 @@ use crate::{
     clock::Clock,
     invariant::{self, Class, Ending, Entry, Finding, Invariant, InvariantResult, Kinds},
     metrics::{Meter, Metrics},
+    said::Said,
     words::Names,
 };
 use protocols::history::{Event, Header, Sink};
 use serde::Serialize;
-
-/// How it is said that a run was interrupted.
-pub(crate) const CUT_SHORT: &str = "the run was interrupted";
 
 /// What came of a run, the worst first where several apply: safety, liveness, vacuous, pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -74,6 +72,8 @@ pub struct Judgement {
     /// What came of each group; empty when there is one. Then all else is of all groups together: an invariant holds when it
     /// does in each, and figures are sums, or those of the worst.
     pub groups: Vec<Judgement>,
+    /// Was it interrupted before anything was violated?
+    pub is_cut_short: bool,
 }
 
 impl Judgement {
@@ -94,7 +94,7 @@ impl Judgement {
     pub fn shows_nothing(&mut self, why: String) {
         self.verdict = Verdict::Vacuous;
         for seen in self.invariants.iter_mut().filter(|seen| seen.class == Class::Vacuity) {
-            (seen.holds, seen.could_fail, seen.detail) = (false, false, why.clone());
+            (seen.holds, seen.could_fail, seen.detail) = (false, false, why.clone().into());
         }
     }
 
@@ -103,7 +103,7 @@ impl Judgement {
         self.groups.iter_mut().for_each(|group| group.depends(why.clone()));
         for seen in self.invariants.iter_mut().filter(|seen| !seen.holds) {
             (seen.holds, seen.could_fail, seen.violated_us) = (true, false, None);
-            seen.detail = format!("open: {}", seen.detail);
+            seen.detail = seen.detail.between("open: ", "");
         }
         self.shows_nothing(why);
     }
@@ -116,7 +116,7 @@ impl Judgement {
             [&invariant::copies_agree::ENTRY, &invariant::nothing_skipped::ENTRY, &invariant::placed::ENTRY];
         for seen in self.invariants.iter_mut().filter(|seen| at_the_end.iter().any(|entry| entry.name == seen.name)) {
             (seen.holds, seen.could_fail, seen.violated_us) = (true, false, None);
-            seen.detail = "judged at the end, which the run did not reach".to_owned();
+            seen.detail = "judged at the end, which the run did not reach".to_owned().into();
         }
         let violated = |class| self.invariants.iter().any(|seen| seen.class == class && !seen.holds);
         match () {
@@ -124,15 +124,10 @@ impl Judgement {
             () if violated(Class::Liveness) => self.verdict = Verdict::Liveness,
             () => {
                 let [end, until] = [self.end_us, until_us].map(|t_us| Clock::default().moment(t_us));
-                self.shows_nothing(format!("{CUT_SHORT} at {end} of {until}"));
+                self.shows_nothing(format!("the run was interrupted at {end} of {until}"));
+                self.is_cut_short = true;
             }
         }
-    }
-
-    /// Was it interrupted before anything was violated?
-    pub fn is_cut_short(&self) -> bool {
-        let vacuity = self.invariants.iter().find(|seen| seen.class == Class::Vacuity);
-        self.verdict == Verdict::Vacuous && vacuity.is_some_and(|seen| seen.detail.starts_with(CUT_SHORT))
     }
 
     /// The names of the invariants that were violated, in the order of [`invariant::ALL`].
@@ -191,6 +186,7 @@ impl Judge {
         let verdict = verdict(&mut findings);
         let result = |((entry, finding), (_, invariant)): ((&'static Entry, Finding), &(_, Box<dyn Invariant>))| {
             let Finding { holds, could_fail, detail } = finding;
+            let detail = Said::of(&detail, names.clock());
             let violated_us = if holds { None } else { invariant.violated_us(&ending) };
             let while_half_heard = !holds && invariant.while_half_heard();
             let (name, class) = (entry.name, entry.class);
@@ -199,7 +195,7 @@ impl Judge {
         let invariants = findings.into_iter().zip(&self.seats).map(result).collect();
         let (history_events, end_us) = (self.events, self.end_us);
         let (metrics, groups) = (self.meter.finish(end_us, names), Vec::new());
-        Judgement { verdict, invariants, metrics, history_events, end_us, groups }
+        Judgement { verdict, invariants, metrics, history_events, end_us, groups, is_cut_short: false }
     }
 }
 

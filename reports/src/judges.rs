@@ -17,6 +17,8 @@ pub struct Judges {
     end_us: u64,
     /// Where groups are shards that are placed.
     shards: Option<Shards>,
+    /// Of somebody else's log: what it shows of one leadership says nothing of another.
+    of_log: bool,
 }
 
 impl Judges {
@@ -36,7 +38,8 @@ impl Judges {
         let of_log = move || Judge::by(&later, None).allow_overlap(overlap_us);
         let judges = ByGroup::new(header, |header| Judge::by(invariants, Some(header)), of_log);
         let names = header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default();
-        Judges { judges, names, events: 0, end_us: 0, shards: header.and_then(Shards::new) }
+        let (shards, of_log) = (header.and_then(Shards::new), header.is_none());
+        Judges { judges, names, events: 0, end_us: 0, shards, of_log }
     }
 
     /// The time of the latest event, microseconds.
@@ -60,7 +63,7 @@ impl Judges {
             Some(only) if all.is_empty() => only,
             last => {
                 all.extend(last);
-                let mut together = together(all, self.events);
+                let mut together = together(all, self.events, self.of_log);
                 together.metrics.shards = self.shards.map(Shards::finish);
                 together
             }
@@ -81,8 +84,8 @@ impl Sink for Judges {
 }
 
 /// The judgement of several groups: as bad as that of the worst.
-fn together(mut groups: Vec<Judgement>, events: u64) -> Judgement {
-    arises_once(&mut groups);
+fn together(mut groups: Vec<Judgement>, events: u64, of_log: bool) -> Judgement {
+    arises_once(&mut groups, of_log);
     let verdict = groups.iter().map(|group| group.verdict).max_by_key(|verdict| verdict.severity());
     let invariants = (0..groups[0].invariants.len()).map(|place| worst(&groups, place)).collect();
     let metrics = groups.iter().skip(1).fold(groups[0].metrics.clone(), |sum, group| sum.and(&group.metrics));
@@ -93,18 +96,20 @@ fn together(mut groups: Vec<Judgement>, events: u64) -> Judgement {
         history_events: events,
         end_us: groups.iter().map(|group| group.end_us).max().unwrap_or(0),
         groups,
+        is_cut_short: false,
     }
 }
 
-/// The situation under test need arise in one group only: then it is not missing in the others.
-fn arises_once(groups: &mut [Judgement]) {
+/// The situation under test need arise in one group only: then it is not missing in the others. Of a log that tells of several
+/// leaders of a group, it has to be shown that they were none too many.
+fn arises_once(groups: &mut [Judgement], of_log: bool) {
     let name = vacuity::ENTRY.name;
     let arose = |group: &Judgement| group.invariant(name).is_some_and(|vacuity| vacuity.holds);
     let Some(first) = groups.iter().position(arose) else { return };
-    for group in groups.iter_mut() {
+    for group in groups.iter_mut().filter(|group| !of_log || group.metrics.elections < 2) {
         for vacuity in group.invariants.iter_mut().filter(|i| i.name == name && !i.holds) {
             (vacuity.holds, vacuity.could_fail) = (true, false);
-            vacuity.detail = format!("it arose in group {first}, and need not in every one");
+            vacuity.detail = format!("it arose in group {first}, and need not in every one").into();
         }
         if group.verdict == Verdict::Vacuous {
             group.verdict = Verdict::Pass;
@@ -124,7 +129,7 @@ fn worst(groups: &[Judgement], place: usize) -> InvariantResult {
         alike => format!("; and violated in {}", count(alike - 1, "other group")),
     };
     let detail = if told_of.could_fail || !told_of.holds {
-        format!("group {told}: {}{also}", told_of.detail)
+        told_of.detail.between(&format!("group {told}: "), &also)
     } else {
         told_of.detail.clone()
     };

@@ -125,6 +125,9 @@ impl Meter {
                 let burst = self.metrics.messages_by_kind.remove(SERVICE_REQUESTS_BURST);
                 self.metrics.requests_to_service_in_ten_ms_max = burst;
             }
+            Kind::Work { resource, incarnation, for_us, shared: false } => {
+                self.effects.worked(*resource, *incarnation, event.t_us.saturating_sub(*for_us), event.t_us);
+            }
             _ => self.seldom(event),
         }
     }

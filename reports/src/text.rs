@@ -16,6 +16,7 @@ use crate::{
     timeline::{self, Highlights, Leader},
     words::{count, grouped},
 };
+use invariants::Told;
 use paint::{Paint, Tone, pad};
 use protocols::history::Header;
 
@@ -89,7 +90,12 @@ pub fn render_in(run: &Run, width: usize) -> String {
     section("Groups", groups::lines(&run.judgement.groups, paint));
     let shards = run.judgement.metrics.shards.as_ref().map(|figures| shards::lines(figures, paint));
     section("Shards", shards.unwrap_or_default());
-    section("Invariants", invariants::lines(&run.judgement.invariants, run.all, paint));
+    let told = match (run.all, run.header) {
+        (true, _) => Told::All,
+        (false, None) => Told::Checked,
+        (false, Some(_)) => Told::Key,
+    };
+    section("Invariants", invariants::lines(&run.judgement.invariants, told, paint));
     section("Figures", columns(&figures::of(&run.judgement.metrics, run.facts, run.header), paint.width));
     lines.push(String::new());
     lines.extend(verdict(run.judgement, run.header.is_some(), paint));
@@ -234,7 +240,7 @@ fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
 
 /// What was asked of the run and did not happen.
 fn unmet(judgement: &Judgement) -> String {
-    judgement.invariant("vacuity").map_or_else(String::new, |vacuity| vacuity.detail.clone())
+    judgement.invariant("vacuity").map_or_else(String::new, |vacuity| vacuity.detail.to_string())
 }
 
 /// Where a smaller share of the requests than this was served in time, a pass says so.
@@ -270,7 +276,7 @@ fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
             };
             (Tone::Bad, format!("LIVENESS VIOLATED: {what}"))
         }
-        Verdict::Vacuous if judgement.is_cut_short() => {
+        Verdict::Vacuous if judgement.is_cut_short => {
             (Tone::Warn, format!("INTERRUPTED: {}; nothing was violated until then", unmet(judgement)))
         }
         Verdict::Vacuous if !whole => (

@@ -26,7 +26,7 @@ use crate::{
 use leaders::Leaders;
 use protocols::{
     elector::Deposed,
-    history::{Deleted, Event, FaultEvent, Header, Kind, NodeState, Phase, Sink},
+    history::{Deleted, Event, FaultEvent, FaultKind, GrantEnd, Header, Kind, NodeState, Phase, Sink},
     message::WriteVerdict,
     types::{Incarnation, NodeId, Resource},
 };
@@ -55,6 +55,8 @@ pub struct Highlights {
     freshness: Freshness,
     in_effect: ByResource<Option<Incarnation>>,
     accepted: u64,
+    /// The grants of a log that have not ended.
+    granted: Vec<(NodeId, Option<u64>)>,
     reads: Reads,
     /// How many lines tell of stale writes of each, accepted or refused.
     stale_lines: BTreeMap<(Incarnation, bool), usize>,
@@ -82,6 +84,7 @@ impl Highlights {
             freshness: Freshness::new(header),
             in_effect: ByResource::default(),
             accepted: 0,
+            granted: Vec::new(),
             reads: Reads::default(),
             stale_lines: BTreeMap::new(),
             now: (0, false),
@@ -175,7 +178,7 @@ impl Highlights {
             })
             .collect();
         if let Some(state) = self.state(incarnation.node) {
-            state.believes = true;
+            (state.believes, state.untold) = (true, false);
         }
         self.leaders.elected(t_us, incarnation);
         let who = self.names.incarnation(incarnation);
@@ -187,7 +190,7 @@ impl Highlights {
             let open: Vec<_> = self.lanes.iter().zip(&self.states).filter(former).map(|(node, _)| *node).collect();
             for node in open {
                 if let Some(state) = self.state(node) {
-                    state.believes = false;
+                    (state.believes, state.untold) = (false, state.believes || state.untold);
                 }
             }
             told::elected(&who, &[], &others)
@@ -197,11 +200,35 @@ impl Highlights {
 
     fn deposed(&mut self, t_us: u64, incarnation: Incarnation, reason: Deposed) {
         if let Some(state) = self.state(incarnation.node) {
-            state.believes = false;
+            (state.believes, state.untold) = (false, false);
         }
         self.leaders.ended(t_us, incarnation, reason.name());
         let text = told::deposed(&self.names.node(incarnation.node), reason);
         self.row(t_us, Mark::Quiet, About::Other, text);
+    }
+
+    /// Of a log; a run has elections.
+    fn granted(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
+        if !self.fixed && !self.granted.contains(&(node, token)) {
+            self.granted.retain(|(other, _)| *other != node);
+            self.granted.push((node, token));
+            let with = token.map_or(String::new(), |token| format!(" with token {token}"));
+            let text = format!("leadership is granted to {}{with}", self.names.node(node));
+            self.row(t_us, Mark::Quiet, About::Other, text);
+        }
+    }
+
+    fn grant_ended(&mut self, t_us: u64, node: NodeId, token: Option<u64>, reason: GrantEnd) {
+        if let Some(place) = self.granted.iter().position(|granted| *granted == (node, token)) {
+            self.granted.swap_remove(place);
+            let why = match reason {
+                // Also where a log says nothing of it.
+                GrantEnd::Lost => String::new(),
+                _ => format!(": {}", told::grant_ended(reason)),
+            };
+            let text = format!("the grant to {} ends{why}", self.names.node(node));
+            self.row(t_us, Mark::Quiet, About::Other, text);
+        }
     }
 
     fn seal(&mut self, t_us: u64, resource: Resource, incarnation: Incarnation, accepted: bool, seq: u64) {
@@ -239,7 +266,7 @@ impl Highlights {
     }
 
     fn fault(&mut self, t_us: u64, fault: &FaultEvent) {
-        if fault.fault == "partition" {
+        if fault.kind == FaultKind::Partition {
             match fault.phase {
                 Phase::Begin => self.cut.insert(fault.index, fault.on.clone()),
                 _ => self.cut.remove(&fault.index),
@@ -250,7 +277,7 @@ impl Highlights {
         }
         let struck: Vec<_> = fault.on.iter().map(|n| self.names.node(*n)).collect();
         let what = match fault.detail.is_empty() {
-            true => format!("{} on {}", fault.fault, struck.join(", ")),
+            true => format!("{} on {}", fault.kind, struck.join(", ")),
             false => fault.detail.clone(),
         };
         let healed = fault.phase == Phase::End;
@@ -267,9 +294,9 @@ impl Highlights {
         let Some(state) = self.state(node) else { return };
         let before = *state;
         match to {
-            NodeState::Up => *state = LaneState { running: Running::Runs, believes: false, ..before },
+            NodeState::Up => *state = LaneState { running: Running::Runs, believes: false, untold: false, ..before },
             NodeState::Down | NodeState::Off => {
-                *state = LaneState { running: Running::Down, believes: false, ..before }
+                *state = LaneState { running: Running::Down, believes: false, untold: false, ..before }
             }
             // The dead neither stop nor wake.
             NodeState::Paused | NodeState::Resumed if before.running == Running::Down => return,
@@ -347,8 +374,12 @@ impl Sink for Highlights {
             }
             Kind::Invoke { .. } | Kind::Issue { .. } | Kind::Campaign { .. } | Kind::Promoted { .. } => {}
             Kind::Deleted(deleted) => self.deleted(t_us, deleted),
-            Kind::Grant { .. } | Kind::GrantEnd { .. } | Kind::Vote { .. } | Kind::Clock { .. } | Kind::Work { .. } => {
+            Kind::Grant { node, token } => self.granted(t_us, *node, *token),
+            Kind::GrantEnd { node, token, reason } => self.grant_ended(t_us, *node, *token, *reason),
+            Kind::Work { incarnation, for_us, .. } => {
+                self.leaders.worked(*incarnation, t_us.saturating_sub(*for_us), t_us)
             }
+            Kind::Vote { .. } | Kind::Clock { .. } => {}
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),
             Kind::Seal { resource, incarnation, accepted, seq, .. } => {

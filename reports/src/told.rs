@@ -1,7 +1,12 @@
 //! What happened, in words. The text report and the page tell one run, and take the words for what both tell from here.
 
 use crate::words::{count, grouped};
-use protocols::{elector::Deposed, history::NodeState, history::UNKNOWN_SEQ, message::Write, types::Operation};
+use protocols::{
+    elector::Deposed,
+    history::{GrantEnd, NodeState, UNKNOWN_SEQ},
+    message::Write,
+    types::Operation,
+};
 
 /// Somebody was elected; `still` believe as well, and of `untold` a log has not said that they stopped.
 pub(crate) fn elected(who: &str, still: &[String], untold: &[String]) -> String {
@@ -23,6 +28,16 @@ pub(crate) fn deposed(who: &str, reason: Deposed) -> String {
         Deposed::Stuck => "the store had not answered it for too long",
     };
     format!("{who} steps down: {why}")
+}
+
+/// Why a grant ended.
+pub(crate) const fn grant_ended(reason: GrantEnd) -> &'static str {
+    match reason {
+        GrantEnd::Expired => "it expired",
+        GrantEnd::Released => "its holder released it",
+        GrantEnd::Taken => "it was taken away",
+        GrantEnd::Lost => "the service lost it",
+    }
 }
 
 /// What became of a process.

@@ -1,18 +1,23 @@
 //! How reports say names, times and counts.
 
-use crate::clock::{Clock, instant};
+use crate::{
+    clock::{Clock, instant},
+    said,
+};
 use protocols::{
     group,
     history::{Header, usual_resources},
-    types::{Incarnation, NodeId, Resource},
+    types::{Incarnation, NodeId, RequestId, Resource},
 };
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 /// The names of the processes of a history, of its resources, and of its moments.
 #[derive(Clone, Debug)]
 pub struct Names {
     nodes: Vec<String>,
     resources: Vec<String>,
+    /// What requests of a client are called.
+    requests: (String, Arc<HashMap<String, u64>>),
     clock: Clock,
 }
 
@@ -25,7 +30,12 @@ impl Default for Names {
 impl Names {
     /// Names by [`NodeId`]; a process beyond them is called by its number.
     pub fn new(names: &[String]) -> Self {
-        Names { nodes: names.to_vec(), resources: usual_resources(), clock: Clock::default() }
+        Names {
+            nodes: names.to_vec(),
+            resources: usual_resources(),
+            requests: Default::default(),
+            clock: Clock::default(),
+        }
     }
 
     /// The same, with the resources that the header lists, if there is one.
@@ -45,7 +55,7 @@ impl Names {
             _ if self.resources == usual_resources() => usual(),
             _ => share.to_vec(),
         };
-        Names { nodes, resources, clock: self.clock }
+        Names { nodes, resources, requests: self.requests.clone(), clock: self.clock }
     }
 
     /// Takes what a history's reader has met by now: processes, and resources unless they are the usual ones.
@@ -54,7 +64,10 @@ impl Names {
         if nodes.len() != self.nodes.len() {
             self.nodes = nodes.to_vec();
         }
-        if let Some(resources) = resources.filter(|resources| *resources != self.resources) {
+        // So are resources, which are looked at with every event.
+        let known =
+            |resources: &[String]| (resources.len(), resources.last()) == (self.resources.len(), self.resources.last());
+        if let Some(resources) = resources.filter(|resources| !known(resources)) {
             self.resources = resources.to_vec();
         }
     }
@@ -72,6 +85,25 @@ impl Names {
     /// When it was: `3.512 s`, or the time of day that a log has.
     pub(crate) fn moment(&self, t_us: u64) -> String {
         self.clock.moment(t_us)
+    }
+
+    /// The same in an invariant's finding, where it stays an instant until the whole sentence is said.
+    pub(crate) fn at(&self, t_us: u64) -> String {
+        said::mark(t_us)
+    }
+
+    /// Takes what a log calls the requests of this client, and their numbers.
+    pub fn call_requests(&mut self, client: &str, requests: HashMap<String, u64>) {
+        self.requests = (client.to_owned(), Arc::new(requests));
+    }
+
+    /// A request, as a log calls it, or by its client and number.
+    pub(crate) fn request(&self, request: RequestId) -> String {
+        let (client, (named, requests)) = (self.node(request.client), &self.requests);
+        let theirs =
+            || requests.iter().find(|(_, number)| **number == request.number).map(|(theirs, _)| theirs.clone());
+        let known = if client == **named { theirs() } else { None };
+        known.unwrap_or_else(|| format!("{client}:{}", request.number))
     }
 
     /// A resource's name.

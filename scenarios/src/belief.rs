@@ -11,6 +11,7 @@ use crate::{
 };
 use protocols::{
     election::{Conditions, Protocol},
+    history::FaultKind,
     types::{MICROSECOND, MILLISECOND},
 };
 
@@ -112,8 +113,10 @@ fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
             }
         }
         _ => match parts.kind {
-            "sync-hang" | "sync-fail" => worst.hung_disk |= candidates,
-            "drop-lease" | "drop-key" | "lose-data" | "restore-copy" => worst.drops = true,
+            FaultKind::SyncHang | FaultKind::SyncFail => worst.hung_disk |= candidates,
+            FaultKind::DropLease | FaultKind::DropKey | FaultKind::LoseData | FaultKind::RestoreCopy => {
+                worst.drops = true
+            }
             _ => {}
         },
     }

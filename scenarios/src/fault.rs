@@ -15,6 +15,7 @@ mod words;
 
 pub use parts::{Later, Parts};
 pub use process::SUPERVISOR_MS;
+use protocols::history::FaultKind;
 use serde::{Deserialize, Serialize};
 pub use who::{RESERVED, Who};
 
@@ -332,7 +333,7 @@ impl Fault {
     }
 
     /// The kind, as plans and histories call it.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> FaultKind {
         self.parts().kind
     }
 

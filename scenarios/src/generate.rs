@@ -39,6 +39,7 @@ use proptest::{
 use protocols::{
     election::{self, Hazard, Promise, Protocol},
     fence::checks::Fencing,
+    history::FaultKind,
     point::Point,
 };
 
@@ -102,22 +103,15 @@ pub fn plans_of(protocols: Vec<&'static str>) -> impl Strategy<Value = Plan> {
     })
 }
 
-/// The kinds of faults that no plan is generated from, so that those of before stay what they were.
-pub const NOT_DRAWN: [&str; 9] = [
-    "hang",
-    "bandwidth",
-    "lose-data",
-    "restore-copy",
-    "forge-token",
-    "forge-claim",
-    "rogue-fence",
-    "lying-device",
-    "cloud-device",
-];
-
-/// Every kind of fault, as plans call it, with one sentence. Plans are generated from all but [`NOT_DRAWN`].
+/// Every kind of fault, as plans call it, with one sentence.
 pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
-    kinds::ALL.iter().map(|kind| (kind.name, kind.about))
+    kinds::ALL.iter().map(|kind| (kind.kind.name(), kind.about))
+}
+
+/// The kinds that plans are generated from: those that can strike some protocol.
+pub fn drawn_kinds() -> impl Iterator<Item = &'static FaultKind> {
+    let drawn = |kind: &&kinds::Kind| election::ALL.iter().any(|protocol| (kind.applies)(protocol));
+    kinds::ALL.iter().filter(drawn).map(|kind| &kind.kind)
 }
 
 /// The generated plan of that seed, of any protocol; the same seed gives the same plan.

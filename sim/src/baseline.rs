@@ -9,6 +9,7 @@ mod committed;
 mod far;
 mod figure;
 mod joined;
+pub mod runs;
 mod shares;
 
 use crate::{exact, run::Run};
@@ -31,6 +32,8 @@ pub struct Seen {
     figures: BTreeMap<String, Vec<f64>>,
     shares: Shares,
     runs: usize,
+    #[serde(default)]
+    pub(crate) digests: runs::Digests,
 }
 
 impl Seen {
@@ -39,6 +42,7 @@ impl Seen {
         self.add_figures(&run.judgement.metrics);
         self.shares.add(run);
         self.runs += 1;
+        runs::add(&mut self.digests, run.plan.seed, run.trace_hash());
     }
 
     /// More runs of the same cell.
@@ -50,6 +54,7 @@ impl Seen {
             *self.shares.0.entry(name.clone()).or_default() += runs;
         }
         self.runs += more.runs;
+        self.digests.extend(&more.digests);
     }
 
     fn add_figures(&mut self, metrics: &Metrics) {
@@ -298,7 +303,7 @@ mod tests {
     fn seen(values: impl IntoIterator<Item = f64>) -> Seen {
         let values: Vec<f64> = values.into_iter().collect();
         let figures = BTreeMap::from([("dark_ms".to_owned(), values.clone())]);
-        Seen { runs: values.len(), figures, shares: Shares::default() }
+        Seen { runs: values.len(), figures, ..Seen::default() }
     }
 
     fn baseline() -> Baseline {

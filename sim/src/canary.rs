@@ -4,9 +4,11 @@
 //! A sweep of everything runs them as cells of their own. Faults that nothing in a scenario depends on would otherwise be
 //! free to do nothing.
 
+mod again;
 mod groups;
 mod node;
 mod remedy;
+mod sentinels;
 mod services;
 mod voters;
 mod world;
@@ -175,7 +177,9 @@ pub fn summary<'a>(cells: impl Iterator<Item = &'a str>, interrupted: bool) -> S
 pub fn canaries() -> Vec<Canary> {
     let all = [
         world::canaries(),
+        again::canaries(),
         services::canaries(),
+        sentinels::canaries(),
         voters::canaries(),
         node::canaries(),
         groups::canaries(),

@@ -281,7 +281,7 @@ fn without_fencing(plan: &Plan) -> Plan {
 
 /// What the first invariant that did not hold saw.
 fn why(run: &Run) -> String {
-    run.judgement.invariants.iter().find(|i| !i.holds).map(|i| i.detail.clone()).unwrap_or_default()
+    run.judgement.invariants.iter().find(|i| !i.holds).map(|i| i.detail.to_string()).unwrap_or_default()
 }
 
 /// The first event in which two histories differ; their headers do in any case.

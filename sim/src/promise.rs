@@ -73,7 +73,7 @@ pub(crate) fn ended(promised: Promised, bounds: &Bounds, judgement: &Judgement) 
 
 /// What the failing invariants saw.
 fn reason(judgement: &Judgement) -> String {
-    let details = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.detail.as_str());
+    let details = judgement.invariants.iter().filter(|i| !i.holds).map(|i| &*i.detail);
     details.collect::<Vec<_>>().join("; ")
 }
 

@@ -16,6 +16,7 @@ use protocols::{
     coverage::{self, Mark, Marks},
     election::{Hazard, Protocol},
     fence::checks::Fencing,
+    history::FaultKind,
 };
 use scenarios::{
     generate::{self, Choice},
@@ -103,7 +104,7 @@ pub struct Swept {
     /// How many runs of each protocol went on for long enough after the last fault for liveness to be missed.
     pub live: BTreeMap<String, u64>,
     /// How often each kind of fault was in a plan.
-    pub kinds: BTreeMap<&'static str, u64>,
+    pub kinds: BTreeMap<FaultKind, u64>,
     /// What the runs came to.
     pub coverage: Coverage,
     /// How many runs there were.
@@ -118,7 +119,7 @@ pub struct Coverage {
     /// Every mark that was come to.
     pub marks: Marks,
     /// With which protocol, and with which kind of fault.
-    with: BTreeMap<&'static str, Marks>,
+    with: BTreeMap<String, Marks>,
     /// Protocol, verdict and the invariants that failed.
     classes: BTreeSet<(String, String)>,
     /// Runs since something was new.
@@ -130,7 +131,8 @@ impl Coverage {
         let plan = &run.plan;
         let mut new = !self.marks.contains(run.marks);
         self.marks = self.marks.and(run.marks);
-        for with in plan.faults.iter().map(|fault| fault.what.kind()).chain([run.protocol.name]) {
+        for with in plan.faults.iter().map(|fault| fault.what.kind().to_string()).chain([run.protocol.name.to_owned()])
+        {
             let known = self.with.entry(with).or_default();
             new |= !known.contains(run.marks);
             *known = known.and(run.marks);

@@ -3,6 +3,7 @@
 mod cell;
 mod compared;
 mod raw;
+mod recorded;
 mod sizes;
 
 pub use cell::Cell;
@@ -11,7 +12,7 @@ pub use raw::Raw;
 pub use sizes::Sizes;
 
 use crate::{
-    baseline::{Baseline, Moved, Shares},
+    baseline::Moved,
     canary::{self, Canary, Looked},
     interrupt, known,
     outcome::{Ended, Failure, note},
@@ -209,8 +210,13 @@ impl Sweep<'_> {
             let (cell, failures) = &mut cells[at];
             cell.add(run.as_ref(), failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
             if let (Some(run), None) = (run.filter(|run| run.judgement.verdict == Verdict::Safety), &failure) {
-                let seen =
-                    run.judgement.invariants.iter().find(|i| !i.holds).map(|i| i.detail.clone()).unwrap_or_default();
+                let seen = run
+                    .judgement
+                    .invariants
+                    .iter()
+                    .find(|i| !i.holds)
+                    .map(|i| i.detail.to_string())
+                    .unwrap_or_default();
                 let unpromised = self.failure(which[at], seed, (Ended::Kept, seen), Some(&run));
                 note(&mut unsafe_runs, Failure { plan: Some(Box::new((*run.plan).clone())), ..unpromised });
             }
@@ -305,31 +311,6 @@ impl Sweep<'_> {
             seeds: [self.seeds.start, self.seeds.end],
             chance: known.then_some(fencing == Fencing::On),
         }
-    }
-
-    /// What this sweep saw, as the baseline of later ones.
-    pub fn baseline(&self, outcome: &Outcome) -> Baseline {
-        // Canaries have limits of their own.
-        let cells = outcome
-            .cells
-            .iter()
-            .filter(|cell| !cell.scenario.starts_with(canary::PREFIX) && !cell.scenario.starts_with(known::PREFIX));
-        let cells = cells.map(|cell| (cell.name(), &cell.seen));
-        Baseline::record(
-            self.figure_options(),
-            [self.seeds.start, self.seeds.end],
-            Shares::known(&self.registry.invariants),
-            cells,
-        )
-    }
-
-    /// Does it run the cell of that name in the baseline, if there is such a cell?
-    pub fn covers(&self, cell: &str) -> bool {
-        let mut words = cell.split(' ');
-        let (scenario, protocol, nodes) = (words.next(), words.next(), words.next().and_then(|n| n.parse().ok()));
-        self.scenarios.iter().any(|swept| Some(swept.name) == scenario)
-            && self.protocols.iter().any(|swept| Some(swept.name) == protocol)
-            && nodes.is_some_and(|nodes| self.sizes.numbers().contains(&nodes))
     }
 
     fn cell(&self, (scenario, protocol, nodes): Which) -> (Cell, Vec<Failure>) {

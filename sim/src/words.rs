@@ -166,7 +166,7 @@ pub fn of(kind: &Kind) -> [u64; 3] {
         }
         Kind::Fault(fault) => {
             let on = fault.on.iter().fold(0, |h, n| fold(h, u64::from(n.0) + 1));
-            let what = xxh3_64(fault.detail.as_bytes()) ^ xxh3_64(fault.fault.as_bytes()).rotate_left(17);
+            let what = xxh3_64(fault.detail.as_bytes()) ^ xxh3_64(fault.kind.name().as_bytes()).rotate_left(17);
             [0x10a | u64::from(fault.index) << 16 | (fault.phase as u64) << 48, what, on]
         }
         Kind::Grant { node, token } => [0x111, u64::from(node.0), token.unwrap_or(0)],

@@ -19,8 +19,10 @@
 //! **What shows it.** `weak-crons`.
 
 use super::{
-    Bounds, OwnTimers, Promise, Protocol, Setup, promise,
-    redis_common::{EXPIRE, Input, Output, POLL, RedisRequests},
+    Bounds, OwnTimers, Promise, Protocol, Setup,
+    asking::{Asking, EXPIRE, POLL},
+    promise,
+    redis_common::{self, Input, Output},
     redis_lease,
 };
 use crate::{
@@ -92,7 +94,7 @@ pub fn host(hosts: u16) -> NodeId {
 /// One host.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Cron {
-    redis: RedisRequests,
+    asking: Asking,
     way: Way,
     /// What was asked for, under which value, and when.
     asked: Option<(RequestNumber, String, u64)>,
@@ -102,7 +104,7 @@ struct Cron {
 
 impl Cron {
     fn new(setup: Setup, way: Way) -> Self {
-        Cron { redis: RedisRequests::new(setup), way, asked: None, held: None }
+        Cron { asking: Asking::new(setup), way, asked: None, held: None }
     }
 
     fn wait(&self, now: Now, out: &mut Vec<Output>) {
@@ -111,24 +113,24 @@ impl Cron {
 
     fn midnight(&mut self, now: Now, out: &mut Vec<Output>) {
         self.wait(now, out);
-        let setup = &self.redis.setup;
+        let setup = &self.asking.setup;
         if self.way == Way::Hash && host(setup.names.len() as u16) != setup.node {
             return;
         }
         out.push(Output::Campaign);
         out.push(Output::Point(Point::BeforeCampaign));
-        let value = self.redis.attempt_value();
+        let value = redis_common::attempt_value(&mut self.asking);
         let (key, ttl_ms) = match self.way {
             Way::Hash => return self.lead(now, value, now.mono, out),
-            Way::Lock => (self.redis.key(), self.redis.ttl_ms()),
+            Way::Lock => (redis_common::key(&self.asking.setup), self.asking.ttl_ms()),
             Way::Key => (format!("cron:{JOB}:{}", night(now.wall)), KEPT_NIGHTS * PERIOD / MILLISECOND),
         };
-        let number = self.redis.ask(Request::SetNxPx { key, value: value.clone(), ttl_ms }, out);
+        let number = self.asking.ask(Request::SetNxPx { key, value: value.clone(), ttl_ms }, out);
         self.asked = Some((number, value, now.mono));
     }
 
     fn lead(&mut self, now: Now, value: String, sent: u64, out: &mut Vec<Output>) {
-        let valid_until = sent + self.redis.ttl();
+        let valid_until = sent + self.asking.ttl();
         if valid_until > now.mono && self.held.is_none() {
             self.held = Some((value, valid_until));
             out.push(Output::SetTimer { id: EXPIRE, at: valid_until });
@@ -141,7 +143,7 @@ impl Cron {
         out.push(Output::CancelTimer(EXPIRE));
         out.push(Output::Deposed(why));
         if self.way == Way::Lock {
-            self.redis.ask(Request::CompareAndDelete { key: self.redis.key(), value }, out);
+            self.asking.ask(Request::CompareAndDelete { key: redis_common::key(&self.asking.setup), value }, out);
         }
     }
 }

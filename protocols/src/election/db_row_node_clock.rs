@@ -25,19 +25,22 @@
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    asking::{Asking, EXPIRE, POLL, RENEW, RETRIED},
     back_off::BackOff,
-    postgres_common::{EXPIRE, Input, Output, POLL, PostgresRequests, RENEW, RETRIED},
     promise::{self, UNCHECKED},
 };
 use crate::{
     clock::Now,
-    elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
     error::Failure,
     payload::Nothing,
     point::Point,
-    service::postgres::{self, CheckIn, Reply, Request},
+    service::postgres::{self, CheckIn, Reply, Request, name_of},
     types::{Leadership, MILLISECOND, SECOND},
 };
+
+type Input = elector::Input<Nothing, postgres::Api>;
+type Output = elector::Output<Nothing, postgres::Api>;
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
@@ -102,7 +105,7 @@ enum Asked {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct DbRowNodeClock {
-    postgres: PostgresRequests,
+    asking: Asking,
     lease: Option<Lease>,
     under_way: Option<(RequestNumber, Asked)>,
     /// When this node looked last, milliseconds of its wall clock.
@@ -117,7 +120,7 @@ struct DbRowNodeClock {
 impl DbRowNodeClock {
     fn new(setup: Setup) -> Self {
         DbRowNodeClock {
-            postgres: PostgresRequests::new(setup),
+            asking: Asking::new(setup),
             lease: None,
             under_way: None,
             looked_ms: None,
@@ -128,26 +131,26 @@ impl DbRowNodeClock {
     }
 
     fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
-        self.under_way = Some((self.postgres.ask(request, out), asked));
+        self.under_way = Some((self.asking.ask(request, out), asked));
     }
 
     fn interval_ms(&self) -> i64 {
-        (self.postgres.setup.timings.renew_interval / MILLISECOND) as i64
+        (self.asking.setup.timings.renew_interval / MILLISECOND) as i64
     }
 
     /// What is left of a lease when a check-in is due: so much longer others wait.
     fn grace_ms(&self) -> i64 {
-        self.postgres.ttl_ms() as i64 - self.interval_ms()
+        self.asking.ttl_ms() as i64 - self.interval_ms()
     }
 
     /// Begins a transaction, leading or not.
     fn begin(&mut self, out: &mut Vec<Output>) {
-        let (name, who) = (self.postgres.row(), self.postgres.own_name().to_owned());
+        let (name, who) = (name_of(self.asking.setup.group), self.asking.name().to_owned());
         self.ask(Request::Begin { name, who, renews: self.lease.is_some() }, Asked::Row, out);
     }
 
     fn end(&mut self, row: CheckIn, asked: Asked, out: &mut Vec<Output>) {
-        let put = Some((self.postgres.row(), row));
+        let put = Some((name_of(self.asking.setup.group), row));
         self.ask(Request::End { put }, asked, out);
     }
 
@@ -157,7 +160,7 @@ impl DbRowNodeClock {
 
     /// A follower's turn.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.postgres.poll_wait() });
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
         if self.under_way.is_some() {
             return;
         }
@@ -171,7 +174,7 @@ impl DbRowNodeClock {
     }
 
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.postgres.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
         if self.lease.is_some() && self.under_way.is_none() {
             out.push(Output::Point(Point::BeforeRenew));
             self.begin(out);
@@ -202,7 +205,7 @@ impl DbRowNodeClock {
 
     fn follows(&mut self, now: Now, row: Option<CheckIn>, looked_ms: Option<i64>, out: &mut Vec<Output>) {
         let now_ms = (now.wall / MILLISECOND) as i64;
-        let own = format!("{}/", self.postgres.process_value());
+        let own = format!("{}/", self.asking.process_value());
         // Of an attempt whose outcome was unknown, or of a leadership that is over.
         let is_leftover = row.as_ref().is_some_and(|row| row.holder.starts_with(&own));
         if !is_leftover && let Some(row) = row.as_ref().filter(|row| !row.holder.is_empty()) {
@@ -225,14 +228,14 @@ impl DbRowNodeClock {
             };
         }
         let token = row.map_or(0, |row| row.token) + 1;
-        let value = self.postgres.attempt_value();
+        let value = self.asking.attempt_value();
         let row = CheckIn { holder: value.clone(), last_ms: now_ms, interval_ms: self.interval_ms(), token };
         self.end(row, Asked::Take { value, token, read: now.mono }, out);
     }
 
     fn observe(&mut self, row: Option<&CheckIn>, out: &mut Vec<Output>) {
         let holder = row.map(|row| row.holder.as_str()).filter(|holder| !holder.is_empty());
-        self.postgres.observe(holder, out);
+        self.asking.observe(holder.map(str::as_bytes), out);
     }
 
     fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
@@ -247,21 +250,21 @@ impl DbRowNodeClock {
     }
 
     fn lead(&mut self, now: Now, value: String, token: u64, read: u64, out: &mut Vec<Output>) {
-        let leadership = Leadership { token, valid_until: read + self.postgres.ttl() };
+        let leadership = Leadership { token, valid_until: read + self.asking.ttl() };
         if leadership.valid_until <= now.mono {
             return;
         }
         self.lease = Some(Lease { value, leadership });
-        self.postgres.forget_observed();
+        self.asking.forget_observed();
         out.push(Output::CancelTimer(POLL));
-        out.push(Output::SetTimer { id: RENEW, at: read + self.postgres.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: read + self.asking.setup.timings.renew_interval });
         out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
         out.push(Output::Elected(leadership));
     }
 
     fn renewed(&mut self, read: u64, out: &mut Vec<Output>) {
         let Some(lease) = &mut self.lease else { return };
-        lease.leadership.valid_until = read + self.postgres.ttl();
+        lease.leadership.valid_until = read + self.asking.ttl();
         self.back_off.confirmed();
         out.push(Output::Point(Point::Renewed));
         out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
@@ -278,12 +281,12 @@ impl DbRowNodeClock {
         if let Some((number, _)) = self.under_way.take() {
             out.push(Output::Service(ServiceOutput::Cancel(number)));
         }
-        let wait = self.postgres.poll_wait();
+        let wait = self.asking.poll_wait();
         self.held_off_until = now.mono
             + match why {
                 Deposed::Expired | Deposed::Lost => 0,
                 Deposed::Fenced => wait.max(self.back_off.refused()),
-                Deposed::Resigned | Deposed::Stuck => self.postgres.ttl(),
+                Deposed::Resigned | Deposed::Stuck => self.asking.ttl(),
             };
         self.campaign_due = why == Deposed::Resigned;
         if !self.campaign_due {

@@ -1,5 +1,6 @@
 //! The election protocols, one file each, and what each of them promises.
 
+mod asking;
 pub mod back_off;
 pub mod both_locks;
 pub mod bully;
@@ -13,12 +14,12 @@ pub mod etcd_key;
 pub mod k8s;
 pub mod kafka_zk_controller;
 pub mod kraft;
+mod lease_keeper;
 pub mod lowest_id;
 pub mod lowest_id_phi;
 pub mod object_lease;
 pub mod pg_advisory;
 pub mod phi;
-pub mod postgres_common;
 pub mod promise;
 pub mod raft;
 pub mod raft_core;
@@ -268,7 +269,7 @@ pub struct Protocol {
     pub majority: bool,
     /// Do candidates keep something on disk that they must not forget?
     pub persists: bool,
-    /// Does a candidate that starts again forget for whom it was to wait, so that [`Protocol::read_lease`] bounds nothing?
+    /// After a restart, does a candidate forget whose lease it must wait out? Then [`Protocol::read_lease`] bounds nothing.
     pub forgets_to_wait: bool,
     /// Do the candidates pass messages along a ring in the order of their ids, so that nobody can be elected while a link of
     /// it is missing?

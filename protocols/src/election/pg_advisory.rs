@@ -26,19 +26,22 @@
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
-    postgres_common::{Input, Output, POLL, PostgresRequests, RENEW, RETRIED},
+    asking::{Asking, POLL, RENEW, RETRIED},
     promise::{self, UNFENCED},
 };
 use crate::{
     bug::{Bug, Shown},
     clock::Now,
-    elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
     error::Failure,
     payload::Nothing,
     point::Point,
     service::postgres::{self, Keepalive, Reply, Request, key_of},
     types::{Leadership, MILLISECOND, SECOND},
 };
+
+type Input = elector::Input<Nothing, postgres::Api>;
+type Output = elector::Output<Nothing, postgres::Api>;
 
 /// The protocol as the registry knows it.
 pub const PROTOCOL: Protocol = Protocol {
@@ -125,7 +128,7 @@ enum Asked {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct PgAdvisory {
-    postgres: PostgresRequests,
+    asking: Asking,
     /// The session that has the lock, while this node leads.
     session: Option<u64>,
     under_way: Option<(RequestNumber, Asked)>,
@@ -137,17 +140,17 @@ struct PgAdvisory {
 
 impl PgAdvisory {
     fn new(setup: Setup) -> Self {
-        let postgres = PostgresRequests::new(setup);
-        PgAdvisory { postgres, session: None, under_way: None, held_off_until: 0, campaign_due: true }
+        let asking = Asking::new(setup);
+        PgAdvisory { asking, session: None, under_way: None, held_off_until: 0, campaign_due: true }
     }
 
     fn key(&self) -> i64 {
-        key_of(self.postgres.setup.group)
+        key_of(self.asking.setup.group)
     }
 
     /// A follower's turn.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.postgres.poll_wait() });
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
         if self.under_way.is_some() || now.mono < self.held_off_until {
             return;
         }
@@ -155,20 +158,20 @@ impl PgAdvisory {
             out.push(Output::Campaign);
         }
         out.push(Output::Point(Point::BeforeCampaign));
-        let request = Request::TryLock { key: self.key(), who: self.postgres.own_name().to_owned() };
-        self.under_way = Some((self.postgres.ask(request, out), Asked::Lock));
+        let request = Request::TryLock { key: self.key(), who: self.asking.name().to_owned() };
+        self.under_way = Some((self.asking.ask(request, out), Asked::Lock));
     }
 
     /// The leader's turn. A ping that is not answered yet is waited for.
     fn ping(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.postgres.setup.timings.renew_interval });
-        let Some(session) = self.session.filter(|_| !self.postgres.setup.bugs.has(&NEVER_ASKED)) else { return };
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
+        let Some(session) = self.session.filter(|_| !self.asking.setup.bugs.has(&NEVER_ASKED)) else { return };
         if self.under_way.is_some() {
             crate::mark!(AdvisoryHalfOpen);
             return;
         }
         out.push(Output::Point(Point::BeforeRenew));
-        let number = self.postgres.ask_within(Request::Ping { session }, KERNEL_GIVES_UP, out);
+        let number = self.asking.ask_within(Request::Ping { session }, KERNEL_GIVES_UP, out);
         self.under_way = Some((number, Asked::Ping));
     }
 
@@ -177,7 +180,7 @@ impl PgAdvisory {
             (Asked::Lock, Ok(Reply::Session(Some(session)))) => {
                 self.session = Some(session);
                 out.push(Output::CancelTimer(POLL));
-                out.push(Output::SetTimer { id: RENEW, at: now.mono + self.postgres.setup.timings.renew_interval });
+                out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
                 out.push(Output::Elected(BELIEF));
             }
             (Asked::Ping, Ok(_)) => {
@@ -201,20 +204,20 @@ impl PgAdvisory {
         if let Some((number, _)) = self.under_way.take() {
             out.push(Output::Service(ServiceOutput::Cancel(number)));
         }
-        let wait = self.postgres.poll_wait();
+        let wait = self.asking.poll_wait();
         self.campaign_due = why == Deposed::Resigned;
         if !self.campaign_due {
             out.push(Output::Campaign);
         }
         out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
         match why {
-            Deposed::Resigned | Deposed::Stuck => self.held_off_until = now.mono + self.postgres.ttl(),
+            Deposed::Resigned | Deposed::Stuck => self.held_off_until = now.mono + self.asking.ttl(),
             Deposed::Fenced => self.held_off_until = now.mono + wait,
             Deposed::Expired | Deposed::Lost => {}
         }
         if why != Deposed::Lost {
             let request = Request::Unlock { key: self.key(), session };
-            self.under_way = Some((self.postgres.ask(request, out), Asked::Unlock));
+            self.under_way = Some((self.asking.ask(request, out), Asked::Unlock));
         }
     }
 }

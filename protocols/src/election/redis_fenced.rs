@@ -15,34 +15,27 @@
 //!
 //! **What shows it.** `gc-pause`, with fencing and without.
 //!
-//! **Whose key is it?** The value is new for each *attempt*, `<name>/<nonce>/<attempt>`. A request that took effect late (a
-//! network may keep one for a while after we gave it up) can then never renew, delete or stand for another attempt's key. An
-//! acquisition whose outcome is unknown is never believed, its token is not known either: it is given back, by
-//! compare-and-delete of its own value, before the next attempt; so is a lease that lapsed. At worst the key is nobody's for
-//! one ttl, and a token is skipped.
-//!
 //! **A named successor** gets the key in one script: if it is still ours, its value becomes `<successor>/handed/<token>`,
 //! with the next token, for a whole ttl. Whoever finds its own name there when it looks takes the key over from that value by
 //! the same script, to a value and with a token of its own attempt: so a process that was started again meanwhile has no token
 //! that its former self had. The leader stops believing before it asks. If no answer comes, it deletes the key unless it was
 //! handed over; if the successor never looks, the key is nobody's for one ttl.
 //!
-//! `redis_lease.rs` is this file without the token; `diff` shows what that takes.
+//! How it is kept, and whose key it is, stands in `lease_keeper.rs`.
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
-    back_off::BackOff,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
+    asking::{Asking, RETRIED},
+    lease_keeper::{Answer, Asked, Keeper, LeaseService, Marks, Meaning, Out},
     promise::{self, UNCHECKED},
-    redis_common::{EXPIRE, Input, Output, POLL, RENEW, RETRIED, RedisRequests, token_key_of},
+    redis_common::{self, token_key_of},
 };
 use crate::{
     clock::Now,
-    elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
-    error::Failure,
-    payload::Nothing,
+    elector::{Deposed, Output, boxed},
     point::Point,
     service::redis::{self, Reply, Request},
-    types::{Leadership, NodeId, SECOND},
+    types::{NodeId, SECOND},
 };
 
 pub use super::redis_common::TOKEN_KEY;
@@ -70,7 +63,7 @@ pub const PROTOCOL: Protocol = Protocol {
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
     claim: None,
-    elector: |setup| boxed(RedisFenced::new(setup)),
+    elector: |setup| boxed(Keeper::<RedisFenced>::new(setup)),
     promise: |hazard, fencing| match hazard {
         Hazard::ServiceDataLoss | Hazard::ServiceRestored | Hazard::ServiceForgets => promise::granted_again(fencing),
         // The server knows of one lock, and its leader is not who believes by the other.
@@ -89,282 +82,90 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::from_sending,
 };
 
-/// The lease that this node believes to hold.
+/// What is asked of it beside.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Lease {
-    /// What the key holds while it is ours.
-    value: String,
-    /// What the belief is worth.
-    leadership: Leadership,
-}
-
-/// The one request under way.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Asked {
-    Acquire {
-        value: String,
-        sent: u64,
-    },
-    Look,
-    Renew {
-        sent: u64,
-    },
-    GiveBack,
+enum Passing {
     /// To hand the key over, which holds this.
-    HandOver {
-        value: String,
-    },
+    On { value: String },
     /// To take over what was handed to us, with a value that begins so.
-    TakeOver {
-        value: String,
-        sent: u64,
-    },
+    Over { value: String, sent: u64 },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct RedisFenced {
-    redis: RedisRequests,
-    lease: Option<Lease>,
-    under_way: Option<(RequestNumber, Asked)>,
-    /// A value of ours that may be in the key although we do not lead; to be deleted before the next attempt.
-    leftover: Option<String>,
-    /// Until then others go first.
-    held_off_until: u64,
-    /// `Campaign` is still to be said.
-    campaign_due: bool,
-    back_off: BackOff,
-}
+struct RedisFenced;
 
 impl RedisFenced {
-    fn new(setup: Setup) -> Self {
-        let redis = RedisRequests::new(setup);
-        let (lease, under_way, leftover) = (None, None, None);
-        let back_off = BackOff::default();
-        RedisFenced { redis, lease, under_way, leftover, held_off_until: 0, campaign_due: true, back_off }
+    fn hand_over(asking: &Asking, value: String, to: String) -> Request {
+        let (key, token_key) = (redis_common::key(&asking.setup), token_key_of(asking.setup.group).into_owned());
+        Request::HandOver { key, token_key, value, to, ttl_ms: asking.ttl_ms() }
+    }
+}
+
+impl LeaseService for RedisFenced {
+    type Api = redis::Api;
+    type More = Passing;
+
+    const MARKS: Marks = redis_common::MARKS;
+
+    fn attempt(asking: &mut Asking) -> String {
+        redis_common::attempt_value(asking)
     }
 
-    fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
-        self.under_way = Some((self.redis.ask(request, out), asked));
+    fn take(asking: &Asking, value: String) -> Request {
+        let (key, token_key) = (redis_common::key(&asking.setup), token_key_of(asking.setup.group).into_owned());
+        Request::AcquireFenced { key, token_key, value, ttl_ms: asking.ttl_ms() }
     }
 
-    /// A follower's turn: cleans up, tries to acquire, or only looks while others go first.
-    fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
-        if self.under_way.is_some() {
-            return;
-        }
-        if self.leftover.is_some() {
-            crate::mark!(RedisCleansUp);
-            self.give_back(out);
-        } else if now.mono < self.held_off_until {
-            crate::mark!(RedisHeldOff);
-            self.look(out);
-        } else {
-            self.acquire(now, out);
-        }
+    fn extend(asking: &Asking, value: String) -> Request {
+        Request::CompareAndPexpire { key: redis_common::key(&asking.setup), value, ttl_ms: asking.ttl_ms() }
     }
 
-    fn acquire(&mut self, now: Now, out: &mut Vec<Output>) {
-        if std::mem::take(&mut self.campaign_due) {
-            out.push(Output::Campaign);
-        }
-        out.push(Output::Point(Point::BeforeCampaign));
-        let value = self.redis.attempt_value();
-        let request = Request::AcquireFenced {
-            key: self.redis.key(),
-            token_key: token_key_of(self.redis.setup.group).into_owned(),
-            value: value.clone(),
-            ttl_ms: self.redis.ttl_ms(),
-        };
-        self.ask(request, Asked::Acquire { value, sent: now.mono }, out);
+    fn give_back(asking: &Asking, value: String) -> Request {
+        Request::CompareAndDelete { key: redis_common::key(&asking.setup), value }
     }
 
-    fn look(&mut self, out: &mut Vec<Output>) {
-        self.ask(Request::Get { key: self.redis.key() }, Asked::Look, out);
+    fn look(asking: &Asking) -> Request {
+        Request::Get { key: redis_common::key(&asking.setup) }
     }
 
-    /// Deletes what may be ours and is not believed any more.
-    fn give_back(&mut self, out: &mut Vec<Output>) {
-        if let Some(value) = self.leftover.clone() {
-            self.ask(Request::CompareAndDelete { key: self.redis.key(), value }, Asked::GiveBack, out);
-        }
-    }
-
-    fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
-        let Some(lease) = self.lease.as_ref().filter(|_| self.under_way.is_none()) else { return };
-        let request = Request::CompareAndPexpire {
-            key: self.redis.key(),
-            value: lease.value.clone(),
-            ttl_ms: self.redis.ttl_ms(),
-        };
-        out.push(Output::Point(Point::BeforeRenew));
-        self.ask(request, Asked::Renew { sent: now.mono }, out);
-    }
-
-    fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
-        match (asked, reply) {
-            (Asked::Acquire { value, sent }, Ok(Reply::Token(Some(token)))) => {
-                self.lead(now, value, token, sent, out);
-            }
-            (Asked::Acquire { .. }, Ok(Reply::Token(None))) => self.look(out),
-            // The server said no: nothing was taken. The next poll tries again.
-            (Asked::Acquire { .. }, Err(Failure::Rejected(_))) => {}
-            (Asked::Acquire { value, .. }, _) => {
-                crate::mark!(RedisLeftover);
-                self.leftover = Some(value);
-                self.give_back(out);
-            }
-            (Asked::Look, Ok(Reply::Value(value))) => {
-                self.redis.observe(value.as_deref(), out);
-                self.take_over(now, value, out);
-            }
-            (Asked::TakeOver { value, sent }, Ok(Reply::Token(Some(token)))) => {
-                self.lead(now, format!("{value}{token}"), token, sent, out);
-            }
-            (Asked::HandOver { .. }, Ok(Reply::Token(_))) => {}
-            // It may be ours still, or handed over.
-            (Asked::HandOver { value }, _) => {
-                self.leftover = Some(value);
-                self.give_back(out);
-            }
-            (Asked::Renew { sent }, Ok(Reply::Done(true))) => self.renewed(sent, out),
-            (Asked::Renew { .. }, Ok(Reply::Done(false))) => {
-                crate::mark!(RedisRenewalRefused);
-                self.depose(now, Deposed::Lost, out);
-                self.look(out);
-            }
-            (Asked::GiveBack, Ok(_)) => {
-                self.leftover = None;
-                if now.mono >= self.held_off_until {
-                    self.acquire(now, out);
-                }
-            }
-            // A renewal without an answer is tried again at the next interval, until the belief lapses; the rest at the
-            // next poll.
-            (Asked::Look | Asked::Renew { .. } | Asked::GiveBack | Asked::TakeOver { .. }, _) => {}
-        }
+    fn understand(reply: Reply) -> Option<Meaning> {
+        Some(redis_common::understand(reply))
     }
 
     /// Takes the key over if it was handed to this node. What comes of it without an answer lapses.
-    fn take_over(&mut self, now: Now, held: Option<Vec<u8>>, out: &mut Vec<Output>) {
-        let handed = handed_to(self.redis.name());
-        let Some(value) = held.and_then(|held| String::from_utf8(held).ok()).filter(|held| held.starts_with(&handed))
-        else {
-            return;
-        };
-        let to = format!("{}/", self.redis.attempt_value());
-        let request = self.hand_over_to(value, to.clone());
-        self.ask(request, Asked::TakeOver { value: to, sent: now.mono }, out);
-    }
-
-    fn hand_over_to(&self, value: String, to: String) -> Request {
-        let (key, token_key) = (self.redis.key(), token_key_of(self.redis.setup.group).into_owned());
-        Request::HandOver { key, token_key, value, to, ttl_ms: self.redis.ttl_ms() }
+    fn looked(keeper: &mut Keeper<Self>, now: Now, value: Option<Vec<u8>>, out: &mut Out<Self>) {
+        let handed = handed_to(keeper.asking.name());
+        let held = value.and_then(|held| String::from_utf8(held).ok()).filter(|held| held.starts_with(&handed));
+        let Some(held) = held else { return };
+        let value = format!("{}/", redis_common::attempt_value(&mut keeper.asking));
+        let request = RedisFenced::hand_over(&keeper.asking, held, value.clone());
+        keeper.ask(request, Asked::More(Passing::Over { value, sent: now.mono }), out);
     }
 
     /// Stops believing, and then gives the key to a named successor.
-    fn hand_over(&mut self, now: Now, to: NodeId, out: &mut Vec<Output>) {
-        let Some(heir) = self.redis.setup.names.get(to.index()).filter(|_| to != self.redis.setup.node) else { return };
+    fn transfer(keeper: &mut Keeper<Self>, now: Now, to: NodeId, out: &mut Out<Self>) {
+        let setup = &keeper.asking.setup;
+        let Some(heir) = setup.names.get(to.index()).filter(|_| to != setup.node) else { return };
         let handed = handed_to(heir);
         out.push(Output::Point(Point::BeforeRelease));
-        let Some(value) = self.stop_believing(now, Deposed::Resigned, out) else { return };
-        let request = self.hand_over_to(value.clone(), handed);
-        self.ask(request, Asked::HandOver { value }, out);
+        let Some(value) = keeper.stop_believing(now, Deposed::Resigned, out) else { return };
+        let request = RedisFenced::hand_over(&keeper.asking, value.clone(), handed);
+        keeper.ask(request, Asked::More(Passing::On { value }), out);
     }
 
-    fn lead(&mut self, now: Now, value: String, token: u64, sent: u64, out: &mut Vec<Output>) {
-        let leadership = Leadership { token, valid_until: sent + self.redis.ttl() };
-        if leadership.valid_until <= now.mono {
-            crate::mark!(RedisTooLate);
-            // The answer was so late that there is nothing left to believe.
-            self.leftover = Some(value);
-            return self.give_back(out);
+    fn answered(keeper: &mut Keeper<Self>, now: Now, asked: Passing, reply: Answer<Self>, out: &mut Out<Self>) {
+        match (asked, reply) {
+            (Passing::Over { value, sent }, Ok(Reply::Token(Some(token)))) => {
+                keeper.lead(now, format!("{value}{token}"), token, sent, out);
+            }
+            (Passing::Over { .. }, _) | (Passing::On { .. }, Ok(Reply::Token(_))) => {}
+            // It may be ours still, or handed over.
+            (Passing::On { value }, _) => keeper.give_back(value, out),
         }
-        self.lease = Some(Lease { value, leadership });
-        self.redis.forget_observed();
-        out.push(Output::CancelTimer(POLL));
-        out.push(Output::SetTimer { id: RENEW, at: sent + self.redis.setup.timings.renew_interval });
-        out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
-        out.push(Output::Elected(leadership));
-    }
-
-    fn renewed(&mut self, sent: u64, out: &mut Vec<Output>) {
-        let Some(lease) = &mut self.lease else { return };
-        lease.leadership.valid_until = sent + self.redis.ttl();
-        self.back_off.confirmed();
-        out.push(Output::Point(Point::Renewed));
-        out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
-        out.push(Output::Renewed(lease.leadership));
-    }
-
-    /// Ends the belief, first of all, and gives the key back.
-    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
-        let Some(value) = self.stop_believing(now, why, out) else { return };
-        if why != Deposed::Lost {
-            self.leftover = Some(value);
-            self.give_back(out);
-        }
-    }
-
-    /// Ends the belief; what the key held. What is under way is a renewal that has become pointless.
-    fn stop_believing(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) -> Option<String> {
-        let lease = self.lease.take()?;
-        out.push(Output::Deposed(why));
-        out.push(Output::CancelTimer(RENEW));
-        out.push(Output::CancelTimer(EXPIRE));
-        if let Some((number, _)) = self.under_way.take() {
-            out.push(Output::Service(ServiceOutput::Cancel(number)));
-        }
-        let wait = self.redis.poll_wait();
-        out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
-        // Who was refused by the resource goes back to polling; who resigned lets others go first.
-        self.held_off_until = now.mono
-            + match why {
-                Deposed::Expired | Deposed::Lost => 0,
-                Deposed::Fenced => wait.max(self.back_off.refused()),
-                Deposed::Resigned | Deposed::Stuck => self.redis.ttl(),
-            };
-        self.campaign_due = why == Deposed::Resigned;
-        if !self.campaign_due {
-            out.push(Output::Campaign);
-        }
-        Some(lease.value)
     }
 }
 
 /// How the value begins of a key that was handed to the candidate of that name.
 fn handed_to(name: &str) -> String {
     format!("{name}/handed/")
-}
-
-impl Elector for RedisFenced {
-    type Peer = Nothing;
-    type Service = redis::Api;
-
-    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        // Before anything else: after a pause, answers and timers come in any order.
-        if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
-            crate::mark!(RedisExpired);
-            self.depose(now, Deposed::Expired, out);
-        }
-        match input {
-            Input::Start => self.poll(now, out),
-            Input::Timer(POLL) if self.lease.is_none() => self.poll(now, out),
-            Input::Timer(RENEW) if self.lease.is_some() => self.renew(now, out),
-            Input::Service(ServiceInput::Reply { number, reply }) => {
-                if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
-                    self.answered(now, asked, reply, out);
-                }
-            }
-            Input::Resign if self.lease.is_some() => {
-                out.push(Output::Point(Point::BeforeRelease));
-                self.depose(now, Deposed::Resigned, out);
-            }
-            Input::Transfer(to) if self.lease.is_some() => self.hand_over(now, to, out),
-            Input::Fenced => self.depose(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile, a follower's resignation; Redis has no streams.
-            _ => {}
-        }
-    }
 }

@@ -16,27 +16,22 @@
 //!
 //! **What shows it.** `gc-pause`. In `partition` the leader stops by its own clock before the key can run out.
 //!
-//! **Whose key is it?** The value is new for each *attempt*, `<name>/<nonce>/<attempt>`. A request that took effect late (a
-//! network may keep one for a while after we gave it up) can then never renew, delete or stand for another attempt's key. An
-//! acquisition whose outcome is unknown is never believed: it is given back, by compare-and-delete of its own value, before
-//! the next attempt; so is a lease that lapsed. At worst the key is nobody's for one ttl.
-//!
-//! `redis_fenced.rs` is this file plus the token; `diff` shows what that takes.
+//! How it is kept, and whose key it is, stands in `lease_keeper.rs`; `redis_fenced.rs` has the token beside.
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
+    asking::{Asking, RETRIED},
+    lease_keeper::{Keeper, LeaseService, Marks, Meaning},
     promise::{self, UNFENCED},
-    redis_common::{EXPIRE, Input, Output, POLL, RENEW, RETRIED, RedisRequests},
+    redis_common,
 };
 use crate::{
     bug::{Bug, Shown},
     clock::Now,
-    elector::{Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
-    error::Failure,
+    elector::boxed,
     payload::Nothing,
-    point::Point,
     service::redis::{self, Reply, Request},
-    types::{Leadership, SECOND},
+    types::SECOND,
 };
 
 /// The protocol as the registry knows it.
@@ -62,7 +57,7 @@ pub const PROTOCOL: Protocol = Protocol {
     changes_members: false,
     timers: OwnTimers::of(&[RETRIED]),
     claim: None,
-    elector: |setup| boxed(RedisLease::new(setup)),
+    elector: |setup| boxed(Keeper::<RedisLease>::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::MixedLocks => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
@@ -109,221 +104,55 @@ pub const NO_TTL: Bug = Bug {
     shown: Shown::by("clean-kill", "redis-lease", 4),
 };
 
-/// In milliseconds as good as for ever: a century.
+/// Effectively no expiry: a century, in ms.
 const FOR_EVER_MS: u64 = 100 * 365 * 24 * 3_600_000;
 
-/// The lease that this node believes to hold.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Lease {
-    /// What the key holds while it is ours.
-    value: String,
-    /// What the belief is worth.
-    leadership: Leadership,
-}
-
-/// The one request under way.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Asked {
-    Acquire { value: String, sent: u64 },
-    Look,
-    Renew { sent: u64 },
-    GiveBack,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct RedisLease {
-    redis: RedisRequests,
-    lease: Option<Lease>,
-    under_way: Option<(RequestNumber, Asked)>,
-    /// A value of ours that may be in the key although we do not lead; to be deleted before the next attempt.
-    leftover: Option<String>,
-    /// Until then others go first.
-    held_off_until: u64,
-    /// `Campaign` is still to be said.
-    campaign_due: bool,
-}
+struct RedisLease;
 
 impl RedisLease {
-    fn new(setup: Setup) -> Self {
-        let redis = RedisRequests::new(setup);
-        RedisLease { redis, lease: None, under_way: None, leftover: None, held_off_until: 0, campaign_due: true }
-    }
-
-    fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
-        self.under_way = Some((self.redis.ask(request, out), asked));
-    }
-
-    /// A follower's turn: cleans up, tries to acquire, or only looks while others go first.
-    fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
-        if self.under_way.is_some() {
-            return;
-        }
-        if self.leftover.is_some() {
-            crate::mark!(RedisCleansUp);
-            self.give_back(out);
-        } else if now.mono < self.held_off_until {
-            crate::mark!(RedisHeldOff);
-            self.look(out);
-        } else {
-            self.acquire(now, out);
-        }
-    }
-
-    fn acquire(&mut self, now: Now, out: &mut Vec<Output>) {
-        if std::mem::take(&mut self.campaign_due) {
-            out.push(Output::Campaign);
-        }
-        out.push(Output::Point(Point::BeforeCampaign));
-        let value = self.redis.attempt_value();
-        let request = Request::SetNxPx { key: self.redis.key(), value: value.clone(), ttl_ms: self.key_ms() };
-        self.ask(request, Asked::Acquire { value, sent: now.mono }, out);
-    }
-
     /// How long the key is to live, milliseconds.
-    fn key_ms(&self) -> u64 {
-        if self.redis.setup.bugs.has(&NO_TTL) { FOR_EVER_MS } else { self.redis.ttl_ms() }
-    }
-
-    /// Until when a lease may be believed in that was asked for at `sent`.
-    fn valid_until(&self, now: Now, sent: u64) -> u64 {
-        if self.redis.setup.bugs.has(&RENEWAL_THROWS) {
-            return u64::MAX;
-        }
-        let from = if self.redis.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
-        from + self.redis.ttl()
-    }
-
-    fn look(&mut self, out: &mut Vec<Output>) {
-        self.ask(Request::Get { key: self.redis.key() }, Asked::Look, out);
-    }
-
-    /// Deletes what may be ours and is not believed any more.
-    fn give_back(&mut self, out: &mut Vec<Output>) {
-        if let Some(value) = self.leftover.clone() {
-            self.ask(Request::CompareAndDelete { key: self.redis.key(), value }, Asked::GiveBack, out);
-        }
-    }
-
-    fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
-        let Some(lease) = self.lease.as_ref().filter(|_| self.under_way.is_none()) else { return };
-        let request =
-            Request::CompareAndPexpire { key: self.redis.key(), value: lease.value.clone(), ttl_ms: self.key_ms() };
-        out.push(Output::Point(Point::BeforeRenew));
-        self.ask(request, Asked::Renew { sent: now.mono }, out);
-    }
-
-    fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
-        match (asked, reply) {
-            (Asked::Acquire { value, sent }, Ok(Reply::Done(true))) => self.lead(now, value, sent, out),
-            (Asked::Acquire { .. }, Ok(Reply::Done(false))) => self.look(out),
-            // The server said no: nothing was taken. The next poll tries again.
-            (Asked::Acquire { .. }, Err(Failure::Rejected(_))) => {}
-            (Asked::Acquire { value, .. }, _) => {
-                crate::mark!(RedisLeftover);
-                self.leftover = Some(value);
-                self.give_back(out);
-            }
-            (Asked::Look, Ok(Reply::Value(value))) => self.redis.observe(value.as_deref(), out),
-            (Asked::Renew { sent }, Ok(Reply::Done(true))) => self.renewed(now, sent, out),
-            (Asked::Renew { .. }, Ok(Reply::Done(false))) => {
-                crate::mark!(RedisRenewalRefused);
-                self.depose(now, Deposed::Lost, out);
-                self.look(out);
-            }
-            (Asked::GiveBack, Ok(_)) => {
-                self.leftover = None;
-                if now.mono >= self.held_off_until {
-                    self.acquire(now, out);
-                }
-            }
-            // A renewal without an answer is tried again at the next interval, until the belief lapses; the rest at the
-            // next poll.
-            (Asked::Look | Asked::Renew { .. } | Asked::GiveBack, _) => {}
-        }
-    }
-
-    fn lead(&mut self, now: Now, value: String, sent: u64, out: &mut Vec<Output>) {
-        let leadership = Leadership { token: 0, valid_until: self.valid_until(now, sent) };
-        if leadership.valid_until <= now.mono {
-            crate::mark!(RedisTooLate);
-            // The answer was so late that there is nothing left to believe.
-            self.leftover = Some(value);
-            return self.give_back(out);
-        }
-        self.lease = Some(Lease { value, leadership });
-        self.redis.forget_observed();
-        out.push(Output::CancelTimer(POLL));
-        out.push(Output::SetTimer { id: RENEW, at: sent + self.redis.setup.timings.renew_interval });
-        out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
-        out.push(Output::Elected(leadership));
-    }
-
-    fn renewed(&mut self, now: Now, sent: u64, out: &mut Vec<Output>) {
-        let valid_until = self.valid_until(now, sent);
-        let Some(lease) = &mut self.lease else { return };
-        lease.leadership.valid_until = valid_until;
-        out.push(Output::Point(Point::Renewed));
-        out.push(Output::SetTimer { id: EXPIRE, at: lease.leadership.valid_until });
-        out.push(Output::Renewed(lease.leadership));
-    }
-
-    /// Ends the belief, first of all. What is under way is a renewal that has become pointless.
-    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
-        let Some(lease) = self.lease.take() else { return };
-        out.push(Output::Deposed(why));
-        out.push(Output::CancelTimer(RENEW));
-        out.push(Output::CancelTimer(EXPIRE));
-        if let Some((number, _)) = self.under_way.take() {
-            out.push(Output::Service(ServiceOutput::Cancel(number)));
-        }
-        let wait = self.redis.poll_wait();
-        out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
-        // Who was refused by the resource goes back to polling; who resigned lets others go first.
-        self.held_off_until = now.mono
-            + match why {
-                Deposed::Expired | Deposed::Lost => 0,
-                Deposed::Fenced => wait,
-                Deposed::Resigned | Deposed::Stuck => self.redis.ttl(),
-            };
-        self.campaign_due = why == Deposed::Resigned;
-        if !self.campaign_due {
-            out.push(Output::Campaign);
-        }
-        if why != Deposed::Lost {
-            self.leftover = Some(lease.value);
-            self.give_back(out);
-        }
+    fn key_ms(asking: &Asking) -> u64 {
+        if asking.setup.bugs.has(&NO_TTL) { FOR_EVER_MS } else { asking.ttl_ms() }
     }
 }
 
-impl Elector for RedisLease {
-    type Peer = Nothing;
-    type Service = redis::Api;
+impl LeaseService for RedisLease {
+    type Api = redis::Api;
+    type More = Nothing;
 
-    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        // Before anything else: after a pause, answers and timers come in any order.
-        if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
-            crate::mark!(RedisExpired);
-            self.depose(now, Deposed::Expired, out);
+    const MARKS: Marks = redis_common::MARKS;
+    const BACKS_OFF: bool = false;
+
+    fn attempt(asking: &mut Asking) -> String {
+        redis_common::attempt_value(asking)
+    }
+
+    fn take(asking: &Asking, value: String) -> Request {
+        Request::SetNxPx { key: redis_common::key(&asking.setup), value, ttl_ms: RedisLease::key_ms(asking) }
+    }
+
+    fn extend(asking: &Asking, value: String) -> Request {
+        Request::CompareAndPexpire { key: redis_common::key(&asking.setup), value, ttl_ms: RedisLease::key_ms(asking) }
+    }
+
+    fn give_back(asking: &Asking, value: String) -> Request {
+        Request::CompareAndDelete { key: redis_common::key(&asking.setup), value }
+    }
+
+    fn look(asking: &Asking) -> Request {
+        Request::Get { key: redis_common::key(&asking.setup) }
+    }
+
+    fn understand(reply: Reply) -> Option<Meaning> {
+        Some(redis_common::understand(reply))
+    }
+
+    fn valid_until(asking: &Asking, now: Now, sent: u64) -> u64 {
+        if asking.setup.bugs.has(&RENEWAL_THROWS) {
+            return u64::MAX;
         }
-        match input {
-            Input::Start => self.poll(now, out),
-            Input::Timer(POLL) if self.lease.is_none() => self.poll(now, out),
-            Input::Timer(RENEW) if self.lease.is_some() => self.renew(now, out),
-            Input::Service(ServiceInput::Reply { number, reply }) => {
-                if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
-                    self.answered(now, asked, reply, out);
-                }
-            }
-            Input::Resign if self.lease.is_some() => {
-                out.push(Output::Point(Point::BeforeRelease));
-                self.depose(now, Deposed::Resigned, out);
-            }
-            Input::Fenced => self.depose(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile, a follower's resignation; Redis has no streams.
-            _ => {}
-        }
+        let from = if asking.setup.bugs.has(&BELIEF_FROM_ANSWER) { now.mono } else { sent };
+        from + asking.ttl()
     }
 }

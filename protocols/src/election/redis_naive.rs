@@ -15,8 +15,9 @@
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    asking::{Asking, POLL, RENEW, RETRIED},
     promise::{self, UNFENCED},
-    redis_common::{Input, Output, POLL, RENEW, RETRIED, RedisRequests},
+    redis_common::{self, Input, Output},
 };
 use crate::{
     clock::Now,
@@ -76,7 +77,7 @@ enum Asked {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct RedisNaive {
-    redis: RedisRequests,
+    asking: Asking,
     leading: bool,
     under_way: Option<(RequestNumber, Asked)>,
     /// After a resignation, until then others go first.
@@ -88,7 +89,7 @@ struct RedisNaive {
 impl RedisNaive {
     fn new(setup: Setup) -> Self {
         RedisNaive {
-            redis: RedisRequests::new(setup),
+            asking: Asking::new(setup),
             leading: false,
             under_way: None,
             held_off_until: 0,
@@ -97,12 +98,12 @@ impl RedisNaive {
     }
 
     fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
-        self.under_way = Some((self.redis.ask(request, out), asked));
+        self.under_way = Some((self.asking.ask(request, out), asked));
     }
 
     /// A follower's turn: tries to acquire, or only looks while it lets others go first.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
         if self.under_way.is_some() {
             return;
         }
@@ -113,30 +114,37 @@ impl RedisNaive {
             out.push(Output::Campaign);
         }
         out.push(Output::Point(Point::BeforeCampaign));
-        let request =
-            Request::SetNxPx { key: self.redis.key(), value: self.redis.process_value(), ttl_ms: self.redis.ttl_ms() };
+        let request = Request::SetNxPx {
+            key: redis_common::key(&self.asking.setup),
+            value: self.asking.process_value(),
+            ttl_ms: self.asking.ttl_ms(),
+        };
         self.ask(request, Asked::Acquire, out);
     }
 
     fn look(&mut self, out: &mut Vec<Output>) {
-        self.ask(Request::Get { key: self.redis.key() }, Asked::Look, out);
+        self.ask(Request::Get { key: redis_common::key(&self.asking.setup) }, Asked::Look, out);
     }
 
     /// The leader's turn. Whether the last renewal was answered does not matter to it.
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
         if self.under_way.is_some() {
             return;
         }
         out.push(Output::Point(Point::BeforeRenew));
-        self.ask(Request::Pexpire { key: self.redis.key(), ttl_ms: self.redis.ttl_ms() }, Asked::Renew, out);
+        self.ask(
+            Request::Pexpire { key: redis_common::key(&self.asking.setup), ttl_ms: self.asking.ttl_ms() },
+            Asked::Renew,
+            out,
+        );
     }
 
     fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
         match (asked, reply) {
             (Asked::Acquire, Ok(Reply::Done(true))) => self.lead(now, out),
             (Asked::Acquire, Ok(_)) => self.look(out),
-            (Asked::Look, Ok(Reply::Value(value))) => self.redis.observe(value.as_deref(), out),
+            (Asked::Look, Ok(Reply::Value(value))) => self.asking.observe(value.as_deref(), out),
             (Asked::Renew, Ok(Reply::Done(true))) => {
                 // Somebody's key is renewed. Whose? It does not ask.
                 out.push(Output::Point(Point::Renewed));
@@ -151,9 +159,9 @@ impl RedisNaive {
 
     fn lead(&mut self, now: Now, out: &mut Vec<Output>) {
         self.leading = true;
-        self.redis.forget_observed();
+        self.asking.forget_observed();
         out.push(Output::CancelTimer(POLL));
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
         out.push(Output::Elected(BELIEF));
     }
 
@@ -166,7 +174,7 @@ impl RedisNaive {
         if !self.campaign_due {
             out.push(Output::Campaign);
         }
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
     }
 }
 
@@ -187,8 +195,8 @@ impl Elector for RedisNaive {
             Input::Resign if self.leading => {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.depose(now, Deposed::Resigned, out);
-                self.held_off_until = now.mono + self.redis.ttl();
-                self.ask(Request::Del { key: self.redis.key() }, Asked::Release, out);
+                self.held_off_until = now.mono + self.asking.ttl();
+                self.ask(Request::Del { key: redis_common::key(&self.asking.setup) }, Asked::Release, out);
             }
             Input::Fenced if self.leading => self.depose(now, Deposed::Fenced, out),
             // Timers of a role that ended meanwhile; Redis has no streams.

@@ -23,9 +23,7 @@
 //! **What shows it.** `sim/tests/all/sentinel.rs`: the primary is cut off with its leader; what both sides acknowledge, and
 //! what is left afterwards. Fencing off: `gc-pause`.
 
-use super::{
-    Hazard, OwnTimer, OwnTimers, Promise, Protocol, Timer, promise::UNCHECKED, redis_common::RETRIED, redis_fenced,
-};
+use super::{Hazard, OwnTimer, OwnTimers, Promise, Protocol, Timer, asking::RETRIED, promise::UNCHECKED, redis_fenced};
 use crate::service::redis_sentinel;
 
 /// The protocol as the registry knows it.

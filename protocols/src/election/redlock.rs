@@ -31,8 +31,9 @@ mod timing;
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    asking::{Asking, EXPIRE, POLL, RENEW, RETRIED},
     promise::{self, UNFENCED},
-    redis_common::{EXPIRE, POLL, RENEW, RETRIED, RedisRequests},
+    redis_common,
 };
 use crate::{
     clock::Now,
@@ -145,7 +146,7 @@ struct Call {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Redlock {
-    redis: RedisRequests,
+    asking: Asking,
     lease: Option<Lease>,
     call: Option<Call>,
     /// Until then others go first.
@@ -156,12 +157,12 @@ struct Redlock {
 
 impl Redlock {
     fn new(setup: Setup) -> Self {
-        let redis = RedisRequests::new(setup);
-        Redlock { redis, lease: None, call: None, held_off_until: 0, campaign_due: true }
+        let asking = Asking::new(setup);
+        Redlock { asking, lease: None, call: None, held_off_until: 0, campaign_due: true }
     }
 
     fn servers(&self) -> usize {
-        self.redis.setup.service.len()
+        self.asking.setup.service.len()
     }
 
     fn quorum(&self) -> usize {
@@ -191,7 +192,7 @@ impl Redlock {
             out.push(Output::Campaign);
         }
         out.push(Output::Point(Point::BeforeCampaign));
-        let value = self.redis.attempt_value();
+        let value = redis_common::attempt_value(&mut self.asking);
         self.call(now, value, false, Step::Lock { granted: 0, began: now }, out);
     }
 
@@ -200,7 +201,7 @@ impl Redlock {
     }
 
     fn extend(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.redis.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
         let Some(lease) = self.lease.as_ref().filter(|_| self.call.is_none()) else { return };
         let value = lease.value.clone();
         out.push(Output::Point(Point::BeforeRenew));
@@ -209,7 +210,7 @@ impl Redlock {
 
     /// Asks the server whose turn it is; when all have had theirs, goes on.
     fn ask(&mut self, now: Now, out: &mut Vec<Output>) {
-        let (key, ttl_ms, servers) = (self.redis.key(), self.redis.ttl_ms(), self.servers());
+        let (key, ttl_ms, servers) = (redis_common::key(&self.asking.setup), self.asking.ttl_ms(), self.servers());
         let Some(call) = &mut self.call else { return };
         if call.member >= servers {
             return self.all_asked(now, out);
@@ -221,10 +222,10 @@ impl Redlock {
             Step::Look { .. } => Request::Get { key },
             Step::Wait => return,
         };
-        let number = self.redis.next_number();
+        let number = self.asking.next_number();
         call.number = number;
         let request = redis_servers::Request { member: call.member, request };
-        let timeout = SERVER_TIMEOUT.min(self.redis.setup.timings.request_timeout);
+        let timeout = SERVER_TIMEOUT.min(self.asking.setup.timings.request_timeout);
         out.push(Output::Point(Point::BeforeAsk));
         out.push(Output::Service(ServiceOutput::Request { number, request, timeout, concurrent: false }));
     }
@@ -259,7 +260,7 @@ impl Redlock {
         match call.step {
             Step::Lock { granted, began } => {
                 let elapsed_ms = wall_ms(now) - wall_ms(began);
-                let ttl_ms = self.redis.ttl_ms();
+                let ttl_ms = self.asking.ttl_ms();
                 let left_ms = ttl_ms as i64 - elapsed_ms - drift_ms(ttl_ms) as i64;
                 match u64::try_from(left_ms) {
                     Ok(validity_ms) if granted >= quorum => {
@@ -274,7 +275,7 @@ impl Redlock {
                 }
             }
             Step::Unlock { then: Then::Retry } => {
-                let wait = self.redis.draw(RETRY_DELAY);
+                let wait = self.asking.draw(RETRY_DELAY);
                 out.push(Output::SetTimer { id: RETRY, at: now.mono + wait });
                 self.call = Some(Call { step: Step::Wait, tries_left: call.tries_left - 1, ..call });
             }
@@ -288,7 +289,7 @@ impl Redlock {
     fn retry(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some(call) = self.call.take_if(|call| call.step == Step::Wait) else { return };
         if call.tries_left > 0 {
-            let value = if call.extends { call.value } else { self.redis.attempt_value() };
+            let value = if call.extends { call.value } else { redis_common::attempt_value(&mut self.asking) };
             let step = Step::Lock { granted: 0, began: now };
             self.call = Some(Call { value, step, member: 0, ..call });
             self.ask(now, out);
@@ -313,15 +314,15 @@ impl Redlock {
             return self.call(now, call.value, false, step, out);
         }
         self.lease = Some(Lease { value: call.value, leadership });
-        self.redis.forget_observed();
+        self.asking.forget_observed();
         out.push(Output::CancelTimer(POLL));
-        out.push(Output::SetTimer { id: RENEW, at: began.mono + self.redis.setup.timings.renew_interval });
+        out.push(Output::SetTimer { id: RENEW, at: began.mono + self.asking.setup.timings.renew_interval });
         out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
         out.push(Output::Elected(leadership));
     }
 
     fn looked(&mut self, now: Now, value: Option<&[u8]>, tries: bool, out: &mut Vec<Output>) {
-        out.extend(self.redis.news(value).map(Output::Observed));
+        out.extend(self.asking.news(value).map(Output::Observed));
         match tries {
             true => self.lock(now, out),
             false => self.poll_later(now, out),
@@ -330,7 +331,7 @@ impl Redlock {
 
     fn poll_later(&mut self, now: Now, out: &mut Vec<Output>) {
         self.call = None;
-        out.push(Output::SetTimer { id: POLL, at: now.mono + self.redis.poll_wait() });
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
     }
 
     /// Ends the belief, first of all. An extension under way has become pointless.
@@ -343,8 +344,8 @@ impl Redlock {
         }
         let wait = match why {
             Deposed::Expired | Deposed::Lost => 0,
-            Deposed::Fenced => self.redis.poll_wait(),
-            Deposed::Resigned | Deposed::Stuck => self.redis.ttl(),
+            Deposed::Fenced => self.asking.poll_wait(),
+            Deposed::Resigned | Deposed::Stuck => self.asking.ttl(),
         };
         self.held_off_until = now.mono + wait;
         self.campaign_due = why == Deposed::Resigned;

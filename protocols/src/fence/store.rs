@@ -22,7 +22,7 @@ use crate::{
 /// A ledger for each resource, by [`crate::types::Resource`].
 pub type Ledgers<M = Window> = Vec<Ledger<M>>;
 
-/// A store that is none: it acknowledges what is in memory only.
+/// Acknowledges writes before they are durable.
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     id: "store-forgotten-on-restart",
     protocols: &[],

@@ -33,7 +33,7 @@ mod told;
 mod writer;
 
 pub use fields::{Fields, Type};
-pub use line::SCHEMA;
+pub use line::{EVENTS, SCHEMA};
 pub use reader::{LINE_MAX, ReadError, Reader};
 pub use writer::{Listed, Naming, Writer, append_line};
 

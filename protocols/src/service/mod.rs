@@ -144,7 +144,7 @@ impl Members {
 }
 
 impl Service {
-    /// No service: the candidates elect among themselves, by messages. Also what others are written as differing from.
+    /// No service: the candidates elect among themselves, by messages. Also the base for `..Service::NONE`.
     pub const NONE: Service = Service {
         name: "none",
         process: None,

@@ -1,6 +1,7 @@
 //! Who believed, who was granted leadership, and which belief outlived its ground.
 
 use super::model::{Belief, Grant, Named};
+use crate::told;
 use protocols::{
     history::{Event, GrantEnd, Kind, NodeState},
     types::{Incarnation, NodeId},
@@ -61,7 +62,7 @@ impl Leaderships {
                 let i = self.number(*incarnation);
                 self.end(t_us, reason.name(), |belief, _| belief == i);
             }
-            // Who is killed says nothing; a process that starts believes nothing.
+            // A killed process records no deposition; a fresh one holds no belief.
             Kind::Node { node, state: NodeState::Up | NodeState::Down | NodeState::Off } => {
                 self.end(t_us, "its process ended", |_, of| of == *node);
             }
@@ -139,12 +140,7 @@ impl Leaderships {
     }
 
     fn grant_ended(&mut self, t_us: u64, node: NodeId, token: Option<u64>, reason: GrantEnd) {
-        let why = match reason {
-            GrantEnd::Expired => "it expired",
-            GrantEnd::Released => "its holder released it",
-            GrantEnd::Taken => "it was taken away",
-            GrantEnd::Lost => "the service lost it",
-        };
+        let why = told::grant_ended(reason);
         for grant in self.grants.iter_mut().filter(|g| g.open && (g.node, g.number) == (node.0, token)) {
             (grant.to, grant.why, grant.open) = (t_us, Some(why), false);
         }

@@ -1,7 +1,8 @@
 //! What a run was, as data: leaderships, what struck whom, what the store took, and the moments worth a number. Every
 //! history fills it, whoever wrote it. Times are microseconds of true time.
 
-use crate::clock::Clock as Times;
+use crate::{clock::Clock as Times, said::Said, words::duration};
+use protocols::history::{FaultEvent, NodeState};
 use serde::Serialize;
 
 /// One run, or one group of it.
@@ -16,7 +17,10 @@ pub(crate) struct Model {
     /// What happened, in a sentence or two; `[[t]]` is a time to jump to.
     pub(crate) cause: Vec<String>,
     /// The invariants that were violated, each with what it saw.
-    pub(crate) broken: Vec<(String, String)>,
+    pub(crate) broken: Vec<(String, Said)>,
+    /// It was interrupted before anything was violated.
+    #[serde(skip)]
+    pub(crate) cut_short: bool,
     /// A log without a header: it begins and ends with what it tells.
     pub(crate) foreign: bool,
     pub(crate) begin: u64,
@@ -129,27 +133,53 @@ pub(crate) struct Effect {
     pub(crate) places: (u64, u64),
 }
 
+/// How a process is kept from running, or from being reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Shading {
+    Pause,
+    Down,
+    /// Not started yet.
+    Unborn,
+    Cut,
+    Other,
+}
+
 /// What kept a process from running, or from being reached.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Shade {
     pub(crate) nodes: Vec<u16>,
-    /// `pause`, `down`, `unborn`, `cut` or `other`.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Shading,
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) text: String,
     /// A pause right between checking the lease and writing.
     pub(crate) checked: bool,
+    /// The place of the fault in its plan, if a fault of its own does it.
     #[serde(skip)]
     pub(crate) fault: Option<u32>,
+    /// The fault itself, also where partitions together do what none of them does.
+    #[serde(skip)]
+    pub(crate) what: Option<Box<FaultEvent>>,
+    /// It ended before the run did.
+    #[serde(skip)]
+    pub(crate) healed: bool,
     #[serde(skip)]
     pub(crate) open: bool,
 }
 
 impl Shade {
+    /// For how long, to follow its words; nothing where it went on until the run ended.
+    pub(crate) fn lasted(&self) -> String {
+        match self.healed {
+            true => format!(" for {}", duration((self.to - self.from) as f64)),
+            false => String::new(),
+        }
+    }
+
     /// What `node` suffers at `t_us`, the latest first.
     pub(crate) fn at(shades: &[Shade], node: u16, t_us: u64) -> Option<&Shade> {
-        shades.iter().rev().find(|s| s.kind != "unborn" && s.nodes.contains(&node) && s.from <= t_us)
+        shades.iter().rev().find(|s| s.kind != Shading::Unborn && s.nodes.contains(&node) && s.from <= t_us)
     }
 }
 
@@ -217,14 +247,53 @@ pub(crate) struct Takeover {
     pub(crate) t: u64,
 }
 
+/// What struck somebody.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum What {
+    #[default]
+    Nothing,
+    Fault(Box<FaultEvent>),
+    State(NodeState),
+}
+
+impl What {
+    /// The fault, if it is one.
+    pub(crate) fn fault(&self) -> Option<&FaultEvent> {
+        match self {
+            What::Fault(fault) => Some(fault),
+            _ => None,
+        }
+    }
+}
+
+/// The turn that the story takes at a moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Turn {
+    Fault,
+    Heal,
+    Elect,
+    Stop,
+    Effect,
+    Refuse,
+    /// A violation.
+    Bad,
+    Dark,
+    Member,
+    /// Moments were left out.
+    Gap,
+}
+
 /// Worth a number in the story.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Moment {
     pub(crate) t: u64,
-    /// `fault`, `heal`, `elect`, `stop`, `effect`, `refuse`, `bad`, `dark`, `member` or `gap`.
-    pub(crate) k: &'static str,
+    pub(crate) k: Turn,
     pub(crate) node: Option<u16>,
     pub(crate) text: String,
+    /// What struck then, if something did.
+    #[serde(skip)]
+    pub(crate) what: What,
     /// How many believed then, and how many took effect: just after its own event, not after all of the same microsecond.
     pub(crate) believing: usize,
     pub(crate) acting: usize,

@@ -1,8 +1,8 @@
 //! The moments that get a number: faults, elections, first effects, refusals, and what was wrongly accepted.
 
 use super::{
-    model::{Model, Moment, Refused, Stale},
-    struck,
+    model::{Model, Moment, Refused, Shade, Shading, Stale, Turn, What},
+    struck::{self, parts},
 };
 use crate::{
     clock::Clock,
@@ -21,8 +21,6 @@ use std::collections::BTreeMap;
 const MOST: usize = 400;
 /// A silence is laid to a fault that struck so long before its last write or after it, microseconds.
 const STRUCK_US: [u64; 2] = [50_000, 200_000];
-/// Words of faults that stop a process or a link.
-const STOPS: [&str; 5] = [" cut off", " cannot reach ", " paused", " killed", " power"];
 /// The place of what has none of its own: after all that happened in its microsecond.
 const LAST: u64 = u64::MAX;
 
@@ -43,8 +41,8 @@ struct Note {
     on: Vec<NodeId>,
 }
 
-fn note(t: u64, place: u64, k: &'static str, node: Option<u16>, text: String) -> Note {
-    let moment = Moment { t, k, node, text, believing: 0, acting: 0 };
+fn note(t: u64, place: u64, k: Turn, node: Option<u16>, text: String) -> Note {
+    let moment = Moment { t, k, node, text, what: What::Nothing, believing: 0, acting: 0 };
     Note { place, moment, on: node.map(NodeId).into_iter().collect() }
 }
 
@@ -54,7 +52,7 @@ impl Notes {
         self.notes.iter().rposition(of).filter(|place| place + 4 > self.notes.len())
     }
 
-    fn note(&mut self, t: u64, k: &'static str, on: Vec<NodeId>, text: String) {
+    fn note(&mut self, t: u64, k: Turn, on: Vec<NodeId>, text: String) {
         let node = on.first().filter(|_| on.len() == 1).map(|node| node.0);
         self.notes.push(Note { on, ..note(t, self.place, k, node, text) });
     }
@@ -80,17 +78,18 @@ impl Notes {
                 let text = told::node(&name(*node), *state, believes(*node));
                 match self.told(event.t_us, *node) {
                     // What the process does then says more than that its fault is healed.
-                    Some(place) if better && self.notes[place].moment.k == "heal" => {
+                    Some(place) if better && self.notes[place].moment.k == Turn::Heal => {
                         self.notes[place].moment.text = text
                     }
                     Some(_) if !better && !matches!(state, NodeState::Joined | NodeState::Left) => {}
                     _ => {
                         let k = match state {
-                            NodeState::Joined | NodeState::Left => "member",
-                            _ if better => "heal",
-                            _ => "fault",
+                            NodeState::Joined | NodeState::Left => Turn::Member,
+                            _ if better => Turn::Heal,
+                            _ => Turn::Fault,
                         };
                         self.note(event.t_us, k, vec![*node], text);
+                        self.notes.iter_mut().rev().take(1).for_each(|note| note.moment.what = What::State(*state));
                     }
                 }
             }
@@ -105,10 +104,17 @@ impl Notes {
         }
         match fault.phase {
             Phase::End => {
-                let what = text.split(" for ").next().unwrap_or_default();
-                self.note(t, "heal", fault.on.clone(), format!("healed: {what}"));
+                // The words of a fault end with how long it lasts; those of a partition do not.
+                let lasting = fault.detail == text;
+                let what = text.rsplit_once(" for ").filter(|_| lasting).map_or(&*text, |(what, _)| what);
+                self.note(t, Turn::Heal, fault.on.clone(), format!("healed: {what}"));
             }
-            _ => self.note(t, "fault", fault.on.clone(), text),
+            _ => {
+                self.note(t, Turn::Fault, fault.on.clone(), text);
+                if let Some(note) = self.notes.last_mut() {
+                    note.moment.what = What::Fault(Box::new(fault.clone()));
+                }
+            }
         }
     }
 }
@@ -116,6 +122,7 @@ impl Notes {
 /// Everything that gets a number, in its order.
 pub(super) fn moments(model: &Model, notes: Notes, results: &[InvariantResult]) -> Vec<Moment> {
     let mut all = notes.notes;
+    parted(model, &mut all);
     beliefs(model, &mut all);
     writes(model, &mut all);
     broken(model, results, &mut all);
@@ -128,6 +135,15 @@ pub(super) fn moments(model: &Model, notes: Notes, results: &[InvariantResult]) 
         (moment.believing, moment.acting) = leaders_at(model, *place, moment.t);
     }
     all.into_iter().map(|note| note.moment).collect()
+}
+
+/// Says of each partition how long it lasted, as its shade does.
+fn parted(model: &Model, all: &mut [Note]) {
+    for note in all.iter_mut().filter(|note| note.moment.k == Turn::Fault) {
+        let Some(fault) = note.moment.what.fault().filter(|fault| parts(fault)) else { continue };
+        let shade = model.shades.iter().find(|s| s.fault == Some(fault.index) && s.from == note.moment.t);
+        note.moment.text += &shade.map_or_else(String::new, Shade::lasted);
+    }
 }
 
 /// How many believe, and how many take effect on the resource where that is most, as of an event.
@@ -155,7 +171,7 @@ fn leave_out(all: &mut Vec<Note>, clock: Clock) {
     let (mut place, mut out) = (0, Vec::new());
     all.retain(|note| {
         place += 1;
-        let stays = place <= first || place > last || note.moment.k == "bad";
+        let stays = place <= first || place > last || note.moment.k == Turn::Bad;
         if !stays {
             out.push((note.moment.t, note.place));
         }
@@ -165,7 +181,7 @@ fn leave_out(all: &mut Vec<Note>, clock: Clock) {
         let moments = count(out.len() as u64, "moment");
         let text =
             format!("{moments} from here to {} left out of this list; the picture has them", clock.moment(*until));
-        all.insert(first, note(*t, *place, "gap", None, text));
+        all.insert(first, note(*t, *place, Turn::Gap, None, text));
     }
 }
 
@@ -181,7 +197,7 @@ fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
                 until(model.clock, misread.from, misread.to)
             ),
         };
-        all.push(note(misread.from, misread.place, "bad", Some(misread.node), text));
+        all.push(note(misread.from, misread.place, Turn::Bad, Some(misread.node), text));
     }
     let told = |name: &str| {
         (name == no_stale_write::ENTRY.name && !model.stale.is_empty())
@@ -195,7 +211,7 @@ fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
     for (t, together) in at {
         let names: Vec<&str> = together.iter().map(|result| result.name).collect();
         let text = format!("VIOLATED {}: {}", names.join(", "), together[0].detail);
-        all.push(note(t, LAST, "bad", None, text));
+        all.push(note(t, LAST, Turn::Bad, None, text));
     }
 }
 
@@ -210,13 +226,13 @@ fn silences(model: &Model, all: &mut Vec<Note>) {
         let struck = |note: &&mut Note| {
             let near = (from.saturating_sub(before)..=from + after).contains(&note.moment.t);
             let those = note.on.iter().any(|node| Some(node.0) == wrote || serves(node.0));
-            note.moment.k == "fault" && near && those
+            note.moment.k == Turn::Fault && near && those
         };
         // What stops a process or a link stops writes; a slow link or a clock may just be at work beside it.
-        let weak = |note: &&mut Note| !STOPS.iter().any(|words| note.moment.text.contains(words));
+        let weak = |note: &&mut Note| !note.moment.what.fault().is_some_and(|fault| fault.kind.stops_writes());
         match all.iter_mut().filter(struck).min_by_key(weak) {
             Some(fault) => fault.moment.text += &format!("; {words}"),
-            None => all.push(note(*from, LAST, "dark", None, words)),
+            None => all.push(note(*from, LAST, Turn::Dark, None, words)),
         }
     }
 }
@@ -248,10 +264,9 @@ fn beliefs(model: &Model, all: &mut Vec<Note>) {
             .map(|b| model.incarnations[b.i].node)
             .filter(|node| *node != one.node)
             .map(|node| {
-                let paused = model
-                    .shades
-                    .iter()
-                    .any(|s| s.kind == "pause" && s.nodes == [node] && s.from <= belief.from && s.to > belief.from);
+                let paused = model.shades.iter().any(|s| {
+                    s.kind == Shading::Pause && s.nodes == [node] && s.from <= belief.from && s.to > belief.from
+                });
                 format!("{}{}", model.nodes[usize::from(node)], if paused { " (paused)" } else { "" })
             })
             .collect();
@@ -260,14 +275,14 @@ fn beliefs(model: &Model, all: &mut Vec<Note>) {
         let untold = replaced.map(|b| model.nodes[usize::from(model.incarnations[b.i].node)].clone());
         let (still, untold) = if model.foreign { (Vec::new(), untold.collect()) } else { (others, Vec::new()) };
         let text = told::elected(&who(model, belief.i), &still, &untold);
-        all.push(note(belief.from, belief.places.0, "elect", Some(one.node), text));
+        all.push(note(belief.from, belief.places.0, Turn::Elect, Some(one.node), text));
         // Its crash is told as such.
         let Some(reason) = belief.why.and_then(|why| Deposed::ALL.into_iter().find(|reason| reason.name() == why))
         else {
             continue;
         };
         let text = told::deposed(name, reason);
-        all.push(note(belief.to, belief.places.1, "stop", Some(one.node), text));
+        all.push(note(belief.to, belief.places.1, Turn::Stop, Some(one.node), text));
     }
 }
 
@@ -282,7 +297,7 @@ fn writes(model: &Model, all: &mut Vec<Note>) {
             let name = on(effect.r);
             let named = (model.foreign || effect.r > 0).then_some(&*name);
             let text = told::takes_effect(&who(model, effect.i), named, effect.seq);
-            all.push(note(effect.from, effect.places.0, "effect", node(effect.i), text));
+            all.push(note(effect.from, effect.places.0, Turn::Effect, node(effect.i), text));
         }
     }
     for stale in &model.stale {
@@ -290,13 +305,13 @@ fn writes(model: &Model, all: &mut Vec<Note>) {
         let over = over.map_or_else(String::new, |i| format!("; {} had taken over", who(model, i)));
         let until = if n > 1 { format!(", {}", until(model.clock, from, to)) } else { String::new() };
         let text = told::stale(&told::writes(n, numbers, seq, &who(model, i), &on(r))) + &until + &over;
-        all.push(note(from, stale.place, "bad", node(i), text));
+        all.push(note(from, stale.place, Turn::Bad, node(i), text));
     }
     for refused in &model.refused {
         let Refused { i, r, n, seq, numbers, .. } = *refused;
         let what = told::writes(n, numbers, seq, &who(model, i), &on(r));
         let text = told::refused(&what, Some(&*refused.highest).filter(|highest| *highest != "0"));
-        all.push(note(refused.from, refused.place, "refuse", node(refused.i), text));
+        all.push(note(refused.from, refused.place, Turn::Refuse, node(refused.i), text));
     }
 }
 
@@ -304,16 +319,26 @@ fn writes(model: &Model, all: &mut Vec<Note>) {
 mod tests {
     use super::*;
     use crate::course::model::{Effect, Named};
+    use protocols::history::FaultKind;
+
+    fn struck(kind: FaultKind) -> FaultEvent {
+        let (on, to, sides, one_way, point, detail) = Default::default();
+        FaultEvent { index: 0, kind, phase: Phase::Once, on, to, sides, one_way, strength: 0, point, detail }
+    }
 
     /// `n1` writes until 1 s, and then nobody does for a second; what the silence is laid to.
-    fn laid_to(faults: &[(u64, u16, &str)]) -> Vec<String> {
+    fn laid_to(faults: &[(u64, u16, FaultKind, &str)]) -> Vec<String> {
         let effect =
             Effect { i: 0, r: 0, from: 10, to: 3_000_000, n: 9, stale: 0, runs: Vec::new(), seq: 1, places: (1, 9) };
         let named = Named { node: 0, token: "1".to_owned(), generation: 1, label: "token 1".to_owned() };
         let (effects, incarnations, dark) = (vec![effect], vec![named], vec![(1_000_000, 2_000_000, 1_000_000)]);
         let nodes = vec!["n1".to_owned(), "n2".to_owned()];
         let model = Model { nodes, effects, incarnations, dark, ..Model::default() };
-        let notes = faults.iter().map(|(t, node, text)| note(*t, *t, "fault", Some(*node), (*text).to_owned()));
+        let notes = faults.iter().map(|(t, node, kind, text)| {
+            let mut note = note(*t, *t, Turn::Fault, Some(*node), (*text).to_owned());
+            note.moment.what = What::Fault(Box::new(struck(kind.clone())));
+            note
+        });
         let notes = Notes { notes: notes.collect(), ..Notes::default() };
         let all = moments(&model, notes, &[]).into_iter();
         all.map(|m| m.text).filter(|text| text.contains("dark for")).collect()
@@ -323,15 +348,27 @@ mod tests {
     fn a_silence_is_laid_to_what_struck_whoever_was_writing() {
         let silent = "dark for 1 s";
         assert_eq!(
-            laid_to(&[(990_000, 1, "n2 paused for 1 s"), (1_001_000, 0, "n1 paused for 1 s")]),
+            laid_to(&[
+                (990_000, 1, FaultKind::Pause, "n2 paused for 1 s"),
+                (1_001_000, 0, FaultKind::Pause, "n1 paused for 1 s")
+            ]),
             [format!("n1 paused for 1 s; {silent}")]
         );
         assert_eq!(
-            laid_to(&[(999_000, 0, "n1's clocks run at +9 ppm"), (1_001_000, 0, "n1 cut off from redis")]),
+            laid_to(&[
+                (999_000, 0, FaultKind::ClockRate, "n1's clocks run at +9 ppm"),
+                (1_001_000, 0, FaultKind::Partition, "n1 cut off from redis")
+            ]),
             [format!("n1 cut off from redis; {silent}")]
         );
         // A follower's pause has no part in it, nor has what came long before or after.
-        assert_eq!(laid_to(&[(1_001_000, 1, "n2 paused for 1 s"), (500_000, 0, "n1 paused for 1 s")]), [silent]);
-        assert_eq!(laid_to(&[(1_300_000, 0, "n1 paused for 1 s")]), [silent]);
+        assert_eq!(
+            laid_to(&[
+                (1_001_000, 1, FaultKind::Pause, "n2 paused for 1 s"),
+                (500_000, 0, FaultKind::Pause, "n1 paused for 1 s")
+            ]),
+            [silent]
+        );
+        assert_eq!(laid_to(&[(1_300_000, 0, FaultKind::Pause, "n1 paused for 1 s")]), [silent]);
     }
 }

@@ -25,7 +25,7 @@ use crate::{
 };
 use protocols::{
     elector::Deposed,
-    history::{Header, NodeState, Phase},
+    history::{FaultKind, Header, NodeState, Phase},
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, Resource, USUAL_RESOURCES},
     work::outbox::UNDER_WAY_MAX,
@@ -299,19 +299,19 @@ impl Invariant for ActsOnBelief {
                     believer.asked_us = believer.asked_us.map(|_| event.t_us);
                 }
             }
-            Kind::Fault(fault) if fault.fault == "bandwidth" => match fault.phase {
+            Kind::Fault(fault) if fault.kind == FaultKind::Bandwidth => match fault.phase {
                 Phase::End => self.narrow.retain(|node| !fault.on.contains(node)),
                 Phase::Begin | Phase::Once => self.narrow.extend(&fault.on),
             },
-            Kind::Fault(fault) if matches!(fault.fault.as_str(), "resign" | "transfer") => {
+            Kind::Fault(fault) if matches!(fault.kind, FaultKind::Resign | FaultKind::Transfer) => {
                 // Without a successor there is no order.
-                let is_order = fault.fault == "resign" || !fault.to.is_empty();
+                let is_order = fault.kind == FaultKind::Resign || !fault.to.is_empty();
                 let asked = |node: &NodeId| is_order && fault.on.contains(node);
                 for believer in self.believers.iter_mut().filter(|b| asked(&b.incarnation.node)) {
                     believer.asked_us = believer.asked_us.or(Some(event.t_us));
                 }
             }
-            Kind::Fault(fault) if fault.fault == "leave" => self.leavers.extend(&fault.on),
+            Kind::Fault(fault) if fault.kind == FaultKind::Leave => self.leavers.extend(&fault.on),
             Kind::Seal { resource, incarnation, accepted, .. } => {
                 self.seals_told = true;
                 // What is refused after it was accepted is a late copy.

@@ -96,10 +96,10 @@ fn say(First { t_us, resource, lost, kept }: &First, names: &Names) -> String {
     match kept {
         Some(kept) => format!(
             "the first difference is {number} since {}: {} in one copy, {} in the one that stays",
-            names.moment(*t_us),
+            names.at(*t_us),
             lost.said(names),
             kept.said(names)
         ),
-        None => format!("the first is {number}, {} at {}", lost.said(names), names.moment(*t_us)),
+        None => format!("the first is {number}, {} at {}", lost.said(names), names.at(*t_us)),
     }
 }

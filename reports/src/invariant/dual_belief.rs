@@ -152,6 +152,6 @@ pub(super) fn untold(beliefs: &Beliefs, ending: &Ending) -> String {
     };
     format!(
         "; when {newer} was elected at {}, nobody had said that {former} had stopped{more}",
-        ending.names.moment(first.t_us)
+        ending.names.at(first.t_us)
     )
 }

@@ -235,7 +235,7 @@ fn say(violation: &Violation, names: &Names) -> String {
     match violation {
         Violation::Overlap { of, by, until_us } => {
             let (of, by) = (name(of), name(by));
-            format!("leadership is granted to {by}, while the grant to {of} lasts until {}", names.moment(*until_us))
+            format!("leadership is granted to {by}, while the grant to {of} lasts until {}", names.at(*until_us))
         }
         Violation::TwoOwners { before, after } if before.node == after.node => {
             let (who, token) = (name(&after.node), after.token);

@@ -52,14 +52,16 @@ impl Invariant for LeadersActing {
     fn observe(&mut self, event: &Event) {
         if let Kind::Work { resource, incarnation, for_us, shared } = event.kind {
             let (by, to_us) = (incarnation, event.t_us);
-            let piece = Piece { by, from_us: to_us.saturating_sub(for_us), to_us, shared };
+            let piece = Piece::ended(by, to_us, for_us, shared);
             if let Some(other) = self.works.ended(resource, piece) {
                 let from_us = piece.from_us.max(other.from_us);
                 self.over.add(from_us, (resource, other, piece));
             }
             // It was at work until now.
-            if by.is_known() && !shared {
-                self.effects.acted(resource, by, to_us);
+            match by.is_known() {
+                _ if shared => {}
+                true => self.effects.acted(resource, by, to_us),
+                false => self.effects.worked(resource, by, piece.from_us, to_us),
             }
         }
         let Kind::Apply { node, write, verdict, .. } = &event.kind else { return };
@@ -72,7 +74,7 @@ impl Invariant for LeadersActing {
     }
 
     fn violated_us(&self, _: &Ending) -> Option<u64> {
-        let written = self.overlap().and_then(|o| self.effects.overlapped_us(o.resource));
+        let written = self.overlap().and_then(|o| self.effects.began_us(&o));
         written.into_iter().chain(self.over.first_us()).min()
     }
 
@@ -87,7 +89,8 @@ impl Invariant for LeadersActing {
             let (on, both) = (ending.names.resource(*resource), duration((to - from) as f64));
             format!("{one_by} and {by} were at work on {on} at once, for {both}")
         });
-        if let Some(detail) = over.filter(|_| overlap.is_none()) {
+        let unnamed = |overlap: &Overlap| overlap.intervals.iter().all(|i| !i.incarnation.is_known());
+        if let Some(detail) = over.filter(|_| overlap.as_ref().is_none_or(unnamed)) {
             return Finding { holds: false, could_fail: true, detail };
         }
         let detail = match &overlap {
@@ -111,7 +114,7 @@ fn sentence(overlap: &Overlap, ending: &Ending) -> String {
         count(overlap.most, "incarnation"),
         ending.names.resource(overlap.resource),
         who.join(" and "),
-        ending.names.moment(from),
+        ending.names.at(from),
         duration((to - from) as f64)
     )
 }

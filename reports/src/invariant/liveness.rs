@@ -298,7 +298,7 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
             format!("{} reached each other, and {who} {reached}", all.join(", "))
         }
     };
-    let (for_us, from) = (duration(gap.us as f64), names.moment(gap.from_us));
+    let (for_us, from) = (duration(gap.us as f64), names.at(gap.from_us));
     let mut text = format!("nobody acted for {for_us} from {from} on, although {way}");
     match gap.in_vain {
         InVain { count: 1, last: Some((incarnation, reason)) } => {

@@ -25,7 +25,7 @@ pub mod stopped_is_silent;
 pub mod tokens_monotone;
 pub mod vacuity;
 
-use crate::words::Names;
+use crate::{said::Said, words::Names};
 use protocols::{
     history::{Event, Header, Kind},
     message::Write,
@@ -69,8 +69,8 @@ pub struct Entry {
     pub about: &'static str,
     /// What it means when it does not hold.
     pub class: Class,
-    /// Does nothing that a correct world may do to anybody violate it? Then no run shows that it can see, and known histories
-    /// must: a node that works without believing, a world that lets through what a stopped process says.
+    /// True if only a defect can violate it: a node that works without believing, a world that lets through what a stopped
+    /// process says. No correct run can then prove that the check works; known histories must.
     pub only_defects: bool,
     /// A new one for a run; a foreign log has no header.
     pub new: fn(Option<&Header>) -> Box<dyn Invariant>,
@@ -89,7 +89,7 @@ pub enum Class {
 
 /// A fold over a history.
 pub trait Invariant: Send {
-    /// Is there in such a run what it is about? Otherwise nothing is said of it.
+    /// Does it apply to this run? If not, the report omits it.
     fn concerns(&self) -> bool {
         true
     }
@@ -151,7 +151,7 @@ pub struct InvariantResult {
     /// Did the run give it an opportunity to fail?
     pub could_fail: bool,
     /// One sentence for people.
-    pub detail: String,
+    pub detail: Said,
     /// When it was first violated, microseconds, where it was and knows.
     #[serde(skip)]
     pub violated_us: Option<u64>,
@@ -287,7 +287,7 @@ impl<T> Violations<T> {
     /// The first violation in the words of `say`, and how many followed; `None` when there was none.
     fn sentence(&self, names: &Names, say: impl FnOnce(&T) -> String) -> Option<String> {
         let (t_us, what) = self.first.as_ref()?;
-        let text = format!("at {} {}", names.moment(*t_us), say(what));
+        let text = format!("at {} {}", names.at(*t_us), say(what));
         Some(match self.count {
             1 => text,
             n => format!("{text}; {} more like it", n - 1),

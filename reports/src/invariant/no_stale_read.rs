@@ -59,16 +59,15 @@ impl Invariant for NoStaleRead {
     fn finish(&mut self, ending: &Ending) -> Finding {
         let violated = self.stale.sentence(ending.names, |read| {
             let Read { request, node, seq, known, token, known_token } = read;
-            let (client, node) = (ending.names.node(request.client), ending.names.node(*node));
+            let (request, node) = (ending.names.request(*request), ending.names.node(*node));
             if !read.is_stale() {
                 return format!(
-                    "{node} answered {client}:{} with token {token}, but that was asked after token {known_token} had been \
-                     returned",
-                    request.number
+                    "{node} answered {request} with token {token}, but that was asked after token {known_token} had been \
+                     returned"
                 );
             }
             let (seq, known) = (grouped(*seq), grouped(known.unwrap_or(0)));
-            format!("{client}:{} read {seq} from {node}, but asked after {known} had been returned", request.number)
+            format!("{request} read {seq} from {node}, but asked after {known} had been returned")
         });
         let seen = match self.compared {
             0 => "nothing was read".to_owned(),

@@ -75,7 +75,7 @@ impl Invariant for NoStaleWrite {
             let who = ending.names.incarnation(v.incarnation);
             let resource = ending.names.resource(v.resource);
             let what = if v.seq == UNKNOWN_SEQ { "a write".to_owned() } else { format!("seq {}", v.seq) };
-            format!("at {} {resource} accepted {what} of {who} after {past} had taken over", ending.names.moment(*t_us))
+            format!("at {} {resource} accepted {what} of {who} after {past} had taken over", ending.names.at(*t_us))
         });
         let detail = match violated {
             Some(violated) => {

@@ -205,7 +205,7 @@ impl Invariant for OneNumber {
         if !self.judged {
             return not_applicable("the store remembers no requests");
         }
-        let name = |request: &RequestId| format!("{}:{}", ending.names.node(request.client), request.number);
+        let name = |request: &RequestId| ending.names.request(*request);
         let violated = self.violations.sentence(ending.names, |violation| match violation {
             Violation::Twice { request, before, seq } => {
                 let (request, before, seq) = (name(request), grouped(*before), grouped(*seq));
@@ -216,7 +216,7 @@ impl Invariant for OneNumber {
                 let (request, resource) = (name(request), ending.names.resource(*resource));
                 format!(
                     "{resource} accepted request {request} from {by}, which it had accepted from {before} at {}",
-                    ending.names.moment(*before_us)
+                    ending.names.at(*before_us)
                 )
             }
             Violation::Told { request, applied, seq } => {

@@ -23,7 +23,7 @@ use crate::{
     words::{Names, count, duration},
 };
 use protocols::{
-    history::{FaultEvent, GrantEnd, Header, NodeState},
+    history::{FaultEvent, FaultKind, GrantEnd, Header, NodeState},
     types::{Incarnation, NodeId},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -220,13 +220,13 @@ impl PhantomLeader {
     }
 
     fn fault(&mut self, fault: &FaultEvent) {
-        match fault.fault.as_str() {
-            "join" => {
+        match fault.kind {
+            FaultKind::Join => {
                 let founders = fault.on.iter().filter(|node| !self.votes.gone.contains(node));
                 self.votes.joiners.extend(founders);
             }
             // It may be no member any more, with nobody left to say so.
-            "leave" => fault.on.iter().for_each(|node| self.votes.left(*node)),
+            FaultKind::Leave => fault.on.iter().for_each(|node| self.votes.left(*node)),
             _ => {}
         }
     }

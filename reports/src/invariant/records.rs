@@ -1,6 +1,6 @@
 //! What a resource records is what was sent to it, once, and it keeps it.
 //!
-//! **Formula.** Over writes that carry a payload, which says the how manieth of its kind it is and when; in parts 2 and 3 over
+//! **Formula.** Over writes that carry a payload, which says its ordinal among writes of its kind and its time; in parts 2 and 3 over
 //! those that record it (what makes a plan live or deletes it names one that was recorded before):
 //! 1. What reaches the store is what its writer has sent: the write of that incarnation and number has that payload, and
 //!    none where none was sent. (What takes a number for a client, and carries none, is not looked at.)

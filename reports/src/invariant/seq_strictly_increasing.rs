@@ -111,7 +111,7 @@ impl Invariant for SeqStrictlyIncreasing {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let name = |r: &RequestId| format!("{}:{}", ending.names.node(r.client), r.number);
+        let name = |request: &RequestId| ending.names.request(*request);
         let violated = self.violations.sentence(ending.names, |v| match v {
             Violation::ApplyOrder { resource, incarnation, before, seq } => {
                 let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));

@@ -15,12 +15,18 @@ mod of_log;
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds};
 use crate::{
-    beliefs::Beliefs, by_resource::ByResource, contest::Contest, effects::Effects, freshness::Freshness, row::Row,
+    beliefs::Beliefs,
+    by_resource::ByResource,
+    contest::Contest,
+    effects::Effects,
+    freshness::Freshness,
+    row::Row,
     words::grouped,
+    works::{Piece, Works},
 };
 use protocols::{
     elector::Deposed,
-    history::{Fact, FaultEvent, Header, NodeState, Outcome, Phase, Requirement},
+    history::{Fact, FaultEvent, FaultKind, Header, NodeState, Outcome, Phase, Requirement},
     message::{Write, WriteVerdict},
     types::{NodeId, Operation},
 };
@@ -39,6 +45,7 @@ struct Vacuity {
     requires: Option<Vec<Requirement>>,
     beliefs: Beliefs,
     effects: Effects,
+    works: Works,
     freshness: Freshness,
     paused: BTreeSet<NodeId>,
     down: BTreeSet<NodeId>,
@@ -101,6 +108,7 @@ impl Vacuity {
             requires: header.map(|h| h.requires.clone()),
             beliefs: Beliefs::new(header),
             effects: Effects::new(header),
+            works: Works::default(),
             freshness: Freshness::new(header),
             paused: BTreeSet::new(),
             down: BTreeSet::new(),
@@ -176,13 +184,13 @@ impl Vacuity {
     fn fault(&mut self, fault: &FaultEvent) {
         self.faults += u64::from(fault.phase != Phase::End);
         match fault.phase {
-            Phase::Begin if fault.fault == "partition" => {
+            Phase::Begin if fault.kind == FaultKind::Partition => {
                 let on = fault.on.clone();
                 let led: BTreeSet<_> = on.iter().copied().filter(|n| self.beliefs.of(*n).is_some()).collect();
                 self.cut_off.insert(fault.index, CutOff { on, believed: led.clone(), led, replaced: false });
             }
-            Phase::Once if fault.fault == "clock-step" => self.clock_steps += fault.on.len() as u64,
-            Phase::Once if fault.fault == "transfer" => self.successor = fault.to.first().copied(),
+            Phase::Once if fault.kind == FaultKind::ClockStep => self.clock_steps += fault.on.len() as u64,
+            Phase::Once if fault.kind == FaultKind::Transfer => self.successor = fault.to.first().copied(),
             Phase::End => {
                 self.cut_off.remove(&fault.index);
             }
@@ -310,6 +318,10 @@ impl Invariant for Vacuity {
         }
         match &event.kind {
             Kind::Seal { resource, incarnation, .. } => self.effects.tried(*resource, *incarnation),
+            Kind::Work { resource, incarnation, for_us, shared } => {
+                self.more = true;
+                self.works.ended(*resource, Piece::ended(*incarnation, event.t_us, *for_us, *shared));
+            }
             Kind::Issue { .. } => {}
             _ => self.more = true,
         }
@@ -327,9 +339,9 @@ impl Invariant for Vacuity {
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         let Some(requires) = &self.requires else {
-            let (effects, beliefs, more) = (&self.effects, &self.beliefs, self.more);
+            let (effects, works, beliefs, more) = (&self.effects, &self.works, &self.beliefs, self.more);
             let (writes, accepted, unnamed) = (self.accepted + self.refused, self.accepted, self.unnamed);
-            return of_log::Told { effects, beliefs, writes, accepted, unnamed, more }.finding(ending);
+            return of_log::Told { effects, works, beliefs, writes, accepted, unnamed, more }.finding(ending);
         };
         let unmet = requires.iter().find(|r| self.counted(r.fact) < r.at_least);
         let detail = match unmet {

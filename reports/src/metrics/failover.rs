@@ -3,7 +3,7 @@
 use super::figures::{Metrics, ms};
 use protocols::{
     elector::Deposed,
-    history::{Event, FaultEvent, Header, Kind, NodeState, Phase},
+    history::{Event, FaultEvent, FaultKind, Header, Kind, NodeState, Phase},
     types::{Incarnation, NodeId},
 };
 use std::collections::BTreeMap;
@@ -223,8 +223,7 @@ impl Failovers {
                 fault.on.iter().for_each(|node| self.strike(t_us, *node));
             }
             Phase::Once => {
-                let ends = ["resign", "transfer", "leave", "drop-lease", "drop-key"];
-                if ends.contains(&fault.fault.as_str()) {
+                if fault.kind.ends_leadership() {
                     fault.on.iter().for_each(|node| self.node(*node).resigning.begin(t_us));
                 }
                 fault.on.iter().for_each(|node| self.strike(t_us, *node));
@@ -244,18 +243,18 @@ impl Failovers {
     /// leadership, and strike nobody.
     fn is_bearable(&self, fault: &FaultEvent) -> bool {
         let elects = |node: &NodeId| node.0 < self.candidates;
-        fault.fault == "loss" && !fault.to.is_empty() && fault.on.iter().chain(&fault.to).all(elects)
+        fault.kind == FaultKind::Loss && !fault.to.is_empty() && fault.on.iter().chain(&fault.to).all(elects)
     }
 
     /// Applies `change` to what a fault of the network, the service or the store touches.
     fn touch(&mut self, fault: &FaultEvent, change: impl Fn(&mut Spell)) {
-        if fault.fault.starts_with("clock") {
+        if fault.kind.is_of_clocks() {
             return;
         }
         let candidates: Vec<_> = fault.on.iter().filter(|n| n.0 < self.candidates).copied().collect();
         if candidates.is_empty() {
             change(&mut self.backend);
-        } else if fault.fault != "pause" {
+        } else if fault.kind != FaultKind::Pause {
             // A paused node's own spell comes with its state.
             candidates.into_iter().for_each(|node| change(&mut self.node(node).cut));
         }

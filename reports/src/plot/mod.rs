@@ -17,7 +17,7 @@ use plotters::{
     prelude::*,
     style::{FontStyle, register_font},
 };
-use std::{path::Path, sync::OnceLock};
+use std::{fs::File, io::BufWriter, path::Path, sync::OnceLock};
 
 /// The family that text is set in. An SVG names it, so that a browser takes its own sans-serif.
 const FONT: &str = "sans-serif";
@@ -72,8 +72,21 @@ pub fn draw_svg(picture: &impl Picture, path: &Path) -> Result<(), String> {
 /// There is nothing to draw, or the file cannot be written: one sentence.
 pub fn draw_png(picture: &impl Picture, path: &Path) -> Result<(), String> {
     picture.check()?;
-    let bitmap = Typeset::new(BitMapBackend::new(path, picture.size())).ok_or(FONT_UNREADABLE)?;
-    draw(picture, &bitmap.into_drawing_area(), path)
+    let (width, height) = picture.size();
+    let mut pixels = vec![0; width as usize * height as usize * 3];
+    let bitmap = BitMapBackend::with_buffer(&mut pixels, (width, height));
+    draw(picture, &Typeset::new(bitmap).ok_or(FONT_UNREADABLE)?.into_drawing_area(), path)?;
+    encode(&pixels, (width, height), path).map_err(|e| format!("{} cannot be drawn: {e}", path.display()))
+}
+
+/// Writes RGB pixels as PNG.
+fn encode(pixels: &[u8], (width, height): (u32, u32), path: &Path) -> Result<(), png::EncodingError> {
+    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()
 }
 
 fn draw<DB: DrawingBackend>(picture: &impl Picture, root: &Area<DB>, path: &Path) -> Result<(), String> {

@@ -78,7 +78,7 @@ fn leading(m: &Metrics, whole: bool) -> Vec<(&'static str, String)> {
     let mut rows = vec![("leaders taking effect at once", most)];
     if whole || m.leaders_believing_max > 0 {
         rows.push(("nodes believing at once", grouped(m.leaders_believing_max)));
-        rows.push(("more than one believed for", ms(m.dual_belief_ms)));
+        rows.push(("dual belief", ms(m.dual_belief_ms)));
         if m.dual_belief_ms > 0.0 {
             rows.push(("while awake", ms(m.dual_belief_awake_ms)));
         }
@@ -122,7 +122,7 @@ pub(super) fn of(m: &Metrics, facts: &RunFacts, header: Option<&Header>) -> Vec<
         rows.push(("copies differed for", ms(copies.diverged_ms)));
     }
     if m.leaders_acting_by_effect_max > 1 {
-        rows.push(("more than one took effect for", ms(m.dual_effect_ms)));
+        rows.push(("dual effect", ms(m.dual_effect_ms)));
     }
     if m.reads_answered > 0 {
         rows.push(("reads answered", grouped(m.reads_answered)));

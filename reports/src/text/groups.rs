@@ -1,7 +1,7 @@
 //! What came of each of several groups: a line each, and what was violated in which.
 
 use super::{
-    invariants,
+    invariants::{self, Told},
     paint::{Paint, Tone, pad, wrap},
 };
 use crate::{
@@ -41,6 +41,8 @@ fn one(group: usize, judgement: &Judgement, paint: Paint) -> Vec<String> {
     // Where there is no room, what was violated is not set off.
     let indent = if paint.width < INDENTED_MIN { 0 } else { 2 };
     let narrower = Paint { width: paint.width - indent, ..paint };
-    lines.extend(invariants::lines(&broken, true, narrower).into_iter().map(|line| format!("{:indent$}{line}", "")));
+    lines.extend(
+        invariants::lines(&broken, Told::All, narrower).into_iter().map(|line| format!("{:indent$}{line}", "")),
+    );
     lines
 }

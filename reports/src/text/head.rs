@@ -16,7 +16,7 @@ pub(super) fn lines(
         Verdict::Pass => return Vec::new(),
         Verdict::Safety => ("✗ SAFETY VIOLATED", Tone::Bad),
         Verdict::Liveness => ("✗ LIVENESS VIOLATED", Tone::Bad),
-        Verdict::Vacuous if judgement.is_cut_short() => ("? INTERRUPTED", Tone::Warn),
+        Verdict::Vacuous if judgement.is_cut_short => ("? INTERRUPTED", Tone::Warn),
         Verdict::Vacuous => ("? INCONCLUSIVE", Tone::Warn),
     };
     let cause = &highlights.cause;
@@ -36,7 +36,7 @@ pub(super) fn lines(
     };
     paragraph("What happened", &happened);
     match judgement.verdict {
-        Verdict::Vacuous if judgement.is_cut_short() => {}
+        Verdict::Vacuous if judgement.is_cut_short => {}
         Verdict::Vacuous => {
             let meaning = meaning.unwrap_or("too little was put to the test");
             paragraph("What it means", &format!("this is neither a pass nor a violation: {meaning}."));

@@ -11,15 +11,31 @@ const DETAIL_MIN: usize = 20;
 /// What a report tells first: did two take effect, did anything from the past, and did somebody lead?
 const KEY: [&Entry; 3] = [&leaders_acting_by_effect::ENTRY, &no_stale_write::ENTRY, &liveness::ENTRY];
 
-/// A line or more for each of `all`; or for those that were violated, the [`KEY`] ones and the situation under test, and one
-/// for the others.
-pub(super) fn lines(results: &[InvariantResult], all: bool, paint: Paint) -> Vec<String> {
-    let is_told = |seen: &InvariantResult| {
-        all || !seen.holds || seen.class == Class::Vacuity || KEY.iter().any(|entry| entry.name == seen.name)
+/// Which invariants a report tells one by one, beside those that were violated and the situation under test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Told {
+    All,
+    /// Those that had something to check: of a log, the others are named where it is said what they need.
+    Checked,
+    /// The [`KEY`] ones, and in one line how many others there are.
+    Key,
+}
+
+/// A line or more for each that is told.
+pub(super) fn lines(results: &[InvariantResult], told: Told, paint: Paint) -> Vec<String> {
+    let is_told = |seen: &InvariantResult| match told {
+        _ if !seen.holds || seen.class == Class::Vacuity => true,
+        Told::All => true,
+        Told::Checked => seen.could_fail,
+        Told::Key => KEY.iter().any(|entry| entry.name == seen.name),
     };
+    let rest_told = told == Told::Key;
     let (told, others): (Vec<&InvariantResult>, Vec<_>) = results.iter().partition(|seen| is_told(seen));
     let mut lines: Vec<String> = told.into_iter().flat_map(|seen| of_one(seen, paint)).collect();
-    let rest = of_others(&others).map(|text| wrap(&text, paint.width.saturating_sub(2))).unwrap_or_default();
+    let rest = of_others(&others)
+        .filter(|_| rest_told)
+        .map(|text| wrap(&text, paint.width.saturating_sub(2)))
+        .unwrap_or_default();
     lines.extend(rest.iter().map(|text| paint.paint(Tone::Dim, text)));
     lines
 }

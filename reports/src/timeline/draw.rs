@@ -23,8 +23,9 @@ const LANES_WIDTH: usize = 40;
 /// Columns that the story has at least, however narrow the report is.
 const TEXT_MIN: usize = 20;
 
-const LEGEND: [(&str, Tone, &str); 6] = [
+const LEGEND: [(&str, Tone, &str); 7] = [
     ("█", Tone::Good, "believes that it leads"),
+    ("?", Tone::Warn, "nobody has said yet whether it stopped"),
     ("▒", Tone::Warn, "believes, but is paused"),
     ("░", Tone::Warn, "paused"),
     ("·", Tone::Dim, "follows"),
@@ -130,14 +131,27 @@ impl<'a> Drawing<'a> {
     fn quiet(&self, before: Option<&Row>, row: &Row, lines: &mut Vec<String>) {
         let Some(before) = before.filter(|b| row.t_us - b.t_us >= QUIET_US) else { return };
         let (writes, length) = (row.accepted - before.accepted, duration((row.t_us - before.t_us) as f64));
-        let dark = |stretch: &&DarkStretch| stretch.from_us < row.t_us && stretch.to_us > before.t_us;
-        let (tone, text) = match (writes, self.highlights.dark.iter().find(dark)) {
-            (0, Some(dark)) if dark.from_us < before.t_us && self.was_told(dark, before) => {
-                (Tone::Warn, "still dark".to_owned())
+        let (mut new, mut goes_on) = (Vec::new(), false);
+        for dark in self.highlights.dark.iter().filter(|dark| is_within(dark, before, row)) {
+            match self.was_told(dark, before) {
+                true => goes_on = true,
+                false => new.push(dark.dark_us),
             }
-            (0, Some(dark)) => (Tone::Warn, told::dark(&duration(dark.dark_us as f64))),
+        }
+        let dark = match new[..] {
+            [] => None,
+            [one] => Some(told::dark(&duration(one as f64))),
+            ref all => {
+                let sum = told::dark(&duration(all.iter().sum::<u64>() as f64));
+                Some(format!("{sum}, in {} parts", all.len()))
+            }
+        };
+        let (tone, text) = match (writes, dark) {
+            (0, Some(dark)) => (Tone::Warn, dark),
+            (0, None) if goes_on => (Tone::Warn, "still dark".to_owned()),
             (0, None) => (Tone::Warn, format!("no write accepted in {length}")),
-            (n, _) => (Tone::Dim, format!("{} accepted in {length}", count(n, "write"))),
+            (n, None) => (Tone::Dim, format!("{} accepted in {length}", count(n, "write"))),
+            (n, Some(dark)) => (Tone::Warn, format!("{} accepted in {length}; {dark}", count(n, "write"))),
         };
         let time = format!("{:>width$}", "⋮    ", width = self.time_width);
         let lanes = self.lane_cells(&before.lanes);
@@ -149,11 +163,9 @@ impl<'a> Drawing<'a> {
     /// Was a stretch told between two lines before this one?
     fn was_told(&self, dark: &DarkStretch, before: &Row) -> bool {
         let rows: Vec<&Row> = self.highlights.head.iter().chain(&self.highlights.tail).collect();
-        rows.windows(2).take_while(|pair| pair[1].t_us <= before.t_us).any(|pair| {
-            let (from, to) = (pair[0], pair[1]);
-            let quiet = to.t_us - from.t_us >= QUIET_US && to.accepted == from.accepted;
-            quiet && dark.from_us < to.t_us && dark.to_us > from.t_us
-        })
+        let earlier = rows.windows(2).take_while(|pair| pair[1].t_us <= before.t_us);
+        let mut quiet = earlier.filter(|pair| pair[1].t_us - pair[0].t_us >= QUIET_US);
+        quiet.any(|pair| is_within(dark, pair[0], pair[1]))
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
@@ -217,8 +229,15 @@ fn look(state: LaneState) -> (&'static str, Tone) {
         (Running::Paused, false) => ("░", Tone::Warn),
         (Running::Down, _) => ("×", Tone::Bad),
         (_, true) => ("█", Tone::Good),
+        (_, false) if state.untold => ("?", Tone::Warn),
         (Running::Runs, false) => ("·", Tone::Dim),
     }
+}
+
+/// Does it lie between two lines, or much of it? The last request before a line may be the first that is not served.
+fn is_within(dark: &DarkStretch, before: &Row, row: &Row) -> bool {
+    let within_us = dark.to_us.min(row.t_us).saturating_sub(dark.from_us.max(before.t_us));
+    within_us > 0 && within_us >= (QUIET_US / 2).min(dark.to_us - dark.from_us)
 }
 
 #[cfg(test)]

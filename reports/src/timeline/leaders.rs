@@ -10,9 +10,9 @@ pub struct Leader {
     pub incarnation: Incarnation,
     /// When it was elected; unknown in a log of writes only.
     pub elected_us: Option<u64>,
-    /// When its first write was accepted, on whatever resource.
+    /// When its first write was accepted, on whatever resource, or its first work began.
     pub first_us: Option<u64>,
-    /// When its last write was accepted.
+    /// When its last write was accepted, or its last work ended.
     pub last_us: Option<u64>,
     /// How many of its writes were accepted.
     pub accepted: u64,
@@ -80,6 +80,14 @@ impl Leaders {
         self.all[place].refused += 1;
     }
 
+    /// Work of this incarnation has ended.
+    pub(super) fn worked(&mut self, incarnation: Incarnation, from_us: u64, to_us: u64) {
+        let place = self.find(incarnation);
+        let leader = &mut self.all[place];
+        leader.first_us.get_or_insert(from_us);
+        leader.last_us = leader.last_us.max(Some(to_us));
+    }
+
     /// Takes an accepted write: is it the incarnation's first on `resource`?
     pub(super) fn accepted(&mut self, t_us: u64, incarnation: Incarnation, resource: Resource, stale: bool) -> bool {
         let place = self.find(incarnation);
@@ -89,7 +97,7 @@ impl Leaders {
         let first = !std::mem::replace(self.took_effect[place].at(resource), true);
         let leader = &mut self.all[place];
         leader.first_us.get_or_insert(t_us);
-        leader.last_us = Some(t_us);
+        leader.last_us = leader.last_us.max(Some(t_us));
         leader.accepted += 1;
         leader.stale += u64::from(stale);
         first

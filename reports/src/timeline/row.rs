@@ -8,6 +8,8 @@ use protocols::types::{Incarnation, NodeId, Resource};
 pub(crate) struct LaneState {
     pub(crate) running: Running,
     pub(crate) believes: bool,
+    /// It believed when another was elected, and nobody has said since whether it stopped.
+    pub(crate) untold: bool,
     pub(crate) cut_off: bool,
 }
 

@@ -33,10 +33,10 @@ fn state(node: NodeId, state: NodeState) -> Kind {
 }
 
 fn fault(fault: &str, phase: Phase, on: &[NodeId], to: &[NodeId]) -> Kind {
-    let (fault, on, to, detail) = (fault.to_owned(), on.to_vec(), to.to_vec(), String::new());
+    let (kind, on, to, detail) = (fault.into(), on.to_vec(), to.to_vec(), String::new());
     Kind::Fault(Box::new(FaultEvent {
         index: 0,
-        fault,
+        kind,
         phase,
         on,
         to,

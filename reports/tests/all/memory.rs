@@ -79,7 +79,7 @@ fn request(judge: &mut Judge, number: u64) {
         let sides = [vec![NodeId(1)], vec![NodeId(2)]];
         let fault = FaultEvent {
             index: 0,
-            fault: "partition".into(),
+            kind: "partition".into(),
             phase,
             on: sides.concat(),
             to: Vec::new(),

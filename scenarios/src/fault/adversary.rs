@@ -1,20 +1,22 @@
 //! What an adversary does who reaches the network.
 
 use super::{Parts, Who, text::group};
+use protocols::history::FaultKind;
 use std::slice;
 
 pub(super) fn forge_token(node: &Who) -> Parts<'_> {
-    Parts::of("forge-token", node)
+    Parts::of(FaultKind::ForgeToken, node)
         .words(format!("show the store a forged token as {node}"), "somebody shows the store a forged token as {on}")
 }
 
 pub(super) fn forge_claim<'a>(node: &'a Who, to: &'a [Who]) -> Parts<'a> {
     let order = format!("tell {} as {node} that it leads", group(to));
-    Parts::between("forge-claim", slice::from_ref(node), to).words(order, "somebody tells {to} as {on} that it leads")
+    Parts::between(FaultKind::ForgeClaim, slice::from_ref(node), to)
+        .words(order, "somebody tells {to} as {on} that it leads")
 }
 
 pub(super) fn rogue_fence<'a>(node: &'a Who, by: &'a Who) -> Parts<'a> {
     let order = format!("ask as {by} for the power of {node} to be cut");
-    Parts::between("rogue-fence", slice::from_ref(node), slice::from_ref(by))
+    Parts::between(FaultKind::RogueFence, slice::from_ref(node), slice::from_ref(by))
         .words(order, "somebody asks as {to} for {on's} power to be cut")
 }

@@ -1,22 +1,23 @@
 //! What an operator asks of a fleet.
 
 use super::{Parts, Who};
+use protocols::history::FaultKind;
 use std::slice;
 
 pub(super) fn resign(node: &Who) -> Parts<'_> {
-    Parts::of("resign", node).words(format!("ask {node} to resign"), "{on} asked to resign")
+    Parts::of(FaultKind::Resign, node).words(format!("ask {node} to resign"), "{on} asked to resign")
 }
 
 pub(super) fn transfer<'a>(node: &'a Who, to: &'a Who) -> Parts<'a> {
     let order = format!("ask {node} to hand over to {to}");
-    Parts::between("transfer", slice::from_ref(node), slice::from_ref(to))
+    Parts::between(FaultKind::Transfer, slice::from_ref(node), slice::from_ref(to))
         .words(order, "{on} asked to hand over to {to}")
 }
 
 pub(super) fn join(node: &Who) -> Parts<'_> {
-    Parts::of("join", node).words(format!("have {node} join"), "{on} starts, to join")
+    Parts::of(FaultKind::Join, node).words(format!("have {node} join"), "{on} starts, to join")
 }
 
 pub(super) fn leave(node: &Who) -> Parts<'_> {
-    Parts::of("leave", node).words(format!("have {node} leave"), "{on} is to leave")
+    Parts::of(FaultKind::Leave, node).words(format!("have {node} leave"), "{on} is to leave")
 }

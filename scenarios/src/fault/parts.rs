@@ -2,13 +2,14 @@
 //! in which words. Whoever validates, describes, bounds or plays plans asks this, and not which kind it is.
 
 use super::Who;
+use protocols::history::FaultKind;
 use std::slice;
 
 /// What a fault says of itself.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parts<'a> {
     /// The kind, as plans and histories call it.
-    pub kind: &'static str,
+    pub kind: FaultKind,
     /// Those that it strikes.
     pub on: &'a [Who],
     /// Those between whom and the first it strikes.
@@ -40,12 +41,12 @@ pub struct Later {
 
 impl<'a> Parts<'a> {
     /// A fault that strikes `node`.
-    pub(super) fn of(kind: &'static str, node: &'a Who) -> Self {
+    pub(super) fn of(kind: FaultKind, node: &'a Who) -> Self {
         Parts::between(kind, slice::from_ref(node), &[])
     }
 
     /// A fault between two groups.
-    pub(super) fn between(kind: &'static str, on: &'a [Who], to: &'a [Who]) -> Self {
+    pub(super) fn between(kind: FaultKind, on: &'a [Who], to: &'a [Who]) -> Self {
         let (order, event) = Default::default();
         Parts { kind, on, to, lasts: None, strength: 0, later: None, silent_ms: None, order, event }
     }

@@ -4,31 +4,33 @@ use super::{
     Parts, Who,
     text::{duration, restart_after},
 };
+use protocols::history::FaultKind;
 
 /// How long until a supervisor restarts a process that ended by itself, milliseconds.
 pub const SUPERVISOR_MS: f64 = 1_000.0;
 
 pub(super) fn pause(node: &Who, for_ms: f64) -> Parts<'_> {
-    Parts::of("pause", node).silent(Some(for_ms)).words(format!("pause {node}"), "{on} paused")
+    Parts::of(FaultKind::Pause, node).silent(Some(for_ms)).words(format!("pause {node}"), "{on} paused")
 }
 
 pub(super) fn kill(node: &Who, restart_after_ms: Option<f64>) -> Parts<'_> {
     let order = format!("kill {node}{}", restart_after(restart_after_ms));
-    dead("kill", node, restart_after_ms).words(order, format!("{{on}} killed{}", back(restart_after_ms)))
+    dead(FaultKind::Kill, node, restart_after_ms).words(order, format!("{{on}} killed{}", back(restart_after_ms)))
 }
 
 pub(super) fn power_loss(node: &Who, restart_after_ms: Option<f64>) -> Parts<'_> {
     let order = format!("cut the power of {node}{}", restart_after(restart_after_ms));
-    dead("power-loss", node, restart_after_ms).words(order, format!("{{on}} loses power{}", back(restart_after_ms)))
+    dead(FaultKind::PowerLoss, node, restart_after_ms)
+        .words(order, format!("{{on}} loses power{}", back(restart_after_ms)))
 }
 
 pub(super) fn restart(node: &Who) -> Parts<'_> {
-    Parts::of("restart", node).words(format!("restart {node}"), "{on} started again")
+    Parts::of(FaultKind::Restart, node).words(format!("restart {node}"), "{on} started again")
 }
 
 /// A machine without power answers nothing, and neither does one whose process is gone. Over at once: a process that is
 /// restarted has its own time in the plan.
-pub(super) fn dead<'a>(kind: &'static str, node: &'a Who, restart_after_ms: Option<f64>) -> Parts<'a> {
+pub(super) fn dead<'a>(kind: FaultKind, node: &'a Who, restart_after_ms: Option<f64>) -> Parts<'a> {
     Parts { silent_ms: Some(restart_after_ms.unwrap_or(0.0)), ..Parts::of(kind, node) }
 }
 

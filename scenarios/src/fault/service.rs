@@ -5,13 +5,15 @@ use super::{
     process::{back, dead},
     text::{duration, restart_after},
 };
+use protocols::history::FaultKind;
 
 pub(super) fn drop_lease(node: &Who) -> Parts<'_> {
-    Parts::of("drop-lease", node).words(format!("drop the lease of {node}"), "{on's} lease is dropped by the service")
+    Parts::of(FaultKind::DropLease, node)
+        .words(format!("drop the lease of {node}"), "{on's} lease is dropped by the service")
 }
 
 pub(super) fn drop_key(node: &Who) -> Parts<'_> {
-    let parts = Parts::of("drop-key", node);
+    let parts = Parts::of(FaultKind::DropKey, node);
     match node {
         Who::Service => parts.words("drop the counter of tokens".to_owned(), "the service loses its counter of tokens"),
         _ => parts.words(format!("drop the key of {node}"), "{on's} key is dropped by the service"),
@@ -20,13 +22,13 @@ pub(super) fn drop_key(node: &Who) -> Parts<'_> {
 
 pub(super) fn lose_data(node: &Who, restart_after_ms: Option<f64>) -> Parts<'_> {
     let order = format!("lose the data of {node}{}", restart_after(restart_after_ms));
-    dead("lose-data", node, restart_after_ms)
+    dead(FaultKind::LoseData, node, restart_after_ms)
         .words(order, format!("{{on}} killed, its data lost{}", back(restart_after_ms)))
 }
 
 pub(super) fn restore_copy(node: &Who, copied_at_ms: f64, restart_after_ms: Option<f64>) -> Parts<'_> {
     let of = format!("a copy made at {}", duration(copied_at_ms));
     let order = format!("restore {node} from {of}{}", restart_after(restart_after_ms));
-    dead("restore-copy", node, restart_after_ms)
+    dead(FaultKind::RestoreCopy, node, restart_after_ms)
         .words(order, format!("{{on}} killed, and restored from {of}{}", back(restart_after_ms)))
 }

@@ -32,7 +32,7 @@ impl Fault {
         let one_way = matches!(self, Fault::Partition { one_way: true, .. });
         FaultEvent {
             index,
-            fault: parts.kind.to_owned(),
+            kind: parts.kind,
             phase,
             on,
             to,

@@ -2,12 +2,12 @@
 
 use super::cast::{Cast, Draft, Role};
 use crate::fault::{Fault, PlannedFault, Who};
-use protocols::election::Protocol;
+use protocols::{election::Protocol, history::FaultKind};
 
 /// A kind of fault.
 pub(super) struct Kind {
     /// As [`Fault::kind`] has it.
-    pub name: &'static str,
+    pub kind: FaultKind,
     /// One sentence for `list`.
     pub about: &'static str,
     /// Can it strike fleets of this protocol?
@@ -32,13 +32,13 @@ impl Kind {
 /// Every kind there is.
 pub(super) static ALL: &[Kind] = &[
     Kind {
-        name: "pause",
+        kind: FaultKind::Pause,
         about: "Nothing runs on a node for a while; its sockets buffer, and due timers fire when it wakes.",
         applies: any,
         make: |cast, draft, for_ms| Some(Fault::Pause { node: cast.process(draft), for_ms }),
     },
     Kind {
-        name: "kill",
+        kind: FaultKind::Kill,
         about: "A process dies; its machine resets its connections.",
         applies: any,
         make: |cast, draft, for_ms| {
@@ -46,7 +46,7 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "power-loss",
+        kind: FaultKind::PowerLoss,
         about: "A machine loses power; its connections are not reset.",
         applies: any,
         make: |cast, draft, for_ms| {
@@ -57,13 +57,13 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "restart",
+        kind: FaultKind::Restart,
         about: "A process that is down starts again.",
         applies: any,
         make: |cast, draft, _| Some(Fault::Restart { node: cast.founder(draft) }),
     },
     Kind {
-        name: "partition",
+        kind: FaultKind::Partition,
         about: "Nothing passes between two groups, in one direction or both.",
         applies: any,
         make: |cast, draft, for_ms| {
@@ -73,7 +73,7 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "latency",
+        kind: FaultKind::Latency,
         about: "Packets from one group to another take longer.",
         applies: any,
         make: |cast, draft, for_ms| {
@@ -85,7 +85,7 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "loss",
+        kind: FaultKind::Loss,
         about: "Packets from one group to another are lost with some probability.",
         applies: any,
         make: |cast, draft, for_ms| {
@@ -96,20 +96,20 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "hang",
+        kind: FaultKind::Hang,
         about: "The connections of client libraries between two groups take what is sent on them, and nothing comes out.",
         // Not drawn: plans that were drawn before stay what they were.
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
-        name: "bandwidth",
+        kind: FaultKind::Bandwidth,
         about: "What a process sends leaves its machine no faster than so many bits a second.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
-        name: "slow-disk",
+        kind: FaultKind::SlowDisk,
         about: "Each sync of a node's disk takes longer.",
         applies: any,
         make: |cast, draft, for_ms| {
@@ -118,7 +118,7 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "clock-step",
+        kind: FaultKind::ClockStep,
         about: "A node's wall clock jumps.",
         applies: any,
         make: |cast, draft, _| {
@@ -127,7 +127,7 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "clock-rate",
+        kind: FaultKind::ClockRate,
         about: "Both clocks of a node run faster or slower than true time.",
         applies: any,
         make: |cast, draft, for_ms| {
@@ -138,13 +138,13 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "resign",
+        kind: FaultKind::Resign,
         about: "An operator asks a node to give leadership up.",
         applies: any,
         make: |cast, draft, _| Some(Fault::Resign { node: cast.elector(draft) }),
     },
     Kind {
-        name: "transfer",
+        kind: FaultKind::Transfer,
         about: "An operator asks a node to hand leadership over to another.",
         applies: |protocol| protocol.transfers,
         make: |cast, draft, _| {
@@ -156,13 +156,13 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "join",
+        kind: FaultKind::Join,
         about: "A candidate starts, and the leader is asked to make it a member.",
         applies: |protocol| protocol.changes_members,
         make: |cast, draft, _| Some(Fault::Join { node: cast.named(cast.number(draft)) }),
     },
     Kind {
-        name: "leave",
+        kind: FaultKind::Leave,
         about: "The leader is asked to remove a candidate from the members.",
         applies: |protocol| protocol.changes_members,
         make: |cast, draft, _| {
@@ -173,13 +173,13 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "sync-hang",
+        kind: FaultKind::SyncHang,
         about: "No sync of a node's disk ends for a while.",
         applies: any,
         make: |cast, draft, for_ms| Some(Fault::SyncHang { node: cast.elector(draft), for_ms: Some(for_ms) }),
     },
     Kind {
-        name: "sync-fail",
+        kind: FaultKind::SyncFail,
         about: "Syncs of a node's disk fail, and the data they should have saved is lost.",
         applies: any,
         make: |cast, draft, for_ms| {
@@ -187,56 +187,56 @@ pub(super) static ALL: &[Kind] = &[
         },
     },
     Kind {
-        name: "drop-lease",
+        kind: FaultKind::DropLease,
         about: "The coordination service drops a candidate's lease, with all that hangs on it; nobody tells the holder.",
         applies: |protocol| protocol.service.has_leases,
         make: |cast, draft, _| Some(Fault::DropLease { node: cast.holder(draft) }),
     },
     Kind {
-        name: "drop-key",
+        kind: FaultKind::DropKey,
         about: "The coordination service drops the key that a candidate holds, or its own counter of tokens; nobody is told.",
         applies: |protocol| protocol.service.has_keys,
         make: |cast, draft, _| Some(Fault::DropKey { node: cast.holder(draft) }),
     },
     Kind {
-        name: "lose-data",
+        kind: FaultKind::LoseData,
         about: "A process of the coordination service dies with its disk, and comes back as one that was never used.",
         // Not drawn: few protocols promise anything when their service forgets.
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
-        name: "restore-copy",
+        kind: FaultKind::RestoreCopy,
         about: "A process of the coordination service dies, and comes back with what it had at an earlier time.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
-        name: "forge-token",
+        kind: FaultKind::ForgeToken,
         about: "Somebody shows the store a token that nobody handed out, as a candidate would.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
-        name: "forge-claim",
+        kind: FaultKind::ForgeClaim,
         about: "Somebody says in a candidate's name that this candidate leads.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
-        name: "rogue-fence",
+        kind: FaultKind::RogueFence,
         about: "Somebody asks the fencing device, in a candidate's name, to cut the power of another.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
-        name: "lying-device",
+        kind: FaultKind::LyingDevice,
         about: "The fencing device says that it has cut the power, and has not.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
-        name: "cloud-device",
+        kind: FaultKind::CloudDevice,
         about: "The fencing device accepts a request, stops the machine later, and turns away requests that come too fast.",
         applies: |_| false,
         make: |_, _, _| None,

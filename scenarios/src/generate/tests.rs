@@ -4,6 +4,7 @@ use proptest::{
     prop_assert, proptest,
     test_runner::{TestCaseError, TestError},
 };
+use protocols::history::FaultKind;
 use std::collections::BTreeSet;
 
 fn restart_ms(fault: &Fault) -> Option<f64> {
@@ -56,12 +57,20 @@ proptest! {
 }
 
 #[test]
+fn every_kind_of_fault_is_described_once() {
+    let described: Vec<FaultKind> = super::kinds().map(|(name, _)| name.into()).collect();
+    assert_eq!(described.iter().cloned().collect::<BTreeSet<_>>(), FaultKind::ALL.into());
+    assert_eq!(described.len(), FaultKind::ALL.len());
+}
+
+#[test]
 fn every_kind_of_fault_protocol_profile_size_and_point_is_generated() {
     let plans: Vec<Plan> = (0..2_000).map(plan).collect();
     // Nothing is promised of them in general: a client may have no timeout, a service may forget what it has granted, and
     // anybody may make up a token.
-    for (kind, _) in super::kinds().filter(|(kind, _)| !super::NOT_DRAWN.contains(kind)) {
-        assert!(plans.iter().flat_map(|plan| &plan.faults).any(|fault| fault.what.kind() == kind), "no {kind}");
+    assert_eq!(super::drawn_kinds().count(), 18);
+    for kind in super::drawn_kinds() {
+        assert!(plans.iter().flat_map(|plan| &plan.faults).any(|fault| fault.what.kind() == *kind), "no {kind}");
     }
     for protocol in election::ALL {
         assert!(plans.iter().any(|plan| plan.protocol == protocol.name), "no {}", protocol.name);
@@ -133,7 +142,8 @@ fn shrinking_leaves_what_matters() {
     let config = Config { failure_persistence: None, max_shrink_iters: 20_000, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[1; 32]));
     let long_pause = |plan: &Plan| {
-        let paused_ms = plan.faults.iter().filter(|fault| fault.what.kind() == "pause").map(|f| f.what.for_ms());
+        let paused_ms =
+            plan.faults.iter().filter(|fault| fault.what.kind() == FaultKind::Pause).map(|f| f.what.for_ms());
         paused_ms.flatten().any(|ms| ms > 2_000.0)
     };
     let result = runner.run(&plans(), |plan| {

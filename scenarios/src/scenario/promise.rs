@@ -76,8 +76,7 @@ fn liveness(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Live {
 }
 
 /// What a protocol promises about safety in a scenario with these parameters. Where writes travel by datagrams, only a token that is
-/// checked can tell a late one from a new one, and nobody promises anything without. Who elects by datagrams promises no
-/// more where they are lost than under false suspicion. Reads from memory are as good as the clocks: what is
+/// checked can tell a late one from a new one, and nobody promises anything without. On a lossy network, a protocol that elects over datagrams promises only what it promises under false suspicion. Reads from memory are as good as the clocks: what is
 /// promised of them ends where the clocks drift further apart than the lease allows.
 pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
     // Elsewhere they are only drawn where the lease covers them.

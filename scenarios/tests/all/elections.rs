@@ -2,7 +2,7 @@
 
 use protocols::{
     election::{self, Hazard, Preference, Promise, Protocol},
-    history::Fact,
+    history::{Fact, FaultKind},
 };
 use scenarios::{
     Params, Plan,
@@ -39,7 +39,7 @@ fn cuts(plan: &Plan) -> Vec<(BTreeSet<String>, BTreeSet<String>)> {
     plan.faults.iter().filter_map(|planned| sides(&planned.what)).collect()
 }
 
-fn at_ms(plan: &Plan, kind: &str) -> Vec<f64> {
+fn at_ms(plan: &Plan, kind: FaultKind) -> Vec<f64> {
     let time = |when: &Trigger| match when {
         Trigger::At { ms } => *ms,
         Trigger::Passage { .. } => panic!("these strike at times"),
@@ -160,7 +160,7 @@ fn votes_are_split_within_twice_the_longest_trip_unless_somebody_asked_for_more(
         let plan = scenario::find("split-vote").unwrap().compile(&asked, protocol, 1).unwrap();
         assert_eq!(plan.timings.election_timeout_ms, Some((200, 400)));
         assert_eq!(plan.faults.len(), 2);
-        let (killed_ms, stalled_ms) = (at_ms(&plan, "kill")[0], at_ms(&plan, "pause")[0]);
+        let (killed_ms, stalled_ms) = (at_ms(&plan, FaultKind::Kill)[0], at_ms(&plan, FaultKind::Pause)[0]);
         assert!(killed_ms + 1.0 < stalled_ms && stalled_ms < killed_ms + 100.0, "what was sent arrives, nobody stands");
         let stall_ms = plan.faults[1].what.for_ms().unwrap();
         assert!(stall_ms > 400.0, "everybody's timeout ends during a stall of {stall_ms} ms");
@@ -174,7 +174,7 @@ fn the_preferred_node_stops_and_runs_long_enough_to_lead_again() {
         let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol) as f64, params.takeover_max_ms(protocol) as f64);
         let plan = plan("slow-top-node", protocol, 5, 7);
         let top = if protocol.preference == Preference::Lowest { "n1" } else { "n5" };
-        let stops: Vec<f64> = at_ms(&plan, "pause");
+        let stops: Vec<f64> = at_ms(&plan, FaultKind::Pause);
         assert!(stops.len() >= 4);
         let mut up_ms = 0.0;
         for (planned, stop_ms) in plan.faults.iter().zip(stops) {
@@ -225,7 +225,7 @@ fn whoever_may_fence_is_on_the_side_without_the_preferred_node() {
                 assert_eq!(required(&plan, Fact::PowerOffs), somebody_may, "{nodes} nodes");
                 devices.insert(plan.faults.get(1).map(|planned| planned.what.kind()));
             }
-            assert_eq!(devices, [None, Some("kill"), Some("latency")].into());
+            assert_eq!(devices, [None, Some(FaultKind::Kill), Some(FaultKind::Latency)].into());
         }
     }
 }
@@ -245,9 +245,9 @@ fn detectors_are_compared_under_loss_and_stalls_that_they_have_to_bear() {
                     assert!(for_ms < ttl_ms && for_ms + renew_ms <= ttl_ms, "a stall of {for_ms} ms");
                 }
             }
-            let (lossy_from_ms, killed_ms) = (at_ms(&plan, "loss")[0], at_ms(&plan, "kill")[0]);
+            let (lossy_from_ms, killed_ms) = (at_ms(&plan, FaultKind::Loss)[0], at_ms(&plan, FaultKind::Kill)[0]);
             let noticed_ms = (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol)) as f64;
-            assert!(killed_ms > *at_ms(&plan, "pause").last().unwrap() + ttl_ms);
+            assert!(killed_ms > *at_ms(&plan, FaultKind::Pause).last().unwrap() + ttl_ms);
             assert!(killed_ms + noticed_ms < lossy_from_ms + lossy_ms, "the death is noticed under loss");
         }
     }

@@ -1,6 +1,6 @@
-//! What the scenarios plan, as data: one file for each scenario and protocol at seed 42. `FENCEPOST_UPDATE=1` writes them
-//! anew; the diff is what a change means.
+//! What the scenarios plan at seed 42, as data: a file for each scenario, and digests of its plans for other protocols.
 
+use crate::shelf::Shelf;
 use proptest::{prop_assert_eq, proptest, test_runner::Config};
 use protocols::{
     election::{self, Protocol},
@@ -15,7 +15,7 @@ use scenarios::{
     scenario::{self, gc_pause},
 };
 use serde_json::Value;
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 const BY_HAND: &str = include_str!("../testdata/by-hand.json");
 
@@ -25,18 +25,12 @@ fn every() -> impl Iterator<Item = (&'static Scenario, &'static Protocol)> {
 
 #[test]
 fn plans_at_seed_42_are_the_golden_ones() {
-    let update = std::env::var_os("FENCEPOST_UPDATE").is_some();
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/testdata");
+    let shelf = Shelf::open(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/plans"), ".json");
     for (scenario, protocol) in every() {
-        let file = folder.join(format!("{}.{}.json", scenario.name, protocol.name));
         let plan = scenario.compile(&Params::default(), protocol, 42).unwrap().to_json_pretty();
-        if update {
-            fs::write(&file, &plan).unwrap();
-        }
-        let golden = fs::read_to_string(&file).unwrap_or_default();
-        let name = file.file_name().unwrap_or_default().display();
-        assert!(golden == plan, "{name} differs; FENCEPOST_UPDATE=1 writes it anew:\n{plan}");
+        shelf.look(scenario.name, protocol.name, &plan);
     }
+    shelf.close();
 }
 
 #[test]

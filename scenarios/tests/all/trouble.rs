@@ -1,6 +1,9 @@
 //! What the scenarios of outages, restarts, stalls and links plan, and what of their faults a plan refuses.
 
-use protocols::election::{self, Protocol};
+use protocols::{
+    election::{self, Protocol},
+    history::FaultKind,
+};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -160,8 +163,8 @@ fn disks_stall_in_every_way_the_leaders_and_others() {
         let of_leader = plan.faults[0].what.whom()[0] == &Who::Leader;
         seen.insert((plan.faults[0].what.kind(), of_leader));
     }
-    let kinds = ["slow-disk", "sync-fail", "sync-hang"];
-    let expected: Vec<_> = kinds.into_iter().flat_map(|kind| [(kind, false), (kind, true)]).collect();
+    let kinds = [FaultKind::SlowDisk, FaultKind::SyncHang, FaultKind::SyncFail];
+    let expected: Vec<_> = kinds.into_iter().flat_map(|kind| [(kind.clone(), false), (kind, true)]).collect();
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), expected);
 }
 

@@ -81,7 +81,7 @@ impl Cluster {
         let granted = |protocol: &Protocol| (protocol.granted_ttl)(plan.timings.lease_ttl_ms * MILLISECOND);
         let gives_up_after = plan.election().filter(is_held).map(|protocol| Duration::from_nanos(granted(protocol)));
         let proxy = Proxy::start(address, line, gives_up_after).await;
-        let proxy = proxy.map_err(|e| format!("no proxy can be had: {e}"))?;
+        let proxy = proxy.map_err(|e| format!("cannot start a proxy: {e}"))?;
         self.links.insert((from, to), proxy);
         Ok(())
     }

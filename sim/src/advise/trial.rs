@@ -22,7 +22,7 @@ use scenarios::{
 const RATE: u64 = 100;
 /// Pauses, or kills, of one run.
 const OF_A_RUN: usize = 10;
-/// Most pauses that are tried; of more, every so manieth. Of fewer, each so often: it strikes in other phases of the renewal.
+/// Most pauses that are tried; if there are more, sample evenly; if fewer, repeat each at other phases of the renewal: it strikes in other phases of the renewal.
 const PAUSES_MAX: usize = 200;
 /// Kills that are tried.
 const KILLS: usize = 200;

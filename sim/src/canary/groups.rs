@@ -5,6 +5,7 @@ use super::{Above, Canary, DARK, ELECTIONS, MakePlan, UNCHECKED, at_ms, breaks, 
 use protocols::{
     fence::charge_check::ChargeCheck,
     work::{
+        once::INVOICES,
         sequencer,
         work_set::{Asked, COMPACTION, CURSOR_FIRST, PENDING_JOBS},
     },
@@ -32,9 +33,11 @@ pub(super) fn canaries() -> Vec<Canary> {
         breaks("nobody looks at the token of a late refresh", &["no_stale_cache_entry"], set_back),
         breaks("a cursor is kept before the work is done", &["nothing_skipped"], cursor_first),
         survives("pending jobs begin anew without a cursor", REDONE, 10.0, pending_jobs),
+        survives("an effect takes longer than an item", DARK, 100.0, slow_effects),
         breaks("the lock of a night is given back", &["done_once"], given_back),
         breaks("nobody leads one of three groups", &["liveness"], nobody_leads),
         survives("orders to hand shards over are lost", DARK, 1_000.0, lost_orders),
+        Canary { safe: true, ..breaks("a shard goes to the newest of its heirs", &[], newer_heir) },
     ]
 }
 
@@ -113,6 +116,18 @@ fn pending_jobs(seed: u64, on: bool) -> Result<Plan, String> {
     compiled("clean-kill", "etcd-election", seed, &params)
 }
 
+/// The payment side answers each charge later than the worker would come to the next.
+fn slow_effects(seed: u64, on: bool) -> Result<Plan, String> {
+    let params = Params { duration_ms: Some(20_000), works: vec![&sequencer::WORK, &INVOICES], ..light() };
+    let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
+    plan.requires.clear();
+    if on {
+        let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Store], Some(8_000.0));
+        plan.faults = vec![at_ms(5_000.0, Fault::Latency { from, to, extra_us: 180_000, for_ms })];
+    }
+    Ok(plan)
+}
+
 /// A nightly job by a lock that is released when the job is done, which a late clock runs again; or by a key for each night.
 fn given_back(seed: u64, on: bool) -> Result<Plan, String> {
     compiled("weak-crons", if on { "cron-lock" } else { "cron-key" }, seed, &light())
@@ -142,5 +157,18 @@ fn lost_orders(seed: u64, on: bool) -> Result<Plan, String> {
         let (from, to) = (vec![named("n1"), named("n2")], vec![named("n3")]);
         plan.faults = vec![at_ms(0.0, Fault::Partition { from, to, one_way: true, for_ms: Some(6_000.0) })];
     }
+    Ok(plan)
+}
+
+/// The store is slow, so that what is under way is joined late. Meanwhile yet another member has joined, and what the first
+/// newcomer was to have goes to that one at once.
+fn newer_heir(seed: u64, on: bool) -> Result<Plan, String> {
+    let params = Params { groups: 12, nodes: 5, ..light() };
+    let mut plan = compiled("shard-rebalance", "redis-fenced", seed, &params)?;
+    plan.requires.clear();
+    (plan.candidates[3].starts_at_ms, plan.candidates[4].starts_at_ms, plan.duration_ms) = (5_000, 6_000, 20_000);
+    let (from, to, for_ms) = (vec![Who::Candidates], vec![Who::Store], Some(3_000.0));
+    plan.faults =
+        if on { vec![at_ms(5_500.0, Fault::Latency { from, to, extra_us: 2_800_000, for_ms })] } else { vec![] };
     Ok(plan)
 }

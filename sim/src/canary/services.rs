@@ -3,7 +3,7 @@
 //!
 //! Each strikes one window of a few milliseconds, which scenarios and drawn plans hit rarely.
 
-use super::{Above, Canary, DARK, ELECTIONS, breaks, compiled, figure, light, survives};
+use super::{Above, Canary, DARK, ELECTIONS, MakePlan, breaks, compiled, figure, light, survives};
 use protocols::point::Point;
 use scenarios::{
     Params, Plan,
@@ -16,7 +16,7 @@ const STOPS: Above = figure("stop_after_loss_ms", |m| m.stop_after_loss_ms.iter(
 
 /// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
-    let mut all = vec![
+    vec![
         survives("the one in front goes before it is watched", ELECTIONS, 2.0, |seed, on| {
             gone_before_watch(seed, on, "etcd-election")
         }),
@@ -30,6 +30,11 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("the controller dies while the service restarts", ELECTIONS, 1.0, |seed, on| {
             gone_without_watch(seed, on, "kafka-zk-controller")
         }),
+        survives("a question is lost with its connection", ELECTIONS, 1.0, question_lost),
+        held_by_one("the answer to a renewal is lost: object-lease", |seed, on| {
+            renewal_unknown(seed, on, "object-lease")
+        }),
+        held_by_one("the answer to a renewal is lost: k8s-lease", |seed, on| renewal_unknown(seed, on, "k8s-lease")),
         survives("a keepalive after the end", ELECTIONS, 1.0, |seed, on| keepalive(seed, on, 3_000)),
         survives("a keepalive after the end of the shortest lease", ELECTIONS, 1.0, |seed, on| {
             keepalive(seed, on, 1_000)
@@ -65,38 +70,37 @@ pub(super) fn canaries() -> Vec<Canary> {
         survives("the answer to a script comes after the lease", ELECTIONS, 2.0, |seed, on| {
             answered_too_late(seed, on, "redis-fenced")
         }),
+        refused_for_long(),
         // The store refuses the second owner of a token, so that nothing else is violated.
         Canary {
             safe: true,
             ..breaks("the counter of tokens is lost", &["elections", "phantom_leader"], counter_lost)
         },
-    ];
-    all.extend(of_sentinels());
-    all
-}
-
-fn of_sentinels() -> Vec<Canary> {
-    vec![
-        // Each has given its vote away by the time at which it is asked for it, and they stand again minutes later.
-        breaks("sentinels that stand at once elect nobody", &["liveness"], sentinels_at_once),
-        survives("of two replicas the newer one is promoted", ELECTIONS, 2.0, stale_replica),
-        // One sentinel's opinion is not the quorum's: the primary stays, and that its replicas die does not matter.
-        Canary {
-            safe: true,
-            at_most: Some(Above { than: 1_000.0, ..DARK }),
-            ..breaks("one sentinel of three misses the primary", &[], one_sentinel_misses)
-        }
-        .within(ELECTIONS, 1.0, 1.0),
-        Canary {
-            safe: true,
-            at_most: Some(Above { than: 10_000.0, ..DARK }),
-            ..breaks("a sentinel that missed a failover", &[], sentinel_behind)
-        },
     ]
 }
 
+/// What happens must cost nobody the leadership.
+fn held_by_one(name: &'static str, plan: MakePlan) -> Canary {
+    Canary { safe: true, ..breaks(name, &[], plan) }.within(ELECTIONS, 1.0, 1.0)
+}
+
+/// Until its tokens have caught up with those of before, the only candidate is elected for nothing: a few times, further and
+/// further apart.
+fn refused_for_long() -> Canary {
+    breaks("who is refused again and again waits", &["elections"], |seed, on| {
+        let drop_lease = || Fault::DropLease { node: Who::Leader };
+        let renumbered = (0..6).map(|place| at(2_000.0 + 1_500.0 * f64::from(place), drop_lease()));
+        let lost = at(12_000.0, Fault::LoseData { node: Who::Service, restart_after_ms: Some(50.0) });
+        let mut plan = steady("zk-selector", seed, 1, cause(on, renumbered.chain([lost]).collect()))?;
+        // The session of before is over after 4 s.
+        (plan.duration_ms, plan.liveness_bound_ms) = (18_200, 20_000);
+        Ok(plan)
+    })
+    .within(ELECTIONS, 9.0, 11.0)
+}
+
 /// A steady run of 20 s with so many candidates, the first of which comes half a second before the others.
-fn steady(protocol: &str, seed: u64, nodes: u16, faults: Vec<PlannedFault>) -> Result<Plan, String> {
+pub(super) fn steady(protocol: &str, seed: u64, nodes: u16, faults: Vec<PlannedFault>) -> Result<Plan, String> {
     with(protocol, seed, &Params { nodes, ..light() }, faults)
 }
 
@@ -112,12 +116,12 @@ fn with(protocol: &str, seed: u64, params: &Params, faults: Vec<PlannedFault>) -
     Ok(plan)
 }
 
-fn at(ms: f64, what: Fault) -> PlannedFault {
+pub(super) fn at(ms: f64, what: Fault) -> PlannedFault {
     PlannedFault { when: Trigger::At { ms }, what, group: 0 }
 }
 
 /// At the nth passage after a time.
-fn passing(point: Point, node: Who, nth: u64, after_ms: f64, what: Fault) -> PlannedFault {
+pub(super) fn passing(point: Point, node: Who, nth: u64, after_ms: f64, what: Fault) -> PlannedFault {
     let after = Some(Box::new(Trigger::At { ms: after_ms }));
     PlannedFault {
         when: Trigger::Passage { point: point.name().to_owned(), node, nth, after, delay_ms: 0.0 },
@@ -131,7 +135,7 @@ fn unanswered(node: Who, for_ms: f64) -> Fault {
     Fault::Partition { from: vec![Who::Service], to: vec![node], one_way: true, for_ms: Some(for_ms) }
 }
 
-fn drop_key() -> Fault {
+pub(super) fn drop_key() -> Fault {
     Fault::DropKey { node: Who::Leader }
 }
 
@@ -140,7 +144,7 @@ fn service_dies() -> PlannedFault {
 }
 
 /// Those faults, the last of them only with the cause.
-fn cause(on: bool, mut faults: Vec<PlannedFault>) -> Vec<PlannedFault> {
+pub(super) fn cause(on: bool, mut faults: Vec<PlannedFault>) -> Vec<PlannedFault> {
     if !on {
         faults.pop();
     }
@@ -168,6 +172,21 @@ fn own_key_gone_before_watch(seed: u64, on: bool) -> Result<Plan, String> {
 fn gone_without_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     let kill = at(5_010.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
     steady(protocol, seed, 2, cause(on, vec![service_dies(), kill]))
+}
+
+/// The leader dies, and the service with the question of who wants to succeed it.
+fn question_lost(seed: u64, on: bool) -> Result<Plan, String> {
+    let restart = Fault::Kill { node: Who::Service, restart_after_ms: Some(50.0) };
+    let asked = passing(Point::BeforeCampaign, Who::Candidates, 1, 5_000.0, restart);
+    let kill = at(5_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
+    steady("kafka-zk-controller", seed, 2, cause(on, vec![asked, kill]))
+}
+
+/// A renewal takes effect, and the leader does not hear of it: it has to look before it renews again.
+fn renewal_unknown(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+    let lost = passing(Point::BeforeRenew, Who::Leader, 1, 5_000.0, unanswered(Who::Trigger, 490.0));
+    let params = Params { nodes: 3, request_timeout_ms: Some(500), ..light() };
+    with(protocol, seed, &params, cause(on, vec![lost]))
 }
 
 /// The leader's next keepalive arrives when its lease has just ended and was not yet looked for, or just before. A keepalive
@@ -234,7 +253,7 @@ fn creation_late(seed: u64, on: bool) -> Result<Plan, String> {
 /// Who resigned does not hear that its key was deleted; it must be there when its successor dies.
 fn resignation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
     let resign = at(5_000.0, Fault::Resign { node: Who::Leader });
-    let lost = passing(Point::BeforeRelease, Who::Leader, 1, 5_000.0, unanswered(Who::Trigger, 1_300.0));
+    let lost = passing(Point::BeforeRelease, Who::Leader, 1, 5_000.0, unanswered(Who::Trigger, 990.0));
     let kill = at(10_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
     steady("etcd-election", seed, 2, cause(on, vec![resign, lost, kill]))
 }
@@ -298,67 +317,6 @@ fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, String
     stop.when = Trigger::Passage { point, node: Who::Candidates, nth: 1, after, delay_ms: 0.0 };
     let again = at(14_000.0, drop_key());
     steady(protocol, seed, 1, cause(on, vec![at(5_000.0, drop_key()), stop, again]))
-}
-
-/// One replica has missed the last grant, with its token, when the primary dies. Promoted, it would grant that token again.
-fn stale_replica(seed: u64, on: bool) -> Result<Plan, String> {
-    let primary = || Who::Named("redis-1".to_owned());
-    let behind = Who::Named(if seed.is_multiple_of(2) { "redis-2" } else { "redis-3" }.to_owned());
-    let cut = Fault::Partition { from: vec![primary()], to: vec![behind], one_way: false, for_ms: Some(6_000.0) };
-    let dies = at(12_000.0, Fault::Kill { node: primary(), restart_after_ms: None });
-    let faults = cause(on, vec![at(10_000.0, cut), at(10_100.0, drop_key()), dies]);
-    let mut plan = steady("redis-sentinel", seed, 3, faults)?;
-    plan.duration_ms = 40_000;
-    // Until there is another primary nobody leads.
-    (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (None, 20_000);
-    Ok(plan)
-}
-
-/// One sentinel is cut off from the primary, which the others see. Later both replicas die: had it made one of them the primary,
-/// the leader would lose its lock.
-fn one_sentinel_misses(seed: u64, on: bool) -> Result<Plan, String> {
-    let named = |name: &str| Who::Named(name.to_owned());
-    let (from, to, for_ms) = (vec![named("sentinel-1")], vec![named("redis-1")], Some(15_000.0));
-    let cut = at(12_000.0, Fault::Partition { from, to, one_way: false, for_ms });
-    let mut faults = cause(on, vec![cut]);
-    let dies = |name| at(30_000.0, Fault::Kill { node: named(name), restart_after_ms: None });
-    faults.extend(["redis-2", "redis-3"].map(dies));
-    let mut plan = steady("redis-sentinel", seed, 3, faults)?;
-    plan.duration_ms = 40_000;
-    Ok(plan)
-}
-
-/// One sentinel is cut off from everybody while the primary dies, is replaced, and comes back. What it says of the old one when
-/// it is back takes nobody there.
-fn sentinel_behind(seed: u64, on: bool) -> Result<Plan, String> {
-    let named = |name: &str| Who::Named(name.to_owned());
-    let others = ["sentinel-1", "sentinel-2", "redis-1", "redis-2", "redis-3"];
-    let (from, to) = (vec![named("sentinel-3")], others.map(named).to_vec());
-    let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(19_000.0) };
-    let dies = Fault::Kill { node: named("redis-1"), restart_after_ms: Some(8_000.0) };
-    let mut plan = steady("redis-sentinel", seed, 3, cause(on, vec![at(11_500.0, cut), at(12_000.0, dies)]))?;
-    plan.duration_ms = 50_000;
-    (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (None, 40_000);
-    Ok(plan)
-}
-
-/// The primary dies, and what sentinels ask one another takes longer than any of them waits before it stands.
-fn sentinels_at_once(seed: u64, on: bool) -> Result<Plan, String> {
-    const SENTINELS: [&str; 3] = ["sentinel-1", "sentinel-2", "sentinel-3"];
-    let named = |name: &str| Who::Named(name.to_owned());
-    let slow = |from: &&str| {
-        let to = SENTINELS.iter().filter(|to| *to != from).map(|to| named(to)).collect();
-        at(11_000.0, Fault::Latency { from: vec![named(from)], to, extra_us: 1_500_000, for_ms: Some(20_000.0) })
-    };
-    // By then all of them know the replicas.
-    let mut faults = vec![at(12_000.0, Fault::Kill { node: named("redis-1"), restart_after_ms: None })];
-    if on {
-        faults.extend(SENTINELS.iter().map(slow));
-    }
-    let mut plan = steady("redis-sentinel", seed, 3, faults)?;
-    plan.duration_ms = 50_000;
-    (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (None, 20_000);
-    Ok(plan)
 }
 
 /// The next leader is given a token that somebody had before.

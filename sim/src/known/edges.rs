@@ -13,7 +13,7 @@
 use crate::run::{self, Options};
 use protocols::{
     election::{self, Protocol},
-    history::{Event, Kind, Phase},
+    history::{Event, FaultKind, Kind, Phase},
     point::Point,
     types::MILLISECOND,
 };
@@ -38,6 +38,10 @@ const DRIFTS: [(&str, i64); 4] = [("redlock", 10_000), ("raft", 99_000), ("raft-
 /// Where whoever waits counts the lease's time by itself and asks now and then, many ask: one of them just when the time is over.
 const ASKED_BY: u16 = 9;
 const ASKED: [&str; 4] = ["k8s-lease", "object-lease", "dynamodb-lock", "db-row-node-clock"];
+
+/// Who waits here looks once a second, and would not tell a lease from three quarters of it: it is made to look more often.
+const LOOKS_SELDOM: &str = "dynamodb-lock";
+const RETRY_MS: u64 = 100;
 
 /// Those that are otherwise: what they are called, and what is wrong.
 pub(super) fn wrong() -> impl Iterator<Item = (String, String)> {
@@ -91,6 +95,9 @@ fn plan(protocol: &Protocol) -> Result<Plan, String> {
     plan.requires.clear();
     (plan.network.latency_us, plan.network.jitter_us) = (LATENCY_US, 0);
     plan.candidates.iter_mut().for_each(|candidate| candidate.rate_ppm = 0);
+    if protocol.name == LOOKS_SELDOM {
+        plan.timings.retry_period_ms = Some(RETRY_MS);
+    }
     let at = |ms| Trigger::At { ms };
     if drift(protocol) > 0 {
         let what = Fault::ClockRate { node: Who::Leader, ppm: -drift(protocol), for_ms: None };
@@ -115,8 +122,7 @@ fn plan(protocol: &Protocol) -> Result<Plan, String> {
 fn measured(protocol: &Protocol) -> Result<String, String> {
     let run = run::run(&plan(protocol)?, Options { keep: true, ..Options::default() })?;
     let events = run.kept.unwrap_or_default();
-    let cut =
-        |event: &Event| matches!(&event.kind, Kind::Fault(f) if f.fault == "partition" && f.phase == Phase::Begin);
+    let cut = |event: &Event| matches!(&event.kind, Kind::Fault(f) if f.kind == FaultKind::Partition && f.phase == Phase::Begin);
     let Some(at) = events.iter().position(cut) else { return Ok("was not cut off".to_owned()) };
     let led = |event: &Event| match event.kind {
         Kind::Elected(incarnation) => Some(incarnation.node),

@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use crate::{
-    baseline::{Baseline, By, Moved},
+    baseline::{Baseline, By, Moved, runs::Runs},
     promise::Chance,
 };
 use reports::invariant::Entry;
@@ -39,6 +39,8 @@ impl Compared {
             let seeds = self.seeds[0]..self.seeds[1];
             moved.extend(cells.iter().flat_map(|cell| baseline.moved(&cell.name(), &seeds, &cell.seen)));
         }
+        let digests = cells.iter().map(|cell| (cell.name(), &cell.seen.digests));
+        moved.extend(Runs::committed()?.changed(&self.options, digests));
         Ok((moved, baseline.unrecorded(invariants)))
     }
 

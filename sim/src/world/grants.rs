@@ -99,7 +99,7 @@ impl World {
 
     /// Does some fault of the plan take data away, so that members forget what they have said?
     fn is_set_back(&self) -> bool {
-        let takes = |fault: &PlannedFault| matches!(fault.what.kind(), "lose-data" | "restore-copy");
+        let takes = |fault: &PlannedFault| fault.what.kind().loses_data();
         self.faults.plan.faults.iter().any(takes)
     }
 

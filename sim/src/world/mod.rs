@@ -137,7 +137,6 @@ pub struct World {
     todo: VecDeque<HostAction>,
     woke: bool,
     done: bool,
-    main: Option<Waker>,
     stall: Stall,
 }
 
@@ -228,7 +227,6 @@ impl World {
             todo: VecDeque::new(),
             woke: true,
             done: false,
-            main: None,
             stall: Stall::default(),
         };
         world.schedule(&plan);
@@ -307,17 +305,12 @@ impl World {
         self.done
     }
 
-    /// `waker` is told when the run is over.
-    pub fn wait_for_end(&mut self, waker: &Waker) {
-        self.main = Some(waker.clone());
-    }
-
     /// Whatever was woken has run.
     pub fn forget_woken(&mut self) {
         self.woke = false;
     }
 
-    /// True while there is something left to do for the host.
+    /// The host's next action, if any.
     pub fn next_action(&mut self) -> Option<HostAction> {
         self.todo.pop_front()
     }
@@ -378,8 +371,6 @@ impl World {
         self.record(Kind::End { messages: self.delivered, by_kind: by_kind.collect() });
         self.trace.seal();
         self.done = true;
-        let waker = self.main.take();
-        self.wake(waker);
     }
 
     /// May a task that was stopped at a point go on? If not, `waker` will be told when the process is resumed.

@@ -27,7 +27,7 @@ pub enum Disk {
     Copied,
 }
 
-/// What serves until the process ends, or the port or the socket is not to be had.
+/// What serves until the process ends, or until the port cannot be bound or the socket fails.
 pub type Serving = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// The model of one member of a service: its state, and how that is served. It outlives the process that serves it: services

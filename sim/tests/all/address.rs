@@ -13,7 +13,7 @@ fn ran(params: Params) -> (Run, String) {
     let protocol = election::find("k8s-lease").expect("a protocol");
     let plan = scenario.compile(&Params { rate: 100, ..params }, protocol, 1).expect("it makes sense");
     let run = run::run(&plan, Options { timeline: true, ..Options::default() }).expect("the run ends");
-    let liveness = run.judgement.invariant("liveness").expect("it is judged").detail.clone();
+    let liveness = run.judgement.invariant("liveness").expect("it is judged").detail.to_string();
     (run, liveness)
 }
 

@@ -67,18 +67,3 @@ pub fn run_with_history(plan: &Plan, options: Options) -> (Run, String) {
 pub fn updating() -> bool {
     std::env::var_os("FENCEPOST_UPDATE").is_some_and(|v| v == "1")
 }
-
-/// Compares `text` with the file, or writes the file anew.
-pub fn golden(file: &Path, text: &str) {
-    if updating() {
-        std::fs::create_dir_all(file.parent().expect("a file lies in a folder")).expect("the folder can be made");
-        std::fs::write(file, text).expect("the file can be written");
-        return;
-    }
-    let expected = std::fs::read_to_string(file).unwrap_or_default();
-    if expected == text {
-        return;
-    }
-    let differs = sim::determinism::first_difference(&expected, text);
-    panic!("{} is not what happens now ({differs}); FENCEPOST_UPDATE=1 cargo test writes it anew", file.display());
-}

@@ -28,7 +28,7 @@ fn told(params: &Params, verdict: Verdict) -> [Vec<String>; 2] {
         assert!(deletion.could_fail && vacuity.holds, "seed {seed}: {} {}", deletion.detail, vacuity.detail);
         let tried = if cleans_up { "stale deletions tried: 1" } else { "stale enactments tried: 1" };
         assert!(vacuity.detail.contains(tried), "seed {seed}: {}", vacuity.detail);
-        told[usize::from(cleans_up)].push(deletion.detail.clone());
+        told[usize::from(cleans_up)].push(deletion.detail.to_string());
     }
     assert!(told.iter().all(|seeds| !seeds.is_empty()), "both happen: {told:?}");
     told

@@ -1,7 +1,7 @@
 //! Each kind of fault does something: a fault that did nothing would prove everything.
 
 use crate::common::{run, run_with_history};
-use protocols::election;
+use protocols::{election, history::FaultKind};
 use reports::Verdict;
 use scenarios::{
     Params, Plan,
@@ -93,13 +93,13 @@ fn every_kind_of_fault_changes_what_happens() {
             plan(protocol, 7, times.zip(faults.iter().take(left).cloned()).collect())
         };
         // The one that a case is about is the only one of its kind that is not a plain kill.
-        let about = faults.iter().find(|what| faults.len() == 1 || what.kind() != "kill").expect("a fault");
+        let about = faults.iter().find(|what| faults.len() == 1 || what.kind() != FaultKind::Kill).expect("a fault");
         seen.insert(about.kind());
         let mut without = struck(faults.len());
         without.faults.retain(|planned| planned.what.kind() != about.kind());
         assert_ne!(story(&struck(faults.len())), story(&without), "{} does nothing", about.kind());
     }
-    let known: BTreeSet<&str> = generate::kinds().map(|(kind, _)| kind).collect();
+    let known: BTreeSet<FaultKind> = generate::kinds().map(|(kind, _)| kind.into()).collect();
     assert_eq!(seen, known);
 }
 

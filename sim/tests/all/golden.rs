@@ -1,9 +1,13 @@
-//! Golden histories: what happens in each scenario with each protocol, as data under `seeds/golden`, reviewed as a diff.
+//! Golden histories: what happens in each scenario, as data under `seeds/golden`, reviewed as a diff; and digests of what
+//! happens with the other protocols.
 //!
 //! A history names what happened at the protocol's boundary, and should survive a new version of a dependency; the trace's
 //! hash need not. Client requests that went well are left out: they are many, and say nothing.
 
-use crate::common::{for_each_pair, golden, root, run_with_history};
+use crate::{
+    common::{for_each_pair, root, run_with_history},
+    shelf::Shelf,
+};
 use scenarios::Params;
 use sim::run::Options;
 
@@ -35,12 +39,13 @@ fn between<'l>(line: &'l str, from: &str, to: &str) -> Option<&'l str> {
 
 #[test]
 fn histories_are_as_they_were() {
+    let shelf = Shelf::open(&root().join("seeds/golden"), ".jsonl");
     for_each_pair(|scenario, protocol| {
         // Requests are left out, and few of them make the same story.
         let params = Params { rate: 50, ..Params::default() };
         let plan = scenario.compile(&params, protocol, 42).expect("the default parameters make sense");
         let (_, history) = run_with_history(&plan, Options::default());
-        let file = root().join("seeds/golden").join(format!("{}-{}.jsonl", scenario.name, protocol.name));
-        golden(&file, &story(&history));
+        shelf.look(scenario.name, protocol.name, &story(&history));
     });
+    shelf.close();
 }

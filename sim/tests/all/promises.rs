@@ -33,6 +33,12 @@ fn sweep(fencing: bool) {
     let why: Vec<_> =
         outcome.failures.iter().chain(&outcome.inconclusive).map(|f| format!("{}: {}", f.repro, f.why)).collect();
     assert!(why.is_empty(), "{}", why.join("\n"));
+    // This is a fresh process, and most of what was recorded was recorded by another build.
+    assert!(
+        outcome.moved.is_empty(),
+        "{}",
+        outcome.moved.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    );
     assert_eq!(outcome.cells.iter().map(|c| c.runs).sum::<u64>(), sweep.runs());
 }
 
@@ -42,6 +48,7 @@ fn promises_are_kept_with_fencing() {
 }
 
 #[test]
+#[ignore = "long: .ci/run runs it"]
 fn promises_are_kept_without_fencing() {
     sweep(false);
 }
@@ -162,17 +169,6 @@ fn every_invariant_has_something_that_must_break_it() {
     }
     for name in &broken {
         assert!(invariant::ALL.iter().any(|entry| entry.name == *name), "there is no invariant {name}");
-    }
-}
-
-#[test]
-fn canaries_break_what_they_must_and_nothing_without_the_cause() {
-    for canary in promise::canaries() {
-        for seed in 0..4 {
-            let looked = canary.look(seed).expect("the plans make sense");
-            let why = looked.wrong.map(|(why, ..)| why);
-            assert_eq!(why, None, "{}, seed {seed}", canary.name);
-        }
     }
 }
 

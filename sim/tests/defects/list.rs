@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, fs, ops::Range, path::Path};
 
 /// The areas, in the order of the table, and what they are called.
-pub const AREAS: [(&str, &str); 11] = [
+pub const AREAS: [(&str, &str); 13] = [
     ("electors", "electors"),
     ("clients", "clients of the services"),
     ("store", "ledger and store"),
@@ -21,6 +21,8 @@ pub const AREAS: [(&str, &str); 11] = [
     ("third", "a third list: coordination services, members, copies and shards"),
     ("fourth", "a fourth list: faults of the world, margins, notifications, canaries"),
     ("fifth", "a fifth list: second takeovers, margins, notifications, works and orders"),
+    ("sixth", "a sixth list, written without knowing the checks"),
+    ("seventh", "a seventh list, written without knowing the checks"),
 ];
 
 /// One thing that could be wrong.

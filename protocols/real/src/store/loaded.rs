@@ -73,7 +73,7 @@ pub struct Applied<'a> {
     pub resource: Resource,
     /// Who asked.
     pub client: &'a str,
-    /// For the how manieth time.
+    /// The client's request number.
     pub number: u64,
     /// The sequence number that it got.
     pub seq: u64,

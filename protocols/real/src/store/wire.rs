@@ -11,7 +11,7 @@
 //! ← {"refused":{"why":"one sentence"}}
 //! ```
 //!
-//! A write may record something: `"payload":{"number":3,"at_us":1763769600000000}`, the how manieth of its kind and when. A
+//! A write may record something: `"payload":{"number":3,"at_us":1763769600000000}`, its ordinal among records of its kind, and its time. A
 //! seal that asks for it with `"payload":true` is also told what was recorded last. A store of before that does not know
 //! the field, and refuses it: stores are brought up to date before nodes.
 //!

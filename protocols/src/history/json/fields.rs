@@ -107,7 +107,10 @@ impl Fields {
 
     /// What a field of that name holds, if a history has one.
     pub fn type_of(ours: &str) -> Option<Type> {
-        KNOWN.iter().find(|(name, _)| *name == ours).map(|(_, holds)| *holds)
+        // Most names differ in their length or first letter.
+        let (long, first) = (ours.len(), ours.as_bytes().first());
+        let like = |name: &str| name.len() == long && name.as_bytes().first() == first;
+        KNOWN.iter().find(|(name, _)| like(name) && *name == ours).map(|(_, holds)| *holds)
     }
 
     /// What a history calls their field; `None` where it says nothing that is judged.

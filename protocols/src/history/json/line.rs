@@ -115,6 +115,32 @@ impl Leadership<'_> {
     }
 }
 
+/// What lines tell of.
+pub const EVENTS: [&str; 22] = [
+    "header",
+    "campaign",
+    "elected",
+    "deposed",
+    "seal",
+    "issue",
+    "apply",
+    "deleted",
+    "invoke",
+    "reply",
+    "read-invoke",
+    "read-reply",
+    "fault",
+    "grant",
+    "grant-end",
+    "vote",
+    "clock",
+    "promoted",
+    "rewound",
+    "work",
+    "node",
+    "end",
+];
+
 impl Line<'_> {
     /// The event's group, and what happened.
     pub(super) fn read(&self, nodes: &mut Nodes) -> Result<(u16, Kind), String> {
@@ -234,7 +260,7 @@ impl Line<'_> {
         };
         Ok(FaultEvent {
             index: self.need("index", self.index)?,
-            fault: self.text("fault", &self.fault)?.to_owned(),
+            kind: self.text("fault", &self.fault)?.into(),
             phase: self.need("phase", self.phase)?,
             on,
             to,

@@ -63,7 +63,7 @@ fn every_kind() -> Vec<Event> {
         let (on, to) = (vec![NodeId(0), NodeId(1)], Vec::new());
         Kind::Fault(Box::new(FaultEvent {
             index: 1,
-            fault: "pause".into(),
+            kind: "pause".into(),
             phase,
             on,
             to,
@@ -113,7 +113,7 @@ fn every_kind() -> Vec<Event> {
         fault(Phase::Once),
         Kind::Fault(Box::new(FaultEvent {
             index: 2,
-            fault: "transfer".into(),
+            kind: "transfer".into(),
             phase: Phase::Once,
             on: vec![NodeId(1)],
             to: vec![NodeId(0)],
@@ -125,7 +125,7 @@ fn every_kind() -> Vec<Event> {
         })),
         Kind::Fault(Box::new(FaultEvent {
             index: 3,
-            fault: "partition".into(),
+            kind: "partition".into(),
             phase: Phase::Begin,
             on: vec![NodeId(0), NodeId(1)],
             to: Vec::new(),
@@ -223,6 +223,15 @@ fn fields_of_other_names_are_mapped_or_left_out_but_never_overlooked() {
     let later =
         format!("{}{{\"event\":\"header\",\"schema\":1}}\n", line("\"token\":7").replace(",\"region\":\"eu\"", ""));
     assert_eq!(error(&later), "line 2: a header must be the first line");
+}
+
+#[test]
+fn every_event_there_is_is_listed() {
+    let text = String::from_utf8(written(&header(), &every_kind())).unwrap();
+    let event =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["event"].as_str().unwrap().to_owned();
+    let told: std::collections::BTreeSet<String> = text.lines().map(event).collect();
+    assert_eq!(told, EVENTS.map(str::to_owned).into());
 }
 
 #[test]

@@ -38,6 +38,8 @@ struct Belief {
 struct Granted {
     token: Option<u64>,
     due: Option<Due>,
+    /// For how long it was given, microseconds.
+    for_us: Option<u64>,
     /// Somebody else has written since.
     another_wrote: bool,
 }
@@ -175,13 +177,16 @@ impl Told {
     }
 
     fn granted(&mut self, t_us: u64, group: u16, node: NodeId, token: &mut Option<u64>, for_us: Option<u64>) {
+        let mut for_us = for_us;
         if let Some(before) = self.grants.remove(&(group, node)) {
             before.due.and_then(|due| self.due.remove(&due));
             *token = token.or(before.token);
+            // Who renews it without a word of its length has it for as long as before.
+            for_us = for_us.or(before.for_us.filter(|_| before.token == *token));
         }
         let kind = Kind::GrantEnd { node, token: *token, reason: GrantEnd::Expired };
         let due = for_us.map(|us| self.is_over(Event { t_us: t_us.saturating_add(us), group, kind }));
-        self.grants.insert((group, node), Granted { token: *token, due, another_wrote: false });
+        self.grants.insert((group, node), Granted { token: *token, due, for_us, another_wrote: false });
         self.granted.insert(group, node);
     }
 }

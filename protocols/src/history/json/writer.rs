@@ -335,8 +335,8 @@ fn write_outcome(line: &mut String, outcome: &Outcome) -> std::fmt::Result {
 }
 
 fn write_fault(line: &mut String, fault: &FaultEvent, names: &dyn Naming) -> std::fmt::Result {
-    let FaultEvent { index, fault, phase, on, to, sides, one_way, strength, point, detail } = fault;
-    write!(line, "fault\",\"index\":{index},\"fault\":\"{}\",\"phase\":{}", escape(fault), word(phase))?;
+    let FaultEvent { index, kind, phase, on, to, sides, one_way, strength, point, detail } = fault;
+    write!(line, "fault\",\"index\":{index},\"fault\":\"{}\",\"phase\":{}", escape(kind.name()), word(phase))?;
     write_names(line, "on", on, names)?;
     if !to.is_empty() {
         write_names(line, "to", to, names)?;

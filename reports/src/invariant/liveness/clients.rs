@@ -93,7 +93,7 @@ impl Clients {
     pub(super) fn violation(&self, names: &Names) -> Option<String> {
         let Unserved { client, from_us, us, ended } = self.longest.as_ref()?;
         let (client, asked) = (names.node(*client), count(*ended, "request"));
-        let (from, us, within) = (names.moment(*from_us), duration(*us as f64), duration(self.bound_us as f64));
+        let (from, us, within) = (names.at(*from_us), duration(*us as f64), duration(self.bound_us as f64));
         Some(format!(
             "{client} got no number for {us} from {from} on, and ended {asked} without one, although it reached every \
              candidate, and writes were accepted; the bound is {within}"

@@ -5,11 +5,13 @@ use crate::{
     beliefs::Beliefs,
     effects::Effects,
     words::{count, grouped},
+    works::Works,
 };
 
 /// What a log has told.
 pub(super) struct Told<'a> {
     pub(super) effects: &'a Effects,
+    pub(super) works: &'a Works,
     pub(super) beliefs: &'a Beliefs,
     /// How many writes were accepted or refused.
     pub(super) writes: u64,
@@ -33,7 +35,16 @@ impl Told<'_> {
                 "{one}, {other} and {one} again wrote to {on} by turns, the last at {}, without a token or a generation: \
                  two leaders, or {one} was elected again; a token tells which, or --set generation=1 if nobody was \
                  elected twice",
-                ending.names.moment(turns.t_us)
+                ending.names.at(turns.t_us)
+            ));
+        }
+        if let Some(twice) = self.works.twice() {
+            let (one, on) = (ending.names.node(twice.node), ending.names.resource(twice.resource));
+            return inconclusive(format!(
+                "{one} was at work on {on} twice at once at {}, without a token or a generation: two leaders on {one}, or one \
+                 that does several things at a time; a token tells which, a node for each process, a resource for each \
+                 thing, or --set generation=1 if nobody was elected twice",
+                ending.names.at(twice.from_us)
             ));
         }
         const NONE: &str = "no write was accepted; a store that refuses everything shows nothing";

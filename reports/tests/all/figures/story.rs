@@ -36,12 +36,12 @@ impl Story {
     }
 
     pub fn fault_between(self, t_ms: u64, fault: &str, phase: Phase, on: &[NodeId], to: &[NodeId]) -> Self {
-        let (fault, on, to, detail) = (fault.to_owned(), on.to_vec(), to.to_vec(), String::new());
+        let (kind, on, to, detail) = (fault.into(), on.to_vec(), to.to_vec(), String::new());
         self.at(
             t_ms,
             Kind::Fault(Box::new(FaultEvent {
                 index: 0,
-                fault,
+                kind,
                 phase,
                 on,
                 to,

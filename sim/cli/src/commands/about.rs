@@ -26,6 +26,8 @@ enum Comes {
     Broken,
     /// Some seeds violate it although the store compares tokens.
     ByChance,
+    /// Nobody acts in time, and in some runs a write from the past comes after.
+    DarkByChance,
     /// Safe, and nobody acts in time.
     Dark,
     /// The store's comparison of tokens is what keeps it safe.
@@ -35,12 +37,13 @@ enum Comes {
 }
 
 impl Comes {
-    const ALL: [Comes; 5] = [Comes::Broken, Comes::ByChance, Comes::Dark, Comes::ByFencing, Comes::Holds];
+    const ALL: [Comes; 6] =
+        [Comes::Broken, Comes::ByChance, Comes::DarkByChance, Comes::Dark, Comes::ByFencing, Comes::Holds];
 
     fn of(fenced: Promised, unfenced: Promised) -> Self {
         match (fenced.safety, unfenced.safety) {
             (Promise::Breaks(_), _) => Comes::Broken,
-            (Promise::May, _) if fenced.liveness == Live::Breaks => Comes::Dark,
+            (Promise::May, _) if fenced.liveness == Live::Breaks => Comes::DarkByChance,
             (Promise::May, _) => Comes::ByChance,
             (Promise::Holds, _) if fenced.liveness == Live::Breaks => Comes::Dark,
             (Promise::Holds, Promise::Holds) => Comes::Holds,
@@ -48,10 +51,15 @@ impl Comes {
         }
     }
 
+    const fn is_dark(self) -> bool {
+        matches!(self, Comes::DarkByChance | Comes::Dark)
+    }
+
     const fn word(self) -> &'static str {
         match self {
             Comes::Broken => "broken",
             Comes::ByChance => "by-chance",
+            Comes::DarkByChance => "unavailable-and-by-chance",
             Comes::Dark => "unavailable",
             Comes::ByFencing => "by-fencing",
             Comes::Holds => "holds",
@@ -64,6 +72,7 @@ impl Comes {
             (Comes::Broken, false) => "Breaks; there is no token that a store could compare".to_owned(),
             (Comes::ByChance, true) => "Breaks in some runs even where the store compares tokens".to_owned(),
             (Comes::ByChance, false) => "Breaks in some runs".to_owned(),
+            (Comes::DarkByChance, _) => "Nobody acts in time, and in some runs safety breaks too".to_owned(),
             (Comes::Dark, _) => "Nobody acts in time".to_owned(),
             (Comes::ByFencing, _) => "Holds only because the store compares tokens".to_owned(),
             (Comes::Holds, true) => "Holds with and without a comparing store".to_owned(),
@@ -93,7 +102,7 @@ fn stories(registry: &Registry, protocol: &Protocol) -> Vec<Story> {
             Promise::Breaks(names) => Some(names),
             Promise::Holds | Promise::May => None,
         });
-        let dark: &[&str] = if comes == Comes::Dark { &["liveness"] } else { &[] };
+        let dark: &[&str] = if comes.is_dark() { &["liveness"] } else { &[] };
         Story { scenario, comes, violated: violated.unwrap_or(dark) }
     };
     told.map(story).collect()
@@ -125,7 +134,7 @@ fn advice(registry: &Registry, protocol: &Protocol, stories: &[Story]) -> Vec<St
         };
         all.push(format!("Do not rely on it where two leaders do harm: without a token no store can tell a stale write. Instead, {instead}."));
     }
-    if stories.iter().any(|story| story.comes == Comes::Dark) {
+    if stories.iter().any(|story| story.comes.is_dark()) {
         all.push(
             "Have a leader step down when its work has failed for some time (`--step-down-after` here), and look from outside \
              whether clients are served: leadership alone does not say so."
@@ -254,7 +263,13 @@ fn as_text(registry: &Registry, protocol: &Protocol, stories: &[Story], width: u
                 (Comes::ByFencing, names) => format!(" Without the comparison it violates {}.", names.join(", ")),
                 (_, names) => format!(" It violates {}.", names.join(", ")),
             };
-            text += &filled(&format!("{}: {}{violated}", first.scenario.name, first.scenario.about), 2, width);
+            // The pause alone takes nothing from who keeps what it holds meanwhile.
+            let meanwhile = match protocol.service.outlasts_pauses && first.scenario.name == "gc-pause" {
+                true => " Meanwhile somebody ends its session.",
+                false => "",
+            };
+            let about = format!("{}: {}{meanwhile}{violated}", first.scenario.name, first.scenario.about);
+            text += &filled(&about, 2, width);
         }
     }
     let mistakes = mistakes(registry, protocol);

@@ -167,7 +167,8 @@ pub enum Command {
         #[arg(long, value_parser = parse::shard, value_name = "I/N")]
         shard: Option<(u64, u64)>,
         /// Write the figures of every cell to this file, as a baseline for later sweeps with the same options; cells that
-        /// this sweep leaves out are kept as they stand there
+        /// this sweep leaves out are kept as they stand there. A FILE that ends in `.runs` gets digests of the runs of
+        /// seeds 0 to 3 instead
         #[arg(long, value_name = "FILE", conflicts_with = "shard")]
         record_baseline: Option<PathBuf>,
         /// For `swarm`: stop once every coverage mark was reached and a thousand runs showed nothing new

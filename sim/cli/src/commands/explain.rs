@@ -159,7 +159,7 @@ fn conclusion(plan: &Plan, explained: &Explained) -> String {
 /// A fault's short name; or all that there is to say of it where another has the same.
 fn name(plan: &Plan, place: usize) -> String {
     let short = |fault: &PlannedFault| {
-        let kind = fault.what.kind().replace('-', " ");
+        let kind = fault.what.kind().name().replace('-', " ");
         match &fault.when {
             Trigger::At { ms } => format!("the {kind} at {:.3} s", ms / 1e3),
             Trigger::Passage { point, .. } => format!("the {kind} at `{point}`"),

@@ -230,12 +230,12 @@ fn verdict_line(run: &Run) -> String {
     let Plan { scenario, protocol, seed, .. } = &*run.plan;
     let failed: Vec<&str> = run.judgement.violated().collect();
     let failed = failed.join(", ");
-    let vacuity = || run.judgement.invariant("vacuity").map_or("", |vacuity| vacuity.detail.as_str());
+    let vacuity = || run.judgement.invariant("vacuity").map_or("", |vacuity| &*vacuity.detail);
     let came = match run.judgement.verdict {
         Verdict::Pass => format!("pass{}", reports::text::unserved(&run.judgement)),
         Verdict::Safety => format!("safety violated: {failed}"),
         Verdict::Liveness => format!("liveness violated: {failed}"),
-        Verdict::Vacuous if run.judgement.is_cut_short() => vacuity().to_owned(),
+        Verdict::Vacuous if run.judgement.is_cut_short => vacuity().to_owned(),
         Verdict::Vacuous => format!("inconclusive: {}", vacuity()),
     };
     format!("{scenario} {protocol} seed {seed}: {came}")

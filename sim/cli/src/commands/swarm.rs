@@ -17,7 +17,7 @@ use sim::{
     known,
     swarm::{QUIET_RUNS, Swarm, Swept, rare},
 };
-use std::{path::Path, time::Instant};
+use std::{collections::BTreeMap, path::Path, time::Instant};
 
 /// Runs the plans, says what came of them, and gives the exit code.
 ///
@@ -143,7 +143,7 @@ fn summary(swept: &Swept, swarm: &Swarm, seconds: f64) -> String {
         "exit": exit_code(&swept.outcome),
         "cells": swept.outcome.cells,
         "liveness_could_fail": swept.live,
-        "faults": swept.kinds,
+        "faults": swept.kinds.iter().map(|(kind, plans)| (kind.name(), plans)).collect::<BTreeMap<_, _>>(),
         "marks": fired,
         "marks_never": silent,
         "stable": swept.stable,

@@ -19,7 +19,6 @@ use scenarios::plan::SWARM;
 use serde_json::json;
 use sim::{
     artifacts::{self, Again},
-    baseline::Baseline,
     canary, known,
     merge::{self, Asked, Shard, Took},
     outcome::{Failure, Group, groups, telling, varied},
@@ -51,10 +50,8 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
     let took = Took { runs_planned: sweep.runs(), wall_s, jobs, core_s: wall_s * jobs as f64 };
     leave_shard(sweep, took, &outcome, out)?;
     if let Some(file) = record {
-        let earlier = std::fs::read_to_string(file).ok().and_then(|text| serde_json::from_str::<Baseline>(&text).ok());
-        let keeps = |cell: &str| !sweep.covers(cell);
-        let recorded = sweep.baseline(&outcome).with_others_of(&earlier.unwrap_or_default(), keeps);
-        artifacts::save(file, &recorded.to_json()).map_err(Stop::usage)?;
+        let earlier = std::fs::read_to_string(file).unwrap_or_default();
+        artifacts::save(file, &sweep.recorded(&outcome, file, &earlier)).map_err(Stop::usage)?;
     }
     conclude(&outcome, &Told { asked: &Asked::of(sweep), took, shard: sweep.shard }, show, out)
 }
@@ -295,13 +292,13 @@ const LEFT_OUT: [usize; 7] = [10, 11, 9, 12, 4, 7, 5];
 
 /// What the columns mean, by their place, where their names do not say it.
 const LEGEND: [(usize, &str); 7] = [
-    (3, "promise: that safety holds, breaks, or may do either; dark: that nobody acts in time"),
-    (5, "kept, broken: runs in which that promise was kept, or was not"),
-    (8, "unsafe: runs in which safety was violated, promised or not"),
+    (3, "promise: safety holds, breaks, or may do either; dark: nobody acts in time"),
+    (5, "kept, broken: runs that kept that promise, and runs that did not"),
+    (8, "unsafe: runs that violated safety, whatever was promised"),
     (9, "fenced: writes refused"),
-    (10, "false (paused): needless failovers a run, and those that a pause caused"),
-    (11, "two believed: runs in which two nodes believed at once, and for how long at most"),
-    (12, "failover ms: median, and 95th percentile"),
+    (10, "false (paused): needless failovers per run, and how many of them a pause caused"),
+    (11, "two believed: runs in which two nodes believed at once, and the longest overlap"),
+    (12, "failover ms: median and 95th percentile"),
 ];
 
 /// The cells that have runs as a table, in so many columns as there is room for, and what the columns mean.

@@ -100,10 +100,19 @@ fn tell_unchecked(judged: &Judged, show: Show) {
         let notes: String = judged.notes.iter().map(|note| text::paragraph(note, show.width())).collect();
         print(&format!("\nAbout this log\n{}", notes.trim_end()));
     }
-    if !unchecked.is_empty() {
+    if !show.verbose {
+        let names: Vec<&str> = unchecked.iter().map(|(name, _)| *name).collect();
+        if !names.is_empty() {
+            let text = format!(
+                "Not checked, for the log lacks what it takes: {}; --verbose says what that is.",
+                names.join(", ")
+            );
+            print(&format!("\n{}", text::paragraph(&text, show.width()).trim()));
+        }
+    } else if !unchecked.is_empty() {
         let wide = unchecked.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let lines = unchecked.iter().map(|(name, needs)| format!("  {name:wide$}  needs {needs}"));
-        print(&format!("\nNot checked, since the log does not say\n{}", lines.collect::<Vec<_>>().join("\n")));
+        print(&format!("\nNot checked: the log lacks these fields\n{}", lines.collect::<Vec<_>>().join("\n")));
     }
 }
 
@@ -167,8 +176,7 @@ pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, show: Show) -
             replay: None,
             meaning: header.is_none().then_some("INCONCLUSIVE below says what the log leaves open"),
             next,
-            // What a log lets one check is what its report is about.
-            all: show.verbose || header.is_none(),
+            all: show.verbose,
             colour: show.colour(),
         };
         print(&text::render_in(&report, show.width()));
@@ -312,6 +320,7 @@ fn read_with(
     }
     let mut names = Names::of(reader.names(), reader.header());
     names.learn(reader.names(), reader.resources());
+    notes.call_requests(&mut names);
     let begins_us = begins_us.unwrap_or(0);
     if header.is_none() {
         let clock = Clock::of_log(begins_us, judges.end_us(), notes.offset_s(), whole);
@@ -324,9 +333,6 @@ fn read_with(
     }
     notes.check().map_err(Stop::usage)?;
     let mut judgement = judges.finish_with(&names);
-    for seen in &mut judgement.invariants {
-        seen.detail = notes.requests(&seen.detail);
-    }
     if judgement.history_events == 0 {
         return Err(Stop::usage(format!("{} holds no events", places.files())));
     }

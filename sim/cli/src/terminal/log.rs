@@ -7,6 +7,7 @@ mod called;
 mod claim;
 mod columns;
 mod guess;
+mod key;
 mod lengths;
 mod logfmt;
 mod looks;
@@ -14,9 +15,11 @@ mod meaning;
 mod merged;
 mod needs;
 mod notes;
+mod opaque;
 mod options;
 mod question;
 mod rows;
+mod seen;
 mod source;
 mod spans;
 mod spare;
@@ -24,6 +27,7 @@ mod surveyed;
 mod text;
 mod times;
 mod translate;
+mod unended;
 mod values;
 
 use claim::Ordering;
@@ -109,7 +113,7 @@ impl HistoryArgs {
         if let Some(place) = sources.iter().position(Source::is_history) {
             let name = files[place].display();
             return Err(format!(
-                "{name} is a whole history, with a header; it is judged alone, and with --map and --ignore at most"
+                "{name} has a history header; check it by itself, with no options but --map and --ignore"
             ));
         }
         let translation = Translation { by: by.map(str::to_owned), ..self.translation()? };

@@ -90,9 +90,9 @@ fn table(sides: &[Side; 2], names: &[String; 2]) -> String {
         let m = &side.judgement.metrics;
         vec![
             ("leaders taking effect at once", grouped(m.leaders_acting_by_effect_max)),
-            ("more than one took effect for", ms(m.dual_effect_ms)),
+            ("dual effect", ms(m.dual_effect_ms)),
             ("nodes believing at once", grouped(m.leaders_believing_max)),
-            ("more than one believed for", ms(m.dual_belief_ms)),
+            ("dual belief", ms(m.dual_belief_ms)),
             ("elections", grouped(m.elections)),
             ("writes accepted", grouped(m.writes_accepted)),
             ("writes refused for their token", grouped(m.writes_fenced)),

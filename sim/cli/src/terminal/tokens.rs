@@ -17,11 +17,21 @@ struct Beside {
     others: BTreeSet<u16>,
     turns: u64,
     seen: BTreeSet<u64>,
+    accepted: u64,
+    /// A token was accepted twice.
+    again: bool,
+    /// A node's write came right after one of its own, and under another token.
+    renamed: bool,
+    last: Option<(u16, u64)>,
 }
 
 impl Beside {
     fn see(&mut self, node: u16, token: u64) {
+        self.again |= self.seen.contains(&token);
         let fresh = self.seen.len() < 10_000 && self.seen.insert(token);
+        self.accepted += 1;
+        self.renamed |= self.last.is_some_and(|(of, before)| of == node && before != token);
+        self.last = Some((node, token));
         if token >= self.highest {
             self.highest = token;
             if !self.below.is_empty() {
@@ -32,6 +42,11 @@ impl Beside {
             self.below.push(token);
             self.nodes.insert(node);
         }
+    }
+
+    /// Does each write have a token of its own? Then tokens do not tell leaderships apart.
+    fn are_of_writes(&self) -> bool {
+        self.accepted > 2 && self.renamed && !self.again
     }
 
     /// Do two rows of tokens rise side by side, each with holders of its own?
@@ -53,7 +68,7 @@ pub struct Tokens {
     written: BTreeMap<(u16, u16, u64), Written>,
     /// A token was accepted twice on one resource.
     again: bool,
-    /// Those that somebody was told to be elected with, by group.
+    /// Those that somebody was told to be elected with, or that sealed a resource, by group.
     elected: BTreeSet<(u16, u64)>,
     /// By group: the highest accepted token, and where it was; and a lower one that was accepted elsewhere after it.
     highest: BTreeMap<u16, (u64, u16)>,
@@ -73,7 +88,8 @@ const TOKENS_MOST: usize = 100_000;
 impl Tokens {
     /// Takes the next event.
     pub fn see(&mut self, event: &Event) {
-        if let Kind::Elected(incarnation) = &event.kind
+        // A store seals once for a leadership, not for a write.
+        if let Kind::Elected(incarnation) | Kind::Seal { incarnation, .. } = &event.kind
             && self.elected.len() < TOKENS_MOST
         {
             self.elected.extend(incarnation.fencing_token().map(|token| (event.group, token)));
@@ -111,8 +127,9 @@ impl Tokens {
     /// Why a log in which all held shows nothing.
     pub fn show_nothing(&self) -> Option<String> {
         let elected = || self.written.keys().all(|(group, _, token)| self.elected.contains(&(*group, *token)));
+        let of_writes = !self.again && self.accepted > 2 || self.beside.values().any(Beside::are_of_writes);
         match self.accepted_without {
-            _ if !self.again && self.accepted > 2 && !elected() => Some(
+            _ if of_writes && !elected() => Some(
                 "no token was accepted twice on one resource, so tokens do not tell which writes are of one leadership; if no node \
                  was elected twice, --ignore them and --set generation=1"
                     .to_owned(),

@@ -40,6 +40,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+#[ignore = "long: .ci/run runs it"]
 fn its_advice_meets_the_target_and_one_step_shorter_changes_the_leader_more_often() {
     for (arguments, name, ttl_ms) in [(&JVM[..], "jvm-g1.log", 6_000), (&MIGRATIONS[..], "migrations.txt", 10_000)] {
         let output = advise(&[&["--json"], arguments].concat(), Some(&profile(name)));

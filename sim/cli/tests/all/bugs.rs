@@ -19,6 +19,7 @@ use std::{
 };
 
 #[test]
+#[ignore = "long: .ci/run runs it"]
 fn every_bug_is_found_by_its_command_and_by_it_alone() {
     let checked = each(&known_bugs::ALL, |bug: &&'static Bug| {
         let seeds = 0..bug.shown.seeds;

@@ -1,6 +1,8 @@
 //! Logs that leave something open: the order of lines, whose a token is, what a field means. No verdict depends on how lines stand,
 //! nothing is passed that is not shown, and nothing that may decide is left out unasked.
 
+mod hidden;
+
 use std::{fs, path::Path, process::Command};
 
 /// A line of a log: its second, who tells of which kind of thing, and its text.
@@ -67,7 +69,7 @@ fn what_a_log_leaves_open_is_said_however_its_lines_stand() {
         let lines: Vec<Line> = lines.split(';').map(line).collect();
         for (turn, lines) in orders(&lines).into_iter().enumerate() {
             let text: String = lines.into_iter().map(|line| line.2).collect();
-            let (is, report) = check_one(&format!("{place}-{turn}"), &text, &[]);
+            let (is, report) = check_one(&format!("{place}-{turn}"), &text, &["--verbose"]);
             assert!(code == is.to_string() && report.contains(says), "{case}\n{text}\nends with {is}: {report}");
         }
     }

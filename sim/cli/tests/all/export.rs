@@ -57,12 +57,12 @@ fn a_table_is_judged_as_the_history_is() {
     let mut files = vec!["history.jsonl".to_owned(), "own.jsonl".to_owned()];
     files.extend(
         [
-            "seeds/golden/diverging-copies-kraft.jsonl",
-            "seeds/golden/stale-enactor-etcd-election.jsonl",
-            "seeds/golden/adversary-delayed-renewals-redis-fenced.jsonl",
-            "seeds/golden/asymmetric-partition-raft.jsonl",
-            "seeds/golden/gc-pause-redis-lease.jsonl",
-            "seeds/golden/incident-solr-2015-zk-election.jsonl",
+            "seeds/golden/diverging-copies.kraft.jsonl",
+            "seeds/golden/stale-enactor.etcd-election.jsonl",
+            "seeds/golden/adversary-delayed-renewals.redis-fenced.jsonl",
+            "seeds/golden/asymmetric-partition.raft.jsonl",
+            "seeds/golden/gc-pause.redis-lease.jsonl",
+            "seeds/golden/incident-solr-2015.zk-election.jsonl",
             "reports/testdata/acts_on_belief-ok-let-go.jsonl",
         ]
         .map(kept),

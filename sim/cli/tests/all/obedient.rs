@@ -54,6 +54,7 @@ fn words(text: &str) -> Vec<String> {
 fn suggested(answer: &str) -> Vec<String> {
     let Some((_, advice)) = answer.split_once("if this guess is right, add ") else { return Vec::new() };
     let advice = advice.split("; and only you can say").next().unwrap_or_default();
+    let advice = advice.split("; if a field says something else").next().unwrap_or_default();
     words(advice.trim_end())
 }
 

@@ -229,7 +229,7 @@ fn only_the_token_refuses_a_stale_write_that_is_in_order() {
         let seed = seed.to_string();
         let arguments = ["plan", "gc-pause", "--protocol", "redis-fenced", "--seed", &seed];
         let plan = Plan::from_json(&text(&fencepost(&arguments).stdout)).expect("a plan");
-        plan.faults.iter().any(|fault| fault.what.kind() == "partition")
+        plan.faults.iter().any(|fault| fault.what.kind() == protocols::history::FaultKind::Partition)
     });
     assert!((1..6).contains(&refused.count()));
 }

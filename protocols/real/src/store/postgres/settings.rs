@@ -37,7 +37,7 @@ impl PostgresSettings {
         // The URL is never repeated: a password may be in it, in whatever form.
         let parsed = url.parse::<Config>();
         let mut config =
-            parsed.map_err(|_| "this is no PostgreSQL URL; postgresql://user@host/database is".to_owned())?;
+            parsed.map_err(|_| "not a PostgreSQL URL; expected postgresql://user@host/database".to_owned())?;
         if config.get_password().is_some() {
             let why = "the PostgreSQL URL has a password in it, which every user of this machine can see; take it out \
                        and put it into the environment variable PGPASSWORD";

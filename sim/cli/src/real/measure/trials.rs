@@ -19,7 +19,7 @@ pub struct Trial {
     pub fencing: bool,
     /// Is it one fleet, whose leader is killed again and again?
     pub is_repeated: bool,
-    /// Whether the runs must violate safety for every protocol that has been tried: the harness sees nothing otherwise.
+    /// Whether the runs must violate safety for every protocol that has been tried: if they do not, the harness detects nothing.
     pub must_violate: bool,
     /// Are refused writes listed?
     pub lists_refusals: bool,

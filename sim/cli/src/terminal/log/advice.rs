@@ -10,7 +10,7 @@ use super::{
     },
     meaning::{meaning, refuses},
     question::{may_lead, suggested, which},
-    values::plain,
+    values::{plain, quoted},
 };
 use std::collections::BTreeSet;
 
@@ -70,6 +70,11 @@ pub fn advice(known: &Known) -> String {
 }
 
 impl<'a> Known<'a> {
+    /// Does the log say what kind of effect each line is of, and not on which item?
+    pub(super) fn has_effects(&self) -> bool {
+        self.unknown.iter().any(|column| column.is_called(&["operation"]))
+    }
+
     pub(super) fn column(&self, ours: &str) -> Option<&'a Column> {
         self.mapped.iter().find(|(mapped, _)| *mapped == ours).map(|(_, column)| *column)
     }
@@ -282,8 +287,9 @@ impl<'a> Advice<'a> {
             Some(column) => {
                 self.used.insert(&column.name);
                 format!(
-                    "{} is not written like a time that is read; write it like 2026-11-21T10:00:00.250Z, or as seconds since 1970",
-                    column.shown()
+                    "{} is not written like a time that is read: --map {} and --time-format FORMAT say how, such as '%d.%m.%Y %H:%M:%S'",
+                    column.shown(),
+                    quoted(&format!("t_us={}", column.name))
                 )
             }
             None => "--map t_us=FIELD says which field is the time; every line needs one".to_owned(),

@@ -6,7 +6,7 @@ use super::{
     columns::Column,
     looks::{harmless, is_of_things, is_times},
     options::HistoryArgs,
-    translate::Seen,
+    seen::Seen,
     values::quoted,
 };
 use serde_json::Value;

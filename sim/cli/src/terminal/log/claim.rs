@@ -1,8 +1,10 @@
 //! What a line says of leadership, as far as the order of lines depends on it; and which orders a log's times allow.
 
 use super::{
+    key::{Key, leadership},
+    seen::Unsure,
     spans::{Span, Spans},
-    translate::{Told, Unsure},
+    translate::Told,
 };
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
@@ -24,16 +26,16 @@ pub enum Claim {
 /// Who leads, and what.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Of {
-    leads: String,
-    node: String,
+    leads: Key,
+    node: Key,
     token: Option<u64>,
 }
 
 /// A write, and whose.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Write {
-    resource: String,
-    leadership: String,
+    resource: Key,
+    leadership: Key,
     token: Option<u64>,
     seq: u64,
     accepted: bool,
@@ -57,13 +59,13 @@ impl Line {
     pub fn new(told: Told) -> Line {
         let claim = Claim::of(&told.fields);
         let span = match &claim {
-            Claim::Write(write) if write.accepted => Span::of(&told, &write.resource, &write.leadership),
-            Claim::Begin(of) => Span::of(&told, &of.leads, &of.node),
+            Claim::Write(write) if write.accepted => Span::of(&told, write.resource, write.leadership),
+            Claim::Begin(of) => Span::of(&told, of.leads, of.node),
             _ => None,
         };
         let node = told.fields.get("node").and_then(Value::as_str).map(|node| xxh3_64(node.as_bytes()));
         let leadership = match &claim {
-            Claim::Write(write) => Some(xxh3_64(write.leadership.as_bytes())),
+            Claim::Write(write) => Some(write.leadership),
             _ => None,
         };
         Line { told, claim, span, node, leadership }
@@ -78,26 +80,34 @@ impl Line {
 }
 
 impl Claim {
-    fn of(fields: &Map<String, Value>) -> Claim {
+    /// What is written to or led, and who does, unless it is a write that was refused.
+    pub(super) fn on_and_by(self) -> Option<(Key, Key)> {
+        match self {
+            Claim::Write(write) => write.accepted.then_some((write.resource, write.leadership)),
+            Claim::Begin(of) | Claim::End(of) => Some((of.leads, of.node)),
+            Claim::Other => None,
+        }
+    }
+
+    pub(super) fn of(fields: &Map<String, Value>) -> Claim {
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
         let number = |name: &str| fields.get(name).and_then(Value::as_u64);
         let accepted = text("verdict") == "ok";
         match text("event") {
             "apply" if accepted || text("verdict") == "fenced" => {
                 let token = fields.get("token").or_else(|| fields.get("epoch"));
-                let known = token.map_or_else(String::new, Value::to_string);
                 let generation = number("generation").or_else(|| number("term")).unwrap_or(0);
                 Claim::Write(Write {
-                    resource: text("resource").to_owned(),
-                    leadership: format!("{}\n{known}\n{generation}", text("node")),
+                    resource: xxh3_64(text("resource").as_bytes()),
+                    leadership: leadership(text("node"), token, generation),
                     token: token.and_then(Value::as_u64),
                     seq: number("seq").unwrap_or(0),
                     accepted,
                 })
             }
             event @ ("elected" | "deposed" | "grant" | "grant-end") => {
-                let leads = format!("{}\n{}", number("group").unwrap_or(0), text("resource"));
-                let of = Of { leads, node: text("node").to_owned(), token: number("token") };
+                let leads = xxh3_64_with_seed(text("resource").as_bytes(), number("group").unwrap_or(0));
+                let of = Of { leads, node: xxh3_64(text("node").as_bytes()), token: number("token") };
                 if matches!(event, "elected" | "grant") { Claim::Begin(of) } else { Claim::End(of) }
             }
             _ => Claim::Other,
@@ -135,7 +145,7 @@ pub(super) struct Last {
 /// A leadership that began or ended.
 pub(super) struct Turn {
     begins: bool,
-    node: String,
+    node: Key,
     token: Option<u64>,
     file: usize,
     line: u64,
@@ -195,9 +205,9 @@ pub struct Ordering {
     pub skew_ns: u64,
     /// What a unit of the last digit of each file's times is, nanoseconds.
     pub digit_ns: Vec<u64>,
-    pub(super) last: BTreeMap<String, Vec<Last>>,
+    pub(super) last: BTreeMap<Key, Vec<Last>>,
     /// Beginnings and ends of leaderships that were taken last, by what is led.
-    pub(super) turns: BTreeMap<String, VecDeque<Turn>>,
+    pub(super) turns: BTreeMap<Key, VecDeque<Turn>>,
     /// Grants and work that go on.
     pub(super) spans: Spans,
     /// Which of the orders that times allow: the kindest is 0; of the others, every second one is kind to what is seen of it.
@@ -309,13 +319,13 @@ impl Ordering {
             Claim::Write(write) => write,
             Claim::Begin(of) => return self.turns(file, line, of, true),
             Claim::End(of) => {
-                self.spans.ended(&of.leads, &of.node);
+                self.spans.ended(of.leads, of.node);
                 return self.turns(file, line, of, false);
             }
             Claim::Other => return,
         };
         let (ns, margin) = (line.told.ns, self.skew_ns);
-        let all = self.last.entry(write.resource.clone()).or_default();
+        let all = self.last.entry(write.resource).or_default();
         for last in all.iter().filter(|last| last.write.leadership != write.leadership) {
             let digit = self.digit_ns.get(last.file).map_or(0, |digit| digit.saturating_sub(1));
             let open = match last.file == file {
@@ -352,7 +362,7 @@ impl Ordering {
     /// A leadership begins or ends; whether that was before another ended or began, two clocks may not tell.
     fn turns(&mut self, file: usize, line: &Line, of: &Of, begins: bool) {
         let (ns, number, margin) = (line.told.ns, line.told.line, self.margin(file));
-        let all = self.turns.entry(of.leads.clone()).or_default();
+        let all = self.turns.entry(of.leads).or_default();
         let matters = |other: &Turn| {
             let tokens = other.token.is_some() && of.token.is_some() && other.token != of.token;
             other.begins != begins || (begins && tokens)
@@ -371,7 +381,7 @@ impl Ordering {
         if all.len() == TURNS_MOST {
             all.pop_front();
         }
-        all.push_back(Turn { begins, node: of.node.clone(), token: of.token, file, line: number, ns });
+        all.push_back(Turn { begins, node: of.node, token: of.token, file, line: number, ns });
     }
 }
 

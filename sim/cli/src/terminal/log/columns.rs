@@ -1,7 +1,7 @@
 //! The fields of a log, and what their values look like.
 
 use super::values::{is_nothing, plain, retype};
-use protocols::types::Operation;
+use protocols::{history::json::EVENTS, types::Operation};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64;
@@ -10,36 +10,6 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const VALUES_MAX: usize = 40;
 /// So many are told apart.
 const DISTINCT_MAX: usize = 10_000;
-
-/// The events of a history.
-const EVENTS: [&str; 21] = [
-    "campaign",
-    "elected",
-    "deposed",
-    "seal",
-    "issue",
-    "apply",
-    "deleted",
-    "invoke",
-    "reply",
-    "read-invoke",
-    "read-reply",
-    "fault",
-    "grant",
-    "grant-end",
-    "vote",
-    "clock",
-    "promoted",
-    "rewound",
-    "node",
-    "work",
-    "end",
-];
-
-/// Is it one of them?
-pub fn is_event(word: &str) -> bool {
-    EVENTS.contains(&word)
-}
 
 /// A field of theirs, and what its values look like.
 #[derive(Default)]
@@ -86,7 +56,7 @@ impl Column {
     /// Could it be what a history calls so, going by its values?
     pub fn can_be(&self, ours: &str) -> bool {
         self.values.iter().all(|value| match ours {
-            "event" => is_event(&plain(value)),
+            "event" => EVENTS.contains(&&*plain(value)),
             "operation" => serde_json::from_value::<Operation>(value.clone()).is_ok(),
             "payload" => {
                 let within = value.as_str().map_or_else(|| Some(value.clone()), |text| serde_json::from_str(text).ok());

@@ -4,14 +4,16 @@
 use super::{
     advice::{Known, advice},
     called::{FIELDS, VERDICTS},
-    columns::{self, Column, is_event},
+    columns::{self, Column},
+    looks::tells_role,
+    opaque::Opaque,
     options::HistoryArgs,
     surveyed::{self, Surveyed},
     times::{Times, Unit},
-    translate::{Opaque, Translation},
+    translate::Translation,
     values::{is_number, plain, quoted as in_quotes},
 };
-use protocols::history::json::Fields;
+use protocols::history::json::{EVENTS, Fields};
 use scenarios::suggest::unknown;
 
 /// The fields that a line of a write may have.
@@ -223,7 +225,9 @@ impl Survey<'_> {
             };
             let theirs = !self.columns.iter().any(|column| column.name == "t_us");
             let of_another = of_another || (theirs && SAID.contains(&ours));
-            let other = || of_another || term || (theirs && other_sense) || self.ours(column).is_none();
+            // What operates on the items of a plan says on which.
+            let itemless = ours == "operation" && !self.columns.iter().any(|column| column.name == "payload");
+            let other = || of_another || term || itemless || (theirs && other_sense) || self.ours(column).is_none();
             Fields::type_of(ours).is_none() || (!mapped && other())
         };
         self.columns.iter().filter(is_unknown).collect()
@@ -247,7 +251,7 @@ impl Survey<'_> {
     fn events(&self) -> Vec<String> {
         let Some(column) = self.column("event").filter(|column| self.is_mapped(column)) else { return Vec::new() };
         let told = |word: &String| self.translation.words.contains_key(&("event".to_owned(), word.clone()));
-        column.values.iter().map(plain).filter(|word| !told(word) && !is_event(word)).collect()
+        column.values.iter().map(plain).filter(|word| !told(word) && !EVENTS.contains(&&**word)).collect()
     }
 
     /// A field that every write has, and that only some lines have: the others are about something else.
@@ -278,6 +282,13 @@ impl Survey<'_> {
         }
         if let Some(first) = self.events().first().filter(|_| wrong.is_empty()) {
             let (name, word) = self.column("event").map_or(("", first), |column| (&*column.name, first));
+            if self.column("event").is_some_and(tells_role) {
+                wrong.push(format!(
+                    "nothing says what happened where `{name}` is {word:?}: --word 'event:1=elected,event:0=deposed' if it says of a \
+                     node whether it leads (or with the words that stand there)"
+                ));
+                return Some(wrong.join("; "));
+            }
             let (apply, only) = (in_quotes(&format!("event:{word}=apply")), in_quotes(&format!("{name}={word}")));
             wrong.push(format!(
                 "nothing says what happened where `{name}` is {word:?}: --word {apply} if it was a write, or the same with elected, \
@@ -310,9 +321,11 @@ impl Survey<'_> {
             )),
             (_, true) => Ok(Some(Unit::Us)),
             (Some(unit), false) => Ok(Some(unit)),
-            (None, false) => {
-                Err(format!("`{}` is {}: of what? --time-unit says it: s, ms, us or ns", column.name, plain(value)))
-            }
+            (None, false) => Err(format!(
+                "the unit of `{}` ({}) is unknown; pass --time-unit s, ms, us or ns",
+                column.name,
+                plain(value)
+            )),
         }
     }
 }

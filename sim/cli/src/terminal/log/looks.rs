@@ -66,7 +66,11 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
             column.lines == lines && is_verdict(column) && !harmless(column) && said
         }
         "resource" => {
-            let told = !column.is_constant() && !column.is_distinct() && !is_of_things(column) && !names_token(column);
+            let told = !column.is_constant()
+                && !tells_role(column)
+                && !column.is_distinct()
+                && !is_of_things(column)
+                && !names_token(column);
             column.has_word(&SHARDS) && told && !is_measure(column) && (column.is_names() || column.is_numbers())
         }
         "seq" => column.has_word(&["seq", "sequence", "tso", "offset", "lsn"]) && column.counts(),
@@ -79,8 +83,18 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
     }
 }
 
+/// Does it say of a node that it leads, or does not, as metrics do?
+pub fn tells_role(column: &Column) -> bool {
+    let bits = |value: &Value| ["0", "1", "true", "false"].contains(&&*plain(value).to_lowercase());
+    let leads = ["leader", "leading", "leads", "master", "primary", "active", "elected"];
+    column.has_word(&leads) && !column.is_constant() && column.values.iter().all(bits)
+}
+
 /// May it say whether a write was accepted?
 pub fn may_be_verdict(column: &Column, lines: usize) -> bool {
+    if tells_role(column) {
+        return false;
+    }
     // What names things, or somebody's address, says nothing of what became of them.
     if is_of_things(column) || column.values.iter().any(|value| plain(value).contains('@')) {
         return false;
@@ -172,7 +186,8 @@ pub fn is_length(column: &Column, began: bool) -> bool {
     let unit = ["ms", "millis", "s", "sec", "secs", "seconds"];
     let called = column.has_word(&work) || column.is_called(&unit) || began && column.has_word(&words);
     let number = column.values.iter().all(|value| plain(value).starts_with(|c: char| c.is_ascii_digit()));
-    called && !column.has_word(&["id", "no", "at"]) && (number || column.is_names())
+    let nothing = column.values.iter().all(|value| plain(value) == "0");
+    !nothing && called && !column.has_word(&["id", "no", "at"]) && (number || column.is_names())
 }
 
 /// The option that says what the numbers of a length count: nothing where values say it.
@@ -212,6 +227,12 @@ pub fn kinds_of_line(column: &Column) -> Option<String> {
         ["put", "post", "write", "update", "insert", "upsert", "commit", "apply", "set", "create", "append", "false"];
     let write = words.iter().find(|word| writes.contains(&word.to_lowercase().as_str()));
     (called && column.is_few_words() && !column.is_constant()).then(|| write.or(words.first()).cloned()).flatten()
+}
+
+/// Does it tell the end of work from its beginning? Then neither line alone tells of a write.
+pub fn ends_work(column: &Column) -> bool {
+    let ended = ["end", "ended", "finish", "finished", "done", "complete", "completed", "stop", "stopped", "released"];
+    column.values.iter().any(|value| ended.contains(&&*plain(value).to_lowercase()))
 }
 
 /// Does it say who only reads, and may do so beside others?

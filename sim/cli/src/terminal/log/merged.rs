@@ -2,7 +2,9 @@
 
 use super::{
     claim::{AHEAD_MOST, Line, Ordering},
-    translate::{Seen, Told},
+    seen::Seen,
+    translate::Told,
+    unended::Unended,
     values::quoted,
 };
 use serde_json::Value;
@@ -91,13 +93,14 @@ pub struct Merged {
     names: Vec<String>,
     seen: Rc<RefCell<Seen>>,
     at: Rc<RefCell<At>>,
-    /// The lines of the moment that was read last.
-    moment: VecDeque<(usize, Told)>,
+    /// The lines of the moment that was read last: the place of each's file, and its hash.
+    moment: VecDeque<(usize, u64)>,
     last_ns: u64,
     /// The places of the files, the one that begins first in front.
     in_turn: Vec<usize>,
     /// Does a line that stands there twice count twice?
     as_they_stand: bool,
+    unended: Unended,
     /// Can tokens be compared for equality only?
     opaque: bool,
     buffer: Vec<u8>,
@@ -153,6 +156,7 @@ impl Merged {
             last_ns,
             in_turn,
             as_they_stand,
+            unended: Unended::default(),
             buffer,
             read,
         })
@@ -248,9 +252,7 @@ impl Merged {
                 self.moment.clear();
             }
             self.last_ns = told.ns;
-            if !self.as_they_stand
-                && self.moment.iter().any(|(_, before)| before.whole == told.whole && before.fields == told.fields)
-            {
+            if !self.as_they_stand && self.moment.iter().any(|(_, before)| *before == told.whole) {
                 seen.twice += 1;
                 continue;
             }
@@ -258,7 +260,11 @@ impl Merged {
             if self.moment.len() == MOMENT_MAX {
                 self.moment.pop_front();
             }
-            self.moment.push_back((place, told.clone()));
+            self.moment.push_back((place, told.whole));
+            if !self.as_they_stand {
+                self.unended.takes(place, &told);
+                seen.unended = self.unended.found();
+            }
             return Ok(Some((place, told)));
         }
         Ok(None)

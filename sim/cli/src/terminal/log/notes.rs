@@ -2,11 +2,15 @@
 
 use super::{
     apart,
+    opaque::Opaque,
     options::HistoryArgs,
+    seen::{Seen, Unsure},
     times::Unit,
-    translate::{Seen, Translation, Unsure},
+    translate::Translation,
+    values::REQUEST,
 };
 use chrono::FixedOffset;
+use reports::Names;
 use std::{cell::RefCell, collections::BTreeSet, io::BufRead, path::PathBuf, rc::Rc};
 
 /// So many other orders of lines of one moment are tried.
@@ -122,11 +126,23 @@ impl Notes {
                     .to_owned(),
             );
         }
-        let Unsure { lines, apart_ns, over } = seen.unsure.clone()?;
-        let [one, other] = lines.map(|(file, line)| match self.names.len() {
+        let named = |(file, line): (usize, u64)| match self.names.len() {
             1 => format!("line {line}"),
             _ => format!("line {line} of {}", self.names[file]),
-        });
+        };
+        if let Some([one, other]) = seen.unended.map(|lines| lines.map(named)) {
+            return Some(format!(
+                "{one} does not say when what it began was over, as other lines do, so that it may have gone on when {other} began"
+            ));
+        }
+        if let Some((token, higher)) = seen.opaque.as_ref().and_then(Opaque::back) {
+            return Some(format!(
+                "tokens look numbered, and {token} was first accepted after {higher}; if their order is that of their numbers, write \
+                 them as numbers (for example with jq) and leave out --opaque-tokens"
+            ));
+        }
+        let Unsure { lines, apart_ns, over } = seen.unsure.clone()?;
+        let [one, other] = lines.map(named);
         let remedy = match self.names.len() {
             1 => {
                 "if lines stand in the order in which the resource took them, pass --order line, and if it numbered them, --order \
@@ -153,10 +169,11 @@ impl Notes {
         opaque.then_some(("order of tokens", "tokens that are numbers; these can only be compared for equality"))
     }
 
-    /// Requests by the names that a history gives them, and what the log calls them.
-    pub fn requests(&self, text: &str) -> String {
-        let Some(seen) = &self.seen else { return text.to_owned() };
-        seen.borrow().called(text)
+    /// Has requests called as the log calls them.
+    pub fn call_requests(&self, names: &mut Names) {
+        if let Some(seen) = &self.seen {
+            names.call_requests(REQUEST, seen.borrow_mut().take_requests());
+        }
     }
 
     /// What there is to know.
@@ -184,7 +201,7 @@ impl Notes {
             ));
         }
         if seen.others > 0 {
-            notes.push(format!("{} passed over by --only.", lines(seen.others)));
+            notes.push(format!("{} left out, by --only or --word event:…=none.", lines(seen.others)));
         }
         if seen.led.len() > 1 {
             let led: Vec<String> =
@@ -195,7 +212,8 @@ impl Notes {
             notes.push(format!("{} there twice, word for word; each was counted once.", lines(seen.twice)));
         }
         if seen.back > 0 {
-            notes.push(format!("{} with a time before the line in front; the order was kept.", lines(seen.back)));
+            let (are, them) = if seen.back == 1 { ("is", "it") } else { ("are", "them") };
+            notes.push(format!("{} {are} dated before the line above {them}; file order was kept.", lines(seen.back)));
         }
         let behind = seen.behind_ns;
         if self.names.len() > 1 && self.by_time {

@@ -44,6 +44,10 @@ pub struct HistoryArgs {
     /// The unit of times that are numbers; by default the one in which they are times of this century
     #[arg(long, value_name = "UNIT", value_enum)]
     pub(super) time_unit: Option<Unit>,
+    /// How times are written, as strftime has it: `--time-format '%d.%m.%Y %H:%M:%S,%3f'`; ISO 8601 and what databases and
+    /// loggers write need none
+    #[arg(long, value_parser = times::format, value_name = "FORMAT")]
+    pub(super) time_format: Option<String>,
     /// The zone of times that name none, such as +02:00; UTC by default
     #[arg(long, value_parser = times::zone, value_name = "ZONE", allow_hyphen_values = true)]
     pub(super) zone: Option<FixedOffset>,
@@ -64,11 +68,12 @@ pub struct HistoryArgs {
 impl HistoryArgs {
     /// Does it say nothing but names of fields?
     pub(super) fn only_renames(&self) -> bool {
-        let HistoryArgs { map, set, word, only, order, time_unit, zone, .. } = self;
+        let HistoryArgs { map, set, word, only, order, time_unit, time_format, zone, .. } = self;
         let nothing = set.is_empty() && word.is_empty() && only.is_empty() && order.is_none();
         nothing
             && !self.opaque_tokens
             && time_unit.is_none()
+            && time_format.is_none()
             && zone.is_none()
             && !map.iter().any(|pair| pair.starts_with("t_us="))
     }
@@ -77,8 +82,9 @@ impl HistoryArgs {
     ///
     /// # Errors
     /// One is none.
-    pub(super) fn maps(&self) -> Result<Vec<(&str, &str)>, String> {
-        let pairs = self.map.iter().map(|pair| match pair.split_once('=') {
+    pub(super) fn maps(&self) -> Result<Vec<(String, String)>, String> {
+        let pairs = pairs(&self.map);
+        let pairs = pairs.iter().map(|pair| match pair.split_once('=') {
             None => Err(format!("--map {pair} does not say which field is which, such as token=fence_token")),
             Some((ours, "")) => Err(format!(
                 "--map {ours}= names no field of the log; write its name after the `=`, such as {ours}=fence_token"
@@ -86,7 +92,7 @@ impl HistoryArgs {
             Some(("", theirs)) => Err(format!(
                 "--map ={theirs} does not say what `{theirs}` is; write it before the `=`, such as token={theirs}"
             )),
-            Some(pair) => Ok(pair),
+            Some((ours, theirs)) => Ok((ours.to_owned(), theirs.to_owned())),
         });
         pairs.collect()
     }
@@ -94,19 +100,18 @@ impl HistoryArgs {
     pub(super) fn fields(&self) -> Result<Fields, String> {
         let mut fields = Fields::default();
         for (ours, theirs) in self.maps()? {
-            fields.map(ours, theirs).map_err(|what| format!("--map {ours}={theirs}: {what}"))?;
+            fields.map(&ours, &theirs).map_err(|what| format!("--map {ours}={theirs}: {what}"))?;
         }
         // What was ignored by a former guess may be mapped by a later one.
-        let mapped =
-            |field: &str| self.map.iter().any(|pair| pair.split_once('=').is_some_and(|(_, own)| own == field));
+        let pairs = pairs(&self.map);
+        let mapped = |field: &str| pairs.iter().any(|pair| pair.split_once('=').is_some_and(|(_, own)| own == field));
         self.ignore.iter().filter(|field| !mapped(field)).for_each(|field| fields.ignore(field));
         Ok(fields)
     }
 
     pub(super) fn translation(&self) -> Result<Translation, String> {
         let (fields, mut set, mut words) = (self.fields()?, Vec::new(), BTreeMap::new());
-        let maps: BTreeMap<String, String> =
-            self.maps()?.into_iter().map(|(ours, theirs)| (ours.to_owned(), theirs.to_owned())).collect();
+        let maps: BTreeMap<String, String> = self.maps()?.into_iter().collect();
         for pair in &self.set {
             let (field, value) = pair
                 .split_once('=')
@@ -129,8 +134,15 @@ impl HistoryArgs {
         });
         let time = maps.get("t_us").map_or("t_us", String::as_str);
         let order = self.order.clone().filter(|order| !["time", "line", time].contains(&order.as_str()));
-        let (only, times) =
-            (only.collect(), Times { unit: self.time_unit, zone: self.zone, length: self.duration_unit });
+        let (only, times) = (
+            only.collect(),
+            Times {
+                format: self.time_format.clone(),
+                unit: self.time_unit,
+                zone: self.zone,
+                length: self.duration_unit,
+            },
+        );
         Ok(Translation {
             fields,
             maps,
@@ -142,8 +154,21 @@ impl HistoryArgs {
             by: None,
             seen: Default::default(),
             alone: true,
+            said: Default::default(),
         })
     }
+}
+
+/// Pairs as they were split at commas: a part without a sign goes on with the name in front of it, which has a comma.
+fn pairs(parts: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for part in parts {
+        match all.last_mut().filter(|_| !part.contains('=')) {
+            Some(last) => *last += &format!(",{part}"),
+            None => all.push(part.clone()),
+        }
+    }
+    all
 }
 
 /// What stands between commas. A comma within a word is followed by no field and colon.
@@ -161,7 +186,14 @@ fn listed(triples: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::listed;
+    use super::{listed, pairs};
+
+    #[test]
+    fn names_may_have_commas_in_them() {
+        let parts = ["verdict=Result", " final", "token=fence"].map(str::to_owned);
+        assert_eq!(pairs(&parts), ["verdict=Result, final", "token=fence"]);
+        assert_eq!(pairs(&["token".to_owned()]), ["token"]);
+    }
 
     #[test]
     fn words_may_have_commas_in_them() {

@@ -6,11 +6,16 @@ use super::{
     values::{plain, quoted},
 };
 
+/// What stands behind all questions: nobody who knows better than the guess is left without an answer.
+const OTHERWISE: &str = "; if a field says something else, map it to that: node, token, resource, request, verdict, event, seq, \
+                         until, duration, ttl, shared or group (--map OURS=FIELD)";
+
 /// What to add if a field says who leads, as the beginning of a list.
 pub fn leading(name: &str) -> String {
     format!(
-        "--map event={name}, and --word 'event:VALUE=elected' or 'event:VALUE=deposed' for each of its values, if it says who began or \
-         stopped leading; "
+        "--map {}, and --word 'event:VALUE=elected' or 'event:VALUE=deposed' for each of its values, if it says who began or stopped \
+         leading; ",
+        quoted(&format!("event={name}"))
     )
 }
 
@@ -40,14 +45,18 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
             let value = found[0].values.first().map(plain).unwrap_or_default();
             let only = quoted(&format!("{first}={value}"));
             format!(
-                "{one} may say what its line is about: {}--map verdict={first} if it says whether a write was accepted, --only {only} \
-                 if only such lines tell of writes that were accepted, --ignore {first} if none of these",
-                leading(first)
+                "{one} may say what its line is about: {}--map {} if it says whether a write was accepted, --only {only} if only \
+                 such lines tell of writes that were accepted, --ignore {} if none of these",
+                leading(first),
+                quoted(&format!("verdict={first}")),
+                quoted(first)
             )
         }
         [one] if ours == "resource" => format!(
-            "{one} may say {is}: --map resource={first} if so, --map request={first} if it names what must be done once, --ignore \
-             {first} if neither"
+            "{one} may say {is}: --map {} if so, --map {} if it names what must be done once, --ignore {} if neither",
+            quoted(&format!("resource={first}")),
+            quoted(&format!("request={first}")),
+            quoted(first)
         ),
         [one] => {
             // A text may as well say what its line is about.
@@ -57,12 +66,15 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
                 format!(", --only {only} if only such lines tell of writes that were accepted")
             });
             format!(
-                "{one} may say {is}: --map {ours}={first} if so{}, --ignore {first} if not",
-                about.unwrap_or_default()
+                "{one} may say {is}: --map {} if so{}, --ignore {} if not",
+                quoted(&format!("{ours}={first}")),
+                about.unwrap_or_default(),
+                quoted(first)
             )
         }
         _ => {
-            let maps: Vec<String> = found.iter().map(|column| format!("--map {ours}={}", column.name)).collect();
+            let maps: Vec<String> =
+                found.iter().map(|column| format!("--map {}", quoted(&format!("{ours}={}", column.name)))).collect();
             let is = if ours == "token" { "be the fencing token".to_owned() } else { format!("say {is}") };
             let others = match ours {
                 "resource" => {
@@ -80,14 +92,16 @@ pub fn suggested(options: [(&str, Vec<String>); 4], asked: &[String]) -> String 
     let options = options.into_iter().filter(|(_, values)| !values.is_empty());
     let one = |name: &str, values: &[String]| format!("{name} {}", quoted(&values.join(",")));
     let options: Vec<String> = options.map(|(name, values)| one(name, &values)).collect();
+    let leaves_out = options.iter().any(|option| option.starts_with("--ignore"));
     let mut told = String::new();
     if !options.is_empty() {
         told = format!("; if this guess is right, add {}", options.join(" "));
     }
     let asked = asked.join("; ");
     match (asked.is_empty(), told.is_empty()) {
+        (true, _) if leaves_out => format!("{told}{OTHERWISE}"),
         (true, _) => told,
-        (false, true) => format!("; only you can say: {asked}"),
-        (false, false) => format!("{told}; and only you can say: {asked}"),
+        (false, true) => format!("; only you can say: {asked}{OTHERWISE}"),
+        (false, false) => format!("{told}; and only you can say: {asked}{OTHERWISE}"),
     }
 }

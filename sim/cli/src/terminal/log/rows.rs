@@ -5,7 +5,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, Visitor},
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, map::Entry};
 use std::{
     fmt,
     io::{self, BufRead, BufReader, Read},
@@ -21,7 +21,8 @@ const LINE_MAX: u64 = 1 << 20;
 /// Where Docker, logcli, journald, CloudWatch and OpenTelemetry put what a program has logged.
 const WRAPPED: [&str; 5] = ["log", "line", "MESSAGE", "message", "body"];
 /// Lists of records within one object, as `kubectl`, CloudWatch and Elasticsearch write them, and the field that holds each record.
-const LISTED: [(&str, &str); 3] = [("/items", ""), ("/events", ""), ("/hits/hits", "_source")];
+const LISTED: [(&str, Option<&str>, &str); 3] =
+    [("items", None, ""), ("events", None, ""), ("hits", Some("hits"), "_source")];
 /// The longest array that is read, which has to be held as a whole, bytes.
 const ARRAY_MAX: u64 = 1 << 30;
 
@@ -90,9 +91,9 @@ pub fn json_objects(input: impl BufRead + 'static) -> Rows {
 
 /// The records of an object that is a list of them, or itself.
 fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
-    let whole = Value::Object(fields);
-    for (place, within) in LISTED {
-        let Some(Value::Array(all)) = whole.pointer(place) else { continue };
+    for (outer, inner, within) in LISTED {
+        let Some(list) = fields.get(outer) else { continue };
+        let Some(Value::Array(all)) = inner.map_or(Some(list), |inner| list.get(inner)) else { continue };
         let one = |item: &Value| {
             if within.is_empty() { item.as_object().cloned() } else { item.get(within)?.as_object().cloned() }
         };
@@ -100,10 +101,7 @@ fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
             return records;
         }
     }
-    match whole {
-        Value::Object(fields) => vec![fields],
-        _ => Vec::new(),
-    }
+    vec![fields]
 }
 
 /// The object of a line. What runs it may have put time and source in front of it, or have wrapped it up in one of its own.
@@ -129,9 +127,12 @@ impl<'de> Deserialize<'de> for Unique {
 
             fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Unique, A::Error> {
                 let mut fields = Map::new();
-                while let Some((name, value)) = access.next_entry::<String, Value>()? {
-                    if fields.insert(name.clone(), value).is_some() {
-                        return Err(A::Error::custom(format!("it says the field `{name}` twice")));
+                while let Some(name) = access.next_key::<String>()? {
+                    match fields.entry(name) {
+                        Entry::Vacant(entry) => drop(entry.insert(access.next_value()?)),
+                        Entry::Occupied(entry) => {
+                            return Err(A::Error::custom(format!("it says the field `{}` twice", entry.key())));
+                        }
                     }
                 }
                 Ok(Unique(fields))
@@ -202,10 +203,16 @@ fn flat(fields: Map<String, Value>) -> Map<String, Value> {
         return fields;
     }
     let mut all = Map::new();
-    // Debezium tells a row as it was `before` and `after`; a fault of ours comes `after` something.
-    let row = fields.contains_key("before");
+    // Debezium tells a row as it is `after` a change; a fault of ours comes `after` something. Others send what they have to say
+    // as a `payload`; ours has a number.
+    let is_fault = fields.get("event").is_some_and(|event| event == "fault");
     for (name, value) in fields {
-        let own = matches!(name.as_str(), "payload" | "by_kind" | "onto") || name == "after" && !row;
+        let own = match name.as_str() {
+            "by_kind" | "onto" => true,
+            "payload" => value.get("number").is_some(),
+            "after" => is_fault,
+            _ => false,
+        };
         add(&mut all, name, value, own);
     }
     all

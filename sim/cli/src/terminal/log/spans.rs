@@ -1,22 +1,22 @@
 //! What a line begins and says the length of: a grant, or work. Two that overlap are two leaders, unless only the clocks of two
 //! files say so.
 
-use super::translate::{Told, Unsure};
+use super::{key::Key, seen::Unsure, translate::Told};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// What a line begins, and when that is over by the line's own clock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
-    on: String,
-    by: String,
+    on: Key,
+    by: Key,
     over_ns: u64,
     shared: bool,
 }
 
 impl Span {
     /// What `by` begins on what is called so, if the line says how long that lasts.
-    pub fn of(told: &Told, on: &str, by: &str) -> Option<Span> {
+    pub fn of(told: &Told, on: Key, by: Key) -> Option<Span> {
         let number = |name: &str| told.fields.get(name).and_then(Value::as_u64);
         let length_us = number("duration").or_else(|| number("ttl"));
         let over_ns = match number("until") {
@@ -24,7 +24,7 @@ impl Span {
             None => told.ns.saturating_add(length_us?.saturating_mul(1_000)),
         };
         let shared = told.fields.get("shared").and_then(Value::as_bool).unwrap_or(false);
-        Some(Span { on: on.to_owned(), by: by.to_owned(), over_ns, shared })
+        Some(Span { on, by, over_ns, shared })
     }
 
     fn excludes(&self, other: &Span) -> bool {
@@ -45,7 +45,7 @@ const HELD_MOST: usize = 64;
 /// Spans that are not over for long.
 #[derive(Default)]
 pub struct Spans {
-    held: BTreeMap<String, Vec<Held>>,
+    held: BTreeMap<Key, Vec<Held>>,
     /// By how much, at most, one began too early for another file's; `u64::MAX` where both are of one file.
     pub behind_ns: u64,
 }
@@ -77,7 +77,7 @@ impl Spans {
             }
         }
         self.behind_ns = behind_ns;
-        let held = self.held.entry(span.on.clone()).or_default();
+        let held = self.held.entry(span.on).or_default();
         // The same again goes on from the former one.
         held.retain(|held| held.span.by != span.by);
         if held.len() == HELD_MOST {
@@ -88,8 +88,8 @@ impl Spans {
     }
 
     /// What somebody began on it is over, and what it had said of its length.
-    pub fn ended(&mut self, on: &str, by: &str) {
-        if let Some(held) = self.held.get_mut(on) {
+    pub fn ended(&mut self, on: Key, by: Key) {
+        if let Some(held) = self.held.get_mut(&on) {
             held.retain(|held| held.span.by != by);
         }
     }

@@ -5,8 +5,8 @@ use super::{
     advice::{Advice, Known},
     columns::Column,
     looks::{
-        begins, ends, harmless, is_due, is_lease, is_length, is_measure, is_of_things, is_reading, is_state, is_times,
-        kinds_of_line, names_things, names_token, unit_of,
+        begins, ends, ends_work, harmless, is_due, is_lease, is_length, is_measure, is_of_things, is_reading, is_state,
+        is_times, kinds_of_line, names_things, names_token, tells_role, unit_of,
     },
     question::{leading, which},
     values::quoted,
@@ -27,6 +27,9 @@ const GROUP: &str = "may say which of several leaderships a line is of: --map gr
 const SHARED: &str = "may say that others may be at the same work: --map shared=FIELD if so, --ignore FIELD if not";
 const READS: &str = "may say that others may be at the same work, as readers are: --map shared=FIELD and a --word \
                      'shared:VALUE=true' or 'shared:VALUE=false' for each of its values if so; or it";
+
+const READS_TOO: &str = "--map shared=FIELD, and a --word 'shared:VALUE=true' or 'shared:VALUE=false' for each of its values, if \
+                         it says that others may be at the same work, as readers are";
 
 /// A question about a field.
 fn asked(column: &Column, may_be: &str) -> String {
@@ -141,6 +144,10 @@ impl<'a> Advice<'a> {
                 self.ask(column, question);
             } else if column.is_called(&["shared"]) {
                 self.ask(column, asked(column, SHARED));
+            } else if column.is_constant() && is_reading(column) {
+                self.ask(column, format!("{} {}", asked(column, READS), ANYTHING.replace("FIELD", name)));
+            } else if column.is_constant() && column.is_numbers() && known.has_effects() {
+                self.ask(column, asked(column, ONCE));
             } else if column.is_constant() && !is_due(column)
                 || harmless(column)
                 || is_state(column) && self.has(known, "event")
@@ -148,11 +155,20 @@ impl<'a> Advice<'a> {
                 self.ignore.push(name.clone());
             } else if column.is_called(&["group"]) {
                 self.ask(column, asked(column, GROUP));
+            } else if tells_role(column) {
+                let question = format!("{shown} may say who leads: {}--ignore {name} if not", leading(name));
+                self.ask(column, question);
             } else if let Some(writes) = kinds_of_line(column) {
                 let only = quoted(&format!("{name}={writes}"));
+                let only = match ends_work(column) {
+                    true => String::new(),
+                    false => format!("--only {only} if only such lines tell of writes that took effect, "),
+                };
+                let reads =
+                    if is_reading(column) { format!("{}; ", READS_TOO.replace("FIELD", name)) } else { String::new() };
                 let question = format!(
-                    "{shown} may say what a line is about: {}--only {only} if only such lines tell of writes that took effect, \
-                     --map verdict={name} if it says what became of each, --ignore {name} if neither",
+                    "{shown} may say what a line is about: {}{reads}{only}--map verdict={name} if it says what became of each, \
+                     --ignore {name} if neither",
                     leading(name)
                 );
                 self.ask(column, question);

@@ -102,7 +102,8 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "at,seq\nsoon,1\n",
             args(&["t_us=at"], &set, &[]),
-            "a.csv: line 2: \"soon\" is no time; write it like 2026-11-21T10:00:00.250Z, or as a number of --time-unit",
+            "a.csv: line 2: \"soon\" is no time; write it like 2026-11-21T10:00:00.250Z or as a number of --time-unit, or say how \
+             it is written: --time-format '%d.%m.%Y %H:%M:%S'",
         ),
         (
             "a.csv",
@@ -134,7 +135,7 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "ts,seq\n12.5,1\n",
             args(&["t_us=ts"], &set, &[]),
-            "a.csv: `ts` is 12.5: of what? --time-unit says it: s, ms, us or ns",
+            "a.csv: the unit of `ts` (12.5) is unknown; pass --time-unit s, ms, us or ns",
         ),
         (
             "a.csv",
@@ -164,7 +165,7 @@ fn a_log_without_events_and_a_whole_history_among_logs_are_refused() {
             "a.jsonl",
             "{\"event\":\"header\"}",
             args(&[], &set, &[]),
-            "a.jsonl is a whole history, with a header; it is judged alone, and with --map and --ignore at most",
+            "a.jsonl has a history header; check it by itself, with no options but --map and --ignore",
         ),
     ] {
         assert_eq!(refused(name, text, log), must);
@@ -188,10 +189,49 @@ fn what_is_asked_wrongly_is_said_in_one_sentence() {
 }
 
 #[test]
+fn a_format_says_how_times_are_written() {
+    let read = |text: &str, form: &str| {
+        let times = times::Times { format: Some(times::format(form).expect("a format")), ..times::Times::default() };
+        let value = Value::String(text.to_owned());
+        times.ns(&value).map(|(ns, _)| (ns, times.digit_ns(&value).expect("it has digits")))
+    };
+    let at = 1_772_399_101_000_000_000;
+    assert_eq!(read("01.03.2026 21:05:01,120", "%d.%m.%Y %H:%M:%S,%3f"), Ok((at + 120_000_000, 1_000_000)));
+    assert_eq!(read("03/01/2026 09:05:01 PM", "%m/%d/%Y %I:%M:%S %p"), Ok((at, 1_000_000_000)));
+    assert_eq!(read("01.03.26 21:05 +0000", "%d.%m.%y %H:%M %z"), Ok((at - 1_000_000_000, 60_000_000_000)));
+    assert_eq!(read("20260301210501", "%Y%m%d%H%M%S"), Ok((at, 1_000_000_000)));
+    assert_eq!(read("00:00:02.5", "%H:%M:%S%.f"), Ok((2_500_000_000, 100_000_000)));
+    assert_eq!(
+        read("2026-03-01 21:05:01", "%d.%m.%Y").expect_err("another one"),
+        "\"2026-03-01 21:05:01\" is not written as --time-format '%d.%m.%Y' says"
+    );
+    for wrong in ["%Q", "date", "%d.%m.%Y %H:%M:%S %Z"] {
+        assert!(times::format(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn lines_that_tell_of_something_else_are_left_out_and_said_so() {
+    let line = |t: u64, op: &str| {
+        format!("{{\"t_us\":{t},\"op\":\"{op}\",\"node\":\"a\",\"resource\":\"r\",\"verdict\":\"ok\"}}\n")
+    };
+    let text = line(1, "PUT") + &line(2, "MONITOR") + &line(3, "PUT");
+    let why = refused("a.jsonl", &text, args(&["event=op"], &[], &["event:PUT=apply", "event:MONITOR=idle"]));
+    assert!(why.contains("op is `idle`") && why.contains("--word event:idle=none if it is to be left out"), "{why}");
+    let input =
+        opened("left-out", &[("a.jsonl", &text)], args(&["event=op"], &[], &["event:PUT=apply", "event:MONITOR=none"]));
+    let input = input.expect("it is understood");
+    let mut reader = Reader::with_fields(input.lines, input.fields).expect("a log");
+    let times: Vec<u64> = reader.by_ref().map(|event| event.expect("an event").t_us).collect();
+    assert_eq!(times, [1, 3]);
+    assert!(input.notes.sentences().iter().any(|note| note.contains('1')), "{:?}", input.notes.sentences());
+}
+
+#[test]
 fn times_are_read_in_every_unit() {
     let zone = Some(times::zone("+02:00").expect("a zone"));
     let read = |text: &str, unit, zone| {
-        let times = times::Times { unit, zone, length: None };
+        let times = times::Times { unit, zone, ..times::Times::default() };
         times.ns(&Value::String(text.to_owned())).map(|(ns, _)| ns).expect("a time")
     };
     let is = |text: &str, unit| read(text, unit, None);
@@ -277,6 +317,9 @@ fn all_that_is_not_understood_is_said_at_once_and_the_advice_works() {
                 2026-11-24T10:00:00Z,info,a,7,APPLIED,1\n2026-11-24T10:00:01Z,info,b,8,REJECTED,2\n";
     let why = refused("billing.csv", text, args(&[], &[], &[]));
     let (what, advice) = why.split_once("; if this guess is right, add ").expect("advice");
+    let (advice, otherwise) =
+        advice.split_once("; if a field says something else, map it to that").expect("another way");
+    assert!(otherwise.contains("(--map OURS=FIELD)"), "{otherwise}");
     assert_eq!(
         what,
         "billing.csv: nothing says what the fields `created`, `fence_token`, `holder`, `invoice`, `level`, `result` are; no \
@@ -314,7 +357,7 @@ fn lines_that_stand_there_twice_count_once_and_order_can_be_the_resources() {
             notes.sentences(),
             [
                 "1 line there twice, word for word; each was counted once.",
-                "1 line with a time before the line in front; the order was kept."
+                "1 line is dated before the line above it; file order was kept."
             ]
         );
     }

@@ -1,7 +1,13 @@
 //! Times in a log.
 
-use super::lengths::{self, Decimal};
-use chrono::{DateTime, FixedOffset, NaiveDateTime};
+use super::{
+    lengths::{self, Decimal},
+    values::quoted,
+};
+use chrono::{
+    DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc,
+    format::{Fixed, Item, StrftimeItems},
+};
 use serde_json::Value;
 
 pub use super::lengths::Unit;
@@ -18,8 +24,10 @@ pub enum Written {
 }
 
 /// What a log's times are.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Times {
+    /// How they are written, as strftime has it, if somebody has said so.
+    pub format: Option<String>,
     /// What numbers count, if that is known.
     pub unit: Option<Unit>,
     /// The zone of times that name none; UTC where it is left out.
@@ -51,7 +59,7 @@ impl Times {
     ///
     /// # Errors
     /// It is none, or a number of nobody knows what: one sentence.
-    pub fn length_us(self, length: &Value) -> Result<u64, String> {
+    pub fn length_us(&self, length: &Value) -> Result<u64, String> {
         let text = match length {
             Value::String(text) => text.trim().to_owned(),
             length => length.to_string(),
@@ -69,27 +77,45 @@ impl Times {
     ///
     /// # Errors
     /// It is no time, or before 1970, or a number of nobody knows what.
-    pub fn ns(self, time: &Value) -> Result<(u64, Written), String> {
-        let no_time =
-            || format!("{time} is no time; write it like 2026-11-21T10:00:00.250Z, or as a number of --time-unit");
+    pub fn ns(&self, time: &Value) -> Result<(u64, Written), String> {
+        let no_time = || match &self.format {
+            Some(format) => format!("{time} is not written as --time-format {} says", quoted(format)),
+            None => format!(
+                "{time} is no time; write it like 2026-11-21T10:00:00.250Z or as a number of --time-unit, or say how it is written: \
+                 --time-format '%d.%m.%Y %H:%M:%S'"
+            ),
+        };
         let text = match time {
             Value::Number(number) => number.to_string(),
-            Value::String(text) => text.trim().to_owned(),
+            // Web servers and some loggers put it into brackets.
+            Value::String(text) => {
+                let text = text.trim();
+                text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).to_owned()
+            }
             _ => return Err(no_time()),
         };
+        if let Some((ns, written)) = self.format.as_ref().and_then(|format| self.formatted(&text, format)) {
+            return Ok((u64::try_from(ns).map_err(|_| format!("{time} is before 1970"))?, written));
+        }
         if let Some(decimal) = Decimal::read(&text) {
             let unit = self.unit.or_else(|| Unit::of_an_epoch(decimal.whole));
             let unit =
-                unit.ok_or_else(|| format!("{text} is a number of what? --time-unit says it: s, ms, us or ns"))?;
+                unit.ok_or_else(|| format!("the unit of {text} is unknown; pass --time-unit s, ms, us or ns"))?;
             return Ok((decimal.ns(unit).ok_or_else(no_time)?, Written::Counted));
         }
-        let (ns, written) = self.words(&text).ok_or_else(no_time)?;
+        let (ns, written) = self.words(&text).filter(|_| self.format.is_none()).ok_or_else(no_time)?;
         Ok((u64::try_from(ns).map_err(|_| format!("{time} is before 1970"))?, written))
     }
 
     /// What a unit of a time's last digit is, nanoseconds.
-    pub fn digit_ns(self, time: &Value) -> Option<u64> {
+    pub fn digit_ns(&self, time: &Value) -> Option<u64> {
         let text = time.as_str().map_or_else(|| time.to_string(), |text| text.trim().replace(',', "."));
+        if let Some(format) = &self.format {
+            let unit_ns = if format.contains("%S") || format.contains("%T") { 1_000_000_000 } else { 60_000_000_000 };
+            let parts = text.rsplit_once('.').filter(|_| format.contains('f')).map_or("", |(_, parts)| parts);
+            let digits = parts.bytes().take_while(u8::is_ascii_digit).count() as u32;
+            return Some((unit_ns / 10_u64.checked_pow(digits)?).max(1));
+        }
         let number = Decimal::read(&text);
         let unit = number.map(|number| self.unit.or_else(|| Unit::of_an_epoch(number.whole)));
         let unit = unit.map_or(Some(Unit::S), |unit| unit)?;
@@ -105,7 +131,26 @@ impl Times {
         Decimal::read(&text).and_then(|decimal| Unit::of_an_epoch(decimal.whole))
     }
 
-    fn words(self, text: &str) -> Option<(i64, Written)> {
+    /// A time that is written so; one without a date is of the first of January 1970.
+    fn formatted(&self, text: &str, format: &str) -> Option<(i64, Written)> {
+        if let Ok(time) = DateTime::parse_from_str(text, format) {
+            return Some((time.timestamp_nanos_opt()?, Written::Zoned(time.offset().local_minus_utc())));
+        }
+        let of_day = |time: NaiveTime| NaiveDate::from_ymd_opt(1970, 1, 1).map(|day| day.and_time(time));
+        let time = NaiveDateTime::parse_from_str(text, format).ok();
+        let time = time.or_else(|| NaiveTime::parse_from_str(text, format).ok().and_then(of_day))?;
+        Some((self.in_zone(time)?.timestamp_nanos_opt()?, Written::Bare))
+    }
+
+    /// A time without a zone, in the one that was said.
+    fn in_zone(&self, time: NaiveDateTime) -> Option<DateTime<Utc>> {
+        match self.zone {
+            Some(zone) => Some(time.and_local_timezone(zone).single()?.to_utc()),
+            None => Some(time.and_utc()),
+        }
+    }
+
+    fn words(&self, text: &str) -> Option<(i64, Written)> {
         // Go adds its monotonic clock and the zone's name to a zone, Java the zone's name in brackets.
         let text = text.split(" m=").next().unwrap_or(text);
         let text = text.split_once('[').filter(|_| text.ends_with(']')).map_or(text, |(time, _)| time);
@@ -132,11 +177,7 @@ impl Times {
         let utc = ["Z", " UTC", " GMT"].iter().find_map(|end| text.strip_suffix(end));
         let (bare, written) = utc.map_or((text.as_str(), Written::Bare), |bare| (bare, Written::Zoned(0)));
         let time = WITHOUT_ZONE.iter().find_map(|form| NaiveDateTime::parse_from_str(bare, form).ok())?;
-        let zone = self.zone.filter(|_| written == Written::Bare);
-        let time = match zone {
-            Some(zone) => time.and_local_timezone(zone).single()?.to_utc(),
-            None => time.and_utc(),
-        };
+        let time = if written == Written::Bare { self.in_zone(time)? } else { time.and_utc() };
         time.timestamp_nanos_opt().map(|ns| (ns, written))
     }
 }
@@ -150,4 +191,18 @@ pub fn zone(text: &str) -> Result<FixedOffset, String> {
     let at = if utc { "1970-01-01T00:00:00+00:00".to_owned() } else { format!("1970-01-01T00:00:00{text}") };
     let time = DateTime::parse_from_str(&at, "%Y-%m-%dT%H:%M:%S%#z");
     time.map(|time| *time.offset()).map_err(|_| format!("`{text}` is no zone; write it like +02:00, or UTC"))
+}
+
+/// How times are written, as strftime has it.
+///
+/// # Errors
+/// One sentence.
+pub fn format(text: &str) -> Result<String, String> {
+    let mut items = StrftimeItems::new(text);
+    // The name of a zone would be passed over, and what it says with it.
+    let wrong = |item| matches!(item, Item::Error | Item::Fixed(Fixed::TimezoneName));
+    if !text.contains('%') || items.any(wrong) {
+        return Err(format!("`{text}` does not say how a time is written; write it like '%d.%m.%Y %H:%M:%S'"));
+    }
+    Ok(text.to_owned())
 }

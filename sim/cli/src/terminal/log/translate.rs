@@ -1,17 +1,19 @@
 //! Somebody's words, put into those of a history.
 
 use super::{
+    key::spell,
     rows,
+    seen::Seen,
     times::{Times, Unit, Written},
-    values::{REQUEST, is_nothing, is_request, plain, quoted, retype},
+    values::{is_for_ever, is_nothing, plain, quoted, retype},
 };
-use protocols::{group::GROUPS_MAX, history::json::Fields, types::USUAL_RESOURCES};
+use protocols::{
+    group::GROUPS_MAX,
+    history::json::{EVENTS, Fields},
+    types::USUAL_RESOURCES,
+};
 use serde_json::{Map, Value};
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet, HashMap},
-    rc::Rc,
-};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A line of somebody's log, in our words.
@@ -23,12 +25,15 @@ pub struct Told {
     pub ns: u64,
     /// What `--order` goes by.
     pub order: u64,
-    /// Hash of all that it said, ignored fields too: a line that stands there twice has it twice.
+    /// Hash of all that it said, ignored fields too, and of its file's name where that says something: a line that stands there
+    /// twice has it twice.
     pub whole: u64,
     /// What it says.
     pub fields: Map<String, Value>,
     /// What its lines are taken apart by.
     pub by: Option<String>,
+    /// It has the field that says when something is over, and nothing in it.
+    pub unended: bool,
 }
 
 impl Told {
@@ -46,139 +51,8 @@ impl Told {
     }
 }
 
-/// Two lines of which the times do not say which came first, although the verdict depends on it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unsure {
-    /// Places of their files, and their lines there.
-    pub lines: [(usize, u64); 2],
-    /// How far their times lie apart, nanoseconds.
-    pub apart_ns: u64,
-    /// So far it is from when what the first began was over.
-    pub over: bool,
-}
-
-impl Unsure {
-    /// Lines of one moment, as far as their times tell.
-    pub fn of(lines: [(usize, u64); 2], apart_ns: u64) -> Unsure {
-        Unsure { lines, apart_ns, over: false }
-    }
-}
-
-/// What was noticed while a log was read.
-#[derive(Debug, Default)]
-pub struct Seen {
-    /// Their name of the field that says when a line was.
-    pub time: String,
-    /// Their names of fields.
-    pub fields: BTreeSet<String>,
-    /// Lines that were left out, since they are about something else.
-    pub others: u64,
-    /// Lines that stood there twice.
-    pub twice: u64,
-    /// Lines of different files with the same time.
-    pub ties: u64,
-    /// Times that went back although the order of the lines did not.
-    pub back: u64,
-    /// Times that were numbers.
-    pub counted: u64,
-    /// Times with a zone, and without one.
-    pub zoned: u64,
-    /// See `zoned`.
-    pub bare: u64,
-    /// By how much those zones are ahead of UTC, seconds.
-    pub offsets_s: BTreeSet<i32>,
-    /// Lines of two leaders may have come the other way round.
-    pub tied: bool,
-    /// Lines that may have come the other way round, and then be judged otherwise.
-    pub unsure: Option<Unsure>,
-    /// By how much, at most, a write of an older leadership is behind a newer one's of another file, nanoseconds.
-    pub behind_ns: u64,
-    /// Tokens that can be compared for equality only, if they are.
-    pub opaque: Option<Opaque>,
-    /// What elections and grants are of, if they say it: each is a group of its own, in this order.
-    pub led: Vec<String>,
-    /// Does it tell of writes?
-    pub wrote: bool,
-    /// The numbers of requests whose names a history cannot have, and which are named here instead.
-    requests: HashMap<String, u64>,
-    /// How many there were.
-    numbered: u64,
-}
-
-/// Tokens without an order, such as UUIDs, numbered as their writes are first accepted.
-#[derive(Debug, Default)]
-pub struct Opaque {
-    accepted: BTreeMap<String, u64>,
-    /// Those that were only refused so far: a refusal says nothing of their order.
-    refused: BTreeMap<String, u64>,
-}
-
-/// The numbers of tokens that were accepted begin above this, those of others below.
-const ACCEPTED: u64 = 1_000_000;
-
-impl Opaque {
-    fn number(&mut self, token: &str, accepted: bool) -> u64 {
-        if let Some(number) = self.accepted.get(token) {
-            return *number;
-        }
-        let (known, from) = if accepted { (&mut self.accepted, ACCEPTED) } else { (&mut self.refused, 0) };
-        let next = from + known.len() as u64 + 1;
-        *known.entry(token.to_owned()).or_insert(next)
-    }
-
-    /// The first tokens, and the number of each.
-    pub fn first(&self) -> Vec<(u64, &str)> {
-        let mut all: Vec<(u64, &str)> = self.accepted.iter().map(|(token, number)| (*number, token.as_str())).collect();
-        all.sort_unstable();
-        all.truncate(8);
-        all
-    }
-}
-
-/// So many requests are remembered: one that is tried again later counts as another.
-const REQUESTS_MAX: usize = 1_000_000;
-
-impl Seen {
-    /// Puts a number in place of a token without an order.
-    pub fn numbered_token(&mut self, fields: &mut Map<String, Value>) {
-        let accepted = fields.get("verdict").is_some_and(|verdict| verdict == "ok");
-        let Some(opaque) = &mut self.opaque else { return };
-        for name in ["token", "epoch"] {
-            if let Some(token) = fields.get_mut(name) {
-                *token = opaque.number(&plain(token), accepted).into();
-            }
-        }
-    }
-
-    /// What a history calls a request.
-    fn request(&mut self, theirs: &str) -> String {
-        if is_request(theirs) {
-            return theirs.to_owned();
-        }
-        let number = self.requests.get(theirs).copied().unwrap_or_else(|| {
-            self.numbered += 1;
-            if self.requests.len() < REQUESTS_MAX {
-                self.requests.insert(theirs.to_owned(), self.numbered);
-            }
-            self.numbered
-        });
-        format!("{REQUEST}:{number}")
-    }
-
-    /// The same sentence with requests as the log calls them.
-    pub fn called(&self, text: &str) -> String {
-        if self.requests.is_empty() || !text.contains(REQUEST) {
-            return text.to_owned();
-        }
-        let word = |word: &str| {
-            let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-            let number = bare.strip_prefix(REQUEST).and_then(|rest| rest.strip_prefix(':')?.parse::<u64>().ok());
-            let theirs = number.and_then(|number| self.requests.iter().find(|(_, known)| **known == number));
-            theirs.map_or_else(|| word.to_owned(), |(theirs, _)| word.replace(bare, theirs))
-        };
-        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
-    }
-}
+/// What an event is called that says nothing to be judged.
+const LEFT_OUT: &str = "none";
 
 /// How lines are put into our words.
 pub struct Translation {
@@ -198,6 +72,8 @@ pub struct Translation {
     pub(super) seen: Rc<RefCell<Seen>>,
     /// No header says which resources there are.
     pub(super) alone: bool,
+    /// What a line is spelt into to be hashed, kept for the next one.
+    pub(super) said: RefCell<Vec<u8>>,
 }
 
 impl Translation {
@@ -216,18 +92,17 @@ impl Translation {
             return Ok(None);
         }
         let by = self.by.as_ref().map(|field| theirs.get(field).map(plain).unwrap_or_default());
-        let (order, whole) = (self.place(&theirs)?, xxh3_64(Value::from(theirs.clone()).to_string().as_bytes()));
-        let mut fields = Map::new();
+        let (order, whole) = (self.place(&theirs)?, self.whole(&theirs, file));
+        let (mut fields, mut unended) = (Map::new(), false);
         for (name, value) in theirs {
             if !self.seen.borrow().fields.contains(&name) {
                 self.seen.borrow_mut().fields.insert(name.clone());
             }
             let Some(ours) = self.fields.ours(&name) else { continue };
-            if is_nothing(&value) {
-                continue;
-            }
-            let value = self.in_our_words(ours, value);
-            if is_nothing(&value) {
+            let value = if is_nothing(&value) { value } else { self.in_our_words(ours, value) };
+            let ends = matches!(ours, "until" | "duration" | "ttl");
+            if is_nothing(&value) || ends && is_for_ever(&value) {
+                unended |= ends;
                 continue;
             }
             if fields.contains_key(ours) {
@@ -247,18 +122,11 @@ impl Translation {
             };
             fields.insert(ours.to_owned(), value);
         }
-        for (field, value) in &self.set {
-            if !fields.contains_key(field) {
-                let value = Value::String(value.replace("{file}", file));
-                let value = match &**field {
-                    "until" | "duration" | "ttl" => self.lasts(field, field, &value)?,
-                    _ => retype(field, field, value)?,
-                };
-                fields.insert(field.clone(), value);
-            }
+        self.fill(&mut fields, file)?;
+        if self.is_left_out(&mut fields)? {
+            self.passed_over();
+            return Ok(None);
         }
-        // A log of writes need not say so.
-        fields.entry("event").or_insert_with(|| Value::from("apply"));
         if fields["event"] == "header" {
             return Err("is the header of a whole history; that is judged alone and as it is".to_owned());
         }
@@ -277,7 +145,55 @@ impl Translation {
             fields.remove("group");
         }
         let ns = self.time(&mut fields)?;
-        Ok(Some(Told { line, ns, order, whole, fields, by }))
+        Ok(Some(Told { line, ns, order, whole, fields, by, unended }))
+    }
+
+    /// Adds the values of `--set`.
+    fn fill(&self, fields: &mut Map<String, Value>, file: &str) -> Result<(), String> {
+        for (field, value) in &self.set {
+            if !fields.contains_key(field) {
+                let value = Value::String(value.replace("{file}", file));
+                let value = match &**field {
+                    "until" | "duration" | "ttl" => self.lasts(field, field, &value)?,
+                    _ => retype(field, field, value)?,
+                };
+                fields.insert(field.clone(), value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does it tell of nothing to be judged? A log of writes need not say what its lines are.
+    fn is_left_out(&self, fields: &mut Map<String, Value>) -> Result<bool, String> {
+        let event = plain(fields.entry("event").or_insert_with(|| Value::from("apply")));
+        if event == LEFT_OUT || EVENTS.contains(&&*event) {
+            return Ok(event == LEFT_OUT);
+        }
+        let word = |ours: &str| format!("--word {}", quoted(&format!("event:{event}={ours}")));
+        Err(format!(
+            "{} is `{event}`: {} if it tells of a write, {} if somebody began to lead, {} if somebody stopped, {} if it is to be left out",
+            self.maps.get("event").map_or("event", String::as_str),
+            word("apply"),
+            word("elected"),
+            word("deposed"),
+            word(LEFT_OUT)
+        ))
+    }
+
+    /// A hash of all that a line says.
+    fn whole(&self, theirs: &Map<String, Value>, file: &str) -> u64 {
+        let mut said = self.said.take();
+        said.clear();
+        theirs.iter().for_each(|(name, value)| {
+            said.extend(name.as_bytes());
+            spell(value, &mut said);
+        });
+        if self.set.iter().any(|(_, value)| value.contains("{file}")) {
+            said.extend(file.as_bytes());
+        }
+        let hash = xxh3_64(&said);
+        self.said.replace(said);
+        hash
     }
 
     /// What elections are of is a group of its own: two leaders of two things are none too many.

@@ -13,6 +13,12 @@ pub fn is_nothing(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(|text| ["", "NULL", "\\N"].contains(&text))
 }
 
+/// Is it a time that is never: PostgreSQL's, the highest of other databases, Go's zero?
+pub fn is_for_ever(value: &Value) -> bool {
+    let text = plain(value).to_lowercase();
+    text == "infinity" || text.starts_with("9999-") || text.starts_with("0001-01-01")
+}
+
 /// A value as somebody would write it.
 pub fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)

@@ -52,7 +52,7 @@ fn a_store_says_what_is_wrong_with_its_arguments() {
         ("--token-key %good.key --data %garbage", 70, "garbage cannot be opened"),
         ("--token-key %good.key --data %no-folder/a", 70, "cannot be opened"),
         ("--token-key %good.key --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
-        ("--token-key %good.key --postgres nonsense", 64, "no PostgreSQL URL"),
+        ("--token-key %good.key --postgres nonsense", 64, "not a PostgreSQL URL"),
         ("--token-key %good.key --postgres postgresql://u@127.0.0.1:1/x", 70, "PostgreSQL"),
         ("--token-key %good.key --postgres postgresql://u@h/x?sslmode=require", 64, "whose certificates to trust"),
         ("--token-key %good.key --data %a --listen nonsense", 64, "`nonsense` is no address"),

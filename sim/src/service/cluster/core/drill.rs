@@ -14,10 +14,29 @@ use std::collections::BTreeMap;
 /// # Panics
 /// When they disagree, two lead in a term, a read is too old, or nothing is committed any more: the panic says which.
 pub fn drill() {
+    [ETCD, CONSUL, ZOOKEEPER].into_iter().for_each(law_of_earlier_terms);
     for (rules, count) in [(ETCD, 3), (ETCD, 4), (ETCD, 5), (CONSUL, 3), (ZOOKEEPER, 3), (ETCD, 2)] {
         let elections: usize = (0..3).map(|seed| goes_on(rules, count, seed, 3_000).leaders.len()).sum();
         assert!(elections > 3, "{count} members: only {elections} elections in 3 runs");
     }
+}
+
+/// An entry of an earlier term that a majority has is not committed by that: another leader may still replace it. With one of its
+/// own term the leader commits both (Raft paper, 5.4.2).
+fn law_of_earlier_terms(rules: Rules) {
+    const MEMBERS: usize = 3;
+    let hard = Hard { term: 3, vote: Some(0), commit: 0 };
+    let disk = Stored { hard, log: vec![Entry { term: 1, data: [1].as_slice().into() }] };
+    let mut core = Core::new(0, MEMBERS, rules, 1, disk);
+    core.lead();
+    let has = |index| Message::Appended { term: 3, success: true, index, read: 0 };
+    let mut committed = |term, index| {
+        core.saved((term, index));
+        core.hear(1, has(index));
+        core.hard.commit
+    };
+    assert_eq!(committed(1, 1), 0, "an entry of an earlier term is committed by counting");
+    assert_eq!(committed(3, 2), 2, "an entry of the leader's own term is on two disks of three");
 }
 
 /// Members that were in trouble for so many steps, and have gone on from there.

@@ -59,7 +59,7 @@ pub(super) enum Kind {
     Sentinel,
 }
 
-/// A connection: of which instance, which of its two, and the how manieth.
+/// A connection: its instance, which of the instance's two links, and the connection's ordinal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LinkId {
     /// Whose.

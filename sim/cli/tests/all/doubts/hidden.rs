@@ -1,0 +1,149 @@
+//! What a log hides from a reader who goes by names and first values: ends that are missing, words that are the same in every line,
+//! renewals without a length, tokens that look like no numbers.
+
+use super::{check, check_one, line};
+
+/// Words that say who may share, items of effects, and ends of work are asked; a length of nothing is not offered.
+#[test]
+fn what_every_line_says_alike_may_decide_all_the_same() {
+    let lock = |node: &str, kind: &str| {
+        format!(r#"{{"resource":"x","type":"{kind}","owner":"{node}","since":"2026-08-07T17:52:16Z","ttl_secs":0}}"#)
+    };
+    let locks = |kind: &str| format!("{}\n{}\n", lock("n1", kind), lock("n2", kind));
+    let (code, says) = check_one("shared", &locks("READ"), &[]);
+    assert!(code == 64 && says.contains("--map shared=type"), "{says}");
+    assert!(!says.contains("ttl=ttl_secs"), "{says}");
+    let (code, says) = check_one("not-shared", &locks("WRITE"), &[]);
+    assert!(code == 64 && !says.contains("shared="), "{says}");
+    let charge = |token: u32, node: &str| {
+        format!(
+            r#"{{"t_us":{token}000000,"node":"{node}","token":{token},"resource":"payments","operation":"effect","invoice":7,"verdict":"ok"}}"#
+        )
+    };
+    let charges = format!("{}\n{}\n", charge(1, "a"), charge(2, "b"));
+    let (code, says) = check_one("charged", &charges, &[]);
+    assert!(code == 64 && says.contains("--map request=invoice") && says.contains("--ignore operation"), "{says}");
+    let (code, says) = check_one("charged", &charges, &["--map=request=invoice", "--ignore=operation"]);
+    assert!(code == 1 && says.contains("one_number"), "{says}");
+    let job = |minute: u32, node: &str, event: &str| {
+        format!(r#"{{"time":"2026-03-01T02:{minute:02}:00Z","node":"{node}","event":"{event}"}}"#)
+    };
+    let jobs = [job(0, "a", "started"), job(30, "b", "started"), job(40, "b", "finished"), job(50, "a", "finished")];
+    let (code, says) = check_one("jobs", &jobs.join("\n"), &["--map=t_us=time", "--set=verdict=ok,resource=job"]);
+    assert!(code == 64 && says.contains("=elected'") && !says.contains("--only"), "{says}");
+}
+
+/// Whoever may still lead is shown as that, and a log of grants alone tells to whom leadership was granted.
+#[test]
+fn the_timeline_leaves_open_what_the_log_does() {
+    let told: String = ["1 a elected", "2 b elected", "4 a deposed", "5 b deposed"].map(|said| line(said).2).concat();
+    let (code, report) = check_one("lanes", &told, &[]);
+    assert!(code == 1 && report.contains("10:00:02 ? █ b"), "{report}");
+    assert!(report.contains("? nobody has said yet whether it stopped"), "{report}");
+    let grant = |second: u32, node: &str, token: u32| {
+        format!(r#"{{"t_us":{second}000000,"event":"grant","node":"{node}","token":{token},"ttl":"15s"}}"#)
+    };
+    let ended = r#"{"t_us":9000000,"event":"grant-end","node":"a","token":1}"#;
+    let (code, report) = check_one("grants", &format!("{}\n{}\n{ended}\n", grant(1, "a", 1), grant(5, "b", 2)), &[]);
+    assert!(code == 1 && report.contains("Granted to: a from 1.000 s, then b from 5.000 s."), "{report}");
+    assert!(report.contains("leadership is granted to b with token 2"), "{report}");
+    assert!(!report.contains("Nobody led") && report.contains("the grant to a ends"), "{report}");
+}
+
+/// Rows of locks and of work of which one has no end, although others have one: it may have gone on.
+#[test]
+fn what_has_no_end_may_have_gone_on() {
+    let row = |holder: &str, from: u32, to: &str| {
+        format!(r#"{{"lock":"etl","holder":"{holder}","began":"2026-03-01T10:{from:02}:00Z","ended":{to}}}"#)
+    };
+    let at = |minute: u32| format!(r#""2026-03-01T10:{minute:02}:00Z""#);
+    let rows = |open: &str| [row("a", 0, &at(5)), row("b", 6, open), row("c", 12, &at(15))].join("\n");
+    let work = ["--map=t_us=began,node=holder,resource=lock,until=ended", "--set=verdict=ok"];
+    let grants = ["--map=t_us=began,node=holder,resource=lock,until=ended", "--set=event=grant"];
+    for options in [work, grants] {
+        assert_eq!(check_one("ended", &rows(&at(10)), &options).0, 0);
+        for open in
+            ["null", r#""""#, r#""NULL""#, r#""infinity""#, r#""9999-12-31T23:59:59Z""#, r#""0001-01-01T00:00:00Z""#]
+        {
+            let (code, says) = check_one("open", &rows(open), &options);
+            assert!(code == 2 && says.contains("line 2 does not say when"), "{open}: {says}");
+        }
+        // Nobody came after the last.
+        let last = [row("a", 0, &at(5)), row("b", 6, "null")].join("\n");
+        assert_eq!(check_one("last", &last, &options).0, 0);
+    }
+}
+
+/// A renewal that does not say for how long is one for as long as before; of several locks, each has to be shown.
+#[test]
+fn more_of_a_log_hides_nothing() {
+    let told = |second: u32, lock: &str, node: &str, event: &str, more: &str| {
+        format!(r#"{{"t_us":{second}000000,"resource":"{lock}","node":"{node}","event":"{event}"{more}}}"#)
+    };
+    let ttl = r#","ttl":"30s""#;
+    let leased = |second: u32| {
+        let first = [told(1, "l", "a", "grant", ttl), told(11, "l", "a", "grant", "")];
+        [&first[..], &[told(second, "l", "b", "grant", ttl)]].concat().join("\n")
+    };
+    let (code, says) = check_one("renewed", &leased(15), &[]);
+    assert!(code == 1 && says.contains("while the grant to a lasts until 41.000 s"), "{says}");
+    assert_eq!(check_one("ended", &leased(45), &[]).0, 0);
+    let (x, y) = (
+        [told(1, "x", "a", "elected", ""), told(5, "x", "b", "elected", "")],
+        [told(20, "y", "a", "elected", ""), told(25, "y", "a", "deposed", ""), told(26, "y", "b", "elected", "")],
+    );
+    assert_eq!(check_one("open", &x.join("\n"), &[]).0, 2);
+    assert_eq!(check_one("shown", &y.join("\n"), &[]).0, 0);
+    assert_eq!(check_one("both", &[&x[..], &y[..]].concat().join("\n"), &[]).0, 2);
+    let open = [
+        told(1, "l", "a", "grant", ""),
+        told(5, "l", "a", "grant-end", ""),
+        told(6, "l", "b", "grant", ""),
+        told(12, "l", "c", "grant", ""),
+        told(15, "l", "c", "grant-end", ""),
+    ];
+    let (code, says) = check_one("open-grant", &open.join("\n"), &[]);
+    assert!(code == 2 && says.contains("line 3 does not say when"), "{says}");
+}
+
+/// Tokens with a prefix, separators, or too many digits look numbered: whoever calls them opaque is told when they fall.
+#[test]
+fn opaque_tokens_that_look_numbered_are_not_passed_when_they_fall() {
+    let write = |second: u32, node: &str, token: &str| {
+        format!(r#"{{"t_us":{second}000000,"node":"{node}","token":"{token}","resource":"r","verdict":"ok"}}"#)
+    };
+    let log = |tokens: [&str; 3]| {
+        let [one, other, third] = tokens;
+        let all = [write(1, "a", one), write(2, "a", one), write(3, "b", other), write(4, "c", third)];
+        all.join("\n")
+    };
+    let opaque = ["--opaque-tokens"];
+    assert_eq!(check_one("rise", &log(["L-09", "L-10", "L-11"]), &opaque).0, 0);
+    let (code, says) = check_one("fall", &log(["L-09", "L-11", "L-10"]), &opaque);
+    assert!(code == 2 && says.contains("L-10 was first accepted after L-11"), "{says}");
+    assert_eq!(check_one("uuids", &log(["5f0c-2a", "12ab-99", "0c33-10"]), &opaque).0, 0);
+}
+
+/// What a metric says of who leads is asked, and fields within a `payload` or an `after` are fields.
+#[test]
+fn roles_of_metrics_and_envelopes_are_read() {
+    let gauge = "time,instance,leader_election_master_status\n2026-03-01T10:00:00Z,a,1\n2026-03-01T10:00:01Z,b,0\n\
+                 2026-03-01T10:00:02Z,a,1\n2026-03-01T10:00:03Z,b,1\n";
+    let (code, says) = check("gauge", &[("log.csv", gauge.to_owned())], &[]);
+    assert!(code == 64 && says.contains("--map event=leader_election_master_status"), "{says}");
+    assert!(!says.contains("resource=leader_election"), "{says}");
+    let envelope = |second: u32, node: &str, fence: u32| {
+        format!(
+            r#"{{"emitted_at":"2026-03-01T10:00:{second:02}Z","payload":{{"node":"{node}","fence":{fence},"outcome":"applied"}}}}"#
+        )
+    };
+    let log =
+        |last: u32| [envelope(1, "a", 4), envelope(2, "b", 5), envelope(3, "b", 5), envelope(4, "a", last)].join("\n");
+    let options =
+        ["--map=t_us=emitted_at,node=payload.node,token=payload.fence,verdict=payload.outcome", "--set=resource=r"];
+    let judged =
+        |last: u32| check_one("envelope", &log(last), &[&options[..], &["--word=verdict:applied=ok"]].concat());
+    let (code, says) = judged(4);
+    assert!(code == 1, "{says}");
+    assert_eq!(judged(6).0, 0);
+}

@@ -1,0 +1,81 @@
+//! What a sweep saw, as the baseline of later ones.
+
+use super::{Outcome, Sweep};
+use crate::{
+    baseline::{
+        Baseline, Shares,
+        runs::{ENDING, Runs},
+    },
+    canary, known,
+};
+use std::path::Path;
+
+impl Sweep<'_> {
+    /// What is to stand in `file` from now on, in which `earlier` stands: figures of cells, or, where its name ends so, digests
+    /// of runs. Cells that this sweep leaves out stay as they are there.
+    pub fn recorded(&self, outcome: &Outcome, file: &Path, earlier: &str) -> String {
+        let keeps = |cell: &str| !self.covers(cell);
+        if file.extension().is_some_and(|ending| ending == ENDING) {
+            let cells = outcome.cells.iter().map(|cell| (cell.name(), &cell.seen.digests));
+            let runs = Runs::of(self.figure_options(), cells);
+            return runs.with_others_of(Runs::read(earlier).unwrap_or_default(), keeps).to_text();
+        }
+        let earlier = serde_json::from_str(earlier).unwrap_or_default();
+        self.baseline(outcome).with_others_of(&earlier, keeps).to_json()
+    }
+
+    fn baseline(&self, outcome: &Outcome) -> Baseline {
+        // Canaries have limits of their own.
+        let cells = outcome
+            .cells
+            .iter()
+            .filter(|cell| !cell.scenario.starts_with(canary::PREFIX) && !cell.scenario.starts_with(known::PREFIX));
+        let cells = cells.map(|cell| (cell.name(), &cell.seen));
+        Baseline::record(
+            self.figure_options(),
+            [self.seeds.start, self.seeds.end],
+            Shares::known(&self.registry.invariants),
+            cells,
+        )
+    }
+
+    /// Does it run the cell of that name in the baseline, if there is such a cell?
+    fn covers(&self, cell: &str) -> bool {
+        if cell.starts_with(canary::PREFIX) {
+            return !self.canaries().is_empty();
+        }
+        let mut words = cell.split(' ');
+        let (scenario, protocol, nodes) = (words.next(), words.next(), words.next().and_then(|n| n.parse().ok()));
+        self.scenarios.iter().any(|swept| Some(swept.name) == scenario)
+            && self.protocols.iter().any(|swept| Some(swept.name) == protocol)
+            && nodes.is_some_and(|nodes| self.sizes.numbers().contains(&nodes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{registry::Registry, sweep::Sizes};
+    use protocols::election;
+    use scenarios::{Params, scenario};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_cell_of_the_default_sweep_has_digests_and_nothing_else_has() {
+        let params = Params { rate: 200, ..Params::default() };
+        let (scenarios, protocols) = (scenario::ALL.to_vec(), election::ALL.to_vec());
+        let (registry, sizes) = (&Registry::default(), Sizes::Usual);
+        let sweep =
+            Sweep { registry, scenarios, protocols, sizes, seeds: 0..4, params: &params, shard: (1, 1), jobs: 1 };
+        let cells = sweep.which().into_iter().map(|(s, p, nodes)| format!("{} {} {nodes}", s.name, p.name));
+        let canaries = sweep.canaries().into_iter().map(|canary| {
+            let plan = (canary.plan)(0, true).expect("it makes sense");
+            format!("{}{} {} {}", canary::PREFIX, canary.name, plan.protocol, plan.candidates.len())
+        });
+        let run: BTreeSet<String> = cells.chain(canaries).collect();
+        let recorded = Runs::committed().expect("they are digests");
+        let recorded: BTreeSet<String> = recorded.cells().map(str::to_owned).collect();
+        let differ: Vec<_> = run.symmetric_difference(&recorded).collect();
+        assert!(differ.is_empty(), "record these anew: {differ:#?}");
+    }
+}
