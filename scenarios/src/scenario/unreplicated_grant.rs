@@ -5,8 +5,8 @@
 //! sent, the lock and the counter of tokens among it. `min-replicas-to-write` makes the window shorter. Only the resource can
 //! tell the two leaders apart.
 //!
-//! The primary is `redis-1`; it and the leader are cut off from the other servers and all sentinels for 20 s, from a time drawn
-//! from the seed on: two leases of silence, the vote and the promotion are over before that is.
+//! The primary is `redis-1`; it and the leader are cut off from the other servers and all sentinels, from a time drawn from the
+//! seed on, for longer than two leases of silence, the vote and the promotion take.
 
 use super::{Needs, Scenario, at, drawn_ms, require};
 use crate::{
@@ -32,24 +32,28 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// The trouble begins between these, milliseconds: replicas have got everything by then.
-const BEGINS_MS: (f64, f64) = (10_000.0, 14_000.0);
-/// It lasts so long, milliseconds.
-const LASTS_MS: u64 = 20_000;
+/// The trouble begins between these, milliseconds. Sentinels learn of replicas from what the primary answers to `INFO`, which
+/// they ask every 10 s; at the first time it may have none.
+const BEGINS_MS: (f64, f64) = (12_000.0, 16_000.0);
+/// It lasts so many leases, ...
+const LASTS_LEASES: u64 = 7;
+/// ... and at least so long, milliseconds.
+const LASTS_AT_LEAST_MS: u64 = 20_000;
 /// The service's other processes.
 const OTHERS: [&str; 5] = ["redis-2", "redis-3", "sentinel-1", "sentinel-2", "sentinel-3"];
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    let needed_ms = BEGINS_MS.1 as u64 + LASTS_MS + params.aftermath_ms(protocol) + LASTS_MS;
+    let lasts_ms = LASTS_AT_LEAST_MS.max(LASTS_LEASES * params.granted_ttl_ms(protocol));
+    let needed_ms = BEGINS_MS.1 as u64 + lasts_ms + params.aftermath_ms(protocol) + lasts_ms;
     let mut random = streams::stream(seed, PLAN);
     let cut_ms = drawn_ms(&mut random, BEGINS_MS.0, BEGINS_MS.1);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     let others = || OTHERS.iter().map(|name| Who::Named((*name).to_owned())).collect::<Vec<_>>();
-    let cut = |from, to| at(cut_ms, Fault::Partition { from, to, one_way: false, for_ms: Some(LASTS_MS as f64) });
+    let cut = |from, to| at(cut_ms, Fault::Partition { from, to, one_way: false, for_ms: Some(lasts_ms as f64) });
     let far: Vec<Who> = others().into_iter().chain([Who::Followers]).collect();
     plan.faults = vec![cut(vec![Who::Named("redis-1".to_owned())], far), cut(vec![Who::Leader], others())];
     // Nobody else can act until the primary is replaced.
-    plan.liveness_bound_ms += LASTS_MS;
+    plan.liveness_bound_ms += lasts_ms;
     plan.requires = require([(Fact::Faults, 2), (Fact::LeadersTookEffect, 2), (Fact::Elections, 2)]);
     plan
 }
