@@ -34,7 +34,7 @@ mod writer;
 
 pub use fields::{Fields, Type};
 pub use line::{EVENTS, SCHEMA};
-pub use reader::{LINE_MAX, ReadError, Reader};
+pub use reader::{LINE_MAX, Lines, ReadError, Reader, Telling, Text};
 pub use writer::{Listed, Naming, Writer, append_line};
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::{
     told::Told,
 };
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::{
     borrow::Cow,
     collections::VecDeque,
@@ -35,12 +36,29 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Reads a history line by line, in memory that does not grow with it. Ends after the first error.
-pub struct Reader<R: BufRead> {
-    input: R,
-    fields: Fields,
-    buffer: Vec<u8>,
-    line: u64,
+/// Where a [`Reader`] has its lines from.
+pub trait Lines {
+    /// Why there is no next one, or what is wrong with it.
+    type Error;
+
+    /// Has the next line told to `told`; false if there is none.
+    ///
+    /// # Errors
+    /// It cannot be read, or tells of no event.
+    fn tell(&mut self, told: &mut Telling) -> Result<bool, Self::Error>;
+}
+
+impl<L: Lines + ?Sized> Lines for Box<L> {
+    type Error = L::Error;
+
+    fn tell(&mut self, told: &mut Telling) -> Result<bool, L::Error> {
+        (**self).tell(told)
+    }
+}
+
+/// What the lines of a history have told so far.
+#[derive(Default)]
+pub struct Telling {
     header: Option<Header>,
     nodes: Nodes,
     /// What a log has told; nothing of a history with a header.
@@ -50,39 +68,63 @@ pub struct Reader<R: BufRead> {
     /// How many events no line of their own tells of.
     inferred: u64,
     last_us: u64,
-    over: bool,
 }
 
-impl<R: BufRead> Reader<R> {
-    /// Reads the header, if there is one.
+impl Telling {
+    /// The history begins with this header.
     ///
     /// # Errors
-    /// The first line is neither a header nor an event.
-    pub fn new(input: R) -> Result<Self, ReadError> {
-        Reader::with_fields(input, Fields::default())
+    /// It names a process twice, or too many: one sentence.
+    pub fn begin(&mut self, header: Header) -> Result<(), String> {
+        self.nodes = Nodes::closed(&header)?;
+        self.header = Some(header);
+        Ok(())
     }
 
-    /// Reads the header, if there is one, of a history with fields of other names.
+    /// The header that these fields are.
     ///
     /// # Errors
-    /// The first line is neither a header nor an event.
-    pub fn with_fields(input: R, fields: Fields) -> Result<Self, ReadError> {
-        let nodes = Nodes::default();
-        let (buffer, header, told, queue) = (Vec::new(), None, Told::default(), VecDeque::new());
-        let (line, inferred, last_us, over) = (0, 0, 0, false);
-        let mut reader = Reader { input, fields, buffer, line, header, nodes, told, queue, inferred, last_us, over };
-        reader.fill()?;
-        Ok(reader)
+    /// They are none, or of a schema that this build does not read: one sentence.
+    pub fn header(mut fields: Map<String, Value>) -> Result<Header, String> {
+        fields.remove("event");
+        let header = Header::deserialize(fields).map_err(|e| format!("is not a header: {e}"))?;
+        if !(OLDEST_SCHEMA..=SCHEMA).contains(&header.schema) {
+            let schema = header.schema;
+            return Err(format!("has schema {schema}; this build reads schemas {OLDEST_SCHEMA} to {SCHEMA}"));
+        }
+        Ok(header)
     }
 
-    /// What the history says about its run; `None` for a foreign log.
-    pub fn header(&self) -> Option<&Header> {
-        self.header.as_ref()
+    /// The next line says these fields.
+    ///
+    /// # Errors
+    /// They are no event: one sentence.
+    pub fn line(&mut self, fields: &Map<String, Value>) -> Result<(), String> {
+        let line = Line::deserialize(fields).map_err(|e| unknown_field(fields).unwrap_or_else(|| e.to_string()))?;
+        self.parsed(&line)
     }
 
-    /// How many of the events so far no line of their own tells of: a grant that ran out, work that ended.
-    pub fn inferred(&self) -> u64 {
-        self.inferred
+    fn parsed(&mut self, line: &Line) -> Result<(), String> {
+        if line.event == "header" {
+            return Err("a header must be the first line".to_owned());
+        }
+        let t_us = line.t_us.ok_or("t_us is missing; it is the true time in microseconds")?;
+        if t_us < self.last_us {
+            return Err(format!("t_us goes back from {} to {t_us}", self.last_us));
+        }
+        let (group, kind) = line.read(&mut self.nodes)?;
+        self.last_us = t_us;
+        let event = Event { t_us, group, kind };
+        if self.header.is_some() {
+            self.queue.push_back(event);
+            return Ok(());
+        }
+        let lasts = line.lasts(t_us)?;
+        let over = self.told.over_by(t_us).into_iter().chain(self.told.lasted(&event)).collect::<Vec<_>>();
+        self.inferred += over.len() as u64;
+        self.queue.extend(over);
+        self.queue.extend(self.told.tell(event, lasts));
+        Ok(())
     }
 
     /// The names of the processes seen so far, by [`crate::types::NodeId`].
@@ -90,10 +132,107 @@ impl<R: BufRead> Reader<R> {
         &self.nodes.names
     }
 
+    /// What has been told and not been taken.
+    pub fn take(&mut self) -> impl Iterator<Item = Event> + '_ {
+        self.queue.drain(..)
+    }
+
+    /// No line is left.
+    pub fn over(&mut self) {
+        let over = self.told.over_at_last();
+        self.inferred += over.len() as u64;
+        self.queue.extend(over);
+    }
+}
+
+/// Reads a history line by line, in memory that does not grow with it. Ends after the first error.
+pub struct Reader<L> {
+    lines: L,
+    telling: Telling,
+    over: bool,
+}
+
+impl<R: BufRead> Reader<Text<R>> {
+    /// Reads the header, if there is one.
+    ///
+    /// # Errors
+    /// The first line is neither a header nor an event.
+    pub fn new(input: R) -> Result<Self, ReadError> {
+        Reader::of(Text::new(input, Fields::default()))
+    }
+}
+
+impl<L: Lines> Reader<L> {
+    /// Reads the header, if there is one.
+    ///
+    /// # Errors
+    /// The first line is neither a header nor an event.
+    pub fn of(lines: L) -> Result<Self, L::Error> {
+        let mut reader = Reader { lines, telling: Telling::default(), over: false };
+        reader.fill()?;
+        Ok(reader)
+    }
+
+    /// What the history says about its run; `None` for a foreign log.
+    pub fn header(&self) -> Option<&Header> {
+        self.telling.header.as_ref()
+    }
+
+    /// How many of the events so far no line of their own tells of: a grant that ran out, work that ended.
+    pub fn inferred(&self) -> u64 {
+        self.telling.inferred
+    }
+
+    /// The names of the processes seen so far, by [`crate::types::NodeId`].
+    pub fn names(&self) -> &[String] {
+        self.telling.names()
+    }
+
     /// The names of the resources seen so far, or listed by the header, by [`crate::types::Resource`]; `None` while they are
     /// the usual ones.
     pub fn resources(&self) -> Option<&[String]> {
-        self.nodes.resources()
+        self.telling.nodes.resources()
+    }
+
+    /// Reads on until there is an event, or no line is left.
+    fn fill(&mut self) -> Result<(), L::Error> {
+        while self.telling.queue.is_empty() {
+            if !self.lines.tell(&mut self.telling)? {
+                self.telling.over();
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<L: Lines> Iterator for Reader<L> {
+    type Item = Result<Event, L::Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.telling.queue.is_empty() && !self.over {
+            if let Err(wrong) = self.fill() {
+                self.over = true;
+                return Some(Err(wrong));
+            }
+            self.over = self.telling.queue.is_empty();
+        }
+        self.telling.queue.pop_front().map(Ok)
+    }
+}
+
+/// A history as text.
+pub struct Text<R> {
+    input: R,
+    fields: Fields,
+    buffer: Vec<u8>,
+    line: u64,
+}
+
+impl<R: BufRead> Text<R> {
+    /// With fields of other names.
+    pub fn new(input: R, fields: Fields) -> Self {
+        Text { input, fields, buffer: Vec::new(), line: 0 }
     }
 
     fn fail(&self, what: impl Into<String>) -> ReadError {
@@ -119,90 +258,56 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Reads on until there is an event, or no line is left.
-    fn fill(&mut self) -> Result<(), ReadError> {
-        while self.queue.is_empty() {
-            if !self.read_line()? {
-                let over = self.told.over_at_last();
-                self.inferred += over.len() as u64;
-                self.queue.extend(over);
-                break;
-            }
-            let buffer = std::mem::take(&mut self.buffer);
-            let parsed = self.parse(&buffer);
-            self.buffer = buffer;
-            parsed?;
-        }
-        Ok(())
-    }
-
-    /// What one line says.
-    fn parse(&mut self, text: &[u8]) -> Result<(), ReadError> {
+    /// Tells what the line in `buffer` says.
+    fn parse(&self, told: &mut Telling) -> Result<(), String> {
+        let text = &self.buffer;
         if self.line == 1 && is_header(text) {
-            let header = parse_header(text).map_err(|what| self.fail(what))?;
-            self.nodes = Nodes::closed(&header).map_err(|what| self.fail(what))?;
-            self.header = Some(header);
-            return Ok(());
+            let fields = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+            return told.begin(Telling::header(fields)?);
         }
         let translated = if self.fields.is_empty() { None } else { self.fields.translate(text) };
-        let line: Line = serde_json::from_slice(translated.as_deref().unwrap_or(text)).map_err(|e| {
+        let ours = translated.as_deref().unwrap_or(text);
+        let line: Line = serde_json::from_slice(ours).map_err(|e| {
             let cut_short = e.is_eof() && !text.ends_with(b"\n");
-            self.fail(match cut_short {
+            match cut_short {
                 true => "is cut short".to_owned(),
                 false if is_header(text) => "a header must be the first line".to_owned(),
-                false => json_error(&e),
-            })
+                false => {
+                    let unknown = serde_json::from_slice(ours).ok().and_then(|fields| unknown_field(&fields));
+                    unknown.unwrap_or_else(|| json_error(&e))
+                }
+            }
         })?;
-        if line.event == "header" {
-            return Err(self.fail("a header must be the first line"));
-        }
-        let t_us = line.t_us.ok_or_else(|| self.fail("t_us is missing; it is the true time in microseconds"))?;
-        if t_us < self.last_us {
-            return Err(self.fail(format!("t_us goes back from {} to {t_us}", self.last_us)));
-        }
-        let (group, kind) = line.read(&mut self.nodes).map_err(|what| self.fail(what))?;
-        self.last_us = t_us;
-        let event = Event { t_us, group, kind };
-        if self.header.is_some() {
-            self.queue.push_back(event);
-            return Ok(());
-        }
-        let lasts = line.lasts(t_us).map_err(|what| self.fail(what))?;
-        let over = self.told.over_by(t_us).into_iter().chain(self.told.lasted(&event)).collect::<Vec<_>>();
-        self.inferred += over.len() as u64;
-        self.queue.extend(over);
-        self.queue.extend(self.told.tell(event, lasts));
-        Ok(())
+        told.parsed(&line)
     }
 }
 
-impl<R: BufRead> Iterator for Reader<R> {
-    type Item = Result<Event, ReadError>;
+impl<R: BufRead> Lines for Text<R> {
+    type Error = ReadError;
 
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.queue.is_empty() && !self.over {
-            if let Err(wrong) = self.fill() {
-                self.over = true;
-                return Some(Err(wrong));
-            }
-            self.over = self.queue.is_empty();
+    fn tell(&mut self, told: &mut Telling) -> Result<bool, ReadError> {
+        if !self.read_line()? {
+            return Ok(false);
         }
-        self.queue.pop_front().map(Ok)
+        self.parse(told).map_err(|what| self.fail(what))?;
+        Ok(true)
     }
 }
 
 /// A parser's words without its position: every line is its own document, so only the column would be right.
 fn json_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    if let Some(rest) = text.strip_prefix("unknown field `") {
-        let field = rest.split('`').next().unwrap_or_default();
-        return format!(
-            "there is no field {field:?} in a history; --map token={field} says that it is the token (or any other field), \
-             --ignore {field} leaves it out"
-        );
-    }
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     format!("is not an event: {what} (column {})", error.column())
+}
+
+/// What to do with a field that no event has, if there is one.
+fn unknown_field(fields: &Map<String, Value>) -> Option<String> {
+    let field = fields.keys().find(|name| Fields::type_of(name).is_none())?;
+    Some(format!(
+        "there is no field {field:?} in a history; --map token={field} says that it is the token (or any other field), --ignore \
+         {field} leaves it out"
+    ))
 }
 
 /// Does a line say that it is a header?
@@ -213,17 +318,4 @@ fn is_header(text: &[u8]) -> bool {
         event: Cow<'a, str>,
     }
     serde_json::from_slice::<Tag>(text).is_ok_and(|tag| tag.event == "header")
-}
-
-fn parse_header(text: &[u8]) -> Result<Header, String> {
-    let mut value: serde_json::Value = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("event");
-    }
-    let header: Header = serde_json::from_value(value).map_err(|e| format!("is not a header: {e}"))?;
-    if !(OLDEST_SCHEMA..=SCHEMA).contains(&header.schema) {
-        let schema = header.schema;
-        return Err(format!("has schema {schema}; this build reads schemas {OLDEST_SCHEMA} to {SCHEMA}"));
-    }
-    Ok(header)
 }

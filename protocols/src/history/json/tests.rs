@@ -209,7 +209,7 @@ fn fields_of_other_names_are_mapped_or_left_out_but_never_overlooked() {
     fields.ignore("region");
     fields.map("token", "fence_token").unwrap();
     let read = |text: String, fields: &Fields| {
-        let event = Reader::with_fields(text.as_bytes(), fields.clone())?.next().expect("an event")?;
+        let event = Reader::of(Text::new(text.as_bytes(), fields.clone()))?.next().expect("an event")?;
         let Kind::Apply { write, .. } = event.kind else { panic!("{event:?}") };
         Ok::<_, ReadError>(write.token)
     };

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::terminal::{
     check::PageArgs,
-    log::HistoryArgs,
     options::{NetworkOptions, PlanOptions, RuleOptions, ShowArgs},
     parse,
 };
@@ -105,7 +104,7 @@ pub enum Command {
         #[arg(required = true)]
         history: Vec<PathBuf>,
         #[command(flatten)]
-        log: HistoryArgs,
+        log: logs::Options,
         #[command(flatten)]
         page: PageArgs,
         #[command(flatten)]

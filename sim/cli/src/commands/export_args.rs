@@ -2,8 +2,9 @@
 
 #![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
 
-use crate::terminal::{export::Format, log::HistoryArgs};
+use crate::terminal::export::Format;
 use clap::Args as ClapArgs;
+use logs::Options;
 use std::path::PathBuf;
 
 /// Which history is written as what.
@@ -19,5 +20,5 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
-    pub log: HistoryArgs,
+    pub log: Options,
 }

@@ -17,7 +17,6 @@ use super::words::{
 };
 use crate::terminal::{
     check::PageArgs,
-    log::HistoryArgs,
     options::{OwnTimerOptions, PlanOptions, ShowArgs},
     parse,
 };
@@ -70,7 +69,7 @@ pub enum Command {
         #[arg(required = true)]
         history: Vec<PathBuf>,
         #[command(flatten)]
-        log: HistoryArgs,
+        log: logs::Options,
         #[command(flatten)]
         page: PageArgs,
         #[command(flatten)]

@@ -96,7 +96,7 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
         let (file, stalls) = play(args, &plan)?;
         let mut judged = check::read_for_page(&file)?;
         let excuse = excuse(&mut judged.judgement, &plan, stalls);
-        judged.write_page(file.parent().unwrap_or(Path::new(".")), Show::from(&args.show))?;
+        check::write_page(&mut judged, file.parent().unwrap_or(Path::new(".")), Show::from(&args.show))?;
         if args.show.json {
             let facts = RunFacts::default();
             let report = Report::new(judged.header.as_ref(), &facts, &judged.judgement);
@@ -104,7 +104,7 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
             print(&with_machine(&report, &plan, stalls, excuse)?);
             return Ok(judged.judgement.verdict.exit_code());
         }
-        let code = check::report(&judged, &file.display().to_string(), Some(&plan), Show::from(&args.show));
+        let code = check::report(&judged, &file.display().to_string(), Some(&plan), true, Show::from(&args.show));
         if let Some(excuse) = excuse {
             print(&format!("INCONCLUSIVE: {excuse}; nothing is said about liveness, play it again on a quiet machine"));
         }

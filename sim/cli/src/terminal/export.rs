@@ -6,14 +6,12 @@ mod perfetto;
 mod shiviz;
 mod table;
 
-use super::{
-    exit::Stop,
-    log::{HistoryArgs, Input},
-};
+use super::exit::Stop;
 use cast::Cast;
 use clap::ValueEnum;
 use event::{Exporter, Line};
-use protocols::history::json::{ReadError, Reader};
+use logs::{Input, LogError, Options};
+use protocols::history::json::Reader;
 use reports::Names;
 use std::{
     fs::File,
@@ -36,8 +34,8 @@ pub enum Format {
 ///
 /// # Errors
 /// It cannot be read, or what it becomes cannot be written: one sentence.
-pub fn run(files: &[PathBuf], log: &HistoryArgs, format: Format, out: Option<&Path>) -> Result<u8, Stop> {
-    let input = log.open(files).map_err(Stop::usage)?;
+pub fn run(files: &[PathBuf], log: &Options, format: Format, out: Option<&Path>) -> Result<u8, Stop> {
+    let input = log.open(files).map_err(|why| Stop::usage(why.to_string()))?;
     match out {
         Some(path) => {
             let cannot = |e: io::Error| Stop::usage(format!("cannot write {}: {e}", path.display()));
@@ -61,9 +59,9 @@ pub fn run(files: &[PathBuf], log: &HistoryArgs, format: Format, out: Option<&Pa
 }
 
 fn written(input: Input, format: Format, out: &mut dyn Write, cannot: &dyn Fn(io::Error) -> Stop) -> Result<(), Stop> {
-    let Input { lines, fields, places, notes } = input;
-    let wrong = |e: ReadError| Stop::usage(places.wrong(e.line, &e.what));
-    let mut reader = Reader::with_fields(lines, fields).map_err(wrong)?;
+    let Input { lines, files, notes } = input;
+    let wrong = |why: LogError| Stop::usage(why.to_string());
+    let mut reader = Reader::of(lines).map_err(wrong)?;
     let mut names = Names::of(reader.names(), reader.header());
     let header = reader.header();
     let cast = Cast::of(header, &names);
@@ -80,8 +78,8 @@ fn written(input: Input, format: Format, out: &mut dyn Write, cannot: &dyn Fn(io
         any = true;
     }
     if !any {
-        return Err(Stop::usage(format!("{} holds no events", places.files())));
+        return Err(Stop::usage(format!("{files} holds no events")));
     }
-    notes.check().map_err(Stop::usage)?;
+    notes.check().map_err(wrong)?;
     exporter.finish().map_err(cannot)
 }

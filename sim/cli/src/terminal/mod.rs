@@ -7,7 +7,6 @@ pub mod check;
 pub mod exit;
 pub mod export;
 pub mod headings;
-pub mod log;
 pub mod names;
 pub mod options;
 pub mod output;
@@ -17,7 +16,6 @@ pub mod shell;
 pub mod side;
 pub mod suggest;
 pub mod tenure;
-mod tokens;
 pub mod work_set;
 
 use clap::{

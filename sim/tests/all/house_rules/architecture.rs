@@ -7,16 +7,20 @@ use super::{
 use std::{collections::BTreeSet, fs};
 
 /// Our crates, and which of the others each may import.
-const MAY_IMPORT: [(&str, &[&str]); 9] = [
+const MAY_IMPORT: [(&str, &[&str]); 10] = [
     ("servers", &[]),
     ("protocols", &[]),
     ("protocols-clients", &["protocols"]),
     ("protocols-real", &["protocols", "protocols-clients"]),
     ("scenarios", &["protocols"]),
     ("reports", &["protocols"]),
+    ("logs", &["protocols", "scenarios", "reports"]),
     ("sim", &["protocols", "protocols-clients", "scenarios", "reports"]),
     ("sim-real", &["protocols", "protocols-clients", "protocols-real", "scenarios", "reports", "sim", "servers"]),
-    ("sim-cli", &["protocols", "protocols-clients", "protocols-real", "scenarios", "reports", "sim", "sim-real"]),
+    (
+        "sim-cli",
+        &["protocols", "protocols-clients", "protocols-real", "scenarios", "reports", "logs", "sim", "sim-real"],
+    ),
 ];
 
 /// Files that hold a table of what lies below them: they name their entries, and those name what an entry is.

@@ -70,6 +70,7 @@ fn an_own_elector_has_locked_what_our_crates_ask_for() {
         ("protocols-clients", "protocols/clients/Cargo.toml"),
         ("scenarios", "scenarios/Cargo.toml"),
         ("reports", "reports/Cargo.toml"),
+        ("logs", "reports/logs/Cargo.toml"),
         ("sim", "sim/Cargo.toml"),
         ("sim-cli", "sim/cli/Cargo.toml"),
     ] {

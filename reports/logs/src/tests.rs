@@ -1,10 +1,10 @@
-use super::{times::Unit, *};
+use super::*;
 use protocols::history::{Kind, json::Reader};
 use serde_json::Value;
-use std::fs;
+use std::{fs, path::PathBuf};
 
 /// Writes the files into a folder of the test's own, and opens them with these arguments.
-fn opened(test: &str, files: &[(&str, &str)], log: HistoryArgs) -> Result<Input, String> {
+fn opened(test: &str, files: &[(&str, &str)], log: Options) -> Result<Input, String> {
     let folder = std::env::temp_dir().join(format!("fencepost-log-{}-{test}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
@@ -12,12 +12,12 @@ fn opened(test: &str, files: &[(&str, &str)], log: HistoryArgs) -> Result<Input,
     let input = log.open(&paths);
     // Everything is open by now.
     fs::remove_dir_all(&folder).expect("the folder is ours");
-    input.map_err(|why| why.replace(&format!("{}/", folder.display()), ""))
+    input.map_err(|why| why.to_string().replace(&format!("{}/", folder.display()), ""))
 }
 
 /// When, who, with which token, on what, which number.
 fn applied(input: Input) -> Vec<(u64, String, u64, String, u64)> {
-    let mut reader = Reader::with_fields(input.lines, input.fields).expect("a first line");
+    let mut reader = Reader::of(input.lines).expect("a first line");
     let events: Vec<_> = reader.by_ref().map(|event| event.expect("an event")).collect();
     let resources = reader.resources().map_or_else(|| vec!["sequence".to_owned()], <[String]>::to_vec);
     let told = events.into_iter().map(|event| {
@@ -28,9 +28,9 @@ fn applied(input: Input) -> Vec<(u64, String, u64, String, u64)> {
     told.collect()
 }
 
-fn args(map: &[&str], set: &[&str], word: &[&str]) -> HistoryArgs {
+fn args(map: &[&str], set: &[&str], word: &[&str]) -> Options {
     let owned = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
-    HistoryArgs { map: owned(map), set: owned(set), word: owned(word), ..HistoryArgs::default() }
+    Options { map: owned(map), set: owned(set), word: owned(word), ..Options::default() }
 }
 
 #[test]
@@ -47,15 +47,13 @@ fn a_table_in_somebody_s_words_is_read() {
 }
 
 /// The sentence about the first line that is wrong, without the folder.
-fn refused(name: &str, text: &str, log: HistoryArgs) -> String {
+fn refused(name: &str, text: &str, log: Options) -> String {
     let input = match opened("refused", &[(name, text)], log) {
         Ok(input) => input,
         Err(why) => return why,
     };
-    let of_line = |e: protocols::history::json::ReadError| input.places.wrong(e.line, &e.what);
-    let read = Reader::with_fields(input.lines, input.fields)
-        .and_then(|mut reader| reader.try_for_each(|event| event.map(drop)));
-    let why = read.map_err(of_line).and_then(|()| input.notes.check()).expect_err("nothing is wrong");
+    let read = Reader::of(input.lines).and_then(|mut reader| reader.try_for_each(|event| event.map(drop)));
+    let why = read.and_then(|()| input.notes.check()).expect_err("nothing is wrong").to_string();
     // Up to the file's own name.
     why.rsplit_once('/')
         .filter(|(folder, _)| folder.contains("fencepost-log-"))
@@ -71,18 +69,20 @@ fn several_files_are_merged_by_time_and_say_where_a_line_came_from() {
     let files = [("n1.log", first.as_str()), ("n2.log", second.as_str())];
     let mut log = args(&["t_us=ts"], &["resource=orders", "node={file}"], &[]);
     log.time_unit = Some(Unit::S);
+    let input = opened("merged", &files, log.clone()).expect("a log");
+    let seen: Vec<(String, u64)> = applied(input).into_iter().map(|(_, node, _, _, seq)| (node, seq)).collect();
+    assert_eq!(seen, [("n1", 1), ("n2", 2), ("n2", 3), ("n1", 4)].map(|(node, seq)| (node.to_owned(), seq)));
+
+    // What only the event itself shows to be wrong, after so many lines that nobody looks so far ahead.
+    let second: String = (0..600).map(|seq| line(&format!("2.{seq:03}"), seq)).collect();
+    let second = second + "{\"ts\":3,\"token\":1,\"seq\":7,\"verdict\":\"ok\",\"read\":\"x\"}\n";
+    let files = [("n1.log", first.as_str()), ("n2.log", second.as_str())];
     let input = opened("merged", &files, log).expect("a log");
-    let (places, notes) = (input.places, input.notes);
-    let mut reader = Reader::with_fields(input.lines, input.fields).expect("a first line");
-    // The first line is read with the reader.
-    let mut told = vec![places.wrong(1, "x")];
-    let _ = reader.next();
-    for event in reader {
-        event.expect("an event");
-        told.push(places.wrong(1, "x"));
-    }
-    let ends = ["n1.log: line 1: x", "n2.log: line 1: x", "n2.log: line 2: x", "n1.log: line 3: x"];
-    assert!(told.len() == 4 && told.iter().zip(ends).all(|(place, end)| place.ends_with(end)), "{told:?}");
+    let notes = input.notes;
+    let read = Reader::of(input.lines).and_then(|mut reader| reader.try_for_each(|event| event.map(drop)));
+    let why = read.expect_err("a number is none");
+    assert!(why.file.as_ref().is_some_and(|file| file.ends_with("n2.log")), "{why}");
+    assert_eq!((why.line, why.what.as_str()), (Some(601), "read is \"x\", and must be a whole number"));
     assert!(notes.sentences().iter().any(|note| note.starts_with("2 files were merged by their times")));
 }
 
@@ -174,7 +174,7 @@ fn a_log_without_events_and_a_whole_history_among_logs_are_refused() {
 
 #[test]
 fn what_is_asked_wrongly_is_said_in_one_sentence() {
-    let refused = |log: HistoryArgs| log.translation().map(drop).unwrap_err();
+    let refused = |log: Options| log.translation().map(drop).unwrap_err();
     assert_eq!(
         refused(args(&[], &["verdict"], &[])),
         "--set verdict does not say what a field is, such as resource=orders"
@@ -221,7 +221,7 @@ fn lines_that_tell_of_something_else_are_left_out_and_said_so() {
     let input =
         opened("left-out", &[("a.jsonl", &text)], args(&["event=op"], &[], &["event:PUT=apply", "event:MONITOR=none"]));
     let input = input.expect("it is understood");
-    let mut reader = Reader::with_fields(input.lines, input.fields).expect("a log");
+    let mut reader = Reader::of(input.lines).expect("a log");
     let times: Vec<u64> = reader.by_ref().map(|event| event.expect("an event").t_us).collect();
     assert_eq!(times, [1, 3]);
     assert!(input.notes.sentences().iter().any(|note| note.contains('1')), "{:?}", input.notes.sentences());
@@ -263,7 +263,7 @@ fn times_are_read_in_every_unit() {
 #[test]
 fn lines_that_differ_in_what_is_ignored_are_two() {
     let text = "t_us,token,seq,id\n5,7,1,a\n5,7,1,b\n5,7,1,b\n";
-    let log = HistoryArgs { ignore: vec!["id".to_owned()], ..args(&[], &["resource=r", "node=a", "verdict=ok"], &[]) };
+    let log = Options { ignore: vec!["id".to_owned()], ..args(&[], &["resource=r", "node=a", "verdict=ok"], &[]) };
     assert_eq!(applied(opened("ignored", &[("a.csv", text)], log).expect("a log")).len(), 2);
     // The same line of two nodes is a line of each.
     let log = args(&[], &["resource=r", "node={file}", "verdict=ok"], &[]);
@@ -291,9 +291,9 @@ fn a_table_is_a_table_whatever_stands_between_its_values() {
             .map(|(t, w, f, n)| format!("{{\"t_us\":{t},\"node\":\"{w}\",\"token\":{f},\"seq\":{n}}}\n"))
             .join("panic!\n");
     let plain = || args(&[], &["resource=orders", "verdict=ok"], &[]);
-    let with_only = || HistoryArgs { only: vec!["token".to_owned()], ..plain() };
+    let with_only = || Options { only: vec!["token".to_owned()], ..plain() };
     let renamed = || args(&["token=write.fence", "seq=write.seq"], &["resource=orders", "verdict=ok"], &[]);
-    let ignoring = || HistoryArgs { ignore: vec!["msg".to_owned()], ..plain() };
+    let ignoring = || Options { ignore: vec!["msg".to_owned()], ..plain() };
     for (what, text, log) in [
         ("commas", joined(",", "\n"), plain()),
         ("a mark and other line ends", format!("\u{feff}{}", joined(",", "\r\n")), plain()),
@@ -347,10 +347,10 @@ fn lines_that_stand_there_twice_count_once_and_order_can_be_the_resources() {
     let text = "t_us,version,token,seq\n5,1,7,1\n5,1,7,1\n4,2,7,2\n9,3,8,3\n";
     let set = ["resource=r", "node=a", "verdict=ok"];
     for order in ["line", "version"] {
-        let log = HistoryArgs { order: Some(order.to_owned()), ..args(&[], &set, &[]) };
+        let log = Options { order: Some(order.to_owned()), ..args(&[], &set, &[]) };
         let input = opened("order", &[("a.csv", text)], log).expect("a log");
         let notes = std::mem::take(&mut { input.notes });
-        let mut reader = Reader::with_fields(input.lines, input.fields).expect("a first line");
+        let mut reader = Reader::of(input.lines).expect("a first line");
         let times: Vec<u64> = reader.by_ref().map(|event| event.expect("an event").t_us).collect();
         assert_eq!(times, [5, 5, 9]);
         assert_eq!(

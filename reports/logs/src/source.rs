@@ -5,7 +5,6 @@ use super::{
     rows::{self, Rows},
     text,
 };
-use clap::ValueEnum;
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Cursor, Read},
@@ -14,7 +13,8 @@ use std::{
 };
 
 /// What a file's lines are.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Format {
     /// An object a line, or an array of objects.
     Json,

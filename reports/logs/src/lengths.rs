@@ -1,6 +1,5 @@
 //! Lengths of time in words: `1m30s`, as Go writes them, `PT1M30S`, as ISO 8601 does, and `0:01:30`.
 
-use clap::ValueEnum;
 use std::fmt;
 
 /// Seconds of what Go and ISO 8601 call so. A month has no length.
@@ -48,7 +47,8 @@ fn clock(text: &str) -> Option<u64> {
 }
 
 /// What a time counts, where it is a number.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Unit {
     /// Seconds.
     S,

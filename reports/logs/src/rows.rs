@@ -267,11 +267,9 @@ pub fn table(input: impl BufRead + 'static, delimiter: u8) -> Result<Rows, Strin
 }
 
 /// The first line of a history, if these are its fields: a table has them in one cell, as JSON.
-pub fn header(fields: &Map<String, Value>) -> Option<String> {
+pub fn header(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
     let text = fields.get("header").filter(|_| fields.get("event").is_some_and(|event| event == "header"))?;
-    let mut header: Map<String, Value> = serde_json::from_str(text.as_str()?).ok()?;
-    header.insert("event".to_owned(), "header".into());
-    Some(Value::Object(header).to_string() + "\n")
+    serde_json::from_str(text.as_str()?).ok()
 }
 
 fn explained(error: &csv::Error) -> (u64, String) {

@@ -1,74 +1,191 @@
 //! What somebody's log calls things: the options that say it.
 
 use super::{
+    LogError,
     source::{self, Format},
     times::{self, Times, Unit},
     translate::Translation,
 };
 use chrono::FixedOffset;
-use clap::Args as ClapArgs;
 use protocols::history::json::Fields;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 /// What somebody's log calls things.
-#[derive(ClapArgs, Clone, Debug, Default)]
-#[command(next_help_heading = "What your log calls things")]
-pub struct HistoryArgs {
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What your log calls things"))]
+pub struct Options {
     /// A field of another name: `--map token=fence_token`; several with commas, or again
-    #[arg(long, value_name = "OURS=THEIRS", value_delimiter = ',')]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "OURS=THEIRS", value_delimiter = ','))]
     pub(super) map: Vec<String>,
     /// Fields that do not matter; all others that are not known are refused
-    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD", value_delimiter = ','))]
     pub(super) ignore: Vec<String>,
     /// A value for lines that have none: `--set resource=orders`; `{file}` stands for the file's name without its extension:
     /// `--set node={file}`
-    #[arg(long, value_name = "FIELD=VALUE", value_delimiter = ',')]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD=VALUE", value_delimiter = ','))]
     pub(super) set: Vec<String>,
     /// What a value of theirs means: `--word verdict:REJECTED=fenced`; several with commas, or again
-    #[arg(long, value_name = "FIELD:THEIRS=OURS")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD:THEIRS=OURS"))]
     pub(super) word: Vec<String>,
     /// Judge only lines that have this field, with this value: `--only msg=write`, `--only fence_token`; text between them is
     /// passed over
-    #[arg(long, value_name = "FIELD[=VALUE]")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD[=VALUE]"))]
     pub(super) only: Vec<String>,
     /// What puts lines into order: time, line (where they stand in their file), or a field with a number that the resource
     /// gave them; time by default, and the time's own field sorts lines that stand in no order
-    #[arg(long, value_name = "time|line|FIELD")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "time|line|FIELD"))]
     pub(super) order: Option<String>,
     /// By how much the clocks of the files may differ: what only that could explain is inconclusive
-    #[arg(long, value_parser = scenarios::units::duration_us, value_name = "D")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = scenarios::units::duration_us, value_name = "D"))]
     pub(super) skew: Option<u64>,
     /// Tokens are in no order, as UUIDs are: they are only compared for equality, which needs no option where they are no numbers
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub(super) opaque_tokens: bool,
     /// The unit of times that are numbers; by default the one in which they are times of this century
-    #[arg(long, value_name = "UNIT", value_enum)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "UNIT", value_enum))]
     pub(super) time_unit: Option<Unit>,
     /// How times are written, as strftime has it: `--time-format '%d.%m.%Y %H:%M:%S,%3f'`; ISO 8601 and what databases and
     /// loggers write need none
-    #[arg(long, value_parser = times::format, value_name = "FORMAT")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = times::format, value_name = "FORMAT"))]
     pub(super) time_format: Option<String>,
     /// The zone of times that name none, such as +02:00; UTC by default
-    #[arg(long, value_parser = times::zone, value_name = "ZONE", allow_hyphen_values = true)]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = times::zone, value_name = "ZONE", allow_hyphen_values = true))]
     pub(super) zone: Option<FixedOffset>,
     /// The unit of lengths (`duration`, `ttl`) that are numbers without one
-    #[arg(long, value_name = "UNIT", value_enum)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "UNIT", value_enum))]
     pub(super) duration_unit: Option<Unit>,
     /// How long two may believe that they lead at once: for clocks that differ, or where a fence makes it harmless; 0 by default
-    #[arg(long, value_parser = scenarios::units::duration_us, value_name = "TIME")]
-    pub(in crate::terminal) belief_overlap: Option<u64>,
+    #[cfg_attr(feature = "clap", arg(long, value_parser = scenarios::units::duration_us, value_name = "TIME"))]
+    pub(super) belief_overlap: Option<u64>,
     /// The format of the files; by default it is guessed from how each begins
-    #[arg(long, value_enum)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub(super) format: Option<Format>,
     /// What stands between the values of a table: a character, or tab; by default it is guessed from the first line
-    #[arg(long, value_parser = source::delimiter, value_name = "CHAR")]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = source::delimiter, value_name = "CHAR"))]
     pub(super) delimiter: Option<u8>,
 }
 
-impl HistoryArgs {
+impl Options {
+    /// The field of the log that is called `theirs` is `ours`: `--map ours=theirs`.
+    #[must_use]
+    pub fn map(mut self, ours: &str, theirs: &str) -> Self {
+        self.map.push(format!("{ours}={theirs}"));
+        self
+    }
+
+    /// These fields do not matter: `--ignore`.
+    #[must_use]
+    pub fn ignore(mut self, fields: &[&str]) -> Self {
+        self.ignore.extend(fields.iter().map(|field| (*field).to_owned()));
+        self
+    }
+
+    /// Lines that have no field `ours` have this value: `--set ours=value`.
+    #[must_use]
+    pub fn set(mut self, ours: &str, value: &str) -> Self {
+        self.set.push(format!("{ours}={value}"));
+        self
+    }
+
+    /// The value `theirs` of the field `field` is `ours`: `--word field:theirs=ours`.
+    #[must_use]
+    pub fn word(mut self, field: &str, theirs: &str, ours: &str) -> Self {
+        self.word.push(format!("{field}:{theirs}={ours}"));
+        self
+    }
+
+    /// Only lines that have this field, with this value if there is one, are judged: `--only`.
+    #[must_use]
+    pub fn only(mut self, field: &str, value: Option<&str>) -> Self {
+        self.only.push(value.map_or_else(|| field.to_owned(), |value| format!("{field}={value}")));
+        self
+    }
+
+    /// What puts lines into their order: `time`, `line`, or a field with a number: `--order`.
+    #[must_use]
+    pub fn order(mut self, by: &str) -> Self {
+        self.order = Some(by.to_owned());
+        self
+    }
+
+    /// The clocks of the files may differ by so much: `--skew`.
+    #[must_use]
+    pub fn skew(mut self, most: Duration) -> Self {
+        self.skew = Some(us(most));
+        self
+    }
+
+    /// Two may believe that they lead at once for so long: `--belief-overlap`.
+    #[must_use]
+    pub fn belief_overlap(mut self, most: Duration) -> Self {
+        self.belief_overlap = Some(us(most));
+        self
+    }
+
+    /// Times that are numbers count these: `--time-unit`.
+    #[must_use]
+    pub fn times_in(mut self, unit: Unit) -> Self {
+        self.time_unit = Some(unit);
+        self
+    }
+
+    /// Lengths that are numbers count these: `--duration-unit`.
+    #[must_use]
+    pub fn lengths_in(mut self, unit: Unit) -> Self {
+        self.duration_unit = Some(unit);
+        self
+    }
+
+    /// Tokens are in no order: `--opaque-tokens`.
+    #[must_use]
+    pub fn opaque_tokens(mut self) -> Self {
+        self.opaque_tokens = true;
+        self
+    }
+
+    /// The files are of this format: `--format`.
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// How times are written, as strftime has it: `--time-format`.
+    ///
+    /// # Errors
+    /// It is no such format.
+    pub fn time_format(mut self, format: &str) -> Result<Self, LogError> {
+        self.time_format = Some(times::format(format)?);
+        Ok(self)
+    }
+
+    /// The zone of times that name none, such as `+02:00`: `--zone`.
+    ///
+    /// # Errors
+    /// It is no zone.
+    pub fn zone(mut self, zone: &str) -> Result<Self, LogError> {
+        self.zone = Some(times::zone(zone)?);
+        Ok(self)
+    }
+
+    /// What stands between the values of a table, a character or `tab`: `--delimiter`.
+    ///
+    /// # Errors
+    /// It is more than a character.
+    pub fn delimiter(mut self, delimiter: &str) -> Result<Self, LogError> {
+        self.delimiter = Some(source::delimiter(delimiter)?);
+        Ok(self)
+    }
+}
+
+fn us(length: Duration) -> u64 {
+    u64::try_from(length.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Options {
     /// Does it say nothing but names of fields?
     pub(super) fn only_renames(&self) -> bool {
-        let HistoryArgs { map, set, word, only, order, time_unit, time_format, zone, .. } = self;
+        let Options { map, set, word, only, order, time_unit, time_format, zone, .. } = self;
         let nothing = set.is_empty() && word.is_empty() && only.is_empty() && order.is_none();
         nothing
             && !self.opaque_tokens

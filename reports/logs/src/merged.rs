@@ -1,17 +1,18 @@
-//! The lines of all files in one order, as the JSON lines that a judge reads.
+//! The lines of all files in one order.
 
 use super::{
     claim::{AHEAD_MOST, Line, Ordering},
+    error::LogError,
+    rows,
     seen::Seen,
     translate::Told,
     unended::Unended,
     values::quoted,
 };
-use serde_json::Value;
+use protocols::history::json::{Lines, Telling};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, VecDeque},
-    io::{self, BufRead, Read},
     rc::Rc,
 };
 
@@ -26,15 +27,15 @@ pub enum Order {
     Number,
 }
 
-/// Lines of one file; what is wrong with one is a whole sentence.
-pub type File = Box<dyn Iterator<Item = Result<Told, String>>>;
+/// Lines of one file.
+pub type File = Box<dyn Iterator<Item = Result<Told, LogError>>>;
 
 /// The lines of a file, sorted by their times. If the newest stand first, they are turned round; those of one moment stay as
 /// they stand.
 ///
 /// # Errors
 /// What is wrong with a line, or that two lines of one node and one moment may have come in either order, and it matters.
-pub fn by_time(name: &str, lines: File) -> Result<File, String> {
+pub fn by_time(name: &str, lines: File) -> Result<File, LogError> {
     let mut all = lines.collect::<Result<Vec<_>, _>>()?;
     if all.is_sorted_by_key(|told| std::cmp::Reverse(told.ns)) && !all.is_sorted_by_key(|told| told.ns) {
         all.reverse();
@@ -42,10 +43,11 @@ pub fn by_time(name: &str, lines: File) -> Result<File, String> {
         all.sort_by_key(|told| told.ns);
         for moment in all.chunk_by(|one, next| one.ns == next.ns) {
             if let Some((one, other)) = in_no_order(moment) {
-                return Err(format!(
-                    "{name}: lines {one} and {other} are of one node and one moment, and nothing says which came first; write \
+                let what = format!(
+                    "lines {one} and {other} are of one node and one moment, and nothing says which came first; write \
                      times more exactly, or pass --order FIELD with a number that rises from line to line"
-                ));
+                );
+                return Err(LogError::of(name, what));
             }
         }
     }
@@ -66,23 +68,10 @@ fn in_no_order(moment: &[Told]) -> Option<(u64, u64)> {
     None
 }
 
-/// Where a line came from, and what was noticed before.
-#[derive(Debug, Default)]
-pub struct At {
-    /// The place of its file.
-    pub file: usize,
-    /// Its line there.
-    pub line: u64,
-    /// What its lines are taken apart by.
-    pub by: Option<String>,
-    /// Why there is no next line, although there is one.
-    pub wrong: Option<String>,
-}
-
 /// Of the lines of one moment, so many are compared with the next.
 const MOMENT_MAX: usize = 1_000;
 
-/// One stream of JSON lines. Memory does not grow with it, unless numbers put it into order.
+/// One stream of lines. Memory does not grow with it, unless numbers put it into order.
 pub struct Merged {
     files: Vec<(File, VecDeque<Line>)>,
     /// Which orders times allow.
@@ -92,7 +81,6 @@ pub struct Merged {
     order: Order,
     names: Vec<String>,
     seen: Rc<RefCell<Seen>>,
-    at: Rc<RefCell<At>>,
     /// The lines of the moment that was read last: the place of each's file, and its hash.
     moment: VecDeque<(usize, u64)>,
     last_ns: u64,
@@ -103,12 +91,12 @@ pub struct Merged {
     unended: Unended,
     /// Can tokens be compared for equality only?
     opaque: bool,
-    buffer: Vec<u8>,
-    read: usize,
+    /// The header of a whole history, which comes first.
+    header: Option<rows::Row>,
 }
 
 impl Merged {
-    /// Of these files, each with its name; tells `at` which line was read last, and `seen` what is worth a note.
+    /// Of these files, each with its name; tells `seen` what is worth a note.
     ///
     /// # Errors
     /// A first line is wrong, or, where numbers put lines into order, any.
@@ -116,9 +104,8 @@ impl Merged {
         files: Vec<(String, File)>,
         order: Order,
         seen: Rc<RefCell<Seen>>,
-        at: Rc<RefCell<At>>,
         ordering: Ordering,
-    ) -> Result<Merged, String> {
+    ) -> Result<Merged, LogError> {
         let (mut names, mut begun, mut all, mut first_ns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut in_turn = Vec::new();
         for (place, (name, mut file)) in files.into_iter().enumerate() {
@@ -141,7 +128,7 @@ impl Merged {
             in_turn = places;
         }
         let (sorted, moment) = (all.into_iter(), VecDeque::new());
-        let (last_ns, as_they_stand, buffer, read) = (0, false, Vec::new(), 0);
+        let (last_ns, as_they_stand, header) = (0, false, None);
         let opaque = seen.borrow().opaque.is_some();
         Ok(Merged {
             opaque,
@@ -151,24 +138,22 @@ impl Merged {
             order,
             names,
             seen,
-            at,
             moment,
             last_ns,
             in_turn,
             as_they_stand,
             unended: Unended::default(),
-            buffer,
-            read,
+            header,
         })
     }
 
-    /// The same of a whole history, in which nothing was shipped twice.
-    pub fn unshipped(self) -> Merged {
-        Merged { as_they_stand: true, ..self }
+    /// The same of a whole history with this header, in which nothing was shipped twice.
+    pub fn of_history(self, header: rows::Row) -> Merged {
+        Merged { as_they_stand: true, header: Some(header), ..self }
     }
 
     /// The next line, and the place of its file.
-    fn next(&mut self) -> Result<Option<(usize, Told)>, String> {
+    fn next(&mut self) -> Result<Option<(usize, Told)>, LogError> {
         let (file, place) = match self.order {
             // One file after the other.
             Order::Line => match self.in_turn.iter().find(|file| !self.files[**file].1.is_empty()) {
@@ -205,7 +190,7 @@ impl Merged {
     }
 
     /// Reads all lines that may come before the earliest that was read.
-    fn look_ahead(&mut self) -> Result<(), String> {
+    fn look_ahead(&mut self) -> Result<(), LogError> {
         let heads = self.files.iter().enumerate();
         let limits = heads
             .filter_map(|(file, (_, lines))| Some(lines.front()?.told.ns.saturating_add(self.ordering.margin(file))));
@@ -223,25 +208,26 @@ impl Merged {
     }
 
     /// Reads another line of a file, the last of which was at `last_ns`; false at its end.
-    fn read_on(&mut self, file: usize, last_ns: u64) -> Result<bool, String> {
+    fn read_on(&mut self, file: usize, last_ns: u64) -> Result<bool, LogError> {
         let (lines, ahead) = &mut self.files[file];
         let Some(told) = lines.next().transpose()? else { return Ok(false) };
         if self.order == Order::Time && told.ns < last_ns {
-            let (back, name, line) = ((last_ns - told.ns).div_ceil(1_000), &self.names[file], told.line);
+            let back = (last_ns - told.ns).div_ceil(1_000);
             let time = &self.seen.borrow().time;
-            return Err(format!(
-                "{name}: line {line}: time goes back by {back} µs; if the lines stand in no order, or the newest first, --order \
+            let what = format!(
+                "time goes back by {back} µs; if the lines stand in no order, or the newest first, --order \
                  {} sorts them by their time; if they stand in the order in which the resource took them, pass --order line, and \
                  if it numbered them, --order FIELD",
                 quoted(time)
-            ));
+            );
+            return Err(LogError::at(&self.names[file], told.line, what));
         }
         ahead.push_back(Line::new(told));
         Ok(true)
     }
 
     /// The next line that is to be judged.
-    fn judged(&mut self) -> Result<Option<(usize, Told)>, String> {
+    fn judged(&mut self) -> Result<Option<(usize, Told)>, LogError> {
         while let Some((place, mut told)) = self.next()? {
             let mut seen = self.seen.borrow_mut();
             if told.ns < self.last_ns {
@@ -270,48 +256,27 @@ impl Merged {
         Ok(None)
     }
 
-    fn fill(&mut self) -> io::Result<()> {
-        self.buffer.clear();
-        self.read = 0;
-        match self.judged() {
-            Ok(Some((place, told))) => {
-                let mut at = self.at.borrow_mut();
-                (at.file, at.line, at.by) = (place, told.line, told.by);
-                let mut fields = told.fields;
-                if self.opaque {
-                    self.seen.borrow_mut().numbered_token(&mut fields);
-                }
-                fields.insert("t_us".to_owned(), (told.ns / 1_000).into());
-                serde_json::to_writer(&mut self.buffer, &Value::Object(fields))?;
-                self.buffer.push(b'\n');
-                Ok(())
-            }
-            Ok(None) => Ok(()),
-            Err(wrong) => {
-                self.at.borrow_mut().wrong = Some(wrong);
-                Err(io::Error::other("a line is wrong"))
-            }
+    /// The next line that is to be judged, as a history says it.
+    pub fn line(&mut self) -> Result<Option<(usize, Told)>, LogError> {
+        let Some((place, mut told)) = self.judged()? else { return Ok(None) };
+        if self.opaque {
+            self.seen.borrow_mut().numbered_token(&mut told.fields);
         }
+        told.fields.insert("t_us".to_owned(), (told.ns / 1_000).into());
+        Ok(Some((place, told)))
     }
 }
 
-impl Read for Merged {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.fill_buf()?.read(into)?;
-        self.consume(read);
-        Ok(read)
-    }
-}
+impl Lines for Merged {
+    type Error = LogError;
 
-impl BufRead for Merged {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.read == self.buffer.len() {
-            self.fill()?;
+    fn tell(&mut self, telling: &mut Telling) -> Result<bool, LogError> {
+        if let Some((line, fields)) = self.header.take() {
+            let begun = Telling::header(fields).and_then(|header| telling.begin(header));
+            return begun.map(|()| true).map_err(|what| LogError::at(&self.names[0], line, what));
         }
-        Ok(&self.buffer[self.read..])
-    }
-
-    fn consume(&mut self, read: usize) {
-        self.read += read;
+        let Some((place, told)) = self.line()? else { return Ok(false) };
+        telling.line(&told.fields).map_err(|what| LogError::at(&self.names[place], told.line, what))?;
+        Ok(true)
     }
 }

@@ -1,6 +1,6 @@
 //! A file, the first lines of which are looked at before any is judged, so that all that is wrong is told at once.
 
-use super::{merged, rows, translate::Translation};
+use super::{error::LogError, merged, rows, translate::Translation};
 use serde_json::{Map, Value};
 use std::{collections::VecDeque, path::Path, rc::Rc};
 
@@ -57,9 +57,9 @@ impl Surveyed {
     }
 
     /// The header of a whole history, if it begins with one.
-    pub fn take_header(&mut self) -> Option<String> {
-        let Some(Ok((_, fields))) = self.first.front() else { return None };
-        let header = rows::header(fields)?;
+    pub fn take_header(&mut self) -> Option<rows::Row> {
+        let Some(Ok((line, fields))) = self.first.front() else { return None };
+        let header = (*line, rows::header(fields)?);
         self.first.pop_front();
         Some(header)
     }
@@ -68,7 +68,7 @@ impl Surveyed {
     pub fn told(self, translation: Rc<Translation>) -> merged::File {
         let Surveyed { name, stem, first, rest } = self;
         Box::new(first.into_iter().chain(rest).filter_map(move |row| {
-            let wrong = |(line, what): (u64, String)| format!("{name}: line {line}: {what}");
+            let wrong = |(line, what): (u64, String)| LogError::at(&name, line, what);
             match row {
                 Err(_) if translation.passes_over_text() => {
                     translation.passed_over();

@@ -5,9 +5,10 @@ use super::{
     advice::{Known, advice},
     called::{FIELDS, VERDICTS},
     columns::{self, Column},
+    error::LogError,
     looks::tells_role,
     opaque::Opaque,
-    options::HistoryArgs,
+    options::Options,
     surveyed::{self, Surveyed},
     times::{Times, Unit},
     translate::Translation,
@@ -47,7 +48,7 @@ const SAID: [&str; 7] = ["until", "duration", "ttl", "shared", "read", "version"
 ///
 /// # Errors
 /// Something is not understood: one sentence, and what to do about it.
-pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryArgs) -> Result<Option<Unit>, String> {
+pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options) -> Result<Option<Unit>, LogError> {
     let (mut columns, mut whole, mut lines): (Vec<Column>, bool, usize) = (Vec::new(), true, 0);
     for file in &*files {
         whole &= file.first.len() < surveyed::LINES;
@@ -58,7 +59,8 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryA
                     name => what.replace(" FILE ", &format!(" {} ", in_quotes(name))),
                 };
                 let only = "; --only FIELD passes over text, and judges lines with that field alone";
-                format!("{}: line {line}: {what}{}", file.name, if what.starts_with("is no ") { only } else { "" })
+                let what = format!("{what}{}", if what.starts_with("is no ") { only } else { "" });
+                LogError::at(&file.name, *line, what)
             })?;
             lines += 1;
             columns::add(&mut columns, fields);
@@ -70,7 +72,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryA
             0 => String::new(),
             others => format!("; --only passed over {others}"),
         };
-        return Err(format!("{names} holds no events{others}"));
+        return Err(format!("{names} holds no events{others}").into());
     }
     if whole {
         translation.known(
@@ -86,7 +88,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryA
         if args.opaque_tokens || token.is_some_and(|column| column.is_text() && !column.can_be("token")) {
             translation.seen.borrow_mut().opaque = Some(Opaque::default());
         }
-        return survey.unit().map_err(|what| format!("{names}: {what}"));
+        return survey.unit().map_err(|what| LogError::of(&names, what));
     }
     // A later line may say what the first do not: a write that was refused.
     let Survey { mut columns, mut lines, stem, .. } = survey;
@@ -95,7 +97,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &HistoryA
         columns::add(&mut columns, &row);
     }
     let survey = Survey { columns, translation, args, several: files.len() > 1, stem, lines }.without_silent();
-    Err(format!("{names}: {}{}", survey.wrong().unwrap_or_default(), advice(&survey.known())))
+    Err(LogError::of(&names, format!("{}{}", survey.wrong().unwrap_or_default(), advice(&survey.known()))))
 }
 
 impl Translation {
@@ -120,7 +122,7 @@ impl Translation {
 struct Survey<'a> {
     columns: Vec<Column>,
     translation: &'a Translation,
-    args: &'a HistoryArgs,
+    args: &'a Options,
     /// Is there more than one file?
     several: bool,
     /// What the first is called.

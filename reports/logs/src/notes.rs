@@ -1,17 +1,20 @@
 //! What was noticed in a log and bears on its verdict.
 
 use super::{
+    LogError,
+    alone::Alone,
     apart,
     opaque::Opaque,
-    options::HistoryArgs,
+    options::Options,
     seen::{Seen, Unsure},
     times::Unit,
     translate::Translation,
     values::REQUEST,
 };
 use chrono::FixedOffset;
+use protocols::history::json::Lines;
 use reports::Names;
-use std::{cell::RefCell, collections::BTreeSet, io::BufRead, path::PathBuf, rc::Rc};
+use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, rc::Rc};
 
 /// So many other orders of lines of one moment are tried.
 const ORDERS: u64 = 12;
@@ -30,24 +33,24 @@ pub struct Notes {
     zone: Option<FixedOffset>,
     by_time: bool,
     /// To read the log once more.
-    again: Option<(HistoryArgs, Vec<PathBuf>)>,
+    again: Option<(Options, Vec<PathBuf>)>,
 }
 
 impl Notes {
-    /// Why a log that is violated may hold: its lines may be of several leaderships. `holds` judges some of them.
-    pub fn apart(&self, holds: impl Fn(&[u8]) -> bool) -> Option<String> {
+    /// Why a log that is violated may hold: its lines may be of several leaderships. `judge` is for the lines of one.
+    pub(super) fn apart(&self, judge: impl Fn() -> Alone) -> Option<String> {
         let ((args, files), seen) = (self.again.as_ref()?, self.seen.as_ref()?.borrow());
-        apart::question(args, files, &seen, holds)
+        apart::question(args, files, &seen, judge)
     }
 
     /// Is the verdict another in another of the orders that the log's times allow? `is_it` judges one.
-    pub fn order_decides(&self, mut is_it: impl FnMut(&mut dyn BufRead) -> bool) -> Option<String> {
+    pub fn order_decides(&self, is_it: impl Fn(Box<dyn Lines<Error = LogError>>) -> bool) -> Option<String> {
         let ((args, files), tied) = (self.again.as_ref()?, self.seen.as_ref()?.borrow().tied);
         if !tied || !self.by_time {
             return None;
         }
-        let mut other = |shuffle: u64| args.open_by(files, None, shuffle).map(|mut input| !is_it(&mut input.lines));
-        match (1..=ORDERS).map(&mut other).find(|other| *other != Ok(false)) {
+        let other = |shuffle: u64| args.open_in(files, shuffle).map(|input| !is_it(input.lines));
+        match (1..=ORDERS).map(other).find(|other| *other != Ok(false)) {
             None => return None,
             Some(Ok(_)) => {}
             // Which other orders there are cannot be tried.
@@ -62,7 +65,7 @@ impl Notes {
         }))
     }
 
-    pub(super) fn read_again(self, args: &HistoryArgs, files: &[PathBuf]) -> Notes {
+    pub(super) fn read_again(self, args: &Options, files: &[PathBuf]) -> Notes {
         Notes { again: Some((args.clone(), files.to_vec())), ..self }
     }
 
@@ -88,20 +91,21 @@ impl Notes {
     ///
     /// # Errors
     /// There is one: one sentence.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), LogError> {
         let Some(seen) = &self.seen else { return Ok(()) };
         let seen = seen.borrow();
-        match self.maps.iter().find(|(_, theirs)| !seen.fields.contains(theirs)) {
-            Some((ours, theirs)) => Err(format!("--map {ours}={theirs}: no line has a field `{theirs}`")),
+        let why = match self.maps.iter().find(|(_, theirs)| !seen.fields.contains(theirs)) {
+            Some((ours, theirs)) => format!("--map {ours}={theirs}: no line has a field `{theirs}`"),
             None if self.said.is_some() && seen.counted == 0 && seen.zoned + seen.bare > 0 => {
-                Err("--time-unit means nothing here: every time is a date and time, which needs no unit; leave it out"
-                    .to_owned())
+                "--time-unit means nothing here: every time is a date and time, which needs no unit; leave it out"
+                    .to_owned()
             }
             None if self.zone.is_some() && seen.bare == 0 && seen.counted > 0 => {
-                Err("--zone means nothing here: no time is a date and time without a zone; leave it out".to_owned())
+                "--zone means nothing here: no time is a date and time without a zone; leave it out".to_owned()
             }
-            None => Ok(()),
-        }
+            None => return Ok(()),
+        };
+        Err(why.into())
     }
 
     /// By how much the log's own times are ahead of UTC, seconds: those of UTC unless it has one other zone throughout.

@@ -2,31 +2,29 @@
 //! somebody who knows the log can tell. What every log has is no such field: who wrote, under which token, when, for whom.
 
 use super::{
+    LogError,
+    alone::Alone,
     called::{EXCUSES, LEADERS, PLACES, SHARDS, TOKENS},
     columns::Column,
     looks::{harmless, is_of_things, is_times},
-    options::HistoryArgs,
+    options::Options,
     seen::Seen,
     values::quoted,
 };
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::BufRead,
     path::PathBuf,
 };
 
 /// So many leaderships are told apart.
 const PARTS_MOST: usize = 64;
-/// The longest log that is taken apart, which has to be held as a whole, bytes.
-const BYTES_MOST: usize = 1 << 28;
 /// So often must a leadership go on after another, if neither name nor shape of a field says that it tells them apart.
 const RETURNS_LEAST: u64 = 4;
 
 /// The lines of one leadership, if a field tells them apart.
-#[derive(Default)]
 struct Part {
-    text: Vec<u8>,
+    judge: Alone,
     nodes: BTreeSet<String>,
     /// Nodes, each with its token.
     leaders: BTreeSet<String>,
@@ -35,6 +33,8 @@ struct Part {
 /// A log taken apart.
 struct Parts {
     by: Column,
+    /// The least of the field's values.
+    first: String,
     each: BTreeMap<String, Part>,
     /// How often a leadership went on after another of the whole log.
     returns: u64,
@@ -44,7 +44,7 @@ struct Parts {
 }
 
 /// Which field may tell leaderships apart that each hold alone, and what to add if it does.
-pub fn question(args: &HistoryArgs, files: &[PathBuf], seen: &Seen, holds: impl Fn(&[u8]) -> bool) -> Option<String> {
+pub fn question(args: &Options, files: &[PathBuf], seen: &Seen, judge: impl Fn() -> Alone) -> Option<String> {
     let said = |ours: &str| args.map.iter().chain(&args.set).any(|pair| pair.split('=').next() == Some(ours));
     if said("group") {
         return None;
@@ -54,13 +54,13 @@ pub fn question(args: &HistoryArgs, files: &[PathBuf], seen: &Seen, holds: impl 
     // What is called so is more probable.
     fields.sort_by_key(|field| !Column::new(field).has_word(&SHARDS));
     let found = fields.into_iter().find_map(|field| {
-        let parts = Parts::read(args, files, field).ok().flatten()?;
-        (parts.are_plausible() && parts.each.values().all(|part| holds(&part.text))).then_some(parts)
+        let mut parts = Parts::read(args, files, field, &judge).ok().flatten()?;
+        (parts.are_plausible() && parts.hold()).then_some(parts)
     })?;
     let (name, shown) = (&found.by.name, found.by.shown());
     let mapped = args.map.iter().any(|pair| pair.starts_with("resource=")) || seen.fields.contains("resource");
     let add = match mapped || (found.writes && found.elections) {
-        true => format!("--only {}", quoted(&format!("{name}={}", found.each.keys().next()?))),
+        true => format!("--only {}", quoted(&format!("{name}={}", found.first))),
         false => format!("--map {}", quoted(&format!("resource={name}"))),
     };
     Some(format!(
@@ -77,33 +77,43 @@ fn may_tell_apart(column: &Column) -> bool {
 }
 
 impl Parts {
-    fn read(args: &HistoryArgs, files: &[PathBuf], field: &str) -> Result<Option<Parts>, String> {
-        let mut input = args.open_by(files, Some(field), 0)?;
+    fn read(
+        args: &Options,
+        files: &[PathBuf],
+        field: &str,
+        judge: impl Fn() -> Alone,
+    ) -> Result<Option<Parts>, LogError> {
+        let (mut lines, _) = args.merged(files, args.sources(files)?, Some(field), 0)?;
+        let by = Column::new(field);
         let mut parts =
-            Parts { by: Column::new(field), each: BTreeMap::new(), returns: 0, writes: false, elections: false };
-        let (mut bytes, mut last, mut all) = (0, String::new(), BTreeSet::new());
-        let mut line = Vec::new();
-        while input.lines.read_until(b'\n', &mut line).map_err(|e| e.to_string())? > 0 {
-            bytes += line.len();
-            let value = input.places.by();
+            Parts { by, first: String::new(), each: BTreeMap::new(), returns: 0, writes: false, elections: false };
+        let (mut last, mut all) = (String::new(), BTreeSet::new());
+        while let Some((_, told)) = lines.line()? {
+            let (fields, value) = (told.fields, told.by.unwrap_or_default());
             parts.by.add(&Value::String(value.clone()));
-            let fields: Value = serde_json::from_slice(&line).map_err(|e| e.to_string())?;
             let text = |name: &str| fields.get(name).map(Value::to_string).unwrap_or_default();
             parts.writes |= fields["event"] == "apply";
             parts.elections |=
                 ["elected", "deposed", "grant", "grant-end"].iter().any(|event| fields["event"] == *event);
-            let part = parts.each.entry(value).or_default();
+            let fresh = || Part { judge: judge(), nodes: BTreeSet::new(), leaders: BTreeSet::new() };
+            let part = parts.each.entry(value).or_insert_with(fresh);
             let leader = format!("{} {}{}{}", text("node"), text("token"), text("epoch"), text("generation"));
             parts.returns += u64::from(leader != last && !all.insert(leader.clone()));
             part.nodes.insert(text("node"));
             part.leaders.insert(leader.clone());
-            part.text.append(&mut line);
+            part.judge.line(&fields);
             last = leader;
-            if bytes > BYTES_MOST || parts.each.len() > PARTS_MOST {
+            if parts.each.len() > PARTS_MOST {
                 return Ok(None);
             }
         }
+        parts.first = parts.each.keys().next().cloned().unwrap_or_default();
         Ok(Some(parts))
+    }
+
+    /// Does each of them hold by itself?
+    fn hold(&mut self) -> bool {
+        std::mem::take(&mut self.each).into_values().all(|part| part.judge.holds())
     }
 
     /// Do name and shape say that it may tell leaderships apart, and nothing else?

@@ -1,0 +1,46 @@
+//! Why a log cannot be judged.
+
+use std::fmt;
+
+/// Why a log cannot be read or understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LogError {
+    /// The file, if it is of one.
+    pub file: Option<String>,
+    /// The line in it, from 1, if it is of one.
+    pub line: Option<u64>,
+    /// What is wrong, in one sentence.
+    pub what: String,
+}
+
+impl LogError {
+    /// With a line of a file.
+    pub(crate) fn at(file: &str, line: u64, what: String) -> LogError {
+        LogError { file: Some(file.to_owned()), line: Some(line), what }
+    }
+
+    /// With a file.
+    pub(crate) fn of(file: &str, what: String) -> LogError {
+        LogError { file: Some(file.to_owned()), line: None, what }
+    }
+}
+
+impl From<String> for LogError {
+    fn from(what: String) -> LogError {
+        LogError { file: None, line: None, what }
+    }
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}: ")?;
+        }
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for LogError {}

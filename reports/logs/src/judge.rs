@@ -1,0 +1,157 @@
+//! What the judge makes of a log or a history.
+
+use super::{LogError, alone, alone::Alone, needs, notes::Notes, open::Input, options::Options, tokens::Tokens};
+use protocols::history::{Event, Header, Sink, json::Reader};
+use reports::{
+    Clock, Judgement, Judges, Names, Verdict,
+    invariant::{self, Entry},
+    stories::Stories,
+    timeline::{Highlights, page::Pages},
+};
+use std::path::PathBuf;
+
+/// A log whose first event is later than this, microseconds, counts from somewhere else than its own beginning: nobody has
+/// run for 11 days before the first event.
+const OWN_TIME_MAX_US: u64 = 1_000_000_000_000;
+
+/// What is asked of the judge.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What it judges by.
+    pub invariants: Vec<&'static Entry>,
+    /// Is a page to be made of it, too?
+    pub page: bool,
+}
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked { invariants: invariant::ALL.to_vec(), page: false }
+    }
+}
+
+/// What the judge makes of a log or a history.
+pub struct Judged {
+    /// What a history says of its run; `None` for a log.
+    pub header: Option<Header>,
+    /// The verdict, and what each invariant has to say.
+    pub judgement: Judgement,
+    /// What a report shows of it.
+    pub highlights: Highlights,
+    /// Where its times were found to begin, and are counted from, microseconds: 0 unless it counts from elsewhere, such as
+    /// from 1970.
+    pub begins_us: u64,
+    /// What was noticed in the log, and bears on the verdict: sentences.
+    pub notes: Vec<String>,
+    /// What could not be checked of what the log has, and what that needs.
+    unordered: Option<(&'static str, &'static str)>,
+    /// What makes a page of the history, if one was asked for.
+    pub pages: Option<Pages>,
+}
+
+impl Judged {
+    /// The invariants that could not be checked, and what the log would have to say for each.
+    pub fn unchecked(&self) -> Vec<(&'static str, &'static str)> {
+        let log = if self.header.is_none() { needs::unchecked(&self.judgement) } else { Vec::new() };
+        self.unordered.into_iter().chain(log).collect()
+    }
+}
+
+/// What a log leaves open decides between its verdict and none: the order of its lines, whose its tokens are, and whether it is of
+/// one leadership.
+fn settle(judgement: &mut Judgement, notes: &Notes, tokens: &Tokens, invariants: &[&'static Entry], overlap_us: u64) {
+    if judgement.verdict == Verdict::Pass
+        && let Some(why) = notes.unsure().or_else(|| tokens.show_nothing())
+    {
+        judgement.shows_nothing(why);
+    }
+    if judgement.violated().eq(["seq_strictly_increasing"])
+        && let Some(why) = tokens.numbers_begin_anew()
+    {
+        judgement.depends(why);
+    }
+    let held = match judgement.verdict {
+        Verdict::Pass => true,
+        Verdict::Safety => false,
+        _ => return,
+    };
+    if let Some(why) = notes.order_decides(|lines| alone::hold(lines, invariants, overlap_us) == held) {
+        judgement.depends(why);
+    } else if !held && let Some(why) = notes.apart(|| Alone::new(invariants, overlap_us)) {
+        judgement.depends(why);
+    }
+}
+
+impl Options {
+    /// Judges `files`, of which there is one at least, as one log, by all invariants.
+    ///
+    /// # Errors
+    /// They cannot be read or understood, or hold no events.
+    pub fn judge(&self, files: &[PathBuf]) -> Result<Judged, LogError> {
+        self.judge_by(files, &Asked::default())
+    }
+
+    /// The same as asked for.
+    ///
+    /// # Errors
+    /// As [`Options::judge`].
+    pub fn judge_by(&self, files: &[PathBuf], asked: &Asked) -> Result<Judged, LogError> {
+        let Input { lines, files, notes } = self.open(files)?;
+        let mut reader = Reader::of(lines)?;
+        let header = reader.header().cloned();
+        let overlap_us = self.belief_overlap.unwrap_or(0);
+        if header.is_some() && self.belief_overlap.is_some() {
+            return Err(
+                "--belief-overlap is for logs; this history has a header, which says what its protocol promises"
+                    .to_owned()
+                    .into(),
+            );
+        }
+        let mut judges = Judges::allowing(&asked.invariants, header.as_ref(), overlap_us);
+        let (mut stories, mut tokens) = (Stories::new(header.as_ref()), Tokens::default());
+        let mut pages = asked.page.then(|| Pages::new(header.as_ref()));
+        let (mut begins_us, mut whole) = (None, true);
+        while let Some(event) = reader.next() {
+            let mut event: Event = event?;
+            let t_us = event.t_us;
+            whole &= t_us % 1_000_000 == 0;
+            event.t_us -= *begins_us.get_or_insert(if t_us > OWN_TIME_MAX_US { t_us } else { 0 });
+            // Without a header, names come with the events.
+            stories.learn(reader.names(), reader.resources());
+            judges.record(&event);
+            tokens.see(&event);
+            stories.record(&event);
+            if let Some(pages) = &mut pages {
+                pages.learn(reader.names(), reader.resources());
+                pages.record(&event);
+            }
+        }
+        let mut names = Names::of(reader.names(), reader.header());
+        names.learn(reader.names(), reader.resources());
+        notes.call_requests(&mut names);
+        let begins_us = begins_us.unwrap_or(0);
+        if header.is_none() {
+            let clock = Clock::of_log(begins_us, judges.end_us(), notes.offset_s(), whole);
+            names.tell_times(clock);
+            stories.tell_times(clock);
+            pages.iter_mut().for_each(|pages| pages.tell_times(clock));
+        }
+        if let (Some(pages), 1.., true) = (&mut pages, begins_us, names.clock().is_elapsed()) {
+            pages.counts_from(begins_us);
+        }
+        notes.check()?;
+        let mut judgement = judges.finish_with(&names);
+        if judgement.history_events == 0 {
+            return Err(format!("{files} holds no events").into());
+        }
+        if header.is_none() {
+            settle(&mut judgement, &notes, &tokens, &asked.invariants, overlap_us);
+        }
+        let highlights = stories.into_telling(&judgement);
+        let (unordered, mut notes) = (notes.unchecked(), notes.sentences());
+        if header.is_none() {
+            judgement.history_events -= reader.inferred();
+            notes.extend(tokens.sentences());
+        }
+        Ok(Judged { header, judgement, highlights, begins_us, notes, unordered, pages })
+    }
+}

@@ -1,0 +1,66 @@
+//! Judges the log of a store or a service that somebody else has written: JSON, tables or key=value pairs, with fields and
+//! words of other names, and times in words or other units, in one file or several.
+//!
+//! ```
+//! # let file = std::env::temp_dir().join(format!("logs-doctest-{}.log", std::process::id()));
+//! # std::fs::write(&file, "{\"ts\":1,\"pod\":\"a\",\"fence\":7,\"state\":\"DONE\"}\n{\"ts\":2,\"pod\":\"b\",\"fence\":8,\"state\":\"DONE\"}\n{\"ts\":3,\"pod\":\"a\",\"fence\":7,\"state\":\"DONE\"}\n").unwrap();
+//! use logs::{Options, Unit, Verdict};
+//!
+//! let judged = Options::default()
+//!     .map("t_us", "ts").map("node", "pod").map("token", "fence").map("verdict", "state")
+//!     .word("verdict", "DONE", "ok")
+//!     .set("resource", "orders")
+//!     .times_in(Unit::S)
+//!     .judge(&[file])?;
+//! // Pod a wrote with token 7 after pod b had written with 8.
+//! assert_eq!(judged.judgement.verdict, Verdict::Safety);
+//! # Ok::<(), logs::LogError>(())
+//! ```
+//!
+//! The options are those of `fencepost check`, and its errors name them as it does.
+
+mod advice;
+mod alone;
+mod apart;
+mod called;
+mod claim;
+mod columns;
+mod error;
+mod guess;
+mod judge;
+mod key;
+mod lengths;
+mod logfmt;
+mod looks;
+mod meaning;
+mod merged;
+mod needs;
+mod notes;
+mod opaque;
+mod open;
+mod options;
+mod question;
+mod rows;
+mod seen;
+mod source;
+mod spans;
+mod spare;
+mod surveyed;
+mod text;
+mod times;
+mod tokens;
+mod translate;
+mod unended;
+mod values;
+
+pub use error::LogError;
+pub use judge::{Asked, Judged};
+pub use lengths::Unit;
+pub use notes::Notes;
+pub use open::Input;
+pub use options::Options;
+pub use reports::{Judgement, Verdict};
+pub use source::Format;
+
+#[cfg(test)]
+mod tests;

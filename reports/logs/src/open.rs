@@ -1,0 +1,132 @@
+//! Opens the files of a log as one stream of lines.
+
+use super::{
+    LogError,
+    claim::Ordering,
+    guess,
+    merged::{self, Merged, Order},
+    notes::Notes,
+    options::Options,
+    source::Source,
+    surveyed::Surveyed,
+    times::Unit,
+    translate::Translation,
+};
+use protocols::history::json::{Lines, Telling, Text};
+use std::{io::BufRead, path::PathBuf, rc::Rc};
+
+/// What a judge reads.
+pub struct Input {
+    /// What tells it of events.
+    pub lines: Box<dyn Lines<Error = LogError>>,
+    /// The files, in one phrase.
+    pub files: String,
+    /// What was noticed in them; to be read when all lines are.
+    pub notes: Notes,
+}
+
+/// A history as it stands.
+struct Whole {
+    name: String,
+    text: Text<Box<dyn BufRead>>,
+}
+
+impl Lines for Whole {
+    type Error = LogError;
+
+    fn tell(&mut self, told: &mut Telling) -> Result<bool, LogError> {
+        self.text.tell(told).map_err(|wrong| LogError::at(&self.name, wrong.line, wrong.what))
+    }
+}
+
+impl Options {
+    /// Opens `files`, of which there is one at least.
+    ///
+    /// # Errors
+    /// One cannot be read or understood.
+    pub fn open(&self, files: &[PathBuf]) -> Result<Input, LogError> {
+        self.open_in(files, 0)
+    }
+
+    /// The same in that one of the orders that times allow.
+    pub(super) fn open_in(&self, files: &[PathBuf], shuffle: u64) -> Result<Input, LogError> {
+        let mut sources = self.sources(files)?;
+        let named = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
+        if let [source] = &sources[..]
+            && source.is_history()
+            && self.only_renames()
+        {
+            let text = Text::new(Box::new(sources.remove(0).whole()) as Box<dyn BufRead>, self.fields()?);
+            let lines = Box::new(Whole { name: named.clone(), text });
+            return Ok(Input { lines, files: named, notes: Notes::default() });
+        }
+        let (lines, notes) = self.merged(files, sources, None, shuffle)?;
+        Ok(Input { lines: Box::new(lines), files: named, notes })
+    }
+
+    pub(super) fn sources(&self, files: &[PathBuf]) -> Result<Vec<Source>, LogError> {
+        Ok(files.iter().map(|file| Source::open(file)).collect::<Result<_, _>>()?)
+    }
+
+    /// The lines of all files, each with the value of the field `by`.
+    pub(super) fn merged(
+        &self,
+        files: &[PathBuf],
+        sources: Vec<Source>,
+        by: Option<&str>,
+        shuffle: u64,
+    ) -> Result<(Merged, Notes), LogError> {
+        if let Some(place) = sources.iter().position(Source::is_history) {
+            let what = "has a history header; check it by itself, with no options but --map and --ignore";
+            return Err(format!("{} {what}", files[place].display()).into());
+        }
+        let translation = Translation { by: by.map(str::to_owned), ..self.translation()? };
+        let seen = translation.seen.clone();
+        translation.named_time().clone_into(&mut seen.borrow_mut().time);
+        let mut surveyed: Vec<Surveyed> = Vec::new();
+        for (source, file) in sources.into_iter().zip(files) {
+            let name = file.display().to_string();
+            let rows = source.rows(self.format, self.delimiter).map_err(|what| LogError::of(&name, what))?;
+            surveyed.push(Surveyed::new(rows, &name, file, &translation));
+        }
+        // `{file}` is to tell files apart.
+        let stems: Vec<String> = surveyed.iter().map(|file| file.stem.clone()).collect();
+        for file in &mut surveyed {
+            if stems.iter().filter(|stem| **stem == file.stem).count() > 1 {
+                file.stem.clone_from(&file.name);
+            }
+        }
+        // A table may be a whole history, with its header.
+        let header = surveyed.first_mut().filter(|_| files.len() == 1).and_then(Surveyed::take_header);
+        let unit = match header {
+            Some(_) => Some(Unit::Us),
+            None => guess::survey(&mut surveyed, &translation, self)?,
+        };
+        let translation = Rc::new(translation.counting(unit).without_header(header.is_none()));
+        let by_time = self.order.as_deref() == Some(translation.named_time());
+        let digit_ns = surveyed.iter().map(|file| file.digit_ns(&translation)).collect();
+        let opened = surveyed.into_iter().map(|file| {
+            let (name, lines) = (file.name.clone(), file.told(translation.clone()));
+            let lines = if by_time { merged::by_time(&name, lines)? } else { lines };
+            Ok((name, lines))
+        });
+        let opened = opened.collect::<Result<_, LogError>>()?;
+        let skew_ns = self.skew.unwrap_or(0).saturating_mul(1_000);
+        let ordering = Ordering { skew_ns, digit_ns, shuffle, ..Ordering::default() };
+        let lines = Merged::new(opened, self.order_of_lines(translation.named_time()), seen.clone(), ordering)?;
+        let names = files.iter().map(|file| file.display().to_string()).collect();
+        let notes = Notes::of(seen, &translation, names, unit.filter(|_| self.time_unit.is_none()), skew_ns);
+        let notes = notes.of_times_in(self.time_unit).read_again(self, files);
+        Ok((if let Some(header) = header { lines.of_history(header) } else { lines }, notes))
+    }
+
+    /// The time's field puts lines into the order of their times, too, whatever order they stand in.
+    fn order_of_lines(&self, time: &str) -> Order {
+        match self.order.as_deref() {
+            None | Some("time") => Order::Time,
+            Some(field) if field == time => Order::Time,
+            Some("line") => Order::Line,
+            Some(_) => Order::Number,
+        }
+    }
+}
