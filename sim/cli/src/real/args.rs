@@ -69,7 +69,7 @@ pub enum Command {
         #[arg(required = true)]
         history: Vec<PathBuf>,
         #[command(flatten)]
-        log: logs::Options,
+        log: ::logs::Options,
         #[command(flatten)]
         page: PageArgs,
         #[command(flatten)]
