@@ -82,10 +82,10 @@ fn settle(judgement: &mut Judgement, notes: &Notes, tokens: &Tokens, invariants:
 }
 
 impl Options {
-    /// Judges `files`, of which there is one at least, as one log, by all invariants.
+    /// Judges `files` as one log, by all invariants.
     ///
     /// # Errors
-    /// They cannot be read or understood, or hold no events.
+    /// There are none, or they cannot be read or understood, or hold no events.
     pub fn judge(&self, files: &[PathBuf]) -> Result<Judged, LogError> {
         self.judge_by(files, &Asked::default())
     }
@@ -153,5 +153,45 @@ impl Options {
             notes.extend(tokens.sentences());
         }
         Ok(Judged { header, judgement, highlights, begins_us, notes, unordered, pages })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error;
+
+    /// The example of docs/your-log.md, which is held to be the same.
+    #[rustfmt::skip]
+    fn invoices(file: PathBuf) -> Result<Judged, Box<dyn Error>> {
+        let judged = Options::default()
+            .map("t_us", "created_at").map("node", "worker").map("token", "fence_token")
+            .map("seq", "invoice_no").map("verdict", "result")
+            .word("verdict", "APPLIED", "ok").word("verdict", "REJECTED", "fenced")
+            .set("resource", "invoices")
+            .ignore(&["id", "latency_ms"])
+            .judge(&[file])?;
+        Ok(judged)
+    }
+
+    #[test]
+    fn the_book_s_log_is_judged_in_a_test_as_on_the_command_line() {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let judged = invoices(root.join("sim/cli/tests/testdata/logs/invoices.csv")).expect("a log");
+        assert_eq!(judged.judgement.verdict, Verdict::Safety);
+        assert!(judged.judgement.violated().any(|name| name == "no_stale_write"));
+        let book = std::fs::read_to_string(root.join("docs/your-log.md")).expect("the book");
+        let calls = |text: &str| {
+            let begins = text.find("Options::default()").expect("an example");
+            let ends = begins + text[begins..].find(".judge(").expect("its end");
+            text[begins..ends].split_whitespace().collect::<String>()
+        };
+        assert_eq!(calls(&book), calls(include_str!("judge.rs").split_once("mod tests").expect("tests").1));
+    }
+
+    #[test]
+    fn no_file_is_no_log() {
+        let why = Options::default().judge(&[]).err().expect("nothing to judge");
+        assert_eq!(why.to_string(), "no file was named");
     }
 }

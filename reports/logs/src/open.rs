@@ -40,16 +40,19 @@ impl Lines for Whole {
 }
 
 impl Options {
-    /// Opens `files`, of which there is one at least.
+    /// Opens `files` as one log.
     ///
     /// # Errors
-    /// One cannot be read or understood.
+    /// There is none, or one cannot be read or understood.
     pub fn open(&self, files: &[PathBuf]) -> Result<Input, LogError> {
         self.open_in(files, 0)
     }
 
     /// The same in that one of the orders that times allow.
     pub(super) fn open_in(&self, files: &[PathBuf], shuffle: u64) -> Result<Input, LogError> {
+        if files.is_empty() {
+            return Err("no file was named".to_owned().into());
+        }
         let mut sources = self.sources(files)?;
         let named = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
         if let [source] = &sources[..]
