@@ -182,7 +182,7 @@ pub fn read(file: &Path) -> Result<Judged, Stop> {
     judged(&Options::default(), file, &Asked::default())
 }
 
-/// The same, and makes ready for [`Judged::write_page`].
+/// The same, and makes ready for [`write_page`].
 ///
 /// # Errors
 /// As [`read`].
