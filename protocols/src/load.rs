@@ -263,7 +263,11 @@ impl Client {
                 waiting.state = State::Refused { unsure: true };
                 continue;
             }
-            (waiting.asked, waiting.turn, waiting.asked_at, waiting.state) = (next, next, now.mono, State::Unsure);
+            // Who was named by another was not asked in turn: the turn goes on from where it was, or somebody is never asked.
+            if waiting.turn == peer {
+                waiting.turn = next;
+            }
+            (waiting.asked, waiting.asked_at, waiting.state) = (next, now.mono, State::Unsure);
             waiting.moves += 1;
             let request = RequestId { client: self.me, number: first + index as u64 };
             out.push(Output::Send { to: next, message: Message::Next { request } });

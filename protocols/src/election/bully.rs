@@ -74,7 +74,7 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     elector: |setup| boxed(Bully::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::None | Hazard::Resignation | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
+        Hazard::None | Hazard::Resignation | Hazard::Starvation => Promise::Holds,
         // Who believes it stops, and nobody leads until it is missed.
         Hazard::ForgedClaim => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,

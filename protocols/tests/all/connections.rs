@@ -300,3 +300,28 @@ fn two_nodes_that_name_each_other_do_not_keep_a_client_from_the_third() {
     }
     panic!("the third was never asked: {:?}", client.asked());
 }
+
+/// All but the one that leads name one that is dead.
+#[test]
+fn a_client_asks_everybody_although_all_others_name_a_dead_leader() {
+    let (dead, leader, candidates) = (NodeId(1), NodeId(4), 5);
+    for first in 0..candidates {
+        let me = NodeId(10 * candidates + first);
+        let mut bench = Bench::new(Client::new(me, candidates, 3_600 * SECOND, 0, 0));
+        let mut asked = Vec::new();
+        while bench.now < PATIENCE && !asked.contains(&leader) {
+            let now = bench.now;
+            bench.until(now + MS);
+            for (_, said) in std::mem::take(&mut bench.said) {
+                let Output::Send { to, message: Message::Next { request } } = said else { continue };
+                asked.push(to);
+                match to {
+                    to if to == leader => {}
+                    to if to == dead => bench.input(Input::Disconnected { peer: dead }),
+                    from => bench.hear(from, Message::NotLeader { request, leader: Some(dead) }),
+                }
+            }
+        }
+        assert!(asked.contains(&leader), "who begins with n{} asks only {asked:?}", first + 1);
+    }
+}

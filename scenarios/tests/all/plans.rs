@@ -51,7 +51,7 @@ fn every_scenario_compiles_with_every_lease_network_and_seed() {
     for (scenario, protocol) in every() {
         for lease_ttl_ms in [1_000, 3_000, 10_000, 30_000] {
             for net in &params::PROFILES {
-                for seed in 0..10 {
+                for seed in 0..2 {
                     let params = Params { lease_ttl_ms: Some(lease_ttl_ms), net, ..Params::default() };
                     let plan = scenario.compile(&params, protocol, seed).unwrap();
                     // In a half-done migration, and while a job is long, nothing else has to go wrong.
@@ -129,7 +129,7 @@ fn the_sleeper_of_gc_pause_wakes_after_its_successor_has_sealed() {
 #[test]
 fn runs_go_on_for_long_enough_after_the_last_fault() {
     for (scenario, protocol) in every() {
-        for seed in 0..200 {
+        for seed in 0..50 {
             let params = Params::default();
             let plan = scenario.compile(&params, protocol, seed).unwrap();
             let rest_ms = (2 * params.granted_ttl_ms(protocol) + 3_000).max(plan.liveness_bound_ms) as f64;

@@ -86,8 +86,10 @@ impl Shelf {
                 fs::write(self.folder.join(format!("{name}{}", self.ending)), text).expect("it can be written");
                 digests.remove(&name);
             }
-            let text: String = digests.iter().map(|(name, digest)| format!("{name}: {digest}\n")).collect();
-            fs::write(self.folder.join(DIGESTS), text).expect("it can be written");
+            if !digests.is_empty() || !self.digests.is_empty() {
+                let text: String = digests.iter().map(|(name, digest)| format!("{name}: {digest}\n")).collect();
+                fs::write(self.folder.join(DIGESTS), text).expect("it can be written");
+            }
         } else {
             changed.extend(untold.map(|(name, _)| format!("{name}: no file tells this story")));
             let gone = self.digests.keys().filter(|name| !digests.contains_key(*name));

@@ -14,6 +14,11 @@ pub mod commands;
 pub mod real;
 pub mod terminal;
 
+/// Says for capsules which commit this program is built from.
+fn say_what_was_built() {
+    sim::identity::built_from(env!("FENCEPOST_COMMIT"), env!("FENCEPOST_DIRTY") == "true");
+}
+
 #[cfg(madsim)]
 pub use commands::{main, main_with};
 #[cfg(real_mode)]

@@ -15,15 +15,16 @@ use sim::{
 };
 use std::collections::BTreeSet;
 
-fn sweep(fencing: bool) {
-    let params = Params { rate: 200, fencing: fencing.into(), ..Params::default() };
+#[test]
+fn promises_are_kept_with_fencing() {
+    let params = Params { rate: 200, ..Params::default() };
     let (scenarios, protocols) = (scenario::ALL.to_vec(), election::ALL.to_vec());
     let sweep = Sweep {
         registry: &Registry::default(),
         scenarios,
         protocols,
         sizes: Sizes::Of(vec![3]),
-        // CI sweeps over more, in a release build.
+        // CI sweeps over more, and without fencing too.
         seeds: 0..1,
         params: &params,
         shard: (1, 1),
@@ -40,17 +41,6 @@ fn sweep(fencing: bool) {
         outcome.moved.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     );
     assert_eq!(outcome.cells.iter().map(|c| c.runs).sum::<u64>(), sweep.runs());
-}
-
-#[test]
-fn promises_are_kept_with_fencing() {
-    sweep(true);
-}
-
-#[test]
-#[ignore = "long: .ci/run runs it"]
-fn promises_are_kept_without_fencing() {
-    sweep(false);
 }
 
 /// Runs these scenarios on a network, and asserts that what these protocols promise is kept.

@@ -123,19 +123,15 @@ fn raft_plays_its_scenarios() {
     }
 }
 
-/// The leader keeps its lease and cannot get through to the store: it hears late at the first seed, and is cut off at the second.
-/// Nobody acts, unless it steps down.
+/// The leader keeps its lease and is cut off from the store. Nobody acts, unless it steps down.
 #[test]
 fn a_leader_that_cannot_work_steps_down_if_it_is_to() {
-    let raft = ["--backend", "raft", "--lease-ttl", "1s", "--rate", "50"];
-    let remedy = [&raft[..], &["--step-down-after", "1s"]].concat();
-    for seed in ["0", "1"] {
-        let (code, report) = play("leader-cannot-work", &[&raft[..], &["--seed", seed]].concat());
-        assert_eq!((code, &report["verdict"]), (Some(3), &Value::from("liveness")), "{seed}: {report:#}");
-        let (code, report) = play("leader-cannot-work", &[&remedy[..], &["--seed", seed]].concat());
-        assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{seed}: {report:#}");
-        assert!(report["metrics"]["elections"].as_u64() >= Some(2), "{seed}: {report:#}");
-    }
+    let raft = ["--backend", "raft", "--lease-ttl", "1s", "--rate", "20", "--seed", "1"];
+    let (code, report) = play("leader-cannot-work", &raft);
+    assert_eq!((code, &report["verdict"]), (Some(3), &Value::from("liveness")), "{report:#}");
+    let (code, report) = play("leader-cannot-work", &[&raft[..], &["--step-down-after", "1s"]].concat());
+    assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
+    assert!(report["metrics"]["elections"].as_u64() >= Some(2), "{report:#}");
 }
 
 /// What was voted is on disk: after all nodes have died at once, terms go on rising, and nothing acknowledged is lost.
