@@ -1,18 +1,24 @@
-//! Lists the known histories: every `testdata/*.jsonl`, so that a new one is a new file and nothing else.
+//! Lists the known histories: every section of `testdata/known/*.txt`, so that a new one is a new section and nothing else.
 
-use std::{env, error::Error, ffi::OsStr, fs, path::PathBuf};
+use std::{env, error::Error, fmt::Write, fs, path::PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("testdata");
+    let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("testdata/known");
     println!("cargo::rerun-if-changed={}", folder.display());
-    let mut files = fs::read_dir(&folder)?.map(|entry| entry.map(|e| e.path())).collect::<Result<Vec<_>, _>>()?;
-    files.retain(|file| file.extension().is_some_and(|end| end == "jsonl"));
-    files.sort_by_key(|file| file.file_stem().map(OsStr::to_owned));
-    let known = |file: &PathBuf| {
-        let name = file.file_stem().unwrap_or_default();
-        format!("Known {{ name: {:?}, text: include_str!({:?}) }},\n", name, file)
-    };
-    let list: String = files.iter().map(known).collect();
+    let mut all = Vec::new();
+    for file in fs::read_dir(&folder)? {
+        let text = fs::read_to_string(file?.path())?;
+        let text = text.strip_prefix("== ").ok_or("a file begins with the name of its first history")?;
+        for section in text.split("\n== ") {
+            let (name, history) = section.split_once('\n').ok_or("a name is followed by its history")?;
+            all.push((name.to_owned(), format!("{}\n", history.trim_end_matches('\n'))));
+        }
+    }
+    all.sort();
+    let mut list = String::new();
+    for (name, text) in all {
+        writeln!(list, "Known {{ name: {name:?}, text: {text:?} }},")?;
+    }
     fs::write(PathBuf::from(env::var("OUT_DIR")?).join("known.rs"), format!("[\n{list}]"))?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Known answers: histories of which it is known what the judge must say, whole, so that no part of it can go blind.
 //!
-//! The histories are `testdata/*.jsonl`, and `testdata/judgements.txt` says of each what came of it: the verdict, what each
+//! The histories are sections `== NAME` of `testdata/known/*.txt`, and `testdata/judgements.txt` says of each what came of it: the verdict, what each
 //! invariant saw that could have failed, and the figures that are not nothing. A history named after an invariant,
 //! `<invariant>-ok…` or `<invariant>-bad…`, shows one clause of it; `run-…` are whole runs, `figures-…` stories whose figures
 //! were counted by hand, and `groups-…` stories of several groups, of which one at most does wrong.
@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, fmt::Write, sync::LazyLock};
 /// A history, and what its name is.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// The file's name, without its ending.
+    /// What its section is called.
     pub name: &'static str,
     /// The history, as JSON lines.
     pub text: &'static str,
@@ -53,11 +53,6 @@ impl History {
 }
 
 impl Known {
-    /// Where the file lies, from the root of the repository.
-    pub fn path(&self) -> String {
-        format!("reports/testdata/{}.jsonl", self.name)
-    }
-
     /// Reads and judges it.
     ///
     /// # Errors
@@ -130,5 +125,10 @@ pub fn say(judgement: &Judgement) -> String {
     text
 }
 
-/// Every history of which it is known: whatever lies in `testdata/`, by name.
+/// The history of that name.
+pub fn find(name: &str) -> Option<&'static Known> {
+    ALL.iter().find(|known| known.name == name)
+}
+
+/// Every history of which it is known, by name.
 pub static ALL: &[Known] = &include!(concat!(env!("OUT_DIR"), "/known.rs"));

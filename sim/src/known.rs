@@ -88,15 +88,20 @@ fn other((name, why): (String, String)) -> (Cell, Failure) {
     let (mut cell, mut failure) = failed(format!("{PREFIX}{name}"), "harness", why);
     cell.protocol = "all".to_owned();
     failure.protocol.clone_from(&cell.protocol);
-    failure.repro = repro::command(&["sweep", "steady", "--seeds", "0..1"].map(str::to_owned));
+    failure.repro = again();
     (cell, failure)
+}
+
+/// What judges everything known again.
+fn again() -> String {
+    repro::command(&["sweep", "steady", "--seeds", "0..1"].map(str::to_owned))
 }
 
 fn cell(known: &Known, judged: Option<&Judgement>, why: String) -> (Cell, Failure) {
     let verdict = judged.map_or("harness", |judgement| judgement.verdict.name());
     let (cell, mut failure) = failed(format!("{HISTORY}{}.jsonl", known.name), verdict, why);
+    failure.repro = again();
     failure.violated = judged.into_iter().flat_map(Judgement::violated).map(str::to_owned).collect();
-    failure.repro = repro::command(&["check".to_owned(), known.path()]);
     (cell, failure)
 }
 
@@ -137,7 +142,7 @@ fn failed(scenario: String, verdict: &str, why: String) -> (Cell, Failure) {
 pub fn keep(failures: &mut [Failure], out: &Path) -> Result<(), String> {
     for failure in failures.iter_mut().filter(|failure| failure.verdict == VERDICT) {
         let name = failure.scenario.trim_start_matches(HISTORY);
-        let Some(known) = known::ALL.iter().find(|known| name.strip_suffix(".jsonl") == Some(known.name)) else {
+        let Some(known) = name.strip_suffix(".jsonl").and_then(known::find) else {
             continue;
         };
         let folder = out.join("known");
@@ -254,7 +259,7 @@ mod tests {
     use crate::sweep::Outcome;
 
     fn of(name: &str) -> &'static Known {
-        known::ALL.iter().find(|known| known.name == name).expect("a known history")
+        known::find(name).expect("a known history")
     }
 
     #[test]

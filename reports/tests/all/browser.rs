@@ -50,9 +50,13 @@ fn look(script: &str, page: &str, written: &str, checks: usize) {
     assert!(said.lines().filter(|line| line.starts_with("ok ")).count() >= checks, "too few checks: {said}");
 }
 
+fn known(name: &str) -> &'static str {
+    reports::known::find(name).expect("a known history").text
+}
+
 #[test]
 fn a_page_works_in_a_browser() {
-    let history = include_str!("../../testdata/gc-pause-unfenced.jsonl");
+    let history = known("gc-pause-unfenced");
     let history = history.replace("\"n2\"", &format!("\"{HOSTILE}\"")).replace("\"n2:", &format!("\"{HOSTILE}:"));
     look("page.js", &sheet(&history).page(), &history, 40);
 }
@@ -96,15 +100,14 @@ fn a_log_of_another_service_works_in_a_browser() {
 
 #[test]
 fn two_runs_share_one_axis_in_a_browser() {
-    let [off, on] =
-        [include_str!("../../testdata/gc-pause-unfenced.jsonl"), include_str!("../../testdata/gc-pause.jsonl")];
+    let [off, on] = [known("gc-pause-unfenced"), known("gc-pause")];
     look("two.js", &sheet(off).beside(&sheet(on)), "", 18);
 }
 
 /// Two groups, of which the second goes wrong: a page has both.
 #[test]
 fn a_page_turns_to_each_group_in_a_browser() {
-    look("groups.js", &sheet(include_str!("../../testdata/groups-bad.jsonl")).page(), "", 6);
+    look("groups.js", &sheet(known("groups-bad")).page(), "", 6);
 }
 
 /// A sweep of 40 cells, one of them broken, with a name that is none.
@@ -155,7 +158,7 @@ fn sections_and_a_grid_in_a_browser() {
 /// As many events as a long run has: the page is there within seconds, and stays fluid.
 #[test]
 fn a_hundred_thousand_events_stay_fluid_in_a_browser() {
-    let reader = Reader::new(include_str!("../../testdata/gc-pause-unfenced.jsonl").as_bytes()).expect("a history");
+    let reader = Reader::new(known("gc-pause-unfenced").as_bytes()).expect("a history");
     let header = reader.header().cloned();
     let mut events: Vec<Event> = reader.map(|event| event.expect("an event")).collect();
     events.retain(|event| !matches!(event.kind, Kind::End { .. }));

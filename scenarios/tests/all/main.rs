@@ -5,5 +5,4 @@ mod elections;
 mod errors;
 mod own_timers;
 mod plans;
-mod shelf;
 mod trouble;

@@ -1,4 +1,4 @@
-//! Plays the transcripts in `testdata/etcd-model` to the model of etcd.
+//! Plays the transcripts in `testdata/etcd-model.txt` to the model of etcd.
 //!
 //! `@ SECONDS` sets the member's clock, `> request` asks, `< answer` is what it said, `~ stream …` what its watches said.
 //! `<` and `~` lines are written by `FENCEPOST_UPDATE=1 cargo test -p sim etcd_model::`.
@@ -116,6 +116,6 @@ fn play(script: &str) -> String {
 
 #[test]
 fn transcripts() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/etcd-model");
-    transcripts::check(&folder, 2, play);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/etcd-model.txt");
+    transcripts::check(&file, 3, play);
 }

@@ -48,8 +48,6 @@ mod seeds;
 mod sentinel;
 mod service_data;
 mod shards;
-#[path = "../../../scenarios/tests/all/shelf.rs"]
-mod shelf;
 mod texts;
 #[path = "../../../protocols/tests/all/transcripts/golden.rs"]
 mod transcripts;

@@ -16,15 +16,15 @@ use std::{fmt::Write as _, path::Path};
 /// The wall clock at a transcript's time 0, milliseconds since the Unix epoch.
 const EPOCH_MS: u64 = 1_800_000_000_000;
 
-/// Each file of `testdata/redis` is a conversation: `> TIME COMMAND`, quoted as on Redis's own command line, and below it
+/// Each section of `testdata/redis.txt` is a conversation: `> TIME COMMAND`, quoted as on Redis's own command line, and below it
 /// the reply. `@name` stands for a script, `#name` for its digest; `! reconnect` and `! restart` are what they say.
 /// `FENCEPOST_UPDATE=1` writes the replies anew. What needs no exact time lies in `testdata/conformance`, where it is held
 /// against the real server; those here were compared with Redis 7.0.15 by hand, but for
 /// `clock-steps`, `simulated-only` and what happens within a millisecond.
 #[test]
 fn transcripts() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/redis");
-    transcripts::check(&folder, 1, replay);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/redis.txt");
+    transcripts::check(&file, 5, replay);
 }
 
 fn replay(transcript: &str) -> String {

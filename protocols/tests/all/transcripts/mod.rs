@@ -1,6 +1,6 @@
 //! Electors of the protocols with a service against transcripts: what goes in, and every output it brings, reviewed as text.
 //!
-//! A transcript lies in `testdata/<protocol>/`. Its first line that is no comment sets the candidate up; `> TIME INPUT` is one
+//! Transcripts lie in `testdata/<protocol>.txt`, each below a line `== NAME`. Its first line that is no comment sets the candidate up; `> TIME INPUT` is one
 //! step at that time of the node's clocks, in milliseconds; `+2` is 2 ms after the step before, `@` is when the timer named is
 //! due. A timer that fires later than it is due is a pause. `wall MS` sets the wall clock so far ahead of where it began. The `<` lines below a step are what came out;
 //! `FENCEPOST_UPDATE=1` writes them anew.
@@ -53,9 +53,9 @@ impl Names {
 }
 
 fn check(protocol: &str, language: &Language, least: usize) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata").join(protocol);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata").join(protocol).with_extension("txt");
     let protocol = election::find(protocol).expect("a protocol");
-    golden::check(&folder, least, |transcript| replay(protocol, language, transcript));
+    golden::check(&file, least, |transcript| replay(protocol, language, transcript));
 }
 
 /// The transcript with the outputs that come today.

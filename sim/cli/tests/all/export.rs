@@ -52,9 +52,11 @@ fn a_table_is_judged_as_the_history_is() {
                {\"t_us\":20,\"event\":\"apply\",\"resource\":\"my orders\",\"node\":\"a,\\\"b\\\"\\nc\",\"token\":8,\"seq\":2,\"verdict\":\"ok\"}\n\
                {\"t_us\":30,\"event\":\"apply\",\"resource\":\"my orders\",\"node\":\"10.0.0.1:5432\",\"token\":7,\"seq\":3,\"verdict\":\"ok\"}\n";
     fs::write(folder.join("own.jsonl"), own).expect("a file");
+    let let_go = reports::known::find("acts_on_belief-ok-let-go").expect("a known history").text;
+    fs::write(folder.join("let-go.jsonl"), let_go).expect("a file");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let kept = |name: &str| root.join(name).display().to_string();
-    let mut files = vec!["history.jsonl".to_owned(), "own.jsonl".to_owned()];
+    let mut files = ["history.jsonl", "own.jsonl", "let-go.jsonl"].map(str::to_owned).to_vec();
     files.extend(
         [
             "seeds/golden/diverging-copies.kraft.jsonl",
@@ -63,7 +65,6 @@ fn a_table_is_judged_as_the_history_is() {
             "seeds/golden/asymmetric-partition.raft.jsonl",
             "seeds/golden/gc-pause.redis-lease.jsonl",
             "seeds/golden/incident-solr-2015.zk-election.jsonl",
-            "reports/testdata/acts_on_belief-ok-let-go.jsonl",
         ]
         .map(kept),
     );

@@ -96,7 +96,7 @@ fn transaction() -> impl Strategy<Value = String> {
 }
 
 /// What the same transaction deletes with `from_key` it can put with `ignore_…`, and both versions die of that:
-/// not-modelled.txt says how.
+/// `not-modelled` in the scripts says how.
 fn harmless(txn: String) -> String {
     let deadly = txn.contains("del ") && txn.contains("from_key");
     if deadly { txn.replace("ignore_value", "").replace("ignore_lease", "") } else { txn }
@@ -184,7 +184,7 @@ impl Play<'_> {
     async fn line(&mut self, line: &str) -> Result<(), String> {
         let (session, request) = line.split_once("> ").expect("a line has a session");
         if let Some(watch) = request.strip_prefix("watch ") {
-            // A deletion at the very revision that was compacted to: not-modelled.txt says why.
+            // A deletion at the very revision that was compacted to: `not-modelled` in the scripts says why.
             if Words::of(watch).number("start") == self.compacted {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! The scripts: conversations whose replies must be those of the real server and of the model alike.
+//! The scripts, sections of `testdata/conformance/<service>.txt`: conversations whose replies must be those of the real server and of the model alike.
 //!
 //! ```text
 //! # A comment.
@@ -10,11 +10,12 @@
 //! < 100..200               a number within bounds
 //! ! reconnect a            the session's connection is opened anew
 //! ! restart                the server is killed and started again
-//! = -ERR                   what the model replies instead; only in not-modelled.txt, which says why
+//! = -ERR                   what the model replies instead; only in the section not-modelled, which says why
 //! ```
 //! Everything else is the service's own language. `FENCEPOST_UPDATE=1` writes the replies anew, from the real server;
 //! bounds that still hold stay.
 
+use crate::transcripts::{HEAD, sections};
 use std::{
     fmt::Write,
     fs,
@@ -41,6 +42,9 @@ pub trait Arm {
     fn rest(&mut self) -> impl Future<Output = Vec<String>>;
 }
 
+/// The section for what the model does otherwise.
+const NOT_MODELLED: &str = "not-modelled";
+
 /// A line that does something, with the replies that belong to it.
 struct Step {
     /// Comments and blank lines before it, and itself.
@@ -52,34 +56,33 @@ struct Step {
 
 /// A script that was read.
 pub struct Script {
-    path: PathBuf,
+    file: PathBuf,
+    /// What its section of the file is called.
+    name: String,
     steps: Vec<Step>,
     end: String,
 }
 
 /// The scripts of one service.
 pub fn all(service: &str) -> Vec<Script> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/conformance").join(service);
-    let mut paths: Vec<_> =
-        fs::read_dir(&folder).expect("scripts").map(|entry| entry.expect("a file").path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "no scripts in {}", folder.display());
-    paths.into_iter().map(Script::read).collect()
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/conformance");
+    let file = folder.join(service).with_extension("txt");
+    let text = fs::read_to_string(&file).expect("scripts are text");
+    sections(&text).into_iter().map(|(name, script)| Script::read(&file, name, script)).collect()
 }
 
 /// What came out of playing a script: for every step, and what was never read.
 pub type Replies = Vec<Vec<String>>;
 
 impl Script {
-    fn read(path: PathBuf) -> Script {
-        let text = fs::read_to_string(&path).expect("scripts are text");
-        let mut script = Script { path, steps: Vec::new(), end: String::new() };
+    fn read(file: &Path, name: &str, text: &str) -> Script {
+        let mut script = Script { file: file.to_owned(), name: name.to_owned(), steps: Vec::new(), end: String::new() };
         for line in text.lines() {
             let last = script.steps.last_mut();
             if let Some(reply) = line.strip_prefix("< ") {
                 last.expect("a reply follows what it replies to").replies.push(reply.to_owned());
             } else if let Some(reply) = line.strip_prefix("= ") {
-                assert!(script.path.ends_with("not-modelled.txt"), "`=` belongs into not-modelled.txt");
+                assert_eq!(script.name, NOT_MODELLED, "only that section has `=`");
                 last.expect("a reply follows what it replies to").simulated.push(reply.to_owned());
             } else {
                 writeln!(script.end, "{line}").expect("a string");
@@ -92,9 +95,9 @@ impl Script {
         script
     }
 
-    /// Its file's name.
-    pub fn name(&self) -> String {
-        self.path.file_name().expect("a file").to_string_lossy().into_owned()
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// How many commands it has.
@@ -154,10 +157,10 @@ impl Script {
             writeln!(wrong, "  {} also said, and nobody read it\n    {}", arm.name(), rest.join("\n    "))
                 .expect("a string");
         }
-        if wrong.is_empty() { Ok(()) } else { Err(format!("{}:\n{wrong}", self.path.display())) }
+        if wrong.is_empty() { Ok(()) } else { Err(format!("{} of {}:\n{wrong}", self.name, self.file.display())) }
     }
 
-    /// Writes the file anew with these replies.
+    /// Writes its section of the file anew with these replies.
     pub fn update(&mut self, replies: Replies) {
         let mut text = String::new();
         for (step, actual) in self.steps.iter_mut().zip(replies) {
@@ -170,7 +173,10 @@ impl Script {
             }
         }
         text += &self.end;
-        fs::write(&self.path, text).expect("scripts can be written");
+        let all = fs::read_to_string(&self.file).expect("scripts are text");
+        let section = |(name, was)| format!("{HEAD}{name}\n{}", if name == self.name { text.as_str() } else { was });
+        fs::write(&self.file, sections(&all).into_iter().map(section).collect::<String>())
+            .expect("scripts can be written");
     }
 }
 
