@@ -2,22 +2,19 @@
 //!
 //! | module | has |
 //! |---|---|
+//! | `built` | which commit this program is built from |
 //! | `commands` | the simulation's commands, one file each |
 //! | `real` | `cargo real`: nodes, stores and clusters of real processes |
 //! | `terminal` | what both share: options, exit codes, how a report is printed |
 //!
 //! This file is the mode guard: no other one of this crate asks what is built.
 
+mod built;
 #[cfg(madsim)]
 pub mod commands;
 #[cfg(real_mode)]
 pub mod real;
 pub mod terminal;
-
-/// Says for capsules which commit this program is built from.
-fn say_what_was_built() {
-    sim::identity::built_from(env!("FENCEPOST_COMMIT"), env!("FENCEPOST_DIRTY") == "true");
-}
 
 #[cfg(madsim)]
 pub use commands::{main, main_with};

@@ -1,9 +1,9 @@
 //! Electors of the protocols with a service against transcripts: what goes in, and every output it brings, reviewed as text.
 //!
-//! Transcripts lie in `testdata/<protocol>.txt`, each below a line `== NAME`. Its first line that is no comment sets the candidate up; `> TIME INPUT` is one
-//! step at that time of the node's clocks, in milliseconds; `+2` is 2 ms after the step before, `@` is when the timer named is
-//! due. A timer that fires later than it is due is a pause. `wall MS` sets the wall clock so far ahead of where it began. The `<` lines below a step are what came out;
-//! `FENCEPOST_UPDATE=1` writes them anew.
+//! Transcripts lie in `testdata/<protocol>.txt`, each below a line `== NAME`. Its first line that is no comment sets the
+//! candidate up; `> TIME INPUT` is one step at that time of the node's clocks, in milliseconds; `+2` is 2 ms after the step
+//! before, `@` is when the timer named is due. A timer that fires later than it is due is a pause. `wall MS` sets the wall clock
+//! so far ahead of where it began. The `<` lines below a step are what came out; `FENCEPOST_UPDATE=1` writes them anew.
 
 mod consul;
 mod etcd;

@@ -67,7 +67,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Runs the command line with what the registry has; the exit code is a contract.
 pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    crate::say_what_was_built();
+    crate::built::say();
     names::are_of(&registry.plans);
     let said: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&said) {

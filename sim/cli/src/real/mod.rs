@@ -22,7 +22,7 @@ use std::ffi::OsString;
 
 /// Runs the command line; the exit code is a contract.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    crate::say_what_was_built();
+    crate::built::say();
     let said: Vec<OsString> = arguments.into_iter().collect();
     match Cli::try_parse_from(&said) {
         Ok(cli) => terminal::exit_code(dispatch(cli.command)),
