@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let text = text.strip_prefix("== ").ok_or("a file begins with the name of its first history")?;
         for section in text.split("\n== ") {
             let (name, history) = section.split_once('\n').ok_or("a name is followed by its history")?;
-            all.push((name.to_owned(), format!("{}\n", history.trim_end_matches('\n'))));
+            all.push((name.to_owned(), format!("{}\n", history.strip_suffix('\n').unwrap_or(history))));
         }
     }
     all.sort();

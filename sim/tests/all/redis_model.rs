@@ -16,8 +16,8 @@ use std::{fmt::Write as _, path::Path};
 /// The wall clock at a transcript's time 0, milliseconds since the Unix epoch.
 const EPOCH_MS: u64 = 1_800_000_000_000;
 
-/// Each section of `testdata/redis.txt` is a conversation: `> TIME COMMAND`, quoted as on Redis's own command line, and below it
-/// the reply. `@name` stands for a script, `#name` for its digest; `! reconnect` and `! restart` are what they say.
+/// Each section of `testdata/redis.txt` is a conversation: `> TIME COMMAND`, quoted as on Redis's own command line, and below
+/// it the reply. `@name` stands for a script, `#name` for its digest; `! reconnect` and `! restart` are what they say.
 /// `FENCEPOST_UPDATE=1` writes the replies anew. What needs no exact time lies in `testdata/conformance`, where it is held
 /// against the real server; those here were compared with Redis 7.0.15 by hand, but for
 /// `clock-steps`, `simulated-only` and what happens within a millisecond.

@@ -1,4 +1,5 @@
-//! The scripts, sections of `testdata/conformance/<service>.txt`: conversations whose replies must be those of the real server and of the model alike.
+//! The scripts, sections of `testdata/conformance/<service>.txt`: conversations whose replies must be those of the real server
+//! and of the model alike.
 //!
 //! ```text
 //! # A comment.
