@@ -14,7 +14,7 @@ use std::{
 
 /// The workspace's top folder.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim/ lies in the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("sim/tests/ lies in the workspace").to_owned()
 }
 
 /// Every scenario with every protocol.

@@ -254,7 +254,7 @@ fn the_client_sees_etcd() {
         leases(&env, &mut client, &mut log).await.expect("answers");
         watches(&mut client, &mut log).await.expect("answers");
         let text = log.join("\n") + "\n";
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/etcd-client.txt");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/etcd-client.txt");
         if std::env::var_os("FENCEPOST_UPDATE").is_some() {
             fs::write(&path, text).expect("writable");
         } else {

@@ -116,6 +116,6 @@ fn play(script: &str) -> String {
 
 #[test]
 fn transcripts() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/etcd-model.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/etcd-model.txt");
     transcripts::check(&file, 3, play);
 }

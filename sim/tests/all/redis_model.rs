@@ -23,7 +23,7 @@ const EPOCH_MS: u64 = 1_800_000_000_000;
 /// `clock-steps`, `simulated-only` and what happens within a millisecond.
 #[test]
 fn transcripts() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/redis.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/redis.txt");
     transcripts::check(&file, 5, replay);
 }
 

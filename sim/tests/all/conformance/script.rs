@@ -66,7 +66,7 @@ pub struct Script {
 
 /// The scripts of one service.
 pub fn all(service: &str) -> Vec<Script> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/conformance");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/conformance");
     let file = folder.join(service).with_extension("txt");
     let text = fs::read_to_string(&file).expect("scripts are text");
     sections(&text).into_iter().map(|(name, script)| Script::read(&file, name, script)).collect()
