@@ -1,9 +1,8 @@
-//! A statement that waits to be carried out.
 
 use super::{analyse::Prepared, value::Value};
 use std::sync::Arc;
 
-/// A prepared statement with its parameters.
+/// A prepared statement with its parameters, waiting for execution.
 #[derive(Clone)]
 pub(super) struct Portal {
     pub(super) prepared: Arc<Prepared>,
