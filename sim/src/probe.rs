@@ -56,7 +56,8 @@ impl Probe<'_> {
     /// first as the likeliest; the others follow in order, so that the answer does not depend on which run ends first.
     ///
     /// # Errors
-    /// The parameters make no sense, a run could not be finished, or the program was asked to end before all seeds had run.
+    /// The parameters make no sense, a run could not be finished, or the program was asked to end before all seeds had
+    /// run.
     pub fn at(&self, params: &Params, before: Option<u64>) -> Result<Seen, String> {
         let seeds: Vec<u64> = before.into_iter().chain(self.seeds.clone().filter(|s| Some(*s) != before)).collect();
         let next = AtomicU64::new(0);

@@ -1,3 +1,4 @@
+//! The figures that have a baseline.
 
 use reports::Metrics;
 

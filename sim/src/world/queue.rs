@@ -35,13 +35,17 @@ pub enum Event {
     Stream(super::stream::segment::Segment),
     /// A connection is probed: its number, and its kernel's state.
     KeepAlive(Box<(u32, Keepalive)>),
+    /// A planned fault strikes.
     Strike { fault: u32 },
+    /// A planned fault ends.
     Heal { fault: u32 },
     /// A timed grant of the service ends.
     GrantEnds { group: u16, generation: u32 },
+    /// A process starts.
     Boot { node: NodeId },
     /// The copy for a planned fault is made.
     Copy { fault: u32 },
+    /// The run ends.
     End,
 }
 
@@ -60,6 +64,7 @@ pub struct Late {
 pub enum Due {
     /// The next message of a lane.
     Message { from: NodeId, to: NodeId, message: Packet },
+    /// Any other event.
     Event(Event),
 }
 

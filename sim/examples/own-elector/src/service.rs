@@ -4,7 +4,7 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `TAKE name ttl_ms` | `TOKEN n`: granted, with a new token even if the same name holds it; `HELD name`: another holds it |
+//! | `TAKE name ttl_ms` | `TOKEN n`: granted, always with a new token; `HELD name`: another holds it |
 //! | `KEEP n ttl_ms` | `DONE`: extended, from now; `GONE`: that token no longer holds the lease |
 //! | `GIVE n` | `DONE`: released; `GONE` as above |
 //!

@@ -9,8 +9,11 @@ pub(super) enum Event {
     Passed { node: NodeId, point: Point, answer: oneshot::Sender<bool> },
     /// A node subscribes to clock orders.
     Clocks { node: NodeId, listener: UnboundedSender<ClockOrder> },
+    /// The fault with this index strikes.
     Strike(u32),
+    /// The fault with this index ends.
     Heal(u32),
+    /// A process is due to start.
     Start(NodeId),
 }
 

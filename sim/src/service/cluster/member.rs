@@ -36,8 +36,8 @@ pub const PATIENCE: u64 = 7 * SECOND;
 pub type Answered = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
 
 pub trait Machine: Send + Sync + 'static {
-    /// Applies a committed entry; one without data begins a term. Returns how a candidate's leadership has ended, if this
-    /// entry ends it.
+    /// Applies a committed entry; one without data begins a term. Returns how a candidate's leadership has ended, if
+    /// this entry ends it.
     fn apply(&self, index: Index, term: Term, data: &[u8]) -> GrantEnd;
     /// The holder of a group's leadership in the applied state.
     fn holder(&self, group: u16) -> Option<Holder>;

@@ -1,10 +1,10 @@
 //! A Consul server's state and answers, without I/O and without a clock.
 //!
 //! Reference: hashicorp/consul 1.8.7, `agent/consul/state/kvs.go: kvsSetTxn, KVSSetCAS, KVSDeleteCAS, kvsLockTxn,
-//! kvsUnlockTxn, KVSGet`, `agent/consul/state/session.go: SessionCreate, deleteSessionTxn`, `agent/consul/state/delay.go`,
-//! `agent/consul/session_ttl.go: createSessionTimer, invalidateSession`, `agent/consul/session_endpoint.go: Apply, Renew`,
-//! `agent/consul/kvs_endpoint.go: kvsPreApply`, `agent/structs/structs.go: SessionTTLMax, SessionTTLMultiplier,
-//! MaxLockDelay`.
+//! kvsUnlockTxn, KVSGet`, `agent/consul/state/session.go: SessionCreate, deleteSessionTxn`,
+//! `agent/consul/state/delay.go`, `agent/consul/session_ttl.go: createSessionTimer, invalidateSession`,
+//! `agent/consul/session_endpoint.go: Apply, Renew`, `agent/consul/kvs_endpoint.go: kvsPreApply`,
+//! `agent/structs/structs.go: SessionTTLMax, SessionTTLMultiplier, MaxLockDelay`.
 //!
 //! **Sessions** end *twice* their time to live after their creation or last renewal, by the leader's monotonic clock. A
 //! **lock-delay** follows whenever a session that holds a key ends, even if its own client destroys it; a release

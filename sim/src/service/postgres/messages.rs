@@ -1,7 +1,8 @@
 //! Decodes messages, version 3 of the protocol. `answers.rs` encodes answers.
 //!
-//! Reference: postgres/postgres 15, `src/backend/postmaster/postmaster.c: ProcessStartupPacket`, `src/backend/tcop/postgres.c:
-//! SocketBackend, exec_parse_message, exec_bind_message`, `src/backend/libpq/pqformat.c`, `src/backend/access/common/printtup.c`.
+//! Reference: postgres/postgres 15, `src/backend/postmaster/postmaster.c: ProcessStartupPacket`,
+//! `src/backend/tcop/postgres.c: SocketBackend, exec_parse_message, exec_bind_message`, `src/backend/libpq/pqformat.c`,
+//! `src/backend/access/common/printtup.c`.
 
 use super::error::Error;
 

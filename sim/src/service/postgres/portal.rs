@@ -1,3 +1,4 @@
+//! Portals of the extended protocol.
 
 use super::{analyse::Prepared, value::Value};
 use std::sync::Arc;

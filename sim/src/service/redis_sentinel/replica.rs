@@ -1,7 +1,8 @@
 //! A server's replication state: its primary, its replicas, the stream of writes, and where a replica may resume it.
 //!
-//! Reference: redis/redis 7.0.15, `src/replication.c: masterTryPartialResynchronization, replicationSetupSlaveForFullResync,
-//! replicationFeedSlaves, shiftReplicationId, replicationSetMaster, replicationUnsetMaster`.
+//! Reference: redis/redis 7.0.15, `src/replication.c: masterTryPartialResynchronization,
+//! replicationSetupSlaveForFullResync, replicationFeedSlaves, shiftReplicationId, replicationSetMaster,
+//! replicationUnsetMaster`.
 
 use protocols_clients::resp;
 use std::collections::VecDeque;

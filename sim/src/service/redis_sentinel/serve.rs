@@ -1,7 +1,8 @@
 //! Serves a replicated server on any [`Env`]: its connections, its 100 ms timer, and its own connection to its primary.
 //!
-//! Reference: redis/redis 7.0.15, `src/replication.c: connectWithMaster, syncWithMaster, replicationHandleMasterDisconnection,
-//! replicationCron`. A replica that lost its primary connects again at once, and then every second.
+//! Reference: redis/redis 7.0.15, `src/replication.c: connectWithMaster, syncWithMaster,
+//! replicationHandleMasterDisconnection, replicationCron`. A replica that lost its primary connects again at once, and
+//! then every second.
 
 use super::{
     replica::{Primary, file},

@@ -6,17 +6,25 @@ use super::super::value::{Type, Value};
 pub enum Statement {
     /// Blanks only.
     Empty,
+    /// `BEGIN`.
     Begin,
+    /// `COMMIT`.
     Commit,
+    /// `ROLLBACK`.
     Rollback,
     /// `SET name = value`; `None` for the default.
     Set { name: String, value: Option<String>, local: bool },
     /// `SHOW name`.
     Show(String),
+    /// `SELECT`.
     Select(Select),
+    /// `INSERT`.
     Insert(Insert),
+    /// `UPDATE`.
     Update(Update),
+    /// `DELETE`.
     Delete(Delete),
+    /// `CREATE TABLE`.
     Create(Create),
 }
 

@@ -1,6 +1,7 @@
 //! A sentinel's answers to commands.
 //!
-//! Reference: `src/sentinel.c: sentinelCommand, sentinelPublishCommand, sentinelRoleCommand, sentinelIsQuorumReachable`.
+//! Reference: `src/sentinel.c: sentinelCommand, sentinelPublishCommand, sentinelRoleCommand,
+//! sentinelIsQuorumReachable`.
 
 use super::{
     Sentinel,

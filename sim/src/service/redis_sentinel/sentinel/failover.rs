@@ -70,7 +70,8 @@ impl Sentinel {
         }
     }
 
-    /// Asks the other sentinels whether they consider the primary down, and for their vote if a failover is in progress.
+    /// Asks the other sentinels whether they consider the primary down, and for their vote if a failover is in
+    /// progress.
     pub(super) fn ask_others(&mut self, now_at_once: bool) {
         let now = self.now;
         let primary = &self.instances[&self.primary];

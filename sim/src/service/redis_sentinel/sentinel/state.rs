@@ -1,7 +1,8 @@
 //! A sentinel's state: of itself, of the primary that it watches, and of the other servers and sentinels.
 //!
-//! Reference: redis/redis 7.0.15, `src/sentinel.c: struct sentinelRedisInstance, struct instanceLink, createInstanceLink,
-//! createSentinelRedisInstance, sentinelResetMaster, sentinelResetMasterAndChangeAddress`. Names are the reference's.
+//! Reference: redis/redis 7.0.15, `src/sentinel.c: struct sentinelRedisInstance, struct instanceLink,
+//! createInstanceLink, createSentinelRedisInstance, sentinelResetMaster, sentinelResetMasterAndChangeAddress`. Names
+//! are the reference's.
 
 use super::super::replica::Address;
 use std::collections::{BTreeMap, VecDeque};
