@@ -1,15 +1,15 @@
 //! `majority-lease`: a majority elects a leader by votes kept on disk, and grants it a lease.
 //!
-//! **Source.** Terms and votes are Raft's (Ongaro and Ousterhout, 2014, §5.2); the lease is Gray and Cheriton's (SOSP
-//! 1989). There is no log, and a leader's term is its token.
+//! **Where it comes from.** Terms and votes are Raft's (Ongaro and Ousterhout, 2014, §5.2); the lease is Gray and
+//! Cheriton's (SOSP 1989). There is no log, and a leader's term is its token.
 //!
-//! **Election.** A node that has heard from no leader for a lease stands in a new term. Nodes that have not voted in
-//! that term and have not heard from a leader either vote for it. The winner asks for a lease; once a majority has
+//! **How it elects.** A node that has heard from no leader for a lease stands in a new term. Nodes that have not voted
+//! in that term and have not heard from a leader either vote for it. The winner asks for a lease; once a majority has
 //! granted it, the winner leads.
 //!
-//! **Timing assumptions.** None for the token. A belief lasts a lease, less 1 %, from when the leader *sent* the round
-//! that a majority answered; the others wait a lease from when it *arrived*. So two beliefs never overlap while clock
-//! rates differ by less than 1 %. A node that restarts has forgotten which lease it granted, and waits out a full one.
+//! **What it assumes about time.** Nothing for the token. A belief lasts a lease, less 1 %, from when the leader *sent*
+//! the round that a majority answered; the others wait a lease from when it *arrived*. So two beliefs never overlap
+//! while clock rates differ by less than 1 %. A restarted node waits out a lease that it may have granted.
 //!
 //! **What breaks it.** A pause between the check of the belief and the write, where nobody checks the token.
 

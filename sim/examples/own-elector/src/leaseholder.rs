@@ -1,7 +1,7 @@
 //! `lease-holder`: the holder of a [lease server](crate::service)'s lease leads; every write carries its token.
 //!
-//! **Timing assumptions.** None for the token. A belief lasts a lease from when the answered request was *sent*; the
-//! server's lease counts from when it *arrived*, by the server's wall clock.
+//! **What it assumes about time.** Nothing for the token. A belief lasts a lease from when the answered request was
+//! *sent*; the server's lease counts from when it *arrived*, by the server's wall clock.
 //!
 //! **What breaks it.** A pause between the check of the belief and the write, or a server that drops the lease, where
 //! nobody checks the token.
