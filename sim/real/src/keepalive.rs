@@ -20,8 +20,9 @@ impl Drop for Keepalive {
     }
 }
 
-/// Closes the service's end of the connection once a gate has been closed for `gives_up_after` at a stretch. The client
-/// learns of it when its own direction opens again.
+/// Closes the service's end of the connection once a gate has been closed for `gives_up_after` at a stretch. (A kernel
+/// would count from the last sign of life, up to one probe interval earlier.) The client learns of it when its own
+/// direction opens again.
 ///
 /// # Errors
 /// The socket cannot be duplicated.

@@ -380,7 +380,7 @@ impl World {
         let mut event = what.event(index, phase, (&struck.on, &struck.to), names);
         event.point = struck.point.map(|(point, node)| (point.name().to_owned(), node));
         let kind = Kind::Fault(Box::new(event));
-        // Faults on shared processes belong to no group.
+        // A fault on a process, rather than on one leadership, belongs to no group.
         let group = if kind.is_shared() { 0 } else { struck.group };
         self.record_in(group, kind);
     }
