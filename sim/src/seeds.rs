@@ -1,12 +1,12 @@
-//! The same work for many seeds on several threads.
+//! Runs the same work for many seeds on several threads.
 
 use crate::pool;
 use std::ops::Range;
 
-/// What `work` makes of each seed, in the seeds' order, on `jobs` threads. `done` is told of every seed.
+/// The results of `work` in the order of the seeds, on `jobs` threads. `done` is called after each seed.
 ///
 /// # Errors
-/// The work on some seed failed: the failure of the smallest of them.
+/// The failure of the smallest seed whose work failed.
 pub fn each<T: Send>(
     seeds: Range<u64>,
     jobs: usize,

@@ -6,10 +6,10 @@ use crate::{
 };
 use std::{collections::BTreeMap, fmt::Write};
 
-/// Names the results in the table.
+/// Results by defect.
 pub type Results = BTreeMap<String, Found>;
 
-/// What was noticed of `defects`, in one line.
+/// One line that counts how many of `defects` were detected.
 pub fn count(defects: &[&Defect], results: &Results) -> String {
     let known: Vec<_> = defects.iter().filter_map(|d| Some((d, results.get(&d.id)?))).collect();
     let noticed = known.iter().filter(|(_, found)| found.by.is_some()).count();
@@ -22,7 +22,6 @@ pub fn count(defects: &[&Defect], results: &Results) -> String {
     )
 }
 
-/// The whole table.
 pub fn render(defects: &[Defect], results: &Results, how: &str) -> String {
     let all: Vec<&Defect> = defects.iter().collect();
     let mut text = format!(
@@ -68,7 +67,7 @@ fn row(defect: &Defect, found: &Found) -> String {
     format!("{whom}{more} | {} | {:.0} %", found.seeds, found.share * 100.0)
 }
 
-/// The first words of what a failure said.
+/// The beginning of a failure's message.
 fn shortened(why: &str) -> String {
     let words: String = why.chars().take(140).collect();
     if words.len() < why.len() { words + " …" } else { words }

@@ -1,28 +1,28 @@
-//! The baselines that this build was committed with.
+//! The baselines committed with this build.
 
 use super::Baseline;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-/// The baseline of this build's default sweep.
+/// The baseline of the default sweep.
 const COMMITTED: &str = include_str!("../../../seeds/baseline/scenarios.json");
-/// The same for its swarm.
+/// The baseline of the default swarm.
 const SWARM: &str = include_str!("../../../seeds/baseline/swarm.json");
 
 impl Baseline {
-    /// The one that this build was committed with.
+    /// The default sweep's committed baseline.
     ///
     /// # Errors
-    /// It is not readable, which a test rules out.
+    /// It is unreadable, which a test rules out.
     pub fn committed() -> Result<Baseline, String> {
         serde_json::from_str(COMMITTED).map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))
     }
 
-    /// The same, without its cells where it was recorded with other options than these: nothing is compared then, and two
-    /// megabytes of figures take as long to read as some ten runs.
+    /// The committed baseline, without its cells if it was recorded with other options. It is not compared then, and
+    /// two megabytes of figures take as long to read as some ten runs.
     ///
     /// # Errors
-    /// It is not readable, which a test rules out.
+    /// It is unreadable, which a test rules out.
     pub fn committed_with(options: &str) -> Result<Baseline, String> {
         #[derive(Deserialize)]
         struct Head {
@@ -37,10 +37,10 @@ impl Baseline {
         Ok(Baseline { options: head.options, knows: head.knows, ..Baseline::default() })
     }
 
-    /// The same for swarms.
+    /// The default swarm's committed baseline.
     ///
     /// # Errors
-    /// It is not readable, which a test rules out.
+    /// It is unreadable, which a test rules out.
     pub fn committed_swarm() -> Result<Baseline, String> {
         serde_json::from_str(SWARM).map_err(|e| format!("seeds/baseline/swarm.json is not a baseline: {e}"))
     }

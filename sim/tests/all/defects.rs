@@ -1,5 +1,5 @@
-//! Every defect of the list can be put into the code as it is. What sweeps make of them is measured by the example
-//! `defects`, and stands in `tests/defects/README.md`.
+//! Every defect of the list still applies to the code. The example `defects` measures which of them sweeps detect; the
+//! results are in `tests/defects/README.md`.
 
 #[path = "../defects/list.rs"]
 mod list;
