@@ -40,9 +40,7 @@ fn is_first(group: &u16) -> bool {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Trigger {
     /// At a time, milliseconds from the start.
-    At {
-        ms: f64,
-    },
+    At { ms: f64 },
     /// At the nth passage of a named point. A fault on [`Who::Trigger`] then strikes the node that passed it, at that
     /// point.
     Passage {
@@ -64,10 +62,7 @@ pub enum Trigger {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Fault {
     /// Stop the world on a node: nothing runs, sockets buffer, due timers fire on resume.
-    Pause {
-        node: Who,
-        for_ms: f64,
-    },
+    Pause { node: Who, for_ms: f64 },
     /// The process dies; its machine resets its connections. It stays dead unless `restart_after_ms` is set.
     Kill {
         node: Who,
@@ -81,9 +76,7 @@ pub enum Fault {
         restart_after_ms: Option<f64>,
     },
     /// Start a process that is down.
-    Restart {
-        node: Who,
-    },
+    Restart { node: Who },
     /// Silence between two groups, for streams, datagrams and connects.
     Partition {
         from: Vec<Who>,
@@ -164,9 +157,7 @@ pub enum Fault {
         for_ms: Option<f64>,
     },
     /// An operator asks a node to give up leadership.
-    Resign {
-        node: Who,
-    },
+    Resign { node: Who },
     /// An operator asks a node to transfer leadership.
     Transfer {
         node: Who,
@@ -174,23 +165,15 @@ pub enum Fault {
         to: Who,
     },
     /// A candidate starts, and the leader is asked to make it a member.
-    Join {
-        node: Who,
-    },
+    Join { node: Who },
     /// The leader is asked to remove a candidate from the members; its process keeps running.
-    Leave {
-        node: Who,
-    },
+    Leave { node: Who },
     /// The coordination service drops a candidate's lease and every key on it, as if another client revoked it.
-    DropLease {
-        node: Who,
-    },
+    DropLease { node: Who },
     /// The coordination service drops the key that a candidate holds, as if another client deleted it or it was
     /// evicted. On `service` it drops the service's own key: the counter that Redis draws tokens from or, if nobody
     /// queues, the node that numbers the places in ZooKeeper's queue.
-    DropKey {
-        node: Who,
-    },
+    DropKey { node: Who },
     /// A process of the coordination service dies and loses its disk: its replacement starts empty.
     LoseData {
         node: Who,
@@ -206,14 +189,9 @@ pub enum Fault {
         restart_after_ms: Option<f64>,
     },
     /// An adversary shows the store a token that nobody granted, higher than any other, in a candidate's name.
-    ForgeToken {
-        node: Who,
-    },
+    ForgeToken { node: Who },
     /// An adversary claims in a candidate's name that this candidate leads.
-    ForgeClaim {
-        node: Who,
-        to: Vec<Who>,
-    },
+    ForgeClaim { node: Who, to: Vec<Who> },
     /// An adversary asks the fencing device, in a candidate's name, to cut another's power.
     RogueFence {
         /// Whose power.

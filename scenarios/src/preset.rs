@@ -19,8 +19,8 @@ pub struct Preset {
 }
 
 pub static PRESETS: [Preset; 1] = [Preset {
-    // hashicorp/raft, `config.go: DefaultConfig`: HeartbeatTimeout and ElectionTimeout 1000 ms, LeaderLeaseTimeout 500 ms,
-    // CommitTimeout 50 ms, which elections do not need; `util.go: randomTimeout` is one to two times as long;
+    // hashicorp/raft, `config.go: DefaultConfig`: HeartbeatTimeout and ElectionTimeout 1000 ms, LeaderLeaseTimeout 500
+    // ms, CommitTimeout 50 ms, which elections do not need; `util.go: randomTimeout` is one to two times as long;
     // `replication.go: heartbeat` waits `randomTimeout(HeartbeatTimeout / 10)`.
     name: "hashicorp",
     about: "hashicorp/raft's defaults: timeouts of 1 to 2 s, a lease of 500 ms, heartbeats every 100 to 200 ms.",

@@ -18,8 +18,9 @@ use clap_complete::Shell;
 use protocols::election::Protocol;
 use std::{num::NonZero, ops::Range, path::PathBuf};
 
-/// Can two leaders ever take effect, and for how long does nobody lead? Fencepost runs real election and fencing code in
-/// a simulated world, breaks that world, and judges what the protected resource accepted. A seed replays bit for bit.
+/// Can two leaders ever take effect, and for how long does nobody lead? Fencepost runs real election and fencing code
+/// in a simulated world, breaks that world, and judges what the protected resource accepted. A seed replays bit for
+/// bit.
 #[derive(Parser, Debug)]
 #[command(name = "fencepost", version, max_term_width = 100)]
 #[command(
