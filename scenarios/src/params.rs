@@ -219,8 +219,9 @@ impl Params {
         network
     }
 
-    /// The default heartbeat interval, milliseconds: `own_ms`, but at least a quarter more than the longest round trip,
-    /// unless the lease is shorter than that. An answer slower than a heartbeat comes too late for Raft's leader.
+    /// The default heartbeat interval, milliseconds: `own_ms`, or for candidates that elect among themselves at least a
+    /// quarter more than the longest round trip, unless the lease is shorter than that. An answer slower than a
+    /// heartbeat comes too late for Raft's leader.
     fn bearable_ms(&self, protocol: &Protocol, own_ms: u64) -> u64 {
         let trip_us = 2 * self.network().one_way_max_us();
         let slow_ms = (trip_us + trip_us / 4).div_ceil(1_000);

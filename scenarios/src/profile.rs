@@ -75,7 +75,8 @@ impl Profile {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
-    /// True if clients, nodes and the store lose the connections that they have in production.
+    /// True if clients, nodes and the store exchange datagrams in place of the connections that they have in
+    /// production.
     pub fn is_hostile(&self) -> bool {
         self.datagrams
     }

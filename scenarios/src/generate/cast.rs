@@ -209,7 +209,7 @@ impl Cast {
         self.who(if elects { draft.whom } else { Role::Leader }, draft)
     }
 
-    /// Whose lease or key is dropped. At a passage it may be the leader's instead of the node's that passed.
+    /// Whose lease or key is dropped; at a passage, the leader's or that of the node that passed.
     pub fn holder(&self, draft: &Draft) -> Who {
         if draft.by_passage() && draft.flag { Who::Leader } else { self.elector(draft) }
     }

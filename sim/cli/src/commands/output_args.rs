@@ -1,10 +1,10 @@
-//! What one run leaves behind.
+//! The output options of one run.
 
 use crate::terminal::{exit::Stop, headings::OUTPUT, options::ShowArgs};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
-/// Where things go.
+/// Where output goes.
 #[derive(ClapArgs, Debug)]
 pub struct OutputArgs {
     #[command(flatten)]

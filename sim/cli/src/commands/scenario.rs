@@ -1,4 +1,4 @@
-//! `scenario` and `plan`.
+//! `scenario` and `plan`: run a scenario, or only print its plan.
 
 use super::{
     args::ScenarioArgs,

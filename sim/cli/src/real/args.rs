@@ -153,7 +153,7 @@ pub struct NodeArgs {
     /// How far this node's wall clock is ahead of the machine's, or behind, as -200ms; a plain number is milliseconds
     #[arg(long, value_parser = offset_ms, default_value = "0ms", allow_hyphen_values = true, value_name = "D")]
     pub clock_skew: i64,
-    /// How many parts per million fast this node's clocks run
+    /// Parts per million by which this node's clocks run fast
     #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_name = "PPM")]
     pub clock_drift: i64,
     /// Answer GET /last from memory while leadership lasts by this node's clock; reads are then only as fresh as the

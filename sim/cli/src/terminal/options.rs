@@ -80,7 +80,7 @@ pub struct PlanOptions {
     /// How far wall clocks may be off, either way; 200 ms by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = NETWORK)]
     clock_skew: Option<u64>,
-    /// How many parts per million clocks may run fast or slow; 100 by default
+    /// How far clocks may drift, in parts per million fast or slow; 100 by default
     #[arg(long, value_parser = parse::ppm, value_name = "PPM", allow_hyphen_values = true, help_heading = NETWORK)]
     clock_drift: Option<u64>,
     /// Requests per second to the sequencer; 1000 by default, and 200 in a sweep
@@ -90,8 +90,8 @@ pub struct PlanOptions {
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pause: Option<u64>,
     /// What the store checks before it accepts a write. on: everything. off: nothing. token: only that the token is the
-    /// newest and its owner's. order: only that the number is the next one. memory: only that the request was not applied
-    /// before
+    /// newest and its owner's. order: only that the number is the next one. memory: only that the request was not
+    /// applied before
     #[arg(long, value_parser = parse::fencing, default_value = "on", value_name = "on|off|token|order|memory")]
     fencing: Fencing,
     /// A copy of the data on every candidate's node, instead of one store for all. async: the leader's copy

@@ -26,7 +26,7 @@ pub struct Places {
 /// The observations of one look.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
 pub struct Look {
-    /// [`SCHEMA`].
+    /// Version of the JSON format.
     pub schema: u32,
     /// Milliseconds of Unix time.
     pub at_ms: u64,
