@@ -1,7 +1,7 @@
-//! `stood-down`: those who wait are told to stop.
+//! `stood-down`: the followers are told to stop.
 //!
-//! What a deployment does to most processes: they have never led, and have nothing to give back. Some programs start the
-//! leader's work on their way out (kubernetes-sigs/controller-runtime issue 2719).
+//! A deployment does this to most processes: they have never led, and have nothing to give back. Some programs start
+//! the leader's work on their way out (kubernetes-sigs/controller-runtime issue 2719).
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -15,7 +15,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "stood-down",
     about: "The followers are asked to give up a leadership that they do not have.",

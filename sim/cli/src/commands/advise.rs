@@ -1,4 +1,4 @@
-//! `advise`: which lease serves an availability target, with what was seen of pauses and crashes.
+//! `advise`: which lease meets an availability target, given observed pauses and crashes.
 
 mod told;
 
@@ -25,10 +25,9 @@ use sim::{
 use std::{fs, io::Read, path::Path};
 use told::{Seen, Told, Tried};
 
-/// Milliseconds of a day.
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Advises; the exit code is 0 with an advice that its trial confirms, and 2 without.
+/// Prints the advice; the exit code is 0 if its trial confirms an advice, and 2 otherwise.
 ///
 /// # Errors
 /// The arguments make no sense, a log cannot be read, or a run could not be finished.
@@ -53,7 +52,7 @@ pub(super) fn json(registry: &Registry, args: &AdviseArgs) -> Result<Value, Stop
     answered(registry, args, |told, _| told.json())
 }
 
-/// What there is to tell, and whether there is an advice that its trial confirms.
+/// Computes the advice, its trials, and whether a trial confirms it, and hands them to `tell`.
 fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, bool) -> T) -> Result<T, Stop> {
     let show = Show::from(&args.show);
     let (seen, situation) = situation(args)?;
@@ -84,13 +83,13 @@ fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, 
     let now = now.as_ref().map(tried).transpose()?;
     bar.finish_and_clear();
     let told = Told { args, seen: &seen, situation: &situation, ladders: &ladders, tried: &all, now: now.as_ref() };
-    // A trial in which no pause struck confirms nothing about the pauses that were given.
+    // A trial in which no pause struck confirms nothing about the given pauses.
     let confirms = |trial: trial::Trial| trial.dark <= situation.may_be_dark && (trial.pauses > 0 || seen.number == 0);
     let confirmed = all.first().is_some_and(|tried| tried.trial.is_none_or(confirms));
     Ok(tell(&told, confirmed))
 }
 
-/// The setting that there is now.
+/// The current setup, from `--now`.
 fn now(args: &AdviseArgs, situation: &Situation, params: &Params) -> Result<Option<Choice>, Stop> {
     let Some((protocol, ttl_ms)) = args.now else { return Ok(None) };
     let ladder = advise::ladder(situation, protocol, params, &[ttl_ms], 0.0);
@@ -98,7 +97,7 @@ fn now(args: &AdviseArgs, situation: &Situation, params: &Params) -> Result<Opti
     ladder.steps.into_iter().next().map(Some).ok_or_else(|| Stop::usage(takes_none()))
 }
 
-/// What was seen, and what it comes to.
+/// The observations, and the situation that follows from them.
 fn situation(args: &AdviseArgs) -> Result<(Seen, Situation), Stop> {
     let (mut lengths_ms, mut seen, mut over_ms) = (Vec::new(), Vec::new(), None);
     if let Some(path) = &args.pauses {
@@ -152,7 +151,7 @@ fn read(path: &Path) -> Result<String, Stop> {
         _ => fs::read(path).map(|content| bytes = content),
     };
     read.map_err(|e| Stop::usage(format!("cannot read {}: {e}", path.display())))?;
-    // A log may have anything in it; what is no text is no pause.
+    // A log may contain anything; bytes that are no text are no pause.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 use logs::Options;
 use std::path::PathBuf;
 
-/// Which history is written as what.
+/// A history and its target format.
 #[derive(ClapArgs, Debug)]
 pub struct ExportArgs {
     /// JSON lines or CSV, as `check` takes them; `-` reads standard input

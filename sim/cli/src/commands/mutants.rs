@@ -19,7 +19,7 @@ use sim::{
     registry::Registry,
 };
 
-/// Hunts them, and says what became of each.
+/// Runs the bugs until a seed detects each, and prints the results.
 ///
 /// # Errors
 /// There is no such bug, or a run could not be finished.
@@ -48,7 +48,7 @@ pub fn run(registry: &Registry, args: &MutantsArgs) -> Result<u8, Stop> {
     })
 }
 
-/// The bugs of these ids, or all, in each of the protocols that they name; one that names none in that of its command.
+/// The bugs with these ids, or all, in each protocol they name; a bug that names none in the protocol of its command.
 fn mutants_of(registry: &Registry, ids: &[String]) -> Result<Vec<Mutant>, Stop> {
     let plans = &registry.plans;
     let known: Vec<&str> = plans.bugs.iter().map(|bug| bug.id).collect();
@@ -76,7 +76,7 @@ fn mutant(registry: &Registry, bug: &'static Bug, protocol: &'static str) -> Res
     Ok(Mutant { bug, protocol: registry.plans.protocol(protocol)?, scenario, without })
 }
 
-/// The bar of so many mutants, on standard error, if there is a terminal that wants one.
+/// A progress bar on standard error, if that is a terminal that wants one.
 fn bar(mutants: u64, show: Show) -> Result<ProgressBar, Stop> {
     let bar = ProgressBar::new(mutants);
     bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
@@ -99,7 +99,7 @@ fn table(all: &[Mutant], fates: &[Fate]) -> String {
     aligned(rows.collect(), |column| column == 2)
 }
 
-/// The last lines: the survivors, with the command that runs each alone, and how many there are of what.
+/// The last lines: the survivors, each with the command that reruns it, and the totals.
 fn ending(all: &[Mutant], fates: &[Fate], survivors: u64, interrupted: bool) -> String {
     let of = |wanted: fn(&Fate) -> bool| fates.iter().filter(|fate| wanted(fate)).count();
     let survived = all.iter().zip(fates).filter(|(_, fate)| matches!(fate, Fate::Survived(_)));

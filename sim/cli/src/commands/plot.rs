@@ -43,7 +43,7 @@ pub fn ttl_sweep(
     args.leave("ttl-sweep", &sweep, &sweep_table(&sweep))
 }
 
-/// Measures and draws how long elections take.
+/// Measures and draws election times.
 pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, Stop> {
     let protocols = parse::protocols(&args.protocol).map_err(Stop::usage)?;
     let ranges = &args.election_timeout;
@@ -138,17 +138,17 @@ pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u
 }
 
 impl PlotArgs {
-    /// A progress bar for so many runs; the folder for what they come to is made first.
+    /// Creates the output folder and a progress bar for this many runs.
     fn bar(&self, runs: u64) -> Result<Counter, Stop> {
         is_folder(&self.out)?;
         fs::create_dir_all(&self.out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", self.out.display())))?;
         Ok(Counter::new(runs, Show::from(&self.show)))
     }
 
-    /// Leaves a picture in both formats and its figures, and prints the figures.
+    /// Writes a plot in both formats and its figures, and prints the figures.
     pub(super) fn leave(&self, name: &str, picture: &(impl Picture + Serialize), table: &str) -> Result<u8, Stop> {
         let [svg, png, json] = ["svg", "png", "json"].map(|format| self.out.join(format!("{name}.{format}")));
-        // What cannot be drawn is what was asked for: nobody was elected, say.
+        // A plot that cannot be drawn is a usage error: with these arguments nobody was elected, say.
         picture.check().map_err(Stop::usage)?;
         plot::draw_svg(picture, &svg).map_err(Stop::harness)?;
         plot::draw_png(picture, &png).map_err(Stop::harness)?;
@@ -167,7 +167,7 @@ impl PlotArgs {
     }
 }
 
-/// The figures that the picture shows.
+/// The plot's figures as a table.
 fn sweep_table(sweep: &TtlSweep) -> String {
     let mut text = format!(
         "{:14} {:>6} {:>20} {:>10} {:>22}\n",

@@ -1,4 +1,4 @@
-//! Asking nodes and stores over HTTP how they are.
+//! Queries the status of nodes and stores over HTTP.
 
 use protocols_clients::site::Endpoint;
 use protocols_real::tls::Tls;
@@ -10,42 +10,42 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Most bytes of an answer that are read; metrics are long.
+/// Largest answer that is read, bytes; metrics are long.
 const ANSWER_MAX: u64 = 1 << 20;
 
-/// What a node says of itself at `/status`, as far as it is shown here.
+/// A node's answer at `/status`, as far as it is shown here.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// What it is to its fleet.
+    /// Its role in the fleet.
     pub role: String,
-    /// The token of its leadership, if it believes in one; 0 where the protocol has none.
+    /// The token of its leadership, if it believes in one; 0 if the protocol has no tokens.
     pub fence_token: Option<u64>,
-    /// How long it believes yet.
+    /// How long its belief lasts from now.
     pub lease_ttl_remaining_ms: Option<u64>,
     /// It leads, has sealed every resource, and the store answers.
     pub acting: bool,
-    /// Who leads, as far as it knows.
+    /// The leader, as far as it knows.
     pub leader: Option<String>,
     /// Why it does not act.
     pub reason: Option<String>,
-    /// How long ago the store last accepted something of it.
+    /// How long ago the store last accepted one of its writes.
     #[serde(default)]
     pub last_write_accepted_ms_ago: Option<u64>,
 }
 
 impl Status {
-    /// Does it believe that it leads?
+    /// True if it believes that it leads.
     pub fn leads(&self) -> bool {
         self.role == "leader"
     }
 }
 
-/// Asks, in plain text or by TLS, and not for ever.
+/// An HTTP client with a timeout, over plain text or TLS.
 #[derive(Clone)]
 pub struct Asker {
-    /// Whom it trusts, where TLS is spoken.
+    /// The trusted authorities, if TLS is used.
     pub tls: Option<Tls>,
-    /// How long an answer may take.
+    /// Timeout of an answer.
     pub within: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Asker {
     /// The body of a successful answer.
     ///
     /// # Errors
-    /// A few words: why there is none.
+    /// Why there is none, in a few words.
     pub async fn get(&self, at: &Endpoint, path: &str) -> Result<String, String> {
         let answer = match tokio::time::timeout(self.within, self.exchange(at, path)).await {
             Ok(Ok(answer)) => answer,

@@ -1,4 +1,4 @@
-//! `cluster`.
+//! `cluster`: starts a cluster on this machine.
 
 use super::{
     args::{ClusterArgs, WorldArgs},
@@ -29,7 +29,7 @@ use std::{
 };
 use tokio::{net::TcpListener, sync::mpsc};
 
-/// Starts a cluster, shows how it is, and ends it.
+/// Starts a cluster, shows its state, and ends it.
 pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
     let params = Params {
         nodes: args.nodes,
@@ -72,13 +72,13 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         show.banner("ending: the leader resigns, then store and service stop");
         let file = director.folder().join(control::FILE);
         director.end().await;
-        // Nobody can give orders any more.
+        // Nobody can send orders any more.
         let _ = std::fs::remove_file(file);
         obeyed.map(|()| 0).map_err(Stop::harness)
     })
 }
 
-/// How the nodes are looked at: by TLS if they speak it.
+/// How to poll the nodes: with TLS if they use it.
 fn certificates(world: &WorldArgs, folder: &Path) -> Result<Option<Tls>, Stop> {
     let authority = world.tls.then(|| folder.join(AUTHORITY));
     let files = authority.map(|file| Files { authority: Some(file), ..Files::default() });
@@ -97,11 +97,11 @@ async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
     Ok((card, listener))
 }
 
-/// What the cluster is made of.
+/// The specification of the cluster.
 pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop> {
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
     if let Some(url) = &world.postgres {
-        // Before it gets onto the store's command line, where everybody would see a password in it.
+        // Checked before it gets onto the store's command line, where a password would be visible to everybody.
         postgres::PostgresSettings::from_env(url, None).map_err(Stop::usage)?;
     }
     let Some(protocol) = plan.election() else {
@@ -148,7 +148,7 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     })
 }
 
-/// An empty folder; what an earlier cluster left there is removed, a running one is not disturbed.
+/// Empties a folder: removes what an earlier cluster left there, and refuses if a cluster is still running.
 pub fn fresh(folder: &Path) -> Result<(), Stop> {
     if let Ok(card) = control::card(folder)
         && std::net::TcpStream::connect(card.control).is_ok()
@@ -173,7 +173,7 @@ pub fn fresh(folder: &Path) -> Result<(), Stop> {
 /// Marks a folder as a cluster's.
 const MARK: &str = "README.txt";
 
-/// A plan that cannot be played here is the user's; everything else is not.
+/// A plan that cannot be played here is a usage error; everything else is the harness's.
 pub fn playing(why: String) -> Stop {
     let users = ["for the simulation", "not installed", "started here", "password"];
     if users.iter().any(|word| why.contains(word)) { Stop::usage(why) } else { Stop::harness(why) }

@@ -1,4 +1,4 @@
-//! `advise` as a process: what it says of two fleets, that a step shorter would be wrong, and what it refuses.
+//! `advise` as a process: its advice for two fleets, that a shorter step would be wrong, and its rejections.
 
 use serde_json::Value;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// A Java service whose heap is too small, and a virtual machine that is moved now and then.
+/// A Java service with too small a heap, and a virtual machine that is migrated now and then.
 const JVM: [&str; 9] =
     ["--slo", "99.95%", "--crashes", "3/30d", "--warm-up", "60s", "--protocol", "etcd-election", "--pauses"];
 const MIGRATIONS: [&str; 13] = [
@@ -52,10 +52,10 @@ fn its_advice_meets_the_target_and_one_step_shorter_changes_the_leader_more_ofte
         let changes = |trial: &Value| trial["changes"].as_u64().expect("a number");
         assert!(changes(tried) < changes(shorter), "{name}: {advice:#}");
         for trial in [tried, shorter] {
-            // Whatever the lease, no two leaders took effect: an availability target is not what keeps them apart.
+            // Whatever the lease, no two leaders took effect: safety does not depend on the availability target.
             assert_eq!(trial["leaders_acting_by_effect_max"], 1, "{name}: {advice:#}");
         }
-        // What arithmetic expects and what the world shows are not far from each other.
+        // The arithmetic's expectation and the simulated result are close.
         let (expected, seen) = (advice["advice"]["dark"].as_f64().unwrap(), tried["dark"].as_f64().unwrap());
         assert!((0.7..1.4).contains(&(seen / expected)), "{name}: {advice:#}");
     }
@@ -89,7 +89,7 @@ fn it_advises_what_can_be_deployed_and_says_when_a_trial_shows_nothing() {
     let report: Value = serde_json::from_slice(&asked.stdout).expect("JSON");
     let [zab, kubernetes] = report["protocols"].as_array().expect("protocols").as_slice() else { panic!("{report:#}") };
     assert_eq!((&zab["protocol"], &kubernetes["protocol"]), (&"zab-fle".into(), &"k8s-lease".into()));
-    // Renewals are seen in whole seconds.
+    // Renewals are recorded in whole seconds.
     assert!(kubernetes["steps"][0]["lease_ttl_ms"].as_u64() >= Some(5_000), "{report:#}");
     let brief =
         ["--slo", "99%", "--protocol", "redis-fenced", "--lease-ttl", "10s", "--pause", "200ms", "--over", "7d"];
@@ -108,7 +108,7 @@ fn it_stands_beside_what_there_is_now_and_claims_no_more_than_was_seen() {
     let pauses = ["--slo", "99.9%", "--pause", "12s", "--over", "7d", "--protocol", "k8s-lease"];
     let output = advise(&[&pauses[..], &["--no-trial", "--now", "k8s-lease@5s"]].concat(), None);
     let said = text(&output.stdout);
-    // A lease that bears the pause changes the leader less often than any shorter one that meets the target too.
+    // A lease that tolerates the pause changes the leader less often than any shorter one that also meets the target.
     for part in [
         "Now: k8s-lease with a lease of 5s",
         "Advice: k8s-lease with a lease of 15s",

@@ -1,4 +1,4 @@
-//! Groups on the command line: how many, whose fault, whose verdict.
+//! Groups on the command line: their number, faults and verdicts.
 
 use serde_json::Value;
 use std::{

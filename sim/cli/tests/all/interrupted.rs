@@ -1,11 +1,12 @@
-//! Ctrl-C: what was found until then is told, and the exit code is 130. Each is interrupted when it has said that it is under way.
+//! Ctrl-C: the command reports its results so far, and the exit code is 130. Each is interrupted once it has reported
+//! progress.
 
 use std::{
     io::{BufRead, BufReader, Read},
     process::{Command, Stdio},
 };
 
-/// What a command prints that is interrupted as soon as a line of its standard error has these words in it.
+/// The output of a command that is interrupted as soon as a line of its standard error contains these words.
 fn interrupted(words: &str, once: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
     command.args(words.split_whitespace()).env("NO_COLOR", "1").env_remove("CARGO").env_remove("COLUMNS");
@@ -20,7 +21,7 @@ fn interrupted(words: &str, once: &str) -> String {
     assert!(said.is_some(), "{words} ended before it said {once}");
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(kill.success());
-    // Whoever writes there must not wait for a reader.
+    // The process must not block on a full pipe.
     let rest: Vec<String> = lines.collect();
     let mut printed = String::new();
     child.stdout.take().expect("standard output").read_to_string(&mut printed).expect("text");

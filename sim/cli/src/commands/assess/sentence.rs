@@ -1,9 +1,9 @@
-//! The answer, and what breaks first, in sentences.
+//! The answer and what breaks first, in prose.
 
 use reports::statistics::count;
 use sim::assess::{Along, Answer, Assessment, Case, Event, Outcome, SEEDS, Why};
 
-/// Safe or not, and why.
+/// The answer and its reason.
 pub(super) fn answer(case: &Case, seen: &Assessment) -> String {
     let word = match seen.answer {
         Answer::Safe => "SAFE",
@@ -18,7 +18,7 @@ pub(super) fn answer(case: &Case, seen: &Assessment) -> String {
     format!("{word}: {}.{unled}", because(case, seen))
 }
 
-/// Why that is the answer; a sentence without its full stop.
+/// The reason for the answer; a sentence without its full stop.
 pub(super) fn because(case: &Case, seen: &Assessment) -> String {
     let along = case.along();
     let asked = value(along, case.asked() as f64);
@@ -107,7 +107,7 @@ fn not_excluded(case: &Case, seen: &Assessment, asked: &str) -> String {
     }
 }
 
-/// What comes of two that lead.
+/// The consequence of two leaders.
 fn harm(case: &Case) -> &'static str {
     match (case.protocol.tokened, case.compares()) {
         (true, false) => "a former leader's write takes effect, since the store compares no tokens",
@@ -153,7 +153,7 @@ pub(super) fn first(case: &Case, seen: &Assessment) -> String {
     text + &if changes { then(case, seen) } else { String::new() }
 }
 
-/// What a takeover costs, in runs of the largest value.
+/// The cost of a takeover, in runs of the largest value.
 fn then(case: &Case, seen: &Assessment) -> String {
     let longest = |of: fn(&Outcome) -> Option<f64>| seen.at_most.iter().filter_map(of).max_by(f64::total_cmp);
     let taken = longest(|outcome| outcome.takeover_ms).map(|ms| {
@@ -171,7 +171,7 @@ fn then(case: &Case, seen: &Assessment) -> String {
     taken.unwrap_or_default() + &awake.unwrap_or_default()
 }
 
-/// A value of a hazard, as people say it.
+/// A hazard's value with its unit.
 pub(super) fn value(along: Along, value: f64) -> String {
     match along {
         Along::Pause | Along::Cut | Along::Skew => time(value),
@@ -180,7 +180,7 @@ pub(super) fn value(along: Along, value: f64) -> String {
     }
 }
 
-/// Milliseconds, to the hundredth of a second from one second on.
+/// Milliseconds; in hundredths of a second from one second on.
 pub(super) fn time(ms: f64) -> String {
     match ms.abs() < 1_000.0 {
         true if ms.abs() < 10.0 && ms != ms.round() => format!("{ms:.1} ms"),
