@@ -1,4 +1,4 @@
-//! The two curves: how many nodes believed, and how many had effect.
+//! The two curves: how many nodes believed, and how many leaders were acting.
 
 use super::model::{Belief, Effect};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,8 @@ pub(super) fn believing(beliefs: &[Belief], begin: u64, end: u64) -> Steps {
     steps(beliefs.iter().map(|b| (b.from, if b.open { b.to + 1 } else { b.to })), begin, end)
 }
 
-/// How many leaders had effect, on the resource with most of them; and where they were more than one: from, to, most,
+/// How many leaders were acting, on the resource with most of them; and where there were several: from, to, most,
+/// resource.
 /// resource.
 pub(super) fn acting(effects: &[Effect], begin: u64, end: u64) -> (Steps, Vec<(u64, u64, u64, usize)>) {
     let resources: BTreeSet<usize> = effects.iter().map(|e| e.r).collect();
