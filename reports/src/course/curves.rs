@@ -35,7 +35,6 @@ pub(super) fn believing(beliefs: &[Belief], begin: u64, end: u64) -> Steps {
 
 /// How many leaders were acting, on the resource with most of them; and where there were several: from, to, most,
 /// resource.
-/// resource.
 pub(super) fn acting(effects: &[Effect], begin: u64, end: u64) -> (Steps, Vec<(u64, u64, u64, usize)>) {
     let resources: BTreeSet<usize> = effects.iter().map(|e| e.r).collect();
     // A single write is an instant, but counts.
