@@ -45,8 +45,8 @@ pub fn distance(first: &[f64], second: &[f64]) -> Option<Distance> {
     })
 }
 
-/// The confidence interval of the mean of a Poisson distribution of which `seen` events were observed: below it, so
-/// many or more would be too rare; above it, so many or fewer (Garwood, Biometrika 1936).
+/// The confidence interval of a Poisson mean after `seen` events: below it, a count this high would be too rare; above it, a
+/// count this low (Garwood, Biometrika 1936).
 pub fn poisson_interval(seen: u64, confidence: f64) -> (f64, f64) {
     // The probability of at most `number` events at this mean; by logarithms, since means may be large.
     let at_most = |number: u64, mean: f64| {

@@ -4,7 +4,7 @@ use super::{claim::Claim, key::Key, translate::Told};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who began something, with the file and line of that.
+/// A holder, with the file and line of the beginning.
 type Begun = (Key, (usize, u64));
 
 /// How many that may still be in progress are remembered for each resource.
@@ -25,7 +25,7 @@ struct Kind {
     /// Some line states an end.
     told: bool,
     open: BTreeMap<Key, Vec<Begun>>,
-    /// Holders whose last one had a stated duration, which a renewal inherits.
+    /// Resources and holders whose last span had a stated duration, which a renewal inherits.
     timed: BTreeSet<(Key, Key)>,
     /// The lines of the first that may still have been in progress when another began, and of that other.
     found: Option<[(usize, u64); 2]>,

@@ -29,7 +29,7 @@ fn binomial(n: u64, p: f64, from: u64, to: u64) -> f64 {
     sum.min(1.0)
 }
 
-/// The 95 % confidence interval of a proportion of which `seen` in `n` were observed (Clopper and Pearson).
+/// The 95 % confidence interval of a proportion after `seen` of `n` (Clopper and Pearson).
 fn share_between(seen: u64, n: u64) -> (f64, f64) {
     let tail = (1.0 - CONFIDENCE) / 2.0;
     let solved = |falls: &dyn Fn(f64) -> bool| {

@@ -6,7 +6,7 @@
 //! | `{{table PATTERN \| HEADING = FIGURE:FORMAT \| …}}` | a table with a row for each cell |
 //! | `{{each PATTERN FIGURE FORMAT}}` | the figure of each cell, separated by commas |
 //! | `{{names PATTERN FIGURE}}`, `{{nameless …}}` | the protocols whose figure is above 0, or is 0 |
-//! | `{{limit PATTERN FIGURE}}` | the highest rate compatible with none in so many runs |
+//! | `{{limit PATTERN FIGURE}}` | the highest rate compatible with zero events in that many runs |
 //! | `{{times PATTERN PATTERN}}` | the ratio of the two cells' rates of failovers without a crash, with its interval |
 //! | `{{surely PATTERN PATTERN}}` | nothing; an error if the first rate is not surely above the second |
 //! | `{{enough PERCENTILE}}` | how many values below a target show that this percentile is below it |

@@ -36,7 +36,7 @@ fn is_usual(header: &Header) -> bool {
     header.resources.iter().all(|name| USUAL_RESOURCES.contains(&group::split(name).0))
 }
 
-/// For how many items of a resource it is remembered who performed them.
+/// How many of a resource's latest items are remembered with their performers.
 const REMEMBERED: usize = 1_024;
 
 #[derive(Default)]

@@ -109,7 +109,7 @@ pub trait Invariant: Send {
         false
     }
 
-    /// How long two nodes may believe at once, microseconds, in a log, whose missing header cannot say it.
+    /// Sets how long two nodes of a log may believe at once, microseconds: a log has no header to say so.
     fn allow_overlap(&mut self, _us: u64) {}
 
     /// Returns the finding. Called once, after the last event.
