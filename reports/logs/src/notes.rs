@@ -1,4 +1,4 @@
-//! What was noticed in a log and bears on its verdict.
+//! Observations about a log that bear on its verdict.
 
 use super::{
     LogError,
@@ -16,34 +16,36 @@ use protocols::history::json::Lines;
 use reports::Names;
 use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, rc::Rc};
 
-/// So many other orders of lines of one moment are tried.
+/// How many other orders of simultaneous lines are tried.
 const ORDERS: u64 = 12;
 
-/// Sentences about a log, once all of it was read.
+/// Notes about a log, complete once all of it is read.
 #[derive(Default)]
 pub struct Notes {
     seen: Option<Rc<RefCell<Seen>>>,
     maps: Vec<(String, String)>,
     names: Vec<String>,
     skew_ns: u64,
-    /// What numbers were taken for, unless somebody said it.
+    /// The unit assumed for numeric times, if it was not given.
     unit: Option<Unit>,
-    /// What somebody said that numbers count.
+    /// The unit given for numeric times.
     said: Option<Unit>,
     zone: Option<FixedOffset>,
     by_time: bool,
-    /// To read the log once more.
+    /// What it takes to read the log again.
     again: Option<(Options, Vec<PathBuf>)>,
 }
 
 impl Notes {
-    /// Why a log that is violated may hold: its lines may be of several leaderships. `judge` is for the lines of one.
+    /// Why a violated log may hold after all: its lines may be of several leaderships. `judge` makes a judge for the
+    /// lines of one.
     pub(super) fn apart(&self, judge: impl Fn() -> Alone) -> Option<String> {
         let ((args, files), seen) = (self.again.as_ref()?, self.seen.as_ref()?.borrow());
         apart::question(args, files, &seen, judge)
     }
 
-    /// Is the verdict another in another of the orders that the log's times allow? `is_it` judges one.
+    /// Why the verdict is open, if it differs in another order that the log's times allow. `is_it` says whether an
+    /// order has the same verdict.
     pub fn order_decides(&self, is_it: impl Fn(Box<dyn Lines<Error = LogError>>) -> bool) -> Option<String> {
         let ((args, files), tied) = (self.again.as_ref()?, self.seen.as_ref()?.borrow().tied);
         if !tied || !self.by_time {
@@ -53,7 +55,7 @@ impl Notes {
         match (1..=ORDERS).map(other).find(|other| *other != Ok(false)) {
             None => return None,
             Some(Ok(_)) => {}
-            // Which other orders there are cannot be tried.
+            // The other orders cannot be tried.
             Some(Err(why)) => {
                 return Some(format!("lines of two leaders have the same time, and {why}; name a file instead"));
             }
@@ -82,15 +84,15 @@ impl Notes {
         Notes { seen: Some(seen), maps, names, skew_ns, unit, zone, by_time, ..Notes::default() }
     }
 
-    /// The same of a log whose numbers somebody said the unit of.
+    /// The same with the unit given for numeric times.
     pub(super) fn of_times_in(self, said: Option<Unit>) -> Notes {
         Notes { said, ..self }
     }
 
-    /// A field that an option speaks of, and that no line has; a unit, and no time is a number.
+    /// Checks options against the whole log.
     ///
     /// # Errors
-    /// There is one: one sentence.
+    /// No line has a field that an option names, or the unit or zone given applies to no time: one sentence.
     pub fn check(&self) -> Result<(), LogError> {
         let Some(seen) = &self.seen else { return Ok(()) };
         let seen = seen.borrow();
@@ -108,7 +110,7 @@ impl Notes {
         Err(why.into())
     }
 
-    /// By how much the log's own times are ahead of UTC, seconds: those of UTC unless it has one other zone throughout.
+    /// The offset of the log's times from UTC, seconds: 0 unless one other zone is used throughout.
     pub fn offset_s(&self) -> i32 {
         let Some(seen) = &self.seen else { return 0 };
         let seen = seen.borrow();
@@ -120,7 +122,7 @@ impl Notes {
         }
     }
 
-    /// Why a log in which all held shows nothing: some lines may have come the other way round.
+    /// Why a log that holds shows nothing: some lines may have come in the other order.
     pub fn unsure(&self) -> Option<String> {
         let seen = self.seen.as_ref()?.borrow();
         if seen.bare > 0 && seen.zoned > 0 && self.zone.is_none() {
@@ -167,20 +169,20 @@ impl Notes {
         Some(format!("{one} and {other} {why}, and the verdict depends on which came first; {remedy}"))
     }
 
-    /// What was not checked although the log has it, and what that would take.
+    /// A check that the log's tokens do not allow, and what it needs.
     pub fn unchecked(&self) -> Option<(&'static str, &'static str)> {
         let opaque = self.seen.as_ref()?.borrow().opaque.is_some();
         opaque.then_some(("order of tokens", "tokens that are numbers; these can only be compared for equality"))
     }
 
-    /// Has requests called as the log calls them.
+    /// Gives `names` the log's own names of requests.
     pub fn call_requests(&self, names: &mut Names) {
         if let Some(seen) = &self.seen {
             names.call_requests(REQUEST, seen.borrow_mut().take_requests());
         }
     }
 
-    /// What there is to know.
+    /// The notes, as sentences.
     pub fn sentences(&self) -> Vec<String> {
         let Some(seen) = &self.seen else { return Vec::new() };
         let (seen, mut notes) = (seen.borrow(), Vec::new());
@@ -244,7 +246,7 @@ impl Notes {
     }
 }
 
-/// A length of time as options have it.
+/// A duration as options accept it.
 fn said(ns: u64) -> String {
     match ns {
         ns if ns % 1_000_000_000 == 0 => format!("{}s", ns / 1_000_000_000),

@@ -1,4 +1,4 @@
-//! Questions that only somebody who knows the log can answer.
+//! Questions that only someone who knows the log can answer.
 
 use super::{
     columns::Column,
@@ -6,11 +6,11 @@ use super::{
     values::{plain, quoted},
 };
 
-/// What stands behind all questions: nobody who knows better than the guess is left without an answer.
+/// Appended to every question, so that a user who knows better than the guess has an answer.
 const OTHERWISE: &str = "; if a field says something else, map it to that: node, token, resource, request, verdict, event, seq, \
                          until, duration, ttl, shared or group (--map OURS=FIELD)";
 
-/// What to add if a field says who leads, as the beginning of a list.
+/// The options to add if a field says who leads, as the beginning of a list.
 pub fn leading(name: &str) -> String {
     format!(
         "--map {}, and --word 'event:VALUE=elected' or 'event:VALUE=deposed' for each of its values, if it says who began or stopped \
@@ -19,7 +19,8 @@ pub fn leading(name: &str) -> String {
     )
 }
 
-/// May it say who leads? Words do that say so, and those of which nobody knows what they mean; of a state, one such is enough.
+/// May it say who leads? True if a value is about leadership, or no value's meaning is known; one unknown value of a
+/// state is enough.
 pub fn may_lead(column: &Column) -> bool {
     let unclear = column.values.iter().filter(|value| meaning(column, &plain(value)).is_none()).count();
     let state = unclear > 0 && column.is_called(&["state", "status"]);
@@ -27,7 +28,7 @@ pub fn may_lead(column: &Column) -> bool {
         || column.is_few_words() && (state || unclear == column.values.len())
 }
 
-/// Which of these fields is ours?
+/// Asks which of these columns is our field.
 pub fn which(ours: &str, found: &[&Column]) -> String {
     let shown: Vec<String> = found.iter().map(|column| column.shown()).collect();
     let (is, first) = (
@@ -59,7 +60,7 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
             quoted(first)
         ),
         [one] => {
-            // A text may as well say what its line is about.
+            // Text may instead give the kind of line.
             let text = ours == "verdict" && found[0].is_few_words() && found[0].is_content();
             let about = found[0].values.first().filter(|_| text).map(|value| {
                 let only = quoted(&format!("{first}={}", plain(value)));
@@ -87,7 +88,7 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
     }
 }
 
-/// Options to add, and what is asked, as the end of a sentence.
+/// The options to add and the questions, as the end of a sentence.
 pub fn suggested(options: [(&str, Vec<String>); 4], asked: &[String]) -> String {
     let options = options.into_iter().filter(|(_, values)| !values.is_empty());
     let one = |name: &str, values: &[String]| format!("{name} {}", quoted(&values.join(",")));

@@ -1,5 +1,5 @@
-//! What to do with the fields that nothing is known of. What is left out unasked says nothing of a write, going by its name;
-//! of all else it is asked, since it may decide.
+//! Suggestions for the remaining fields. A field is ignored without asking only if its name says that it is irrelevant
+//! to writes; about all others it asks, since they may decide the verdict.
 
 use super::{
     advice::{Advice, Known},
@@ -12,7 +12,7 @@ use super::{
     values::quoted,
 };
 
-/// What a field may be, in which `FIELD` stands for its name.
+/// What a field may be; `FIELD` stands for its name.
 const NUMBERS: &str =
     "may number the writes: --map seq=FIELD if the resource's numbers must rise, --ignore FIELD if not";
 const ONCE: &str = "may name what must be done once: --map request=FIELD if so, --ignore FIELD if it may come twice";
@@ -31,7 +31,7 @@ const READS: &str = "may say that others may be at the same work, as readers are
 const READS_TOO: &str = "--map shared=FIELD, and a --word 'shared:VALUE=true' or 'shared:VALUE=false' for each of its values, if \
                          it says that others may be at the same work, as readers are";
 
-/// A question about a field.
+/// Phrases a question about a field.
 fn asked(column: &Column, may_be: &str) -> String {
     format!("{} {}", column.shown(), may_be.replace("FIELD", &column.name))
 }
@@ -46,7 +46,8 @@ impl<'a> Advice<'a> {
         self.asked.push(question);
     }
 
-    /// Times beside the one of the line: when work began or ended, until when a lease lasts, or when the line really was.
+    /// Handles times other than the line's own: when work began or ended, when a lease ends, or the real time of the
+    /// line.
     pub(super) fn times(&mut self, known: &Known<'a>) {
         let place = self.map.iter().position(|(ours, _)| *ours == "t_us");
         let at = place.map(|place| self.map[place].1).or_else(|| known.column("t_us"));
@@ -85,7 +86,7 @@ impl<'a> Advice<'a> {
                      --map t_us={other},request={name} if it says what was due, which must be done once"
                 ),
             };
-            // Which it is has to be said, then.
+            // The user then has to say which one is the time.
             if !ends(column) && !is_lease(column) {
                 self.map.retain(|(ours, _)| *ours != "t_us");
             }
@@ -93,7 +94,7 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// How long a lease or work lasts.
+    /// Handles durations of leases and work.
     pub(super) fn lengths(&mut self, known: &Known<'a>) {
         let at = self.map.iter().find(|(ours, _)| *ours == "t_us").map(|(_, c)| *c).or_else(|| known.column("t_us"));
         let began = at.is_some_and(begins);
@@ -124,7 +125,7 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// What is left matters, or does not.
+    /// Ignores or asks about the fields that are left.
     pub(super) fn left(&mut self, known: &Known<'a>) {
         for column in self.spare(known) {
             let (name, shown) = (&column.name, column.shown());
@@ -198,7 +199,7 @@ impl<'a> Advice<'a> {
         let rise = column.counts() || column.is_distinct() && column.seldom_falls();
         let may_be = match () {
             () if is_measure(column) => return self.ignore.push(column.name.clone()),
-            // Numbers of lines that never fall: nothing hangs on what they are.
+            // Line numbers that never fall: nothing depends on them.
             () if is_of_things(column) && column.only_rises() => return self.ignore.push(column.name.clone()),
             () if rise && !seq => NUMBERS,
             () if column.is_mostly_distinct() && !column.is_distinct() && !request => ONCE,
@@ -210,7 +211,7 @@ impl<'a> Advice<'a> {
         self.ask(column, asked(column, may_be));
     }
 
-    /// A field that every write has, and that some lines lack.
+    /// Handles a field that every write needs and some lines lack.
     pub(super) fn of_some(&mut self, known: &Known<'a>) {
         let Some((ours, column)) = known.of_some else { return };
         let name = &column.name;

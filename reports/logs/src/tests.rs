@@ -15,7 +15,7 @@ fn opened(test: &str, files: &[(&str, &str)], log: Options) -> Result<Input, Str
     input.map_err(|why| why.to_string().replace(&format!("{}/", folder.display()), ""))
 }
 
-/// When, who, with which token, on what, which number.
+/// Of each write: time, node, token, resource and number.
 fn applied(input: Input) -> Vec<(u64, String, u64, String, u64)> {
     let mut reader = Reader::of(input.lines).expect("a first line");
     let events: Vec<_> = reader.by_ref().map(|event| event.expect("an event")).collect();
@@ -46,7 +46,7 @@ fn a_table_in_somebody_s_words_is_read() {
     assert_eq!(is, must.map(|(t, node, token, resource, seq)| (t, node.to_owned(), token, resource.to_owned(), seq)));
 }
 
-/// The sentence about the first line that is wrong, without the folder.
+/// The sentence about the first wrong line, without the folder.
 fn refused(name: &str, text: &str, log: Options) -> String {
     let input = match opened("refused", &[(name, text)], log) {
         Ok(input) => input,
@@ -54,7 +54,7 @@ fn refused(name: &str, text: &str, log: Options) -> String {
     };
     let read = Reader::of(input.lines).and_then(|mut reader| reader.try_for_each(|event| event.map(drop)));
     let why = read.and_then(|()| input.notes.check()).expect_err("nothing is wrong").to_string();
-    // Up to the file's own name.
+    // Keep only the file's own name.
     why.rsplit_once('/')
         .filter(|(folder, _)| folder.contains("fencepost-log-"))
         .map_or(why.clone(), |(_, end)| end.into())
@@ -63,7 +63,7 @@ fn refused(name: &str, text: &str, log: Options) -> String {
 #[test]
 fn several_files_are_merged_by_time_and_say_where_a_line_came_from() {
     let line = |ts: &str, seq: u64| format!("{{\"ts\":{ts},\"token\":1,\"seq\":{seq},\"verdict\":\"ok\"}}\n");
-    // They differ by nanoseconds, which are not judged, and put them into order.
+    // The times differ by nanoseconds, which are not judged but do order the lines.
     let first = line("1.5", 1) + "\n" + &line("3.0000002", 4);
     let second = line("2", 2) + &line("3.0000001", 3);
     let files = [("n1.log", first.as_str()), ("n2.log", second.as_str())];
@@ -73,7 +73,7 @@ fn several_files_are_merged_by_time_and_say_where_a_line_came_from() {
     let seen: Vec<(String, u64)> = applied(input).into_iter().map(|(_, node, _, _, seq)| (node, seq)).collect();
     assert_eq!(seen, [("n1", 1), ("n2", 2), ("n2", 3), ("n1", 4)].map(|(node, seq)| (node.to_owned(), seq)));
 
-    // What only the event itself shows to be wrong, after so many lines that nobody looks so far ahead.
+    // An error that only the event itself shows, too far down to be surveyed.
     let second: String = (0..600).map(|seq| line(&format!("2.{seq:03}"), seq)).collect();
     let second = second + "{\"ts\":3,\"token\":1,\"seq\":7,\"verdict\":\"ok\",\"read\":\"x\"}\n";
     let files = [("n1.log", first.as_str()), ("n2.log", second.as_str())];
@@ -240,7 +240,7 @@ fn times_are_read_in_every_unit() {
     assert_eq!(is("1763719200123", Some(Unit::Ms)), 1_763_719_200_123_000_000);
     assert_eq!(is("7", Some(Unit::Us)), 7_000);
     assert_eq!(is("1763719200123456789", Some(Unit::Ns)), 1_763_719_200_123_456_789);
-    // A time of this century says itself what it counts.
+    // A time of this century implies its unit.
     for text in ["1763719200", "1763719200000", "1763719200000000", "1763719200000000000", "1.7637192e9"] {
         assert_eq!(is(text, None), 1_763_719_200_000_000_000, "{text}");
     }
@@ -265,13 +265,13 @@ fn lines_that_differ_in_what_is_ignored_are_two() {
     let text = "t_us,token,seq,id\n5,7,1,a\n5,7,1,b\n5,7,1,b\n";
     let log = Options { ignore: vec!["id".to_owned()], ..args(&[], &["resource=r", "node=a", "verdict=ok"], &[]) };
     assert_eq!(applied(opened("ignored", &[("a.csv", text)], log).expect("a log")).len(), 2);
-    // The same line of two nodes is a line of each.
+    // The same line of two nodes counts once for each.
     let log = args(&[], &["resource=r", "node={file}", "verdict=ok"], &[]);
     let files = [("n1.csv", "t_us,token,seq\n5,7,1\n"), ("n2.csv", "t_us,token,seq\n5,7,1\n")];
     assert_eq!(applied(opened("two-nodes", &files, log).expect("a log")).len(), 2);
 }
 
-/// The same three writes, as several programs write them down.
+/// The same three writes, as several programs write them.
 #[test]
 fn a_table_is_a_table_whatever_stands_between_its_values() {
     let rows = [("1", "w1", "7", "1"), ("2", "w1", "7", "2"), ("3", "w2", "8", "3")];

@@ -1,4 +1,4 @@
-//! What the store took and refused: intervals of effect, takeovers, writes from the past.
+//! What the store accepted and refused: effect intervals, takeovers, stale writes.
 
 use super::model::{Effect, Refused, Stale, Takeover};
 use crate::{freshness::Freshness, told};
@@ -9,12 +9,12 @@ use protocols::{
 };
 use std::collections::BTreeMap;
 
-/// Writes of one leadership further apart than this, microseconds, are two runs of writes.
+/// A longer gap, microseconds, splits one leadership's writes into two runs.
 const APART_US: u64 = 250_000;
-/// Writes from the past on one resource, or refused ones, that follow each other within this, microseconds, are told together:
-/// clients' numbers come many a second, all else about one.
+/// Stale or refused writes to one resource within this time of each other, microseconds, are reported together: first
+/// for clients' numbers, which come many a second, then for all else, which comes about once a second.
 const TOGETHER_US: [u64; 2] = [1_000_000, 5_000_000];
-/// Folds issues, seals and what the store decided.
+/// Folds issues, seals and the store's decisions.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     freshness: Freshness,
@@ -23,12 +23,12 @@ pub(super) struct Writes {
     pub(super) stale: Vec<Stale>,
     pub(super) refused: Vec<Refused>,
     pub(super) takeovers: Vec<Takeover>,
-    /// Who each resource follows, since when, and the number that it is at.
+    /// The leadership that each resource follows, since when, and the resource's number.
     newest: BTreeMap<u16, (usize, u64)>,
     at_seq: BTreeMap<u16, u64>,
-    /// Writes under way, until the store has decided.
+    /// Writes in flight, until the store has decided.
     issued: BTreeMap<(usize, u16, u64), u64>,
-    /// Which event it is.
+    /// The current event's place in the history.
     place: u64,
 }
 
@@ -37,7 +37,7 @@ impl Writes {
         Writes { freshness: Freshness::new(header), ..Writes::default() }
     }
 
-    /// Takes an event of leadership `i`, which wrote or sealed, and which is in that place of the history.
+    /// Takes the event at `place` in the history, a write or a seal of leadership `i`.
     pub(super) fn observe(&mut self, event: &Event, i: usize, place: u64) {
         self.place = place;
         let stale = self.freshness.observe(event);
@@ -58,7 +58,7 @@ impl Writes {
         }
     }
 
-    /// An election tells leaderships without a token apart.
+    /// Takes an election: elections order leaderships without a token.
     pub(super) fn elected(&mut self, event: &Event) {
         self.freshness.observe(event);
     }

@@ -3,7 +3,7 @@
 use super::numbers::{Cell, Numbers, Spread};
 use crate::plot::ranges::{Ranges, Row};
 
-/// Which figures of a distribution a bar shows: from, mark, to.
+/// The figures of a distribution that a bar shows: from, mark, to.
 type Ends = fn(&Spread) -> [f64; 3];
 
 const WHOLE: Ends = |s| [s.least, s.p50, s.most];
@@ -32,7 +32,7 @@ fn with_bounds(mut rows: Vec<Row>, numbers: &Numbers, pattern: &str) -> Vec<Row>
     rows
 }
 
-/// The pictures of an experiment, with names for their files; those without anything to draw are left out.
+/// The pictures of an experiment with their file names; empty ones are left out.
 pub fn of(numbers: &Numbers, experiment: u8) -> Vec<(&'static str, Ranges)> {
     let made = match experiment {
         1 => vec![("1-failover", failover(numbers))],
@@ -61,7 +61,7 @@ fn work_set(numbers: &Numbers) -> Ranges {
     }
 }
 
-/// How many shards move for each member that leaves or comes, on average, beside what rules would move.
+/// How many shards move per member that leaves or joins, on average, beside what two placement rules would move.
 fn shards_moved(numbers: &Numbers) -> Ranges {
     let row = |cell: &Cell, (what, of): (&str, &str)| {
         let times = cell.figure(of)?;
@@ -141,7 +141,7 @@ fn refused(numbers: &Numbers) -> Ranges {
     }
 }
 
-/// Experiment 5 beside 4: one row for each protocol, one series for each.
+/// Experiment 5 beside 4: one row for each protocol, one series for each experiment.
 fn reused(numbers: &Numbers) -> Ranges {
     let mut all = rows(numbers, "5/gc-pause/*/fencing off", &["seq_reused_per_run"], WHOLE);
     for row in &mut all {
@@ -188,7 +188,7 @@ fn requests(numbers: &Numbers) -> Ranges {
         } else {
             format!("{}, {}", cell.protocol, cell.variant)
         };
-        // What a library in the candidate's own process is asked costs no service anything.
+        // Requests to a library in the candidate's own process cost no service anything.
         let asked = cell.figure("requests_in_1s_max").is_some_and(|most| most > 1.0);
         (bars.len() == 3 && asked).then_some(Row { label, bars, bound: None })
     };
@@ -206,7 +206,7 @@ fn requests(numbers: &Numbers) -> Ranges {
 
 fn handoff(numbers: &Numbers) -> Ranges {
     let mut rows = rows(numbers, "7/graceful-step-down", &["handoff_effect_gap_ms", "handoff_intent_gap_ms"], WHOLE);
-    // One bar of minutes would make all others dots.
+    // One bar of minutes would shrink all others to dots.
     let unsafe_always = |cell: &&Cell| cell.verdicts.get("safety") == Some(&cell.runs);
     let out: Vec<_> =
         numbers.matching("7/graceful-step-down").filter(unsafe_always).map(|c| c.protocol.clone()).collect();

@@ -1,8 +1,8 @@
-//! How files are read whose names are known, and whose values may be missing.
+//! Helpers to read JSON whose values may be missing.
 
 use serde_json::Value;
 
-/// Is it a file of a schema that is understood here? Otherwise why not: one sentence.
+/// Checks that the file's schema is understood; the error is one sentence.
 pub(super) fn of_schema(value: &Value, known: u64) -> Result<(), String> {
     match value["schema"].as_u64() {
         Some(schema) if schema == known => Ok(()),
@@ -19,12 +19,12 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// A list of words as one.
+/// Joins a list of words with commas.
 pub(super) fn words(value: &Value) -> String {
     value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// What the store checked.
+/// The fencing mode, in words.
 pub(super) fn fencing(value: &Value) -> String {
     match value {
         Value::Bool(true) => "on".to_owned(),

@@ -1,4 +1,4 @@
-//! Indices of what a sweep, a matrix and the experiments leave: the right things in the right columns, and text stays text.
+//! Tests of the indices of sweeps, matrices and experiments: values are in the right columns, and text stays text.
 
 use super::{model::HTML, *};
 use serde_json::{Value, json};

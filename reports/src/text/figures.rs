@@ -8,12 +8,12 @@ use crate::{
 use protocols::history::Header;
 use std::collections::BTreeMap;
 
-/// Kinds of messages that are shown.
+/// How many kinds of messages are listed.
 const KINDS_MAX: usize = 6;
-/// Of a list of times that is empty.
+/// The value of an empty list of times.
 const NONE: &str = "none";
 
-/// A list of times: each when they are few, otherwise how they spread.
+/// A list of times: each if they are few, otherwise their distribution.
 fn times(values_ms: &[f64]) -> String {
     let say = |ms: f64| duration(ms * 1000.0);
     match values_ms {
@@ -28,7 +28,7 @@ fn times(values_ms: &[f64]) -> String {
     }
 }
 
-/// Message counts: those that are most, and how many there are of all others together.
+/// Message counts: the most frequent kinds, and the total of all others.
 fn by_kind(counts: &BTreeMap<String, u64>) -> String {
     let mut counts: Vec<_> = counts.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
     counts.sort_by_key(|(kind, n)| (std::cmp::Reverse(*n), *kind));
@@ -42,7 +42,7 @@ fn by_kind(counts: &BTreeMap<String, u64>) -> String {
     words.join(", ")
 }
 
-/// What hand-overs cost the leader's work-set, if it has one.
+/// The cost of hand-overs for the leader's work-set, if it has one.
 fn work_set(m: &Metrics) -> Vec<(&'static str, String)> {
     let (Some(done), Some(again), Some(skipped)) = (m.work_done, m.work_redone, m.work_skipped) else {
         return Vec::new();
@@ -56,7 +56,7 @@ fn work_set(m: &Metrics) -> Vec<(&'static str, String)> {
     rows.into_iter().chain(stalled).collect()
 }
 
-/// How often effects outside were had, if there are any.
+/// Counts of external effects, if there are any.
 fn outside(m: &Metrics) -> Vec<(&'static str, String)> {
     let (Some(done), Some(again), Some(left_out)) = (m.effects_done, m.effects_repeated, m.effects_left_out) else {
         return Vec::new();
@@ -68,7 +68,7 @@ fn outside(m: &Metrics) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Who led, and who wrote. See [`of`].
+/// Who led and who wrote. See [`of`].
 fn leading(m: &Metrics, whole: bool) -> Vec<(&'static str, String)> {
     let ms = |ms: f64| duration(ms * 1000.0);
     let most = match m.by_turns {
@@ -111,8 +111,8 @@ fn changes(m: &Metrics, whole: bool) -> impl Iterator<Item = (&'static str, Stri
     rows.into_iter().filter(move |(_, value)| whole || value != NONE)
 }
 
-/// Label and value of each. Of a log without a header, which is not whole, only what it knows: one that tells of no belief
-/// does not say that nobody believed.
+/// Labels and values of all figures. For a log without a header (`whole` is false), only those that it can know: a log
+/// that reports no beliefs does not show that nobody believed.
 pub(super) fn of(m: &Metrics, facts: &RunFacts, header: Option<&Header>) -> Vec<(String, String)> {
     let whole = header.is_some();
     let ms = |ms: f64| duration(ms * 1000.0);
@@ -148,7 +148,7 @@ pub(super) fn of(m: &Metrics, facts: &RunFacts, header: Option<&Header>) -> Vec<
         let peak = peak.map_or_else(String::new, |(second, burst)| {
             format!("; after the first fault at most {} in 1 s, {} in 10 ms", grouped(second), grouped(burst))
         });
-        // Where no process is a service, the candidates asked a library of their own.
+        // If no process is a service, the candidates asked a library of their own.
         let of_service = header.is_none_or(|header| !header.services.is_empty());
         let whom = if of_service { "requests to the service" } else { "requests to the library" };
         rows.push((whom, grouped(asked) + &peak));

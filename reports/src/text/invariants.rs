@@ -1,4 +1,4 @@
-//! What each invariant saw.
+//! The findings of the invariants.
 
 use super::paint::{Paint, Tone, pad, wrap};
 use crate::{
@@ -6,22 +6,22 @@ use crate::{
     words::{count, grouped},
 };
 
-/// Columns that an invariant's sentence has at least.
+/// The least width of an invariant's sentence.
 const DETAIL_MIN: usize = 20;
-/// What a report tells first: did two take effect, did anything from the past, and did somebody lead?
+/// The most important invariants: did two take effect, was anything stale accepted, and did somebody lead?
 const KEY: [&Entry; 3] = [&leaders_acting_by_effect::ENTRY, &no_stale_write::ENTRY, &liveness::ENTRY];
 
-/// Which invariants a report tells one by one, beside those that were violated and the situation under test.
+/// Which invariants are listed one by one, beside the violated ones and the situation under test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Told {
     All,
-    /// Those that had something to check: of a log, the others are named where it is said what they need.
+    /// Those that had something to check: for a log, the others are named with what they need.
     Checked,
-    /// The [`KEY`] ones, and in one line how many others there are.
+    /// The [`KEY`] ones, and one line with the number of the others.
     Key,
 }
 
-/// A line or more for each that is told.
+/// The lines of each listed invariant.
 pub(super) fn lines(results: &[InvariantResult], told: Told, paint: Paint) -> Vec<String> {
     let is_told = |seen: &InvariantResult| match told {
         _ if !seen.holds || seen.class == Class::Vacuity => true,
@@ -40,7 +40,7 @@ pub(super) fn lines(results: &[InvariantResult], told: Told, paint: Paint) -> Ve
     lines
 }
 
-/// How many others held, and of how many nothing could be said.
+/// How many others held, and how many had nothing to check.
 fn of_others(others: &[&InvariantResult]) -> Option<String> {
     let idle = others.iter().filter(|seen| !seen.could_fail).count() as u64;
     let held = others.len() as u64 - idle;

@@ -1,6 +1,6 @@
-//! Our pages in a real browser: `tests/browser/*.js` load them, press keys, hover, zoom, sort, follow links. Where there is no
-//! Chromium or no Node, they say so aloud and pass; with `FENCEPOST_SERVERS=require` they fail, and with `install` both are
-//! installed. `FENCEPOST_PICTURES=DIR` keeps pictures to look at.
+//! Our pages in a real browser: `tests/browser/*.js` load them, press keys, hover, zoom, sort, follow links. Without
+//! Chromium or Node, these tests print that and pass; with `FENCEPOST_SERVERS=require` they fail, and with `install`
+//! both are installed. `FENCEPOST_PICTURES=DIR` keeps pictures to look at.
 
 use protocols::{
     history::{Event, Kind, Outcome, Sink, json::Reader},
@@ -14,7 +14,7 @@ use reports::{
 use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command};
 
-/// A name that would end the script that it stands in, and run another.
+/// A name that would end the enclosing script and run another.
 const HOSTILE: &str = r#"</script><img src=x onerror=\"window.injected=true\">"#;
 
 /// A history, ready for a page.
@@ -30,7 +30,7 @@ fn sheet(text: &str) -> Sheet {
     pages.into_sheet(&judges.finish())
 }
 
-/// Lets a script look at a page; `written` is the history that it was made of, where the script compares.
+/// Runs a script on a page; `written` is the page's history, if the script compares with it.
 fn look(script: &str, page: &str, written: &str, checks: usize) {
     let what = "pages in a browser";
     let Some(chromium) = servers::find("chromium", "chromium", what) else { return };
@@ -61,7 +61,8 @@ fn a_page_works_in_a_browser() {
     look("page.js", &sheet(&history).page(), &history, 40);
 }
 
-/// A log as another service would write it: several resources, tokens beyond 2⁵³, times since 1970; one client got no answer.
+/// A log as another service would write it: several resources, tokens beyond 2⁵³, times since 1970, and a client
+/// without an answer.
 #[test]
 fn a_log_of_another_service_works_in_a_browser() {
     let write = |t_us: u64, on: &str, token: u64, seq: u64| {
@@ -104,13 +105,13 @@ fn two_runs_share_one_axis_in_a_browser() {
     look("two.js", &sheet(off).beside(&sheet(on)), "", 18);
 }
 
-/// Two groups, of which the second goes wrong: a page has both.
+/// A page has both of two groups, the second of which goes wrong.
 #[test]
 fn a_page_turns_to_each_group_in_a_browser() {
     look("groups.js", &sheet(known("groups-bad")).page(), "", 6);
 }
 
-/// A sweep of 40 cells, one of them broken, with a name that is none.
+/// A sweep of 40 cells, one of them broken and with a hostile name.
 fn summary() -> Value {
     let cell = |(place, protocol): (usize, &str)| {
         let (broken, failover) =
@@ -135,7 +136,7 @@ fn an_index_sorts_and_filters_in_a_browser() {
     look("index.js", &index.page(), "", 33);
 }
 
-/// A matrix beside a sweep: a section for each, and a cell of the grid shows its row and no other.
+/// A matrix beside a sweep: a section for each, and a cell of the grid shows only its row.
 #[test]
 fn sections_and_a_grid_in_a_browser() {
     let cell = |protocol: &str, outcome: &str| {
@@ -155,7 +156,7 @@ fn sections_and_a_grid_in_a_browser() {
     look("sections.js", &all.page(), "", 8);
 }
 
-/// As many events as a long run has: the page is there within seconds, and stays fluid.
+/// With as many events as a long run has, the page is ready within seconds and stays fluid.
 #[test]
 fn a_hundred_thousand_events_stay_fluid_in_a_browser() {
     let reader = Reader::new(known("gc-pause-unfenced").as_bytes()).expect("a history");

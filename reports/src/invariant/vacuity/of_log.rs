@@ -1,4 +1,4 @@
-//! Whether a log without a header puts anything to the test.
+//! Whether a log without a header tests anything.
 
 use super::super::{Ending, Finding, dual_belief::untold};
 use crate::{
@@ -8,23 +8,22 @@ use crate::{
     works::Works,
 };
 
-/// What a log has told.
+/// What a log has reported.
 pub(super) struct Told<'a> {
     pub(super) effects: &'a Effects,
     pub(super) works: &'a Works,
     pub(super) beliefs: &'a Beliefs,
-    /// How many writes were accepted or refused.
+    /// Writes accepted or refused.
     pub(super) writes: u64,
-    /// How many were accepted.
     pub(super) accepted: u64,
-    /// How many of the accepted ones say neither token nor generation.
+    /// Accepted writes with neither token nor generation.
     pub(super) unnamed: u64,
-    /// It tells of more than writes and seals.
+    /// The log has more than writes and seals.
     pub(super) more: bool,
 }
 
 impl Told<'_> {
-    /// Can two leaders be told apart in it, and was there more than one?
+    /// Can two leaders be distinguished in it, and was there more than one?
     pub(super) fn finding(&self, ending: &Ending) -> Finding {
         let tried = self.effects.tried_most();
         let inconclusive = |detail: String| Finding { holds: false, could_fail: true, detail };

@@ -1,13 +1,13 @@
 
-// The words around the picture: verdict and cause, the list of moments, the tables, the key.
-/// Text in which [[t]] is a time to jump to.
+// The text around the picture: verdict and cause, the list of moments, the tables, the key.
+/// Text in which [[t]] becomes a time to jump to.
 const linked = words => escape(words).replace(/\[\[(\d+)\]\]/g, (_, t) => `<button data-t="${t}">${at(+t)}</button>`);
 function stepAt(steps, t) {
   let value = 0;
   for (const [from, n] of steps) if (from <= t) value = n;
   return value;
 }
-/// What a run came to, and why.
+/// The verdict of a run, and why.
 function head() {
   const safe = M.verdict === "Safe", sign = M.bad ? "✗" : safe ? "✓" : "?", of = run.n ? "-b" : "", tag = TWO ? "h2" : "h1";
   const broken = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
@@ -17,7 +17,7 @@ function head() {
     `<${tag} class="cause" id="cause${of}">${linked(M.cause[0] ?? "")}</${tag}><p class="why" id="why${of}">${M.cause.slice(1).map(linked).join(" ")}</p>` +
     (broken && `<details class="broken"><summary>${plural(M.broken.length, "invariant")} violated: ${M.broken.map(([name]) => `<b>${escape(name)}</b>`).join(", ")}</summary><ul>${broken}</ul></details>`) + "</section>";
 }
-/// Where two runs part: known when their events are decoded.
+/// Where two runs diverge, known once their events are decoded.
 function fillDifference() {
   if (!TWO) return;
   const place = firstDifference(RUNS), [a, b] = RUNS;
@@ -50,12 +50,12 @@ function fillWords() {
   fillTable();
   fillKey();
 }
-/// Brings the chart into view where most of it is not: on a phone the list is far below it.
+/// Scrolls the chart into view if most of it is not: on a phone the list is far below it.
 function showChart() {
   const { top, bottom } = $("chart").getBoundingClientRect();
   if (top < -150 || Math.min(bottom, top + 300) > innerHeight) $("chart").scrollIntoView({ block: "start" });
 }
-/// One row of a table takes the focus; arrows move it, Enter shows the row above.
+/// One row of a table has the focus; arrows move it, Enter shows the row above.
 function walked(table, show) {
   const chosen = event => event.target.closest("tbody tr");
   table.onclick = event => { const row = chosen(event); if (row) show(row); };
@@ -78,7 +78,7 @@ function fillTable() {
   $("turns").innerHTML = turnsTable();
   walked($("table"), row => { pick(+row.dataset.i); showChart(); });
 }
-/// What the signs mean: those that these runs have, drawn as they are drawn above.
+/// The key: only the signs that these runs have, drawn as in the picture.
 function keySigns() {
   const c = colour(0), some = of => each(() => of()).some(Boolean), shade = kind => some(() => M.shades.some(s => s.kind === kind));
   const band = (ctx, dash = [], stroke = c) => { ctx.strokeStyle = stroke; ctx.lineWidth = 1.5; ctx.setLineDash(dash); ctx.strokeRect(1, 1, 24, 12); ctx.setLineDash([]); };
@@ -122,7 +122,7 @@ function fillKey() {
   const has = k => kinds.includes(k);
   $("messages").title = "Key m: " + ([has(KIND.ISSUE) && "writes from their leader to the store", has(KIND.INVOKE) && "requests of clients to their leader", has(KIND.REPLY) && "the answers", has(KIND.READ_INVOKE) && "reads, as bars in the clients' lane"].filter(Boolean).join(", ") || "none in this history") + ". What nodes say to each other is not in a history.";
 }
-/// The events of the view, as far as anybody reads: made when somebody opens them.
+/// The events in view, up to a limit; built when the table is opened.
 const EVENTS_MOST = 300;
 let eventsMost = EVENTS_MOST;
 function fillEvents(more = 0) {
