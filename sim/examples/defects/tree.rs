@@ -168,8 +168,7 @@ fn files_below(root: &Path, path: &Path, into: &mut BTreeSet<PathBuf>) -> io::Re
 fn switch(defects: &[Defect]) -> String {
     let ids: Vec<String> = defects.iter().map(|d| format!("    {:?},\n", d.id)).collect();
     format!(
-        "#![allow(missing_docs)]
-use std::sync::{{OnceLock, atomic::{{AtomicBool, Ordering}}}};
+        "use std::sync::{{OnceLock, atomic::{{AtomicBool, Ordering}}}};
 
 const IDS: [&str; {}] = [
 {}];

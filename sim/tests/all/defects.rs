@@ -9,8 +9,7 @@ use list::{AREAS, Defect, FoundBy};
 use std::{collections::BTreeMap, fs};
 
 fn defects() -> Vec<Defect> {
-    list::read(&root().join("sim/tests/defects"))
-        .unwrap_or_else(|w| panic!("{}", w.join("\n")))
+    list::read(&root().join("sim/tests/defects")).unwrap_or_else(|w| panic!("{}", w.join("\n")))
 }
 
 #[test]

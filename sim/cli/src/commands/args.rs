@@ -1,7 +1,5 @@
 //! The arguments. Their names are a contract; names may be added.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use super::{
     about_args::AboutArgs, advise_args::AdviseArgs, assess_args::AssessArgs, bisect_args::BisectArgs,
     experiments_args::ExperimentsArgs, export_args::ExportArgs, findings_args::FindingsCommand,

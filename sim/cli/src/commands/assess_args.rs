@@ -1,7 +1,5 @@
 //! The arguments of `assess`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use crate::terminal::{
     options::{PlanOptions, ShowArgs},
     parse,

@@ -1,7 +1,5 @@
 //! The arguments of `frontier`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here")]
-
 use super::plot_args::PlotArgs;
 use crate::terminal::{options::PlanOptions, parse};
 use clap::Args as ClapArgs;

@@ -1,7 +1,5 @@
 //! The arguments that all plots share.
 
-#![allow(missing_docs, reason = "a doc comment is help text here")]
-
 use crate::terminal::{options::ShowArgs, parse};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;

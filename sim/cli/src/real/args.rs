@@ -1,7 +1,5 @@
 //! The arguments of `cargo real …`. Their names are a contract; names may be added.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 mod logs;
 mod measure;
 mod watch;

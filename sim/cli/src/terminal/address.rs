@@ -1,7 +1,5 @@
 //! Options of the address by which clients find the leader. Their names are a contract.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use super::{headings::WORK, parse};
 use clap::Args as ClapArgs;
 use protocols::address::Kind;

@@ -1,7 +1,5 @@
 //! Options that several commands share. Their names are a contract.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use super::{
     address::AddressOptions,
     headings::{NETWORK, OUTPUT, RAFT, TIMERS, WORK},

@@ -1,7 +1,5 @@
 //! Options of leaders' tenure. Their names are a contract.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use super::{headings::WORK, parse};
 use clap::Args as ClapArgs;
 use scenarios::plan::Tenure;

@@ -1,7 +1,5 @@
 //! Options of the leader's work. Their names are a contract.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use super::{headings::WORK, parse};
 use clap::Args as ClapArgs;
 use protocols::{fence::charge_check::ChargeCheck, work::work_set::Asked};

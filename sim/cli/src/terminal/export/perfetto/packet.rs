@@ -2,8 +2,6 @@
 //! `track_event/track_event.proto`, `track_event/track_descriptor.proto`, `track_event/process_descriptor.proto` and
 //! `track_event/debug_annotation.proto`.
 
-#![allow(missing_docs, reason = "the fields are described where they are defined")]
-
 use prost::Message;
 
 /// A sequence of packets.
