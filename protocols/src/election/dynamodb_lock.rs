@@ -1,4 +1,5 @@
-//! `dynamodb-lock`: Amazon's lock client for DynamoDB, as applications use it: one item, conditional writes, an opaque version.
+//! `dynamodb-lock`: Amazon's lock client for DynamoDB as applications use it: one item, conditional writes, an opaque
+//! version.
 //!
 //! **Where it comes from.** awslabs/amazon-dynamodb-lock-client at 601eab1, `AmazonDynamoDBLockClient.java`
 //! (`acquireLock`, `createLockItem`, `upsertAndMonitorExpiredLock`, `sendHeartbeat`, `run`, `releaseLock`) and
