@@ -185,8 +185,7 @@ impl LowestId {
             }
             Message::Advertisement => {
                 out.push(Output::Observed(Some(from)));
-                // A worse leader's advertisements are ignored, since it is to be replaced, unless this node stands
-                // aside.
+                // A worse leader's advertisements do not count, unless this node stands aside.
                 if from < self.setup.node || self.stands_aside(now) {
                     self.campaigning = false;
                     if let Some(phi) = &mut self.phi {
