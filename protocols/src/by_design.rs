@@ -1,9 +1,9 @@
-//! What happened to others by mistake, and to these by design or by their settings: the command shows it without a switch.
+//! Defects by design or configuration, which other systems have by mistake; the command shows them without a switch.
 
 use crate::bug::{Bug, ByDesign, Shown};
 
 crate::registry! {
-    /// In the order in which reports show them.
+    /// In the order of reports.
     pub const ALL: [&ByDesign] = [
         &UNFENCED,
         &ETCD_BELIEF_FROM_ANSWER,
@@ -18,7 +18,7 @@ crate::registry! {
     ];
 }
 
-/// No fence at all.
+/// No fencing at all.
 pub const UNFENCED: ByDesign = ByDesign {
     bug: Bug {
         id: "unfenced",
@@ -31,7 +31,7 @@ pub const UNFENCED: ByDesign = ByDesign {
     mended: Shown::by("gc-pause", "etcd-election", 4),
 };
 
-/// The library of etcd itself.
+/// etcd's own client library.
 pub const ETCD_BELIEF_FROM_ANSWER: ByDesign = ByDesign {
     bug: Bug {
         id: "etcd-belief-from-answer",
@@ -58,7 +58,7 @@ pub const K8S_NO_MARGIN: ByDesign = ByDesign {
     mended: Shown::by("partition", "k8s-lease", 12).with("--lease-ttl 15s --fencing off"),
 };
 
-/// Leases by the clocks of servers.
+/// Leases that expire by the servers' clocks.
 pub const REDLOCK_CLOCK: ByDesign = ByDesign {
     bug: Bug {
         id: "redlock-clock",
@@ -85,7 +85,7 @@ pub const REDIS_UNREPLICATED: ByDesign = ByDesign {
     mended: Shown::by("unreplicated-grant", "redis-sentinel", 4),
 };
 
-/// A promotion that nobody tells the former primary of.
+/// A promotion that the former primary does not learn of.
 pub const PROMOTED_UNFENCED: ByDesign = ByDesign {
     bug: Bug {
         id: "promoted-unfenced",
@@ -99,7 +99,7 @@ pub const PROMOTED_UNFENCED: ByDesign = ByDesign {
     mended: Shown::by("incident-github-2016", "redis-sentinel", 4).with("--replica-lag 1s"),
 };
 
-/// Expiry by the clock of whoever looks.
+/// Expiry by the observer's clock.
 pub const ROW_BY_NODE_CLOCK: ByDesign = ByDesign {
     bug: Bug {
         id: "row-by-node-clock",
@@ -112,7 +112,7 @@ pub const ROW_BY_NODE_CLOCK: ByDesign = ByDesign {
     mended: Shown::by("steady", "db-row", 4).with("--clock-skew 3m"),
 };
 
-/// Whoever hears nobody better leads.
+/// A node leads unless it hears a better one.
 pub const NO_QUORUM: ByDesign = ByDesign {
     bug: Bug {
         id: "no-quorum",
@@ -125,7 +125,7 @@ pub const NO_QUORUM: ByDesign = ByDesign {
     mended: Shown::by("asymmetric-partition", "raft-core", 4),
 };
 
-/// Replication that nobody waits for.
+/// Copies without waiting for replication.
 pub const ASYNC_COPIES: ByDesign = ByDesign {
     bug: Bug {
         id: "async-copies",
@@ -139,7 +139,7 @@ pub const ASYNC_COPIES: ByDesign = ByDesign {
     mended: Shown::by("majority-copies", "raft-core", 4),
 };
 
-/// The best takes over whenever it is back.
+/// The best node takes over whenever it returns.
 pub const NO_HYSTERESIS: ByDesign = ByDesign {
     bug: Bug {
         id: "no-hysteresis",

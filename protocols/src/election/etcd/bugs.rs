@@ -1,8 +1,8 @@
-//! What went wrong in recipes on etcd.
+//! Bugs of recipes on etcd.
 
 use crate::bug::{Bug, Shown};
 
-/// What the library's lock did, and its election does still.
+/// A former bug of the library's lock, and a present one of its election.
 pub const WAITER_NOT_READ_AGAIN: Bug = Bug {
     id: "etcd-waiter-not-read-again",
     protocols: &["etcd-election"],
@@ -13,7 +13,7 @@ pub const WAITER_NOT_READ_AGAIN: Bug = Bug {
     shown: Shown::by("expired-waiter", "etcd-election", 4),
 };
 
-/// What the library's `Campaign` does.
+/// The library's own behaviour in `Campaign`.
 pub const CAMPAIGN_LEAVES_KEY: Bug = Bug {
     id: "etcd-campaign-leaves-key",
     protocols: &["etcd-election"],
@@ -24,7 +24,7 @@ pub const CAMPAIGN_LEAVES_KEY: Bug = Bug {
     shown: Shown::by("service-restart", "etcd-election", 12),
 };
 
-/// What the library's `Mutex.Unlock` does, where the key is everybody's.
+/// The library's own behaviour in `Mutex.Unlock`, applied to a common key.
 pub const RELEASE_BY_NAME: Bug = Bug {
     id: "etcd-release-by-name",
     protocols: &["etcd-key"],

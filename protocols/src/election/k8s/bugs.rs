@@ -1,11 +1,11 @@
-//! What went wrong in client-go and its ports.
+//! Bugs of client-go and its ports.
 
 use crate::{
     bug::{Bug, Shown},
     types::{NodeId, SECOND},
 };
 
-/// What client-go did at first.
+/// client-go's original behaviour.
 pub const RENEWS_FOR_EVER: Bug = Bug {
     id: "k8s-renews-for-ever",
     protocols: &["k8s-lease"],
@@ -15,7 +15,7 @@ pub const RENEWS_FOR_EVER: Bug = Bug {
     shown: Shown::by("partition", "k8s-lease", 4).with("--fencing off --lease-ttl 15s"),
 };
 
-/// What client-go did, and ports of it do.
+/// client-go's former behaviour, and that of ports.
 pub const OWN_DURATION: Bug = Bug {
     id: "k8s-own-duration",
     protocols: &["k8s-lease"],
@@ -25,7 +25,7 @@ pub const OWN_DURATION: Bug = Bug {
     shown: Shown::by("mixed-timings", "k8s-lease", 4).with("--fencing off"),
 };
 
-/// What client-go did before its requests had a timeout.
+/// client-go's behaviour before its requests had a timeout.
 pub const NO_REQUEST_TIMEOUT: Bug = Bug {
     id: "k8s-no-request-timeout",
     protocols: &["k8s-lease"],
@@ -35,7 +35,7 @@ pub const NO_REQUEST_TIMEOUT: Bug = Bug {
     shown: Shown::by("hung-connection", "k8s-lease", 4),
 };
 
-/// What the fabric8 client does.
+/// The fabric8 client's behaviour.
 pub const LEADS_BEFORE_UPDATE: Bug = Bug {
     id: "k8s-leads-before-update",
     protocols: &["k8s-lease"],
@@ -46,7 +46,7 @@ pub const LEADS_BEFORE_UPDATE: Bug = Bug {
     shown: Shown::by("clean-kill", "k8s-lease", 8),
 };
 
-/// What kubert's lease does.
+/// The behaviour of kubert's lease.
 pub const COMPARES_CLOCKS: Bug = Bug {
     id: "k8s-compares-clocks",
     protocols: &["k8s-lease"],
@@ -57,7 +57,7 @@ pub const COMPARES_CLOCKS: Bug = Bug {
     shown: Shown::by("clock-skew", "k8s-lease", 8).with("--fencing off"),
 };
 
-/// What components did that called themselves by their host's name.
+/// Components that identify themselves by their host name.
 pub const ONE_IDENTITY_TWICE: Bug = Bug {
     id: "k8s-one-identity-twice",
     protocols: &["k8s-lease"],
@@ -65,12 +65,12 @@ pub const ONE_IDENTITY_TWICE: Bug = Bug {
            their name: each takes the lease for its own and renews it. Both have the same token, so no fence tells them apart.",
     source: "kubernetes/kubernetes issues 22775 and 61151; kubernetes-csi/external-provisioner pull request 690",
     violation: "tokens_monotone",
-    // Whoever leads first: one of the two does after that.
+    // Whichever leads first, one of the two leads after it.
     shown: Shown::by("clean-kill", "k8s-lease", 4),
 };
 
 /// Under [`ONE_IDENTITY_TWICE`] the first of these has the host name of the second.
 pub const SAME_HOST: (NodeId, NodeId) = (NodeId(1), NodeId(0));
 
-/// For as long as the kernel sends again what is not acknowledged (`tcp_retries2`), nanoseconds.
+/// How long the kernel retransmits unacknowledged data (`tcp_retries2`), nanoseconds.
 pub(super) const NO_TIMEOUT: u64 = 924 * SECOND;

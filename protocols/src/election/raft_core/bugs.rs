@@ -1,11 +1,11 @@
-//! What went wrong in implementations of Raft.
+//! Bugs of Raft implementations.
 
 use crate::{
     bug::{Bug, Shown},
     types::{NodeId, SECOND},
 };
 
-/// A lease that is anchored at the wrong end of a round trip.
+/// A lease anchored at the wrong end of a round trip.
 pub const LEASE_FROM_ANSWER: Bug = Bug {
     id: "raft-lease-from-answer",
     protocols: &["raft-core"],
@@ -15,7 +15,7 @@ pub const LEASE_FROM_ANSWER: Bug = Bug {
     shown: Shown::by("late-answer", "raft-core", 40),
 };
 
-/// A lease that nobody takes away when leadership is handed over.
+/// A lease that survives a handover of leadership.
 pub const LEASE_OUTLIVES_TRANSFER: Bug = Bug {
     id: "raft-lease-outlives-transfer",
     protocols: &["raft-core"],
@@ -26,7 +26,7 @@ pub const LEASE_OUTLIVES_TRANSFER: Bug = Bug {
     shown: Shown::by("unheard-transfer", "raft-core", 8),
 };
 
-/// A transfer during which the log goes on growing.
+/// A transfer during which the log keeps growing.
 pub const WRITES_DURING_TRANSFER: Bug = Bug {
     id: "raft-writes-during-transfer",
     protocols: &["raft-core"],
@@ -37,7 +37,7 @@ pub const WRITES_DURING_TRANSFER: Bug = Bug {
     shown: Shown::by("leadership-transfer", "raft-core", 4).with("--entry-interval 2ms").above(100),
 };
 
-/// A vote that is not on disk.
+/// A vote that is not yet on disk.
 pub const ANSWERS_BEFORE_SYNC: Bug = Bug {
     id: "raft-answers-before-sync",
     protocols: &["raft-core"],
@@ -47,7 +47,7 @@ pub const ANSWERS_BEFORE_SYNC: Bug = Bug {
     shown: Shown::by("power-outage", "raft-core", 4),
 };
 
-/// A member whose data folder is a copy of another's, id and all.
+/// A member whose data folder is a copy of another's, including the id.
 pub const IDENTITY_COPIED: Bug = Bug {
     id: "raft-identity-copied",
     protocols: &["raft-core"],
@@ -62,5 +62,5 @@ pub const IDENTITY_COPIED: Bug = Bug {
 /// Under [`IDENTITY_COPIED`] the first of these has the id of the second.
 pub const COPIED: (NodeId, NodeId) = (NodeId(1), NodeId(0));
 
-/// From one sync to the next, nanoseconds.
+/// The interval between syncs, nanoseconds.
 pub(super) const SYNCED_EVERY: u64 = 120 * SECOND;

@@ -1,8 +1,8 @@
-//! What others do wrong with a fencing device.
+//! Mistakes of other systems with fencing devices.
 
 use crate::bug::{Bug, Shown};
 
-/// What pairs of servers have, and clusters that are set to ignore a quorum they do not have.
+/// Pairs of servers, and clusters configured to ignore a missing quorum.
 pub const NO_QUORUM: Bug = Bug {
     id: "stonith-no-quorum",
     protocols: &["stonith"],
@@ -12,7 +12,7 @@ pub const NO_QUORUM: Bug = Bug {
     shown: Shown::by("quorum-loss", "stonith", 8).above(4),
 };
 
-/// What a fence agent does that reports success when the provider's API has accepted the request.
+/// A fence agent that reports success once the provider's API has accepted the request.
 pub const ACCEPTED_IS_STOPPED: Bug = Bug {
     id: "stonith-accepted-is-stopped",
     protocols: &["stonith"],
