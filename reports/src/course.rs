@@ -200,12 +200,25 @@ impl Sink for Course {
     fn record(&mut self, event: &Event) {
         self.begin.get_or_insert(event.t_us);
         (self.end, self.events) = (event.t_us, self.events + 1);
-        let Course { notes, leaderships, misreads, names, events: place, .. } = &mut *self;
+        // Requests and writes are most of a history, and concern one part each.
+        match &event.kind {
+            Kind::Invoke { .. } => return,
+            Kind::Reply { .. } | Kind::ReadInvoke { .. } | Kind::ReadReply { .. } => {
+                return self.misreads.observe(event, self.events, &self.names);
+            }
+            Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
+                if self.header.is_none() && matches!(event.kind, Kind::Issue { .. }) {
+                    self.leaderships.goes_on(event.t_us, write.incarnation(*node));
+                }
+                return self.wrote(event, write.incarnation(*node));
+            }
+            _ => {}
+        }
+        let Course { notes, leaderships, names, events: place, .. } = &mut *self;
         let name = |node: NodeId| names.node(node).into_owned();
         let believes = |node| leaderships.believing().any(|i| leaderships.all[i].node == node);
         notes.observe(event, *place, name, believes);
         leaderships.observe(event, *place);
-        misreads.observe(event, *place, names);
         self.struck.observe(event);
         match &event.kind {
             Kind::Elected(incarnation) => {
@@ -213,12 +226,6 @@ impl Sink for Course {
                 self.writes.elected(event);
             }
             Kind::Seal { incarnation, .. } => self.wrote(event, *incarnation),
-            Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
-                if self.header.is_none() && matches!(event.kind, Kind::Issue { .. }) {
-                    self.leaderships.goes_on(event.t_us, write.incarnation(*node));
-                }
-                self.wrote(event, write.incarnation(*node))
-            }
             Kind::Clock { node, wall_offset_us, rate_ppm } => {
                 self.clocks.push(Clock { node: node.0, t: event.t_us, offset_us: *wall_offset_us, ppm: *rate_ppm })
             }

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Leaderships {
     numbers: BTreeMap<Incarnation, usize>,
+    /// The last one looked up: writes come in rows from one leadership.
+    latest: Option<(Incarnation, usize)>,
     pub(super) all: Vec<Incarnation>,
     pub(super) beliefs: Vec<Belief>,
     pub(super) grants: Vec<Grant>,
@@ -41,10 +43,15 @@ fn text_of(token: Option<u64>) -> String {
 impl Leaderships {
     /// The index of a leadership, in order of first appearance.
     pub(super) fn number(&mut self, incarnation: Incarnation) -> usize {
-        *self.numbers.entry(incarnation).or_insert_with(|| {
+        if let Some((_, number)) = self.latest.filter(|(latest, _)| *latest == incarnation) {
+            return number;
+        }
+        let number = *self.numbers.entry(incarnation).or_insert_with(|| {
             self.all.push(incarnation);
             self.all.len() - 1
-        })
+        });
+        self.latest = Some((incarnation, number));
+        number
     }
 
     /// The current beliefs, by their leaderships' indices.
