@@ -12,7 +12,7 @@
 //! // Everything that will happen is in it, before anything does: the same parameters and seed, the same plan.
 //! assert_eq!(plan, story.compile(&Params::default(), protocol, 42)?);
 //! assert_eq!(plan.faults.len(), 1);
-//! # Ok::<(), String>(())
+//! # Ok::<(), scenarios::plan::Invalid>(())
 //! ```
 
 pub mod arithmetic;

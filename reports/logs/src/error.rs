@@ -1,5 +1,6 @@
 //! Why a log cannot be judged.
 
+use scenarios::units::Unread;
 use std::fmt;
 
 /// Why a log cannot be read or understood.
@@ -22,6 +23,12 @@ impl LogError {
     /// With a file.
     pub(crate) fn of(file: &str, what: String) -> LogError {
         LogError { file: Some(file.to_owned()), line: None, what }
+    }
+}
+
+impl From<Unread> for LogError {
+    fn from(wrong: Unread) -> LogError {
+        wrong.to_string().into()
     }
 }
 

@@ -68,7 +68,7 @@ impl Options {
     }
 
     pub(super) fn sources(&self, files: &[PathBuf]) -> Result<Vec<Source>, LogError> {
-        Ok(files.iter().map(|file| Source::open(file)).collect::<Result<_, _>>()?)
+        files.iter().map(|file| Source::open(file)).collect()
     }
 
     /// The lines of all files, each with the value of the field `by`.

@@ -1,7 +1,7 @@
 //! Who leads when: for each run a strip with a lane for each node, a thin line while the node believes that it leads, a
 //! thick one from its first accepted write to its last, and a mark across the strip while two took effect at once.
 
-use super::{Area, Failed, GRID, INK, Picture, colour, style};
+use super::{Area, Failed, GRID, INK, Picture, Undrawable, colour, style};
 use plotters::{
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
@@ -97,9 +97,9 @@ impl Strip {
 }
 
 impl Picture for LeadersActing {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Undrawable> {
         match self.strips.is_empty() || self.span_s.0 >= self.span_s.1 {
-            true => Err(format!("{}: there is nothing to draw", self.title)),
+            true => Err(Undrawable(format!("{}: there is nothing to draw", self.title))),
             false => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! What a log of pauses says.
 
+use crate::units::Unread;
 use std::fmt;
 
 /// Pauses that were seen.
@@ -11,6 +12,22 @@ pub struct Pauses {
     pub over_ms: Option<f64>,
     /// What the log was.
     pub form: Form,
+}
+
+/// Why a log tells of no pauses.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoPauses {
+    /// There is none in it.
+    #[error("there is no pause in it")]
+    None,
+    /// A line of a list is none.
+    #[error("line {line}: {why}")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: Unread,
+    },
 }
 
 /// What a log of pauses is.
