@@ -8,7 +8,23 @@ use crate::{
 use protocols::{election::Protocol, work::Kind};
 use protocols_clients::registry::{Client, Clients};
 use reports::invariant::{self, Entry as Invariant};
-use scenarios::Scenario;
+use scenarios::{Scenario, registry::Twice};
+
+/// A service that cannot be added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// Its model and its client are of different services.
+    #[error("the model is of `{model}`, and the client of `{client}`")]
+    Differ {
+        /// The model's.
+        model: &'static str,
+        /// The client's.
+        client: &'static str,
+    },
+    /// There are `models` or `clients` of that name already.
+    #[error("there are two {0} of `{1}`")]
+    Twice(&'static str, &'static str),
+}
 
 /// Protocols, scenarios, works and bugs, the clients and models of services, and what judges runs.
 #[derive(Clone)]
@@ -47,7 +63,7 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name.
-    pub fn with_protocol(self, protocol: &'static Protocol) -> Result<Registry, String> {
+    pub fn with_protocol(self, protocol: &'static Protocol) -> Result<Registry, Twice> {
         Ok(Registry { plans: self.plans.with_protocol(protocol)?, ..self })
     }
 
@@ -55,7 +71,7 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name.
-    pub fn with_scenario(self, scenario: &'static Scenario) -> Result<Registry, String> {
+    pub fn with_scenario(self, scenario: &'static Scenario) -> Result<Registry, Twice> {
         Ok(Registry { plans: self.plans.with_scenario(scenario)?, ..self })
     }
 
@@ -63,7 +79,7 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name.
-    pub fn with_work(self, work: &'static Kind) -> Result<Registry, String> {
+    pub fn with_work(self, work: &'static Kind) -> Result<Registry, Twice> {
         Ok(Registry { plans: self.plans.with_work(work)?, ..self })
     }
 
@@ -71,9 +87,9 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name.
-    pub fn with_invariant(mut self, invariant: &'static Invariant) -> Result<Registry, String> {
+    pub fn with_invariant(mut self, invariant: &'static Invariant) -> Result<Registry, Twice> {
         if self.invariants.iter().any(|known| known.name == invariant.name) {
-            return Err(format!("there are two invariants `{}`", invariant.name));
+            return Err(Twice { what: "invariant", name: invariant.name });
         }
         self.invariants.push(invariant);
         Ok(self)
@@ -83,15 +99,15 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name, or the two are of different services.
-    pub fn with_service(mut self, model: Entry, client: Client<SimEnv>) -> Result<Registry, String> {
+    pub fn with_service(mut self, model: Entry, client: Client<SimEnv>) -> Result<Registry, ServiceError> {
         if model.service != client.service {
-            return Err(format!("the model is of `{}`, and the client of `{}`", model.service, client.service));
+            return Err(ServiceError::Differ { model: model.service, client: client.service });
         }
         if self.models.iter().any(|known| known.service == model.service) {
-            return Err(format!("there are two models of `{}`", model.service));
+            return Err(ServiceError::Twice("models", model.service));
         }
         if self.clients.has(client.service) {
-            return Err(format!("there are two clients of `{}`", client.service));
+            return Err(ServiceError::Twice("clients", client.service));
         }
         self.models.push(model);
         Ok(Registry { clients: self.clients.with(client), ..self })
@@ -108,7 +124,8 @@ mod tests {
         let client = |service| Client { service, run: |_, _, _, _| Box::pin(async {}) };
         let own = Registry::default().with_service(model("own"), client("own")).expect("a new name");
         assert_eq!(own.models.len(), service::MODELS.len() + 1);
-        let refused = |model, client| own.clone().with_service(model, client).err().unwrap_or_default();
+        let refused =
+            |model, client| own.clone().with_service(model, client).err().map_or(String::new(), |why| why.to_string());
         assert_eq!(refused(model("own"), client("own")), "there are two models of `own`");
         assert_eq!(refused(model("other"), client("own")), "the model is of `other`, and the client of `own`");
         assert_eq!(refused(model("raft"), client("raft")), "there are two clients of `raft`");

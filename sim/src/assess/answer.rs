@@ -1,6 +1,7 @@
 //! What follows from the timers and the runs together.
 
 use super::{Along, Case, Edge, Event, Outcome, SEEDS, search::Found};
+use crate::error::Failed;
 use protocols::{election::Promise, fence::checks::Fencing};
 use scenarios::{clearance, scenario};
 
@@ -92,7 +93,7 @@ impl Case<'_> {
     ///
     /// # Errors
     /// The parameters make no sense, or a run could not be finished; in one sentence.
-    pub fn assess(&self) -> Result<Assessment, String> {
+    pub fn assess(&self) -> Result<Assessment, Failed> {
         let params = self.hazards.params(self.params);
         // Of a leader that is cut off and does not sleep.
         let cut = Case { hazards: super::Hazards { pause_ms: None, ..self.hazards }, ..self.clone() };
@@ -115,7 +116,7 @@ impl Case<'_> {
         Ok(assessment)
     }
 
-    fn answer(&self, seen: &Assessment) -> Result<(Answer, Why), String> {
+    fn answer(&self, seen: &Assessment) -> Result<(Answer, Why), Failed> {
         let value = self.asked();
         if let Some(outcome) = seen.asked.iter().find(|outcome| !outcome.violated.is_empty()) {
             return Ok((Answer::NotSafe, Why::Violated { at: value, seed: outcome.seed }));

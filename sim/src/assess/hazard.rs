@@ -1,11 +1,13 @@
 //! What may go wrong, as people say it, and the plan in which it does.
 
 use super::Case;
+use crate::error::Failed;
 use protocols::{election::Protocol, fence::checks::Fencing};
 use scenarios::{
     Params, Plan, Scenario, belief,
     fault::{Fault, PlannedFault, Who},
     plan::PPM_MAX,
+    registry::Missing,
     scenario::{self, cut_ms, gc_pause},
 };
 
@@ -84,13 +86,13 @@ impl Hazards {
 
 impl Case<'_> {
     /// The scenario that the hazards are brought into. Clocks and slow packets matter most to a leader that is cut off.
-    pub fn scenario(&self) -> Result<&'static Scenario, String> {
+    pub fn scenario(&self) -> Result<&'static Scenario, Missing> {
         let name = match self.hazards.pause_ms {
             Some(_) => gc_pause::SCENARIO.name,
             None if self.protocol.service.elects => "partition",
             None => "isolate-leader",
         };
-        scenario::find(name).ok_or_else(|| format!("there is no scenario {name}"))
+        scenario::find(name).ok_or_else(|| Missing { what: "scenario", name: name.to_owned() })
     }
 
     /// Does a plan differ from what its scenario makes of the options?
@@ -103,7 +105,7 @@ impl Case<'_> {
     ///
     /// # Errors
     /// The parameters make no sense, in one sentence.
-    pub fn plan(&self, fencing: Fencing, seed: u64) -> Result<Plan, String> {
+    pub fn plan(&self, fencing: Fencing, seed: u64) -> Result<Plan, Failed> {
         let params = Params { fencing, ..self.hazards.params(self.params) };
         let mut plan = self.registry.plans.compile(self.scenario()?, &params, self.protocol, seed)?;
         if !self.is_patched() {

@@ -5,7 +5,7 @@
 //! and then those of the others that show the event below that.
 
 use super::{Along, Case, Outcome, SEEDS};
-use crate::seeds;
+use crate::{error::Failed, seeds};
 use protocols::fence::checks::Fencing;
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ struct Seed<'a, 'b> {
 }
 
 impl Seed<'_, '_> {
-    fn look(&mut self, value: u64) -> Result<Outcome, String> {
+    fn look(&mut self, value: u64) -> Result<Outcome, Failed> {
         if let Some(seen) = self.seen.get(&value) {
             return Ok(seen.clone());
         }
@@ -87,7 +87,7 @@ impl Seed<'_, '_> {
 
     /// The lowest value at which it happens, if it does at `most`; only one below `known` by what values are told apart by, if
     /// another seed shows it there.
-    fn lowest(&mut self, event: Event, most: u64, known: Option<&Edge>) -> Result<Option<Edge>, String> {
+    fn lowest(&mut self, event: Event, most: u64, known: Option<&Edge>) -> Result<Option<Edge>, Failed> {
         let (step, near) = ((most / PARTS).max(1), (most / NEAR).max(1));
         let mut high = known.map_or(most, |edge| edge.at.saturating_sub(step));
         if high == 0 {
@@ -130,7 +130,7 @@ impl Case<'_> {
     }
 
     /// The lowest values, where the store compares nothing; `asked` are the runs of the value that was asked for.
-    pub(super) fn search(&self, asked: &[Outcome]) -> Result<Found, String> {
+    pub(super) fn search(&self, asked: &[Outcome]) -> Result<Found, Failed> {
         let most = self.most();
         let at_most = self.at(most).several(self.search_fencing(), SEEDS)?;
         let mut soonest: Vec<&Outcome> = at_most.iter().collect();
@@ -142,8 +142,8 @@ impl Case<'_> {
             let seen = BTreeMap::from([(most, outcome.clone())]);
             let mut seed = Seed { case: self, seed: outcome.seed, seen };
             let edges = Event::ALL.iter().zip(known).map(|(event, known)| seed.lowest(*event, most, known.as_ref()));
-            let edges = edges.collect::<Result<Vec<_>, String>>()?;
-            Ok::<_, String>((edges, seed.seen.len() as u64 - 1))
+            let edges = edges.collect::<Result<Vec<_>, Failed>>()?;
+            Ok::<_, Failed>((edges, seed.seen.len() as u64 - 1))
         };
         let first = bisected(0, &Event::ALL.map(|_| None))?;
         let others = seeds::each(1..soonest.len() as u64, self.jobs, |place| bisected(place, &first.0), || {})?;
@@ -164,7 +164,7 @@ impl Case<'_> {
     }
 
     /// A run of the value that was asked for shows what none of the seeds did that were looked at: the lowest value of that seed.
-    fn below_asked(&self, event: Event, shown: &Outcome, edge: &mut Option<Edge>) -> Result<u64, String> {
+    fn below_asked(&self, event: Event, shown: &Outcome, edge: &mut Option<Edge>) -> Result<u64, Failed> {
         let mut seed = Seed { case: self, seed: shown.seed, seen: BTreeMap::new() };
         let asked = Edge { at: self.asked(), seed: shown.seed, outcome: shown.clone() };
         *edge = Some(seed.lowest(event, self.asked(), None)?.unwrap_or(asked));

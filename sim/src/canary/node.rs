@@ -1,6 +1,7 @@
 //! What a node must not do while it gives leadership up, and when it wakes after its lease; and what its clients must.
 
 use super::{Above, Canary, DARK, ELECTIONS, compiled, figure, light, steady, survives};
+use crate::error::Failed;
 use protocols::point::Point;
 use scenarios::{
     Params, Plan,
@@ -57,7 +58,7 @@ fn slow(from: Who, to: Who, extra_ms: u64, for_ms: f64) -> Fault {
 
 /// Writes take longer than from one tick to the next. Whoever goes on taking work is never done with it, and whoever does
 /// not wait for the answers has not stopped when its successor starts.
-fn resigns(seed: u64, on: bool) -> Result<Plan, String> {
+fn resigns(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.tick_ms = 100;
     plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 1_400, 16_000.0)));
@@ -72,7 +73,7 @@ fn resigns(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The leader sleeps right after a renewal, again and again; requests and reads wait for it when it wakes. Few enough of them
 /// that their answers fit on a connection.
-fn asleep(seed: u64, on: bool) -> Result<Plan, String> {
+fn asleep(seed: u64, on: bool) -> Result<Plan, Failed> {
     let timings = Params { lease_ttl_ms: Some(1_000), renew_interval_ms: Some(300), rate: 50, ..light() };
     let params = Params { duration_ms: Some(20_000), read_lease: Some(true), reads_per_s: Some(400), ..timings };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
@@ -86,7 +87,7 @@ fn asleep(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The store's answers are late, and come after a lease that the leader has slept through.
-fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, String> {
+fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.faults.push(at(5_000.0, slow(Who::Store, Who::Leader, 7_000, 1_500.0)));
     if on {
@@ -97,7 +98,7 @@ fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The store dies and is back; the leader falls asleep before it has connected again.
-fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, String> {
+fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.rate = 500;
     let (when, restart_after_ms) = (passes(Point::Renewed, 5_000.0), Some(50.0));
@@ -117,7 +118,7 @@ fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, String> {
 /// One candidate loses its lock and gets another. Writes of its first term reach the store after the second has sealed it,
 /// are refused, and the refusals come while the second term's writes with the same numbers are under way. By datagrams, all
 /// of which take detours: a connection, or a new one, carries no old answers.
-fn former_term(seed: u64, on: bool) -> Result<Plan, String> {
+fn former_term(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { nodes: 1, duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
     plan.requires.clear();
@@ -137,7 +138,7 @@ fn former_term(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// One candidate loses its lock before the answer to its seals can come, and gets it again. That answer comes when the next
 /// seals are on their way: with a connection to the store that is slow, and not given up.
-fn former_seal(seed: u64, on: bool) -> Result<Plan, String> {
+fn former_seal(seed: u64, on: bool) -> Result<Plan, Failed> {
     let timings = Params { lease_ttl_ms: Some(1_000), renew_interval_ms: Some(300), ..light() };
     let params = Params { nodes: 1, duration_ms: Some(16_000), read_lease: Some(false), ..timings };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
@@ -155,7 +156,7 @@ fn former_seal(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// A leader loses its lock and does not hear of it. It has nearly nothing to write, and so learns by a refused read that it
 /// was replaced.
-fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, String> {
+fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     (plan.load.rate, plan.load.tick_ms, plan.load.reads_per_s) = (1, 20_000, 400);
     // From the successor's election over its seal to the next read.
@@ -174,7 +175,7 @@ fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// Leaders resign, one after the other, and everybody sees at once who is next. Whoever has to ask all the others in turn is
 /// late: they are more than usual.
-fn told_who_leads(seed: u64, on: bool) -> Result<Plan, String> {
+fn told_who_leads(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { nodes: 7, duration_ms: Some(12_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "etcd-election", seed, &params)?;
     plan.requires.clear();
@@ -184,7 +185,7 @@ fn told_who_leads(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The store is away for so long that more requests come than fit on a connection.
-fn too_many(seed: u64, on: bool) -> Result<Plan, String> {
+fn too_many(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Store], Some(if on { 4_000.0 } else { 200.0 }));
     let cut = Fault::Partition { from, to, one_way: false, for_ms };
     let mut plan = steady("redis-fenced", seed, vec![(5_000.0, cut)])?;
@@ -193,13 +194,13 @@ fn too_many(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A client's second life must not take the requests of its first for its own.
-fn clients_reborn(seed: u64, on: bool) -> Result<Plan, String> {
+fn clients_reborn(seed: u64, on: bool) -> Result<Plan, Failed> {
     let kill = Fault::Kill { node: Who::Clients, restart_after_ms: Some(2_000.0) };
     steady("redis-fenced", seed, if on { vec![(6_000.0, kill)] } else { Vec::new() })
 }
 
 /// Open-loop clients ask for what they should have asked for meanwhile.
-fn clients_asleep(seed: u64, on: bool) -> Result<Plan, String> {
+fn clients_asleep(seed: u64, on: bool) -> Result<Plan, Failed> {
     let pause = Fault::Pause { node: Who::Clients, for_ms: 5_000.0 };
     let mut plan = steady("redis-fenced", seed, if on { vec![(6_000.0, pause)] } else { Vec::new() })?;
     // 2,000 requests, and of 1,000 reads the two thirds that are put to whoever leads.
@@ -208,7 +209,7 @@ fn clients_asleep(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Its clients ask others, who do not lead either; they may not say that nothing happened.
-fn dies(seed: u64, on: bool) -> Result<Plan, String> {
+fn dies(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 60, 16_000.0)));
     if on {

@@ -4,6 +4,7 @@
 //! Each strikes one window of a few milliseconds, which scenarios and drawn plans hit rarely.
 
 use super::{Above, Canary, DARK, ELECTIONS, MakePlan, breaks, compiled, figure, light, survives};
+use crate::error::Failed;
 use protocols::point::Point;
 use scenarios::{
     Params, Plan,
@@ -100,12 +101,12 @@ fn refused_for_long() -> Canary {
 }
 
 /// A steady run of 20 s with so many candidates, the first of which comes half a second before the others.
-pub(super) fn steady(protocol: &str, seed: u64, nodes: u16, faults: Vec<PlannedFault>) -> Result<Plan, String> {
+pub(super) fn steady(protocol: &str, seed: u64, nodes: u16, faults: Vec<PlannedFault>) -> Result<Plan, Failed> {
     with(protocol, seed, &Params { nodes, ..light() }, faults)
 }
 
 /// The same with other parameters.
-fn with(protocol: &str, seed: u64, params: &Params, faults: Vec<PlannedFault>) -> Result<Plan, String> {
+fn with(protocol: &str, seed: u64, params: &Params, faults: Vec<PlannedFault>) -> Result<Plan, Failed> {
     let params = Params { duration_ms: Some(20_000), read_lease: Some(false), ..params.clone() };
     let mut plan = compiled("steady", protocol, seed, &params)?;
     for (place, candidate) in plan.candidates.iter_mut().enumerate() {
@@ -152,7 +153,7 @@ pub(super) fn cause(on: bool, mut faults: Vec<PlannedFault>) -> Vec<PlannedFault
 }
 
 /// A leader loses its key and stands behind its successor. That one's key goes after it was found, before it is watched.
-fn gone_before_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn gone_before_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let again = passing(Point::BeforeWait, Who::Candidates, 1, 5_000.0, drop_key());
     let mut plan = steady(protocol, seed, 2, cause(on, vec![at(5_000.0, drop_key()), again]))?;
     // A LeaderLatch hears of its own node when its successor's is there already.
@@ -162,20 +163,20 @@ fn gone_before_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, String
 
 /// The only candidate leads, its watches break, and its key goes after it was read, before it is watched again. Nobody else
 /// tells it.
-fn own_key_gone_before_watch(seed: u64, on: bool) -> Result<Plan, String> {
+fn own_key_gone_before_watch(seed: u64, on: bool) -> Result<Plan, Failed> {
     let drop = passing(Point::BeforeWatch, Who::Leader, 1, 5_000.0, drop_key());
     steady("etcd-election", seed, 1, cause(on, vec![service_dies(), drop]))
 }
 
 /// The watch on a leader is gone with the service, and then the leader. Kafka's client asks for nothing when it is connected again:
 /// the connection has to tell what was watched on the one before.
-fn gone_without_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn gone_without_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let kill = at(5_010.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
     steady(protocol, seed, 2, cause(on, vec![service_dies(), kill]))
 }
 
 /// The leader dies, and the service with the question of who wants to succeed it.
-fn question_lost(seed: u64, on: bool) -> Result<Plan, String> {
+fn question_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let restart = Fault::Kill { node: Who::Service, restart_after_ms: Some(50.0) };
     let asked = passing(Point::BeforeCampaign, Who::Candidates, 1, 5_000.0, restart);
     let kill = at(5_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
@@ -183,7 +184,7 @@ fn question_lost(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A renewal takes effect, and the leader does not hear of it: it has to look before it renews again.
-fn renewal_unknown(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn renewal_unknown(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let lost = passing(Point::BeforeRenew, Who::Leader, 1, 5_000.0, unanswered(Who::Trigger, 490.0));
     let params = Params { nodes: 3, request_timeout_ms: Some(500), ..light() };
     with(protocol, seed, &params, cause(on, vec![lost]))
@@ -191,7 +192,7 @@ fn renewal_unknown(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> 
 
 /// The leader's next keepalive arrives when its lease has just ended and was not yet looked for, or just before. A keepalive
 /// is due a third of the lease after the last was answered, and goes out at the next of ticks that are half a second apart.
-fn keepalive(seed: u64, on: bool, asked_ms: u64) -> Result<Plan, String> {
+fn keepalive(seed: u64, on: bool, asked_ms: u64) -> Result<Plan, Failed> {
     let (granted_ms, sent_after_ms) = if asked_ms < 2_000 { (2_000, 1_000) } else { (asked_ms, asked_ms / 2) };
     let late_ms = granted_ms - sent_after_ms;
     let extra_us = 1_000 * if on { late_ms + 2 } else { late_ms - 10 };
@@ -201,7 +202,7 @@ fn keepalive(seed: u64, on: bool, asked_ms: u64) -> Result<Plan, String> {
 }
 
 /// The same of the protocol that believes until Redis says no, without anybody who would take the key.
-fn renewal(seed: u64, on: bool) -> Result<Plan, String> {
+fn renewal(seed: u64, on: bool) -> Result<Plan, Failed> {
     let extra_us = if on { 2_004_000 } else { 1_990_000 };
     let slow = Fault::Latency { from: vec![Who::Leader], to: vec![Who::Service], extra_us, for_ms: Some(4_000.0) };
     steady("redis-naive", seed, 1, vec![passing(Point::Renewed, Who::Leader, 1, 5_000.0, slow)])
@@ -209,7 +210,7 @@ fn renewal(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The leader's key goes, and it dies. Who waited behind it has no key any more: since the moment before, or for so long
 /// that a keepalive has told it, and it stands in the queue again. On a slow link the difference is three ways.
-fn waiter_without_lease(seed: u64, on: bool) -> Result<Plan, String> {
+fn waiter_without_lease(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Candidates], vec![Who::Service]);
     let slow = Fault::Latency { from, to, extra_us: 100_000, for_ms: None };
     let lost_ms = if on { 9_499.0 } else { 5_000.0 };
@@ -224,7 +225,7 @@ fn waiter_without_lease(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// Whoever does not notice that nothing comes any more sends again only when TCP does, 12.6 s after the beginning of the
 /// silence.
-fn silent(seed: u64, on: bool) -> Result<Plan, String> {
+fn silent(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Candidates], vec![Who::Service]);
     let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(7_600.0) };
     let mut plan = steady("etcd-election", seed, 3, cause(on, vec![at(4_000.0, cut)]))?;
@@ -233,7 +234,7 @@ fn silent(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A candidate does not hear that its key was created, and others stand behind it before it asks again.
-fn creation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
+fn creation_unknown(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = || Who::Named("n1".to_owned());
     let lost = passing(Point::BeforeAsk, first(), 2, 0.0, unanswered(first(), 1_300.0));
     steady("etcd-election", seed, 3, cause(on, vec![lost]))
@@ -241,7 +242,7 @@ fn creation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// A candidate has a lease, and its wish for a key arrives when that has gone: it must not get one that nobody ends. It
 /// leads when who leads has died.
-fn creation_late(seed: u64, on: bool) -> Result<Plan, String> {
+fn creation_late(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = || Who::Named("n1".to_owned());
     let (from, to) = (vec![first()], vec![Who::Service]);
     let slow = Fault::Latency { from, to, extra_us: 4_000_000, for_ms: Some(2_000.0) };
@@ -251,7 +252,7 @@ fn creation_late(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Who resigned does not hear that its key was deleted; it must be there when its successor dies.
-fn resignation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
+fn resignation_unknown(seed: u64, on: bool) -> Result<Plan, Failed> {
     let resign = at(5_000.0, Fault::Resign { node: Who::Leader });
     let lost = passing(Point::BeforeRelease, Who::Leader, 1, 5_000.0, unanswered(Who::Trigger, 990.0));
     let kill = at(10_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
@@ -260,14 +261,14 @@ fn resignation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The leader's keepalives keep its lease, and it does not hear of it: when it stops by its own clock, it must end the
 /// lease, or nobody leads until that ends. With the cause there is nobody else anyway.
-fn deaf_leader(seed: u64, on: bool) -> Result<Plan, String> {
+fn deaf_leader(seed: u64, on: bool) -> Result<Plan, Failed> {
     let deaf = at(5_000.0, unanswered(Who::Leader, 10_000.0));
     let others = at(5_000.0, unanswered(Who::Followers, 10_000.0));
     steady("etcd-election", seed, 2, cause(on, vec![deaf, others]))
 }
 
 /// Whoever resigned while it was being renewed must be there when its successor dies.
-fn resigns_renewing(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn resigns_renewing(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let resign = passing(Point::BeforeRenew, Who::Leader, 1, 5_000.0, Fault::Resign { node: Who::Trigger });
     let kill = at(13_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
     steady(protocol, seed, 2, cause(on, vec![resign, kill]))
@@ -275,7 +276,7 @@ fn resigns_renewing(seed: u64, on: bool, protocol: &str) -> Result<Plan, String>
 
 /// The only candidate's key goes, and when it takes it again it does not hear that it has it, for a while not even on a new
 /// connection: it must give it back, or wait for the end of a lease that is nobody's. That is 6 s, and it asks every 2 s.
-fn unknown(seed: u64, on: bool, protocol: &str, for_ms: f64) -> Result<Plan, String> {
+fn unknown(seed: u64, on: bool, protocol: &str, for_ms: f64) -> Result<Plan, Failed> {
     let lost = passing(Point::BeforeCampaign, Who::Candidates, 1, 5_000.0, unanswered(Who::Trigger, for_ms));
     let faults = cause(on, vec![at(5_000.0, drop_key()), lost]);
     let mut plan = with(protocol, seed, &Params { nodes: 1, lease_ttl_ms: Some(6_000), ..light() }, faults)?;
@@ -285,7 +286,7 @@ fn unknown(seed: u64, on: bool, protocol: &str, for_ms: f64) -> Result<Plan, Str
 
 /// The first candidate does not hear that nobody is in front of it, and when it asks again its lease has gone, which no
 /// keepalive has told it yet. The second leads; nobody else does before that one resigns.
-fn look_unknown(seed: u64, on: bool) -> Result<Plan, String> {
+fn look_unknown(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = || Who::Named("n1".to_owned());
     let lost = passing(Point::BeforeAsk, first(), 3, 0.0, unanswered(first(), 650.0));
     let dropped = at(900.0, Fault::DropLease { node: first() });
@@ -296,7 +297,7 @@ fn look_unknown(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// A lease goes while its holder has neither a watch nor a stream of keepalives. When it has them again it is told, unless
 /// no answer reaches it: then it stops by its own clock.
-fn dropped_unheard(seed: u64, on: bool) -> Result<Plan, String> {
+fn dropped_unheard(seed: u64, on: bool) -> Result<Plan, Failed> {
     let dropped = at(5_300.0, Fault::DropLease { node: Who::Leader });
     let deaf = at(5_200.0, unanswered(Who::Leader, 3_000.0));
     steady("etcd-election", seed, 1, cause(on, vec![service_dies(), dropped, deaf]))
@@ -304,7 +305,7 @@ fn dropped_unheard(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The only candidate's key goes, it takes it again, and stops before it knows of that for longer than it may lead: it must
 /// take it once more. It leads for the third time only when the key goes again.
-fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let mut stop = passing(
         Point::BeforeCampaign,
         Who::Candidates,
@@ -320,7 +321,7 @@ fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, String
 }
 
 /// The next leader is given a token that somebody had before.
-fn counter_lost(seed: u64, on: bool) -> Result<Plan, String> {
+fn counter_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let lost = at(5_000.0, Fault::DropKey { node: Who::Service });
     let mut plan = steady("redis-fenced", seed, 3, cause(on, vec![at(6_000.0, drop_key()), lost]))?;
     // For some milliseconds the one whose key was dropped believes beside the next.

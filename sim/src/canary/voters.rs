@@ -2,6 +2,7 @@
 //! hears of a successor has stopped.
 
 use super::{Above, Canary, DARK, ELECTIONS, MakePlan, at_ms, breaks, compiled, figure, light, survives};
+use crate::error::Failed;
 use protocols::{
     history::{Fact, Requirement},
     point::Point,
@@ -56,7 +57,7 @@ fn mute(name: &'static str, plan: MakePlan) -> Canary {
 }
 
 /// A run of `duration_ms` in which nothing is required and, when `on`, these faults strike.
-fn told(protocol: &str, seed: u64, params: Params, on: bool, faults: Vec<PlannedFault>) -> Result<Plan, String> {
+fn told(protocol: &str, seed: u64, params: Params, on: bool, faults: Vec<PlannedFault>) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", protocol, seed, &Params { read_lease: Some(false), ..params })?;
     plan.requires.clear();
     if on {
@@ -86,7 +87,7 @@ fn at_point(point: Point, node: Who, from_ms: f64, what: Fault) -> PlannedFault 
 }
 
 /// Everybody loses power, or crashes, on disks that saved nothing and said that they had. A crash takes nothing.
-fn disks_lie(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn disks_lie(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let (node, restart_after_ms) = (Who::Candidates, Some(50.0));
     let down = match on {
         true => Fault::PowerLoss { node, restart_after_ms },
@@ -98,7 +99,7 @@ fn disks_lie(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 
 /// The leader dies, and the other two stand at once. The first to vote for itself loses power before it says so; when it is
 /// back, the other one asks it for that vote, again and again.
-fn voter_dark(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn voter_dark(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: Some(10_000.0) };
     let pause = Fault::Pause { node: Who::Candidates, for_ms: 3_000.0 };
     let dark = Fault::PowerLoss { node: Who::Trigger, restart_after_ms: Some(50.0) };
@@ -114,7 +115,7 @@ fn voter_dark(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 
 /// `n1` alone has accepted the first epoch of `n5`, which dies. The others, who have not, begin with that epoch again, and
 /// then meet `n1`.
-fn epoch_twice(seed: u64, on: bool) -> Result<Plan, String> {
+fn epoch_twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = |what| at_point(Point::Voted, named(1), 0.0, what);
     let hang = |number| at_ms(0.0, Fault::SyncHang { node: named(number), for_ms: Some(1_000.0) });
     let back = |number| first(Fault::Kill { node: named(number), restart_after_ms: Some(100.0) });
@@ -132,13 +133,13 @@ fn epoch_twice(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The followers lose power right after they have acknowledged the first entry of the leader's term. A follower that has lost
 /// what it acknowledged cannot be led any more. Whether there is another election depends on who is back first.
-fn log_lost(seed: u64, on: bool) -> Result<Plan, String> {
+fn log_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let dark = Fault::PowerLoss { node: Who::Followers, restart_after_ms: Some(50.0) };
     told("raft", seed, lasting(8_000, 3), on, vec![at_point(Point::AfterElected, Who::Candidates, 0.0, dark)])
 }
 
 /// Only the first to start is there to stand, and dies with its vote on disk: it must stand again in the same epoch.
-fn stands_again(seed: u64, on: bool) -> Result<Plan, String> {
+fn stands_again(seed: u64, on: bool) -> Result<Plan, Failed> {
     let timings = Params { election_timeout_ms: Some((3_000, 3_001)), ..lasting(12_000, 3) };
     let back = Fault::Kill { node: named(1), restart_after_ms: Some(20.0) };
     let mut plan = told("kraft", seed, timings, on, vec![at_point(Point::Voted, named(1), 0.0, back)])?;
@@ -149,7 +150,7 @@ fn stands_again(seed: u64, on: bool) -> Result<Plan, String> {
 /// The leader, `n1`, is cut off, and `n3` starts again right before: it has not heard the leader since, and votes for `n2`.
 /// Then `n1` and `n3` meet. What the leader is told is not that there is an election, but who has won it; nor does the store
 /// tell it.
-fn follows_successor(seed: u64, on: bool) -> Result<Plan, String> {
+fn follows_successor(seed: u64, on: bool) -> Result<Plan, Failed> {
     let faults = vec![
         at_ms(5_730.0, Fault::Kill { node: named(3), restart_after_ms: Some(100.0) }),
         cut(5_750.0, (vec![named(1)], vec![named(2), Who::Store]), false, 12_000.0),
@@ -166,7 +167,7 @@ fn follows_successor(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// `n1` begins to follow, is cut off with its connect on the way, and follows over another connection when `n2` dies. Then the
 /// old connect arrives; the leader must not take it for a new one.
-fn stray_connect(seed: u64, on: bool) -> Result<Plan, String> {
+fn stray_connect(seed: u64, on: bool) -> Result<Plan, Failed> {
     let faults = vec![
         cut(3_100.0, (vec![named(1)], vec![named(3)]), true, 3_100.0),
         at_ms(8_500.0, Fault::Kill { node: named(2), restart_after_ms: None }),
@@ -179,7 +180,7 @@ fn stray_connect(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// `n3` alone has begun its epoch when the power goes. `n2` is elected by those who have not, and waits for the disk of
 /// `n1`; that `n3` is back does not help, for it is ahead.
-fn follower_ahead(seed: u64, on: bool) -> Result<Plan, String> {
+fn follower_ahead(seed: u64, on: bool) -> Result<Plan, Failed> {
     let voted = at_point(Point::Voted, named(2), 0.0, cut(0.0, (vec![named(3)], vec![named(2)]), true, 800.0).what);
     let faults = vec![
         voted,
@@ -194,7 +195,7 @@ fn follower_ahead(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A leader with a slow clock was heard just now; its followers start again, and it hears nothing of them any more.
-fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, String> {
+fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, Failed> {
     let renewed = |what| at_point(Point::Renewed, Who::Leader, 5_000.0, what);
     let apart =
         Fault::Partition { from: vec![Who::Trigger], to: vec![Who::Followers], one_way: false, for_ms: Some(3_000.0) };
@@ -208,7 +209,7 @@ fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// Of a leader's two followers one does not hear it, and stands in vain; the other has just renewed its lease when it starts
 /// again, apart from the leader. It must not vote before that lease is over.
-fn voter_forgets(seed: u64, on: bool) -> Result<Plan, String> {
+fn voter_forgets(seed: u64, on: bool) -> Result<Plan, Failed> {
     let renewed = |what| at_point(Point::Renewed, named(1), 6_000.0, what);
     let apart = Fault::Partition { from: vec![named(1)], to: vec![named(2)], one_way: false, for_ms: Some(3_000.0) };
     let faults = vec![
@@ -225,14 +226,14 @@ fn mute_from(ms: f64, for_ms: f64) -> PlannedFault {
     cut(ms, (vec![Who::Leader], vec![Who::Followers]), true, for_ms)
 }
 
-fn mute_leader(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn mute_leader(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     told(protocol, seed, lasting(16_000, 3), on, vec![mute_from(5_000.0, 7_000.0)])
 }
 
 /// Its clock is so slow, and the others' so fast, that its time is not over when it hears of a successor; a majority may have
 /// acknowledged that one a trip earlier. Everybody has led, so that there is a connection from each to each: a mute node accepts
 /// no new one. The load is light, lest the store be quicker to tell.
-fn mute_raft(seed: u64, on: bool) -> Result<Plan, String> {
+fn mute_raft(seed: u64, on: bool) -> Result<Plan, Failed> {
     let transfer = |number: u16| {
         let to_each = Fault::Transfer { node: Who::Leader, to: named(number) };
         at_ms(1_700.0 + 300.0 * f64::from(number), to_each)
@@ -249,14 +250,14 @@ fn mute_raft(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Nobody promises for how long two believe here; but each hears of the other within a heartbeat or two.
-fn mute_bully(seed: u64, on: bool) -> Result<Plan, String> {
+fn mute_bully(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = mute_leader(seed, on, "bully")?;
     plan.dual_belief_bound_ms = Some(3_000.0);
     Ok(plan)
 }
 
 /// Answers to a leader's pings come two thirds of a lease later, also after it has fallen mute.
-fn late_pongs(seed: u64, on: bool) -> Result<Plan, String> {
+fn late_pongs(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Followers], vec![Who::Leader]);
     let late = Fault::Latency { from, to, extra_us: 2_000_000, for_ms: Some(12_000.0) };
     let params = Params { lease_ttl_ms: Some(3_000), ..lasting(18_000, 3) };
@@ -264,7 +265,7 @@ fn late_pongs(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Four candidates, two on each side, when they start and once more later: nobody may win, and who leads must stop.
-fn halves(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn halves(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let sides = || (vec![named(1), named(2)], vec![named(3), named(4)]);
     let faults = vec![cut(0.0, sides(), false, 5_000.0), cut(9_000.0, sides(), false, 9_000.0)];
     let lease_ttl_ms = matches!(protocol, "zab-fle" | "stonith").then_some(3_000);
@@ -274,7 +275,7 @@ fn halves(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 }
 
 /// Five candidates, and each handover names one that nothing but the name speaks for.
-fn named_successor(seed: u64, on: bool) -> Result<Plan, String> {
+fn named_successor(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut ms = 3_000.0;
     let faults = [5, 4, 5, 4, 3].map(|number| {
         ms += 1_500.0;
@@ -289,7 +290,7 @@ fn named_successor(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// One of two has the other's power cut, whose last writes take nearly as long as packets are assumed to.
-fn shot_in_flight(seed: u64, on: bool) -> Result<Plan, String> {
+fn shot_in_flight(seed: u64, on: bool) -> Result<Plan, Failed> {
     let slow =
         Fault::Latency { from: vec![Who::Leader], to: vec![Who::Store], extra_us: 150_000, for_ms: Some(12_000.0) };
     let apart = cut(5_000.0, (vec![Who::Leader], vec![Who::Followers, Who::Service]), false, 9_000.0);
@@ -298,7 +299,7 @@ fn shot_in_flight(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// Leaders resign, one after the other, and the laps of those who stand overtake each other. What is out of order waits to be
 /// sent again, which takes time, and nothing is lost.
-fn reordered(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn reordered(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let resign = |place: u32| at_ms(5_000.0 + 2_000.0 * f64::from(place), Fault::Resign { node: Who::Leader });
     let mut plan = told(protocol, seed, lasting(18_000, 5), true, (0..6).map(resign).collect())?;
     plan.network.reorder = if on { 0.3 } else { 0.0 };

@@ -4,6 +4,7 @@ use super::{
     AVAILABILITY, Above, Canary, DARK, ELECTIONS, REQUESTS, SERVED, UNCHECKED, above, at_ms, breaks, compiled, light,
     steady, survives,
 };
+use crate::error::Failed;
 use protocols::{fence::checks::Fencing, point::Point};
 use scenarios::{
     Params, Plan,
@@ -56,13 +57,13 @@ pub(super) fn canaries() -> Vec<Canary> {
 /// Datagrams to the store, lost, duplicated and out of order.
 const HOSTILE: &str = "hostile";
 
-fn drift(seed: u64, on: bool) -> Result<Plan, String> {
+fn drift(seed: u64, on: bool) -> Result<Plan, Failed> {
     let clock_drift_ppm = if on { 400_000 } else { 100 };
     compiled("read-lease", "redis-fenced", seed, &Params { clock_drift_ppm, ..light() })
 }
 
 /// A leader that believes for ever records its ticks beside its successor's.
-fn two_schedules(seed: u64, on: bool) -> Result<Plan, String> {
+fn two_schedules(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("partition", "redis-naive", seed, &light())?;
     plan.requires.clear();
     if !on {
@@ -72,7 +73,7 @@ fn two_schedules(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A steady run in which the service's clock jumps ahead right after the leader was renewed, again and again.
-fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", protocol, seed, &light())?;
     let ahead = |nth: u64| PlannedFault {
         when: Trigger::Passage {
@@ -91,17 +92,17 @@ fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn clock_step(seed: u64, on: bool) -> Result<Plan, String> {
+fn clock_step(seed: u64, on: bool) -> Result<Plan, Failed> {
     stepped(seed, on, "redis-lease")
 }
 
 /// The same with a token, which keeps it harmless, and with the bound of a run in which no clock is stepped.
-fn outlived_grant(seed: u64, on: bool) -> Result<Plan, String> {
+fn outlived_grant(seed: u64, on: bool) -> Result<Plan, Failed> {
     stepped(seed, on, "redis-fenced")
 }
 
 /// etcd's leader believes beside its successor, as its client does; here it is said to promise that it never does.
-fn promised_less(seed: u64, on: bool) -> Result<Plan, String> {
+fn promised_less(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("partition", "etcd-election", seed, &light())?;
     // Fencing would end the belief as soon as the successor has sealed.
     let unfenced = Params { fencing: false.into(), ..light() };
@@ -113,7 +114,7 @@ fn promised_less(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Answers take longer than anybody waits.
-fn slow_network(seed: u64, on: bool) -> Result<Plan, String> {
+fn slow_network(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", "raft", seed, &light())?;
     if on {
         plan.network.latency_us = 400_000;
@@ -123,7 +124,7 @@ fn slow_network(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The network's defects that lose nothing, one of them.
-fn defects(duplicates: bool) -> Result<Network, String> {
+fn defects(duplicates: bool) -> Result<Network, Failed> {
     let net = Profile::find(HOSTILE).ok_or("no such network")?.network();
     let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, 0.1) };
     Ok(Network { loss: 0.0, duplicate, reorder, ..net })
@@ -131,7 +132,7 @@ fn defects(duplicates: bool) -> Result<Network, String> {
 
 /// A protocol without tokens on links that duplicate, or reorder. Only what is sent within the millisecond that a detour
 /// takes is overtaken.
-fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, String> {
+fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", "redis-lease", seed, &Params { rate: 2_000, ..Params::default() })?;
     if on {
         plan.network = defects(duplicates)?;
@@ -141,7 +142,7 @@ fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, String> {
 }
 
 /// A protocol with tokens on links that duplicate, and a store that checks the token alone.
-fn applied_twice(seed: u64, on: bool) -> Result<Plan, String> {
+fn applied_twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", "redis-fenced", seed, &Params { fencing: Fencing::Token, ..light() })?;
     if on {
         plan.network = defects(true)?;
@@ -151,12 +152,12 @@ fn applied_twice(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A leader with a token wakes after its lease; the store checks nothing.
-fn unchecked(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn unchecked(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     compiled("gc-pause", protocol, seed, &Params { fencing: (!on).into(), ..light() })
 }
 
 /// The leader dies, and its lease outlasts the bound, but not twice the bound.
-fn late(seed: u64, on: bool) -> Result<Plan, String> {
+fn late(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("clean-kill", "redis-fenced", seed, &light())?;
     // It stays dead: whoever was granted the service's lease starts the clock afresh by coming back.
     for fault in &mut plan.faults {
@@ -170,13 +171,13 @@ fn late(seed: u64, on: bool) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn latency(seed: u64, on: bool) -> Result<Plan, String> {
+fn latency(seed: u64, on: bool) -> Result<Plan, Failed> {
     let for_ms = Some(if on { 12_000.0 } else { 200.0 });
     let slow = Fault::Latency { from: vec![Who::Leader], to: vec![Who::Store], extra_us: 20_000, for_ms };
     steady("redis-fenced", seed, vec![(5_000.0, slow)])
 }
 
-fn lost(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn lost(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let mut plan = steady(protocol, seed, Vec::new())?;
     if on {
         plan.network.loss = if protocol == "bully" { 0.7 } else { 0.02 };
@@ -184,7 +185,7 @@ fn lost(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let bully = protocol == "bully";
     let (to, probability) = if bully { (Who::Followers, 1.0) } else { (Who::Store, 0.1) };
     let loss = Fault::Loss { from: vec![Who::Leader], to: vec![to], probability, for_ms: Some(10_000.0) };
@@ -192,27 +193,27 @@ fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 }
 
 /// With room for what is sent again, or a link that is full once stays so.
-fn narrow(seed: u64, on: bool) -> Result<Plan, String> {
+fn narrow(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.rate = 200;
     plan.network.bandwidth_mbps = u64::from(on);
     Ok(plan)
 }
 
-fn uneven(seed: u64, on: bool) -> Result<Plan, String> {
+fn uneven(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-lease", seed, Vec::new())?;
     plan.candidates.iter_mut().for_each(|candidate| candidate.rate_ppm = if on { 400_000 } else { 0 });
     Ok(plan)
 }
 
 /// A deaf leader goes on being heard.
-fn both_ways(seed: u64, on: bool) -> Result<Plan, String> {
+fn both_ways(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Followers], vec![Who::Leader]);
     let cut = Fault::Partition { from, to, one_way: !on, for_ms: Some(8_000.0) };
     steady("bully", seed, vec![(5_000.0, cut)])
 }
 
-fn long_cut(seed: u64, on: bool) -> Result<Plan, String> {
+fn long_cut(seed: u64, on: bool) -> Result<Plan, Failed> {
     let for_ms = Some(if on { 6_000.0 } else { 250.0 });
     let cut = Fault::Partition { from: vec![Who::Candidates], to: vec![Who::Store], one_way: false, for_ms };
     steady("redis-fenced", seed, vec![(5_000.0, cut)])
@@ -220,7 +221,7 @@ fn long_cut(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// A store that crashed resets its connections, and is back before the leader connects again; of one without power nobody
 /// hears.
-fn power_lost(seed: u64, on: bool) -> Result<Plan, String> {
+fn power_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (node, restart_after_ms) = (Who::Store, Some(15.0));
     let down = match on {
         true => Fault::PowerLoss { node, restart_after_ms },
@@ -232,7 +233,7 @@ fn power_lost(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Nobody has a vote on disk while the leader is dead.
-fn slow_disk(seed: u64, on: bool) -> Result<Plan, String> {
+fn slow_disk(seed: u64, on: bool) -> Result<Plan, Failed> {
     let slow = Fault::SlowDisk { node: Who::Candidates, extra_us: 10_000_000, for_ms: Some(14_000.0) };
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: None };
     let slow = if on { vec![(5_000.0, slow)] } else { Vec::new() };
@@ -240,7 +241,7 @@ fn slow_disk(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Two believe: one that was cut off from the service, and its successor. What strikes the leader strikes that one.
-fn newest_struck(seed: u64, on: bool) -> Result<Plan, String> {
+fn newest_struck(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut =
         Fault::Partition { from: vec![Who::Leader], to: vec![Who::Service], one_way: false, for_ms: Some(14_000.0) };
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: None };
@@ -251,7 +252,7 @@ fn newest_struck(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A short cut and a long one lie over the same links.
-fn overlapping(seed: u64, on: bool) -> Result<Plan, String> {
+fn overlapping(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = |for_ms| {
         let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Followers], Some(for_ms));
         Fault::Partition { from, to, one_way: false, for_ms }
@@ -261,7 +262,7 @@ fn overlapping(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Nobody leads when the second one is to die: it is whoever leads next.
-fn next_struck(seed: u64, on: bool) -> Result<Plan, String> {
+fn next_struck(seed: u64, on: bool) -> Result<Plan, Failed> {
     let kill = || Fault::Kill { node: Who::Leader, restart_after_ms: None };
     let mut plan = steady("bully", seed, vec![(5_000.0, kill())])?;
     if on {
@@ -289,7 +290,7 @@ fn parked() -> Canary {
 
 /// The store is away for so long that the leader pauses before it connects again. It dies meanwhile; in its next life, in
 /// which it writes without a pause, nothing is to be sent again.
-fn reborn_in_pause(seed: u64, on: bool) -> Result<Plan, String> {
+fn reborn_in_pause(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params =
         Params { nodes: 1, duration_ms: Some(14_000), read_lease: Some(false), rate: 500, ..Params::default() };
     let mut plan = compiled("steady", "bully", seed, &params)?;
@@ -351,7 +352,7 @@ fn two_fenced() -> Canary {
 
 /// The clocks of those who wait for a dead leader run half as fast again from soon after its last heartbeat on: they take
 /// over after 3.9 s instead of 5.5 s, unless a timer that is set stays where it was.
-fn faster(seed: u64, on: bool) -> Result<Plan, String> {
+fn faster(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { lease_ttl_ms: Some(6_000), duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "lowest-id", seed, &params)?;
     plan.requires.clear();
@@ -365,14 +366,14 @@ fn faster(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Whoever is told that the leader has gone, and has lost its own lease meanwhile, must look before it believes.
-fn waiters_dropped(seed: u64, on: bool) -> Result<Plan, String> {
+fn waiters_dropped(seed: u64, on: bool) -> Result<Plan, Failed> {
     let drop = Fault::DropLease { node: Who::Followers };
     let resign = Fault::Resign { node: Who::Leader };
     steady("etcd-election", seed, if on { vec![(5_000.0, drop), (5_001.0, resign)] } else { Vec::new() })
 }
 
 /// The leader dies while no sync ends, and everybody loses power, again and again: what was not saved must not have been said.
-fn nothing_synced(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn nothing_synced(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let hang = Fault::SyncHang { node: Who::Candidates, for_ms: Some(6_000.0) };
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: Some(1_500.0) };
     let mut faults = vec![(5_000.0, hang), (5_001.0, kill)];

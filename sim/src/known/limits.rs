@@ -5,7 +5,7 @@ use reports::Judgement;
 
 /// What a canary takes for the opposite, in one sentence.
 pub(super) fn misjudged(judgement: &Judgement) -> Option<String> {
-    let plain = || canary::breaks("", &[], |_, _| Err(String::new()));
+    let plain = || canary::breaks("", &[], |_, _| Err("".into()));
     let is = (ELECTIONS.of)(&judgement.metrics);
     let above = |than| Canary { above: Some(Above { than, ..ELECTIONS }), ..plain() };
     let at_most = |than| Canary { at_most: Some(Above { than, ..ELECTIONS }), ..plain() };

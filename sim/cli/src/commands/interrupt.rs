@@ -1,7 +1,7 @@
 //! Ctrl-C, and whatever else asks a long command to end. Whoever asks a second time gets the end at once.
 
 use super::exit::Stop;
-use sim::interrupt;
+use sim::{error::Failed, interrupt};
 use std::process;
 
 /// How a command ends that was interrupted: 128 and SIGINT's number, as shells have it.
@@ -11,7 +11,7 @@ pub const INTERRUPTED: u8 = 130;
 ///
 /// # Errors
 /// The system does not let it.
-pub fn listen() -> Result<(), String> {
+pub fn listen() -> Result<(), Stop> {
     let asked = || {
         if interrupt::ask() {
             process::exit(INTERRUPTED.into());
@@ -19,14 +19,14 @@ pub fn listen() -> Result<(), String> {
     };
     match ctrlc::set_handler(asked) {
         Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
-        Err(error) => Err(format!("cannot listen for Ctrl-C: {error}")),
+        Err(error) => Err(Stop::harness(format!("cannot listen for Ctrl-C: {error}"))),
     }
 }
 
 /// Why a search has failed: it was interrupted, or the harness is at fault.
-pub fn ended(why: String) -> Stop {
+pub fn ended(why: Failed) -> Stop {
     match interrupt::asked() {
         true => Stop { code: INTERRUPTED, why: interrupt::UNFINISHED.to_owned() },
-        false => Stop::harness(why),
+        false => why.into(),
     }
 }

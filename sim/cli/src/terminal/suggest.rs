@@ -1,3 +1,3 @@
 //! Unknown names answer with the nearest known one.
 
-pub use scenarios::suggest::{is_typo, unknown};
+pub use scenarios::suggest::{Unknown, is_typo, unknown};
