@@ -10,10 +10,16 @@ use protocols_clients::registry::{Client, Clients};
 use reports::invariant::{self, Entry as Invariant};
 use scenarios::{Scenario, registry::Twice};
 
-/// A service that cannot be added.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ServiceError {
-    /// Its model and its client are of different services.
+/// What cannot be added to a registry.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotAdded {
+    /// There is one of that name.
+    #[error(transparent)]
+    Twice(#[from] Twice),
+    /// There are `models` or `clients` of that service already.
+    #[error("there are two {0} of `{1}`")]
+    Served(&'static str, &'static str),
+    /// A model and a client are of different services.
     #[error("the model is of `{model}`, and the client of `{client}`")]
     Differ {
         /// The model's.
@@ -21,9 +27,6 @@ pub enum ServiceError {
         /// The client's.
         client: &'static str,
     },
-    /// There are `models` or `clients` of that name already.
-    #[error("there are two {0} of `{1}`")]
-    Twice(&'static str, &'static str),
 }
 
 /// Protocols, scenarios, works and bugs, the clients and models of services, and what judges runs.
@@ -63,7 +66,7 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name.
-    pub fn with_protocol(self, protocol: &'static Protocol) -> Result<Registry, Twice> {
+    pub fn with_protocol(self, protocol: &'static Protocol) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_protocol(protocol)?, ..self })
     }
 
@@ -71,7 +74,7 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name.
-    pub fn with_scenario(self, scenario: &'static Scenario) -> Result<Registry, Twice> {
+    pub fn with_scenario(self, scenario: &'static Scenario) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_scenario(scenario)?, ..self })
     }
 
@@ -79,7 +82,7 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name.
-    pub fn with_work(self, work: &'static Kind) -> Result<Registry, Twice> {
+    pub fn with_work(self, work: &'static Kind) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_work(work)?, ..self })
     }
 
@@ -87,9 +90,9 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name.
-    pub fn with_invariant(mut self, invariant: &'static Invariant) -> Result<Registry, Twice> {
+    pub fn with_invariant(mut self, invariant: &'static Invariant) -> Result<Registry, NotAdded> {
         if self.invariants.iter().any(|known| known.name == invariant.name) {
-            return Err(Twice { what: "invariant", name: invariant.name });
+            return Err(Twice { what: "invariant", name: invariant.name }.into());
         }
         self.invariants.push(invariant);
         Ok(self)
@@ -99,15 +102,15 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence: there is one of that name, or the two are of different services.
-    pub fn with_service(mut self, model: Entry, client: Client<SimEnv>) -> Result<Registry, ServiceError> {
+    pub fn with_service(mut self, model: Entry, client: Client<SimEnv>) -> Result<Registry, NotAdded> {
         if model.service != client.service {
-            return Err(ServiceError::Differ { model: model.service, client: client.service });
+            return Err(NotAdded::Differ { model: model.service, client: client.service });
         }
         if self.models.iter().any(|known| known.service == model.service) {
-            return Err(ServiceError::Twice("models", model.service));
+            return Err(NotAdded::Served("models", model.service));
         }
         if self.clients.has(client.service) {
-            return Err(ServiceError::Twice("clients", client.service));
+            return Err(NotAdded::Served("clients", client.service));
         }
         self.models.push(model);
         Ok(Registry { clients: self.clients.with(client), ..self })

@@ -1,6 +1,6 @@
 //! Certificates for a cluster of one machine's own: an authority that nobody else trusts, and one certificate for all.
 
-use crate::secret;
+use crate::{error::Failed, secret};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
@@ -18,8 +18,8 @@ pub const KEY: &str = "key.pem";
 ///
 /// # Errors
 /// One sentence.
-pub fn write(folder: &Path) -> Result<(), String> {
-    let (authority, certificate, key) = make().map_err(|e| format!("cannot make certificates: {e}"))?;
+pub fn write(folder: &Path) -> Result<(), Failed> {
+    let (authority, certificate, key) = make().map_err(Failed::cannot("make certificates"))?;
     for (name, text) in [(AUTHORITY, authority), (CERTIFICATE, certificate), (KEY, key)] {
         secret::write(&folder.join(name), &text)?;
     }

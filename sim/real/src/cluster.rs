@@ -6,6 +6,7 @@ use super::{
     secret, service,
     spec::{Spec, history_file},
 };
+use crate::error::Failed;
 use protocols::{
     election::{Protocol, Timer},
     types::{MILLISECOND, NodeId},
@@ -43,9 +44,9 @@ impl Cluster {
     ///
     /// # Errors
     /// One sentence.
-    pub async fn start(spec: Spec, points: SocketAddr) -> Result<Cluster, String> {
+    pub async fn start(spec: Spec, points: SocketAddr) -> Result<Cluster, Failed> {
         let topology = spec.topology.clone();
-        fs::create_dir_all(&spec.folder).map_err(|e| format!("cannot make {}: {e}", spec.folder.display()))?;
+        fs::create_dir_all(&spec.folder).map_err(Failed::cannot(format!("make {}", spec.folder.display())))?;
         secret::write(&spec.token_key(), &secret::draw())?;
         if spec.tls {
             super::certificates::write(&spec.folder)?;
@@ -72,7 +73,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    async fn link(&mut self, from: NodeId, to: NodeId, address: SocketAddr) -> Result<(), String> {
+    async fn link(&mut self, from: NodeId, to: NodeId, address: SocketAddr) -> Result<(), Failed> {
         let network = &self.spec.plan.network;
         let line = Line { latency_us: network.latency_us, jitter_us: network.jitter_us, loss: network.loss };
         let (plan, topology) = (&self.spec.plan, &self.spec.topology);
@@ -81,13 +82,13 @@ impl Cluster {
         let granted = |protocol: &Protocol| (protocol.granted_ttl)(plan.timings.lease_ttl_ms * MILLISECOND);
         let gives_up_after = plan.election().filter(is_held).map(|protocol| Duration::from_nanos(granted(protocol)));
         let proxy = Proxy::start(address, line, gives_up_after).await;
-        let proxy = proxy.map_err(|e| format!("cannot start a proxy: {e}"))?;
+        let proxy = proxy.map_err(Failed::cannot("start a proxy"))?;
         self.links.insert((from, to), proxy);
         Ok(())
     }
 
     /// Candidates that elect among themselves reach each other through proxies of their own.
-    async fn link_candidates(&mut self, nodes: &[NodeId]) -> Result<(), String> {
+    async fn link_candidates(&mut self, nodes: &[NodeId]) -> Result<(), Failed> {
         if !self.spec.plan.election().is_some_and(Protocol::elects_among_peers) {
             return Ok(());
         }
@@ -101,13 +102,15 @@ impl Cluster {
         Ok(())
     }
 
-    async fn start_service(&mut self) -> Result<(), String> {
+    async fn start_service(&mut self) -> Result<(), Failed> {
         let topology = self.spec.topology.clone();
         if let (Some(running), Some(node)) = (self.spec.service, topology.only_member()) {
             self.services.insert(node, running);
             return Ok(());
         }
-        let Some(protocol) = self.spec.plan.election() else { return Err("the plan's protocol is unknown".into()) };
+        let Some(protocol) = self.spec.plan.election() else {
+            return Err(Failed::Harness("the plan's protocol is unknown".into()));
+        };
         let services: Vec<_> = protocol.service.all().zip(topology.services()).collect();
         // Who is watched is there before who watches.
         for (service, known) in services.into_iter().rev() {
@@ -125,7 +128,7 @@ impl Cluster {
         Ok(())
     }
 
-    async fn start_store(&mut self) -> Result<SocketAddr, String> {
+    async fn start_store(&mut self) -> Result<SocketAddr, Failed> {
         let (address, spec) = (free_address()?, &self.spec);
         let path = |path: PathBuf| path.into_os_string();
         let mut arguments: Vec<OsString> = ["store", "--listen", &address.to_string()].map(Into::into).into();
@@ -165,7 +168,7 @@ impl Cluster {
     }
 
     /// Starts a server and waits until it listens.
-    async fn boot(&mut self, node: NodeId, recipe: Recipe, address: SocketAddr) -> Result<(), String> {
+    async fn boot(&mut self, node: NodeId, recipe: Recipe, address: SocketAddr) -> Result<(), Failed> {
         let mut running = recipe.start()?;
         listens(address, &mut running, &recipe).await?;
         self.slots.insert(node, Slot { recipe, address, running: Some(running), starts: 1 });
@@ -176,13 +179,15 @@ impl Cluster {
     ///
     /// # Errors
     /// One sentence.
-    pub fn start_process(&mut self, node: NodeId) -> Result<(), String> {
+    pub fn start_process(&mut self, node: NodeId) -> Result<(), Failed> {
         let starts = self.slots.get(&node).map_or(0, |s| s.starts);
         let is_node = self.spec.topology.is_candidate(node);
         let arguments = is_node.then(|| self.node_arguments(node, starts));
         let name = self.name(node).to_owned();
         let output = self.spec.folder.join(format!("{name}.log"));
-        let Some(slot) = self.slots.get_mut(&node) else { return Err(format!("{name} is not the cluster's to start")) };
+        let Some(slot) = self.slots.get_mut(&node) else {
+            return Err(Failed::Harness(format!("{name} is not the cluster's to start")));
+        };
         if slot.running.as_mut().is_some_and(|r| !r.has_ended()) {
             return Ok(());
         }
@@ -199,7 +204,7 @@ impl Cluster {
     ///
     /// # Errors
     /// One sentence: it does not in time, or has ended.
-    pub async fn listens(&mut self, node: NodeId) -> Result<(), String> {
+    pub async fn listens(&mut self, node: NodeId) -> Result<(), Failed> {
         let Some(Slot { address, running: Some(running), recipe, .. }) = self.slots.get_mut(&node) else {
             return Ok(());
         };

@@ -11,9 +11,9 @@ use reports::{
     Verdict,
     invariant::{Class, Ending, Entry, Finding, Invariant, Kinds},
 };
-use scenarios::{Params, Plan, registry::Twice, scenario};
+use scenarios::{Params, Plan, scenario};
 use sim::{
-    registry::Registry,
+    registry::{NotAdded, Registry},
     run::{self, Options},
 };
 
@@ -123,7 +123,7 @@ fn no_name_comes_twice() {
         only_defects: false,
         new: |_: Option<&Header>| Box::new(OneReign::default()),
     };
-    let why = |refused: Result<Registry, Twice>| refused.err().map_or(String::new(), |twice| twice.to_string());
+    let why = |refused: Result<Registry, NotAdded>| refused.err().map_or(String::new(), |why| why.to_string());
     assert_eq!(why(Registry::default().with_work(&AGAIN)), "there are two works `scheduler`");
     assert_eq!(why(Registry::default().with_invariant(&RECORDS)), "there are two invariants `records`");
 }

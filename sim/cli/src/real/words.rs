@@ -1,8 +1,9 @@
 //! What words on the command line of real mode mean.
 
-use crate::terminal::parse;
+use crate::terminal::{parse, suggest::Unknown};
 use protocols::{election::Protocol, point::Point};
 use protocols_real::store::audit::Retention;
+use scenarios::units::Unread;
 use std::{net::SocketAddr, time::Duration};
 
 /// How leaders are elected when nothing else was said, by every command here: what needs nothing that is installed. Where a
@@ -13,7 +14,7 @@ pub const DEFAULT_BACKEND: &str = "raft";
 pub const DEFAULT_DIR: &str = "target/fencepost/cluster";
 
 /// A service's name stands for the best protocol on it.
-pub fn backend(text: &str) -> Result<&'static Protocol, Unread> {
+pub fn backend(text: &str) -> Result<&'static Protocol, Unknown> {
     parse::protocol(match text {
         "etcd" => "etcd-election",
         "redis" => "redis-fenced",

@@ -8,7 +8,7 @@ use protocols_clients::site::Endpoint;
 use protocols_real::{
     directory::Directory,
     store::{
-        Audit, Auth, Keep, Store, StoreSettings,
+        Audit, Auth, Keep, Store, StoreError, StoreSettings,
         link::{self, Link},
         loaded::Rules,
         server::Limits,
@@ -107,7 +107,7 @@ pub struct Server {
     pub address: SocketAddr,
     pub audit: Audit,
     stop: CancellationToken,
-    task: JoinHandle<Result<(), String>>,
+    task: JoinHandle<Result<(), StoreError>>,
 }
 
 impl Server {
@@ -126,7 +126,7 @@ impl Server {
     }
 
     /// Stops it and waits until it has; its file is free then.
-    pub async fn stop(self) -> Result<(), String> {
+    pub async fn stop(self) -> Result<(), StoreError> {
         self.stop.cancel();
         drop(self.audit);
         timeout(PATIENCE, self.task).await.expect("it stops").unwrap()
