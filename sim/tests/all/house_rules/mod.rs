@@ -2,6 +2,7 @@
 //! read does not get in.
 
 mod architecture;
+mod errors;
 mod graph;
 mod own_elector;
 mod sizes;
