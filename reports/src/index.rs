@@ -13,6 +13,7 @@ mod sweep;
 pub use experiments::{Plot, experiments};
 pub use matrix::matrix;
 pub use model::{Column, Grid, Index, Links, Picture, Story, Table};
+pub use read::Foreign;
 pub use runs::runs;
 pub use sweep::sweep;
 

@@ -7,7 +7,10 @@
 //! one of which does wrong.
 
 use crate::{Judgement, Judges, Metrics, Names};
-use protocols::history::{Event, Header, Sink, json::Reader};
+use protocols::history::{
+    Event, Header, Sink,
+    json::{ReadError, Reader},
+};
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write, sync::LazyLock};
 
@@ -38,9 +41,9 @@ impl History {
     ///
     /// # Errors
     /// A line is wrong: which, and why.
-    pub fn parse(text: &[u8]) -> Result<History, String> {
-        let mut reader = Reader::new(text).map_err(|e| e.to_string())?;
-        let events = reader.by_ref().collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+    pub fn parse(text: &[u8]) -> Result<History, ReadError> {
+        let mut reader = Reader::new(text)?;
+        let events = reader.by_ref().collect::<Result<Vec<_>, _>>()?;
         Ok(History { header: reader.header().cloned(), names: Names::of(reader.names(), reader.header()), events })
     }
 
@@ -57,7 +60,7 @@ impl Known {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn judge(&self) -> Result<Judgement, String> {
+    pub fn judge(&self) -> Result<Judgement, ReadError> {
         Ok(History::parse(self.text.as_bytes())?.judge())
     }
 

@@ -2,8 +2,8 @@
 
 use crate::{
     params::Params,
-    suggest::unknown,
-    units::{duration_ms, duration_text, duration_us, duration_us_text, unit},
+    suggest::{Unknown, unknown},
+    units::{Unread, duration_ms, duration_text, duration_us, duration_us_text, unit},
 };
 
 /// A parameter to search. Its values are whole numbers of [`Axis::unit`].
@@ -97,12 +97,12 @@ impl Axis {
     ///
     /// # Errors
     /// One sentence that lists the known names.
-    pub fn find(name: &str) -> Result<Axis, String> {
+    pub fn find(name: &str) -> Result<Axis, Unknown> {
         let found = Axis::ALL.into_iter().find(|axis| axis.name() == name);
         found.ok_or_else(|| unknown("axis", name, &Axis::ALL.map(Axis::name)))
     }
 
-    fn parse(self, text: &str) -> Result<u64, String> {
+    fn parse(self, text: &str) -> Result<u64, Unread> {
         match self {
             Axis::Ttl | Axis::Pause => duration_ms(text),
             Axis::Latency => duration_us(text),
@@ -110,21 +110,40 @@ impl Axis {
                 .strip_suffix("ppm")
                 .unwrap_or(text)
                 .parse()
-                .map_err(|_| format!("`{text}` is not a drift; write it as 200ppm or 200")),
+                .map_err(|_| Unread::of(text, "is not a drift; write it as 200ppm or 200")),
         }
     }
 
-    fn range(self, text: &str) -> Result<(u64, u64), String> {
-        let (from, to) = text.split_once("..").ok_or_else(|| format!("`{text}` is not a range"))?;
+    fn range(self, text: &str) -> Result<(u64, u64), Unread> {
+        let (from, to) = text.split_once("..").ok_or_else(|| Unread::of(text, "is not a range"))?;
         // The lower end may omit its unit.
         let bare = from.ends_with(|c: char| c.is_ascii_digit());
         let from = self.parse(&if bare { format!("{from}{}", unit(to)) } else { from.to_owned() })?;
         let to = self.parse(to)?;
         if from >= to {
-            return Err(format!("`{text}` is not a range: its lower end must be below its upper end"));
+            return Err(Unread::of(text, "is not a range: its lower end must be below its upper end"));
         }
         Ok((from, to))
     }
+}
+
+/// Words that are no axis and its values.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AxisError {
+    /// They cannot be read.
+    #[error(transparent)]
+    Unread(#[from] Unread),
+    /// There is no such axis.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    /// They are more than anybody looks at.
+    #[error("{many} values of {name} are too many; at most {VALUES_MAX}")]
+    TooMany {
+        /// The axis's name.
+        name: &'static str,
+        /// How many they are.
+        many: usize,
+    },
 }
 
 /// The values of an axis to run at, ascending: a list, or a range to divide into a number of points.
@@ -137,7 +156,7 @@ pub enum Values {
 
 impl Values {
     /// Parses an axis and its values, such as `ttl=1s..30s` or `ttl=1s,3s,10s`.
-    pub fn parse(text: &str) -> Result<(Axis, Values), String> {
+    pub fn parse(text: &str) -> Result<(Axis, Values), AxisError> {
         let (name, values) = named(text, "ttl=1s..30s or ttl=1s,3s,10s")?;
         let axis = Axis::find(name)?;
         if values.contains("..") {
@@ -149,7 +168,7 @@ impl Values {
         listed.dedup();
         match listed.len() {
             0..=VALUES_MAX => Ok((axis, Values::Listed(listed))),
-            many => Err(format!("{many} values of {name} are too many; at most {VALUES_MAX}")),
+            many => Err(AxisError::TooMany { name: axis.name(), many }),
         }
     }
 
@@ -172,7 +191,7 @@ pub struct Span {
 
 impl Span {
     /// Parses an axis and its range, such as `pause=1s..40s`.
-    pub fn parse(text: &str) -> Result<Span, String> {
+    pub fn parse(text: &str) -> Result<Span, AxisError> {
         let (name, range) = named(text, "pause=1s..40s")?;
         let axis = Axis::find(name)?;
         let (from, to) = axis.range(range)?;
@@ -180,8 +199,9 @@ impl Span {
     }
 }
 
-fn named<'a>(text: &'a str, example: &str) -> Result<(&'a str, &'a str), String> {
-    text.split_once('=').ok_or_else(|| format!("`{text}` has no values; write an axis and its values, as {example}"))
+fn named<'a>(text: &'a str, example: &str) -> Result<(&'a str, &'a str), Unread> {
+    text.split_once('=')
+        .ok_or_else(|| Unread::of(text, format!("has no values; write an axis and its values, as {example}")))
 }
 
 /// About `points` distinct values from `from` to `to`, both included. If the ends are far apart the steps are geometric
@@ -235,9 +255,13 @@ mod tests {
             ("drift=x", "is not a drift"),
             ("ttl=3s..3s", "must be below"),
         ] {
-            assert!(Values::parse(text).is_err_and(|why| why.contains(says)), "{text}: {:?}", Values::parse(text));
+            assert!(
+                Values::parse(text).is_err_and(|why| why.to_string().contains(says)),
+                "{text}: {:?}",
+                Values::parse(text)
+            );
         }
-        assert!(Span::parse("pause=3s").is_err_and(|why| why.contains("is not a range")));
+        assert_eq!(Span::parse("pause=3s"), Err(Unread::of("3s", "is not a range").into()));
     }
 
     #[test]

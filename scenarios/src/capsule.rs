@@ -3,7 +3,7 @@
 //! is kept and its expected outcome.
 
 use crate::{
-    plan::{Plan, json},
+    plan::{Invalid, ParseError, Plan, ReadError, json},
     registry::Registry,
 };
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,35 @@ use std::collections::BTreeMap;
 
 /// Version of the capsule format.
 pub const SCHEMA: u32 = 1;
+
+/// Why a file holds nothing that can be replayed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoArtifact {
+    /// Its plan, or what is around it, cannot be read.
+    #[error(transparent)]
+    Plan(#[from] ReadError),
+    /// It is a capsule of this schema.
+    #[error("the capsule has schema {0}, and this build reads schema {SCHEMA}")]
+    Schema(u32),
+    /// It is a history.
+    #[error("it is a history, not a plan; judge it with `fencepost check`")]
+    History,
+    /// It is a report.
+    #[error("it is a report, not a plan; replay the capsule.json or the plan.json of the run")]
+    Report,
+}
+
+impl From<ParseError> for NoArtifact {
+    fn from(wrong: ParseError) -> NoArtifact {
+        ReadError::from(wrong).into()
+    }
+}
+
+impl From<Invalid> for NoArtifact {
+    fn from(wrong: Invalid) -> NoArtifact {
+        ReadError::from(wrong).into()
+    }
+}
 
 /// A run that can be repeated.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -41,7 +70,7 @@ impl Capsule {
     ///
     /// # Errors
     /// One sentence that names the field and the line.
-    pub fn from_json(text: &str) -> Result<Capsule, String> {
+    pub fn from_json(text: &str) -> Result<Capsule, NoArtifact> {
         Capsule::read(text, &Registry::default())
     }
 
@@ -49,10 +78,10 @@ impl Capsule {
     ///
     /// # Errors
     /// One sentence that names the field and the line.
-    pub fn read(text: &str, registry: &Registry) -> Result<Capsule, String> {
+    pub fn read(text: &str, registry: &Registry) -> Result<Capsule, NoArtifact> {
         let capsule: Capsule = json::read(text, "capsule")?;
         if capsule.schema != SCHEMA {
-            return Err(format!("the capsule has schema {}, and this build reads schema {SCHEMA}", capsule.schema));
+            return Err(NoArtifact::Schema(capsule.schema));
         }
         registry.validate(&capsule.plan)?;
         Ok(capsule)
@@ -98,7 +127,7 @@ impl Case {
     ///
     /// # Errors
     /// One sentence that names the field and the line.
-    pub fn read(text: &str, registry: &Registry) -> Result<Case, String> {
+    pub fn read(text: &str, registry: &Registry) -> Result<Case, ReadError> {
         let case: Case = json::read(text, "case")?;
         registry.validate(&case.plan)?;
         Ok(case)
@@ -117,27 +146,26 @@ pub enum Artifact {
 
 impl Artifact {
     /// Reads a plan, a case or a capsule and validates it against the [default registry](Registry::default).
-    pub fn from_json(text: &str) -> Result<Artifact, String> {
+    pub fn from_json(text: &str) -> Result<Artifact, NoArtifact> {
         Artifact::read(text, &Registry::default())
     }
 
     /// Reads a plan, a capsule or a case and validates it against `registry`. A capsule is recognised by its field
     /// `plan`, a case by its field `story`.
-    pub fn read(text: &str, registry: &Registry) -> Result<Artifact, String> {
+    pub fn read(text: &str, registry: &Registry) -> Result<Artifact, NoArtifact> {
         if is_history(text) {
-            return Err("it is a history, not a plan; judge it with `fencepost check`".to_owned());
+            return Err(NoArtifact::History);
         }
         let value: serde_json::Value = json::read(text, "plan")?;
         if value.get("verdict").is_some() && value.get("invariants").is_some() {
-            let what = "it is a report, not a plan; replay the capsule.json or the plan.json of the run";
-            return Err(what.to_owned());
+            return Err(NoArtifact::Report);
         }
         if value.get("story").is_some() {
-            Case::read(text, registry).map(|case| Artifact::Case(Box::new(case)))
+            Ok(Artifact::Case(Box::new(Case::read(text, registry)?)))
         } else if value.get("plan").is_some() {
             Capsule::read(text, registry).map(|capsule| Artifact::Capsule(Box::new(capsule)))
         } else {
-            registry.read(text).map(|plan| Artifact::Plan(Box::new(plan)))
+            Ok(Artifact::Plan(Box::new(registry.read(text)?)))
         }
     }
 

@@ -13,7 +13,7 @@
 //! // The plan fixes the run before it starts: the same parameters and seed give the same plan.
 //! assert_eq!(plan, story.compile(&Params::default(), protocol, 42)?);
 //! assert_eq!(plan.faults.len(), 1);
-//! # Ok::<(), String>(())
+//! # Ok::<(), scenarios::plan::Invalid>(())
 //! ```
 
 pub mod arithmetic;

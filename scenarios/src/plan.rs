@@ -17,7 +17,8 @@ mod validate;
 
 pub use crate::topology::{DIRECTORY, STORE};
 pub use address::Address;
-pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
+pub use json::{ParseError, Problem, ReadError};
+pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, Invalid, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
 pub use tenure::Tenure;
 
 use crate::{
@@ -251,10 +252,12 @@ impl Plan {
     ///
     /// # Errors
     /// A work is unknown, or the works do not go together: one sentence.
-    pub fn leaders_works(&self, known: &[&'static Kind]) -> Result<Works, String> {
+    pub fn leaders_works(&self, known: &[&'static Kind]) -> Result<Works, Invalid> {
         let works = match self.works.as_slice() {
             [] => Ok(Works::default()),
-            names => Works::named(known, names.iter().map(String::as_str)).map_err(|why| format!("works: {why}")),
+            names => {
+                Works::named(known, names.iter().map(String::as_str)).map_err(|why| Invalid(format!("works: {why}")))
+            }
         };
         works.map(|works| works.with_work_set(self.work_set).with_charge_check(self.charge_check))
     }

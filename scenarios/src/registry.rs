@@ -3,7 +3,7 @@
 
 use crate::{
     params::Params,
-    plan::{Known, Plan, json},
+    plan::{Invalid, Known, Plan, ReadError, json},
     scenario::{self, Scenario},
     topology::Topology,
 };
@@ -14,6 +14,26 @@ use protocols::{
     known_bugs,
     work::{self, Kind},
 };
+
+/// A name that a registry has already.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there are two {what}s `{name}`")]
+pub struct Twice {
+    /// What has it.
+    pub what: &'static str,
+    /// The name.
+    pub name: &'static str,
+}
+
+/// A name that a registry does not have.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no {what} `{name}`")]
+pub struct Missing {
+    /// What should have it.
+    pub what: &'static str,
+    /// The name.
+    pub name: String,
+}
 
 /// Protocols, scenarios, bugs and works, in the order of reports.
 #[derive(Clone)]
@@ -38,9 +58,9 @@ impl Registry {
     ///
     /// # Errors
     /// The name is taken.
-    pub fn with_protocol(mut self, protocol: &'static Protocol) -> Result<Registry, String> {
+    pub fn with_protocol(mut self, protocol: &'static Protocol) -> Result<Registry, Twice> {
         if self.protocols.iter().any(|known| known.name == protocol.name) {
-            return Err(format!("there are two protocols `{}`", protocol.name));
+            return Err(Twice { what: "protocol", name: protocol.name });
         }
         self.protocols.push(protocol);
         Ok(self)
@@ -50,9 +70,9 @@ impl Registry {
     ///
     /// # Errors
     /// The name is taken.
-    pub fn with_scenario(mut self, scenario: &'static Scenario) -> Result<Registry, String> {
+    pub fn with_scenario(mut self, scenario: &'static Scenario) -> Result<Registry, Twice> {
         if self.scenarios.iter().any(|known| known.name == scenario.name) {
-            return Err(format!("there are two scenarios `{}`", scenario.name));
+            return Err(Twice { what: "scenario", name: scenario.name });
         }
         self.scenarios.push(scenario);
         Ok(self)
@@ -62,9 +82,9 @@ impl Registry {
     ///
     /// # Errors
     /// The name is taken.
-    pub fn with_work(mut self, work: &'static Kind) -> Result<Registry, String> {
+    pub fn with_work(mut self, work: &'static Kind) -> Result<Registry, Twice> {
         if self.works.iter().any(|known| known.name == work.name) {
-            return Err(format!("there are two works `{}`", work.name));
+            return Err(Twice { what: "work", name: work.name });
         }
         self.works.push(work);
         Ok(self)
@@ -79,20 +99,20 @@ impl Registry {
     ///
     /// # Errors
     /// No protocol has this name: one sentence.
-    pub fn protocol(&self, name: &str) -> Result<&'static Protocol, String> {
+    pub fn protocol(&self, name: &str) -> Result<&'static Protocol, Missing> {
         self.protocols
             .iter()
             .copied()
             .find(|protocol| protocol.name == name)
             .or_else(|| election::wrapped(name))
-            .ok_or_else(|| format!("there is no protocol `{name}`"))
+            .ok_or_else(|| Missing { what: "protocol", name: name.to_owned() })
     }
 
     /// The processes of `plan` under its protocol, and its leaders' works.
     ///
     /// # Errors
     /// A work is unknown, or the works do not go together: one sentence.
-    pub fn topology(&self, plan: &Plan, protocol: &Protocol) -> Result<Topology, String> {
+    pub fn topology(&self, plan: &Plan, protocol: &Protocol) -> Result<Topology, Invalid> {
         Ok(plan.topology_of(protocol).with_works(plan.leaders_works(&self.works)?))
     }
 
@@ -107,10 +127,10 @@ impl Registry {
     ///
     /// # Errors
     /// An id is unknown: one sentence.
-    pub fn bugs(&self, ids: &[String]) -> Result<Bugs, String> {
+    pub fn bugs(&self, ids: &[String]) -> Result<Bugs, Missing> {
         let bug = |id: &String| self.bugs.iter().copied().find(|bug| bug.id == id);
         let found: Result<Vec<_>, _> =
-            ids.iter().map(|id| bug(id).ok_or_else(|| format!("there is no bug `{id}`"))).collect();
+            ids.iter().map(|id| bug(id).ok_or_else(|| Missing { what: "bug", name: id.clone() })).collect();
         found.map(Bugs::new)
     }
 
@@ -124,7 +144,7 @@ impl Registry {
         params: &Params,
         protocol: &Protocol,
         seed: u64,
-    ) -> Result<Plan, String> {
+    ) -> Result<Plan, Invalid> {
         scenario.needs.of(scenario.name, protocol, &self.protocols)?;
         scenario.compile(params, protocol, seed)
     }
@@ -133,7 +153,7 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence that names the field and the line.
-    pub fn read(&self, text: &str) -> Result<Plan, String> {
+    pub fn read(&self, text: &str) -> Result<Plan, ReadError> {
         let plan: Plan = json::read(text, "plan")?;
         self.validate(&plan)?;
         Ok(plan)
@@ -143,7 +163,7 @@ impl Registry {
     ///
     /// # Errors
     /// One sentence that names what is wrong and what would be right.
-    pub fn validate(&self, plan: &Plan) -> Result<(), String> {
+    pub fn validate(&self, plan: &Plan) -> Result<(), Invalid> {
         plan.validate_among(&self.known())
     }
 }
@@ -154,7 +174,7 @@ impl Plan {
     ///
     /// # Errors
     /// One sentence that names the field and the line.
-    pub fn from_json(text: &str) -> Result<Plan, String> {
+    pub fn from_json(text: &str) -> Result<Plan, ReadError> {
         Registry::default().read(text)
     }
 
@@ -162,7 +182,7 @@ impl Plan {
     ///
     /// # Errors
     /// One sentence that names what is wrong and what would be right.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), Invalid> {
         Registry::default().validate(self)
     }
 
@@ -199,10 +219,10 @@ mod tests {
         );
         assert_eq!(both.protocols.len(), election::ALL.len() + 1);
         let needed = scenario::find("isolate-leader").expect("it needs peers");
-        let refused = both.compile(needed, &Params::default(), &election::etcd::PROTOCOL, 1).unwrap_err();
+        let refused = both.compile(needed, &Params::default(), &election::etcd::PROTOCOL, 1).unwrap_err().0;
         assert!(refused.ends_with(", own"), "what was added would do as well: {refused}");
         assert!(Registry::default().protocol("own").is_err());
-        assert_eq!(both.clone().with_protocol(&OWN).err(), Some("there are two protocols `own`".to_owned()));
-        assert_eq!(both.with_scenario(&STORY).err(), Some("there are two scenarios `own-story`".to_owned()));
+        assert_eq!(both.clone().with_protocol(&OWN).err(), Some(Twice { what: "protocol", name: "own" }));
+        assert_eq!(both.with_scenario(&STORY).err(), Some(Twice { what: "scenario", name: "own-story" }));
     }
 }

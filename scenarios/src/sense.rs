@@ -4,7 +4,7 @@
 use crate::{
     Params, Scenario,
     params::{CLOCK_DRIFT_DEFAULT_PPM, STARTS_WITHIN_MS},
-    plan::{CANDIDATES_MAX, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX},
+    plan::{CANDIDATES_MAX, Invalid, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX},
     units::{duration_text, duration_us_text},
 };
 use protocols::{
@@ -21,15 +21,17 @@ use protocols::{
 ///
 /// # Errors
 /// One sentence that names the option and what would be right.
-pub fn options(params: &Params) -> Result<(), String> {
+pub fn options(params: &Params) -> Result<(), Invalid> {
     let range = |option: &str, value: u64, low: u64, high: u64, of: &str| match (low..=high).contains(&value) {
         true => Ok(()),
-        false => Err(format!("--{option} is {value}; it must be {low} to {high}{of}")),
+        false => Err(Invalid(format!("--{option} is {value}; it must be {low} to {high}{of}"))),
     };
     let lasts = |option: &str, ms: Option<u64>| match ms {
-        Some(ms) if !(1..=LONGEST_MS).contains(&ms) => {
-            Err(format!("--{option} is {}; it must be 1ms to {}", duration_text(ms), duration_text(LONGEST_MS)))
-        }
+        Some(ms) if !(1..=LONGEST_MS).contains(&ms) => Err(Invalid(format!(
+            "--{option} is {}; it must be 1ms to {}",
+            duration_text(ms),
+            duration_text(LONGEST_MS)
+        ))),
         _ => Ok(()),
     };
     range("nodes", params.nodes.into(), 1, CANDIDATES_MAX as u64, " candidates")?;
@@ -38,12 +40,14 @@ pub fn options(params: &Params) -> Result<(), String> {
     let of = format!(" parts per million ({CLOCK_DRIFT_DEFAULT_PPM} is a poor quartz)");
     range("clock-drift", params.clock_drift_ppm, 0, PPM_MAX, &of)?;
     if params.clock_skew_ms > OFFSET_MAX_MS {
-        return Err(format!("--clock-skew is {}; at most a year", duration_text(params.clock_skew_ms)));
+        return Err(Invalid(format!("--clock-skew is {}; at most a year", duration_text(params.clock_skew_ms))));
     }
     lasts("duration", params.duration_ms)?;
     if let Some(ms) = params.duration_ms.filter(|ms| *ms <= STARTS_WITHIN_MS) {
         let (asked, least) = (duration_text(ms), duration_text(STARTS_WITHIN_MS));
-        return Err(format!("--duration is {asked}, but candidates start within the first {least}; make it longer"));
+        return Err(Invalid(format!(
+            "--duration is {asked}, but candidates start within the first {least}; make it longer"
+        )));
     }
     lasts("lease-ttl", params.lease_ttl_ms)?;
     lasts("renew-interval", params.renew_interval_ms)?;
@@ -55,28 +59,28 @@ pub fn options(params: &Params) -> Result<(), String> {
     lasts("election-timeout", params.election_timeout_ms.map(|(_, max_ms)| max_ms))?;
     lasts("pause", params.pause_ms)?;
     if !params.works.is_empty() {
-        Works::new(&params.works).map_err(|why| format!("--works: {why}"))?;
+        Works::new(&params.works).map_err(|why| Invalid(format!("--works: {why}")))?;
     }
     work_set(params)?;
     tenure(params)?;
     lasts("address-ttl", params.address_ttl_ms)?;
     if params.address.is_some() && params.groups > 1 {
-        return Err(format!(
+        return Err(Invalid(format!(
             "--address works with one group, but --groups is {}; leave one of them out",
             params.groups
-        ));
+        )));
     }
     match params.election_timeout_ms {
         Some((min_ms, max_ms)) if min_ms < 2 => {
             let range = format!("{}..{}", duration_text(min_ms), duration_text(max_ms));
-            Err(format!("--election-timeout is {range}; its lower end must be at least 2ms"))
+            Err(Invalid(format!("--election-timeout is {range}; its lower end must be at least 2ms")))
         }
         _ => Ok(()),
     }
 }
 
 /// Checks the options on leaders' tenure.
-fn tenure(params: &Params) -> Result<(), String> {
+fn tenure(params: &Params) -> Result<(), Invalid> {
     let tenure = params.tenure;
     for (option, ms) in [
         ("warm-up", tenure.warm_up_ms),
@@ -84,32 +88,32 @@ fn tenure(params: &Params) -> Result<(), String> {
         ("step-down-after", tenure.step_down_after_ms),
     ] {
         if ms > LONGEST_MS {
-            return Err(format!("--{option} is {}; at most {}", duration_text(ms), duration_text(LONGEST_MS)));
+            return Err(Invalid(format!("--{option} is {}; at most {}", duration_text(ms), duration_text(LONGEST_MS))));
         }
     }
     match tenure.hold_down_ms > 0 && tenure.check_errors_ppm == 0 {
-        true => {
-            Err("--hold-down means nothing here: no health check errs; add --health-check-errors, as 1%".to_owned())
-        }
+        true => Err(Invalid(
+            "--hold-down means nothing here: no health check errs; add --health-check-errors, as 1%".to_owned(),
+        )),
         false => Ok(()),
     }
 }
 
 /// Checks the options of the work-set.
-fn work_set(params: &Params) -> Result<(), String> {
+fn work_set(params: &Params) -> Result<(), Invalid> {
     let asked = params.work_set;
     let [items, every] = [asked.items, asked.checkpoint_every].map(|n| n.unwrap_or(1));
     if !(1..=ITEMS_MAX).contains(&items) {
-        return Err(format!("--work-items is {items}; it must be 1 to {ITEMS_MAX}"));
+        return Err(Invalid(format!("--work-items is {items}; it must be 1 to {ITEMS_MAX}")));
     }
     if every > ITEMS_MAX {
-        return Err(format!("--checkpoint-every is {every}; it must be 0 (never) to {ITEMS_MAX}"));
+        return Err(Invalid(format!("--checkpoint-every is {every}; it must be 0 (never) to {ITEMS_MAX}")));
     }
     if asked.item_ms.is_some_and(|ms| !(1..=LONGEST_MS).contains(&ms)) {
-        return Err(format!("--work-item-time must be 1ms to {}", duration_text(LONGEST_MS)));
+        return Err(Invalid(format!("--work-item-time must be 1ms to {}", duration_text(LONGEST_MS))));
     }
     if asked.load_ms.is_some_and(|ms| ms > LONGEST_MS) {
-        return Err(format!("--load-time must be at most {}", duration_text(LONGEST_MS)));
+        return Err(Invalid(format!("--load-time must be at most {}", duration_text(LONGEST_MS))));
     }
     let only_time = asked == Asked { item_ms: asked.item_ms, ..Asked::default() };
     let has = |kinds: &[&Kind]| params.works.iter().any(|work| kinds.contains(work));
@@ -124,22 +128,22 @@ fn work_set(params: &Params) -> Result<(), String> {
     ];
     let option = given.iter().find(|(_, given)| *given).map_or("", |(option, _)| option);
     let [one, other] = KINDS.map(|kind| kind.name);
-    Err(format!(
+    Err(Invalid(format!(
         "{option} means nothing here: no work has a work-set; ask for one, as --works sequencer,{one} or sequencer,{other}"
-    ))
+    )))
 }
 
 /// Rejects options that are wrong for this protocol.
 ///
 /// # Errors
 /// One sentence.
-pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), String> {
+pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
     bugs_and_members(params, protocol)?;
     let granted_ms = params.granted_ttl_ms(protocol);
     let renew_ms = params.timings(protocol).renew_interval_ms;
     let name = protocol.name;
     if renew_ms >= granted_ms {
-        return Err(match (params.renew_interval_ms, params.election_timeout_ms) {
+        return Err(Invalid(match (params.renew_interval_ms, params.election_timeout_ms) {
             (Some(_), _) => format!(
                 "--renew-interval is {}, but the lease of `{name}` lasts {}: renew before it ends",
                 duration_text(renew_ms),
@@ -153,56 +157,56 @@ pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), String> {
                 duration_text(params.asked_ttl_ms(protocol)),
                 duration_text(shortest_ms(params, protocol))
             ),
-        });
+        }));
     }
     if let (true, Some(renew_ms), Some(retry_ms)) =
         (protocol.timers.renews_at_retry, params.renew_interval_ms, params.own_ms.retry_period)
         && renew_ms != retry_ms
     {
-        return Err(format!("`{name}` renews once in every --retry-period; leave --renew-interval out"));
+        return Err(Invalid(format!("`{name}` renews once in every --retry-period; leave --renew-interval out")));
     }
     if let Some(why) = (protocol.timers.refuses)(&params.timings(protocol).resolved()) {
-        return Err(format!("`{name}` refuses these timers: {why}"));
+        return Err(Invalid(format!("`{name}` refuses these timers: {why}")));
     }
     if let Some((min_ms, max_ms)) = params.timings(protocol).election_timeout_ms
         && min_ms == max_ms
         && !protocol.service.is_none()
     {
         let only = duration_text(min_ms);
-        return Err(format!(
+        return Err(Invalid(format!(
             "--election-timeout is {only}..{only}, but `{name}` draws from a range: its upper end must be above"
-        ));
+        )));
     }
     let trip_us = 2 * params.network().one_way_max_us();
     match params.timings(protocol).election_timeout_ms {
-        Some((min_ms, max_ms)) if trip_us > max_ms * 1_000 => Err(format!(
+        Some((min_ms, max_ms)) if trip_us > max_ms * 1_000 => Err(Invalid(format!(
             "nobody can be elected: a round trip takes up to {}, and candidates of `{name}` wait {} to {} for votes; give \
              --election-timeout a lower end above {}, or leave it out",
             duration_us_text(trip_us),
             duration_text(min_ms),
             duration_text(max_ms),
             duration_us_text(trip_us)
-        )),
+        ))),
         _ => Ok(()),
     }
 }
 
 /// Rejects bugs that the protocol does not have, and members that its service cannot have.
-fn bugs_and_members(params: &Params, protocol: &Protocol) -> Result<(), String> {
+fn bugs_and_members(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
     let name = protocol.name;
     if let Some(bug) = params.bugs.iter().find(|bug| !bug.concerns(name)) {
         let (id, of) = (bug.id, bug.protocols.join(", "));
-        return Err(format!("--bug {id} is a bug of {of}; `{name}` does not have it"));
+        return Err(Invalid(format!("--bug {id} is a bug of {of}; `{name}` does not have it")));
     }
     let most = protocol.service.members.most;
     match params.service_members {
         Some(count) if count != 1 && protocol.service.process.is_none() => {
-            Err(format!("--members is {count}, but `{name}` has no service whose members could be counted"))
+            Err(Invalid(format!("--members is {count}, but `{name}` has no service whose members could be counted")))
         }
-        Some(count) if count > most.max(1) => Err(match most {
+        Some(count) if count > most.max(1) => Err(Invalid(match most {
             0 | 1 => format!("--members is {count}, but the service of `{name}` has one member"),
             _ => format!("--members is {count}; the service of `{name}` has 1 to {most} members"),
-        }),
+        })),
         _ => Ok(()),
     }
 }
@@ -233,9 +237,11 @@ fn another(params: &Params, timer: Timer) -> Option<Params> {
 ///
 /// # Errors
 /// One sentence about it.
-pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), String> {
+pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), Invalid> {
     match Timer::ALL.into_iter().find(|timer| own.get(*timer).is_some() && protocol.timers.find(*timer).is_none()) {
-        Some(timer) => Err(format!("`{}` has no {}; leave {} out", protocol.name, timer.words(), timer.option())),
+        Some(timer) => {
+            Err(Invalid(format!("`{}` has no {}; leave {} out", protocol.name, timer.words(), timer.option())))
+        }
         None => Ok(()),
     }
 }
@@ -266,7 +272,7 @@ const GIVEN: [Given; 13] = [
 ///
 /// # Errors
 /// One sentence.
-pub fn meant(params: &Params, cells: &[(&Scenario, &Protocol)], seed: u64) -> Result<(), String> {
+pub fn meant(params: &Params, cells: &[(&Scenario, &Protocol)], seed: u64) -> Result<(), Invalid> {
     for (option, other) in GIVEN {
         let Some(other) = other(params) else { continue };
         let plan = |params: &Params, (scenario, protocol): (&Scenario, &Protocol)| {
@@ -277,10 +283,10 @@ pub fn meant(params: &Params, cells: &[(&Scenario, &Protocol)], seed: u64) -> Re
         let unmoved = |cell: &&(&Scenario, &Protocol)| plan(params, **cell) == plan(&other, **cell);
         if !cells.is_empty() && cells.iter().filter(unmoved).count() == cells.len() {
             let (scenario, protocol) = (cells[0].0.name, cells[0].1.name);
-            return Err(match cells.len() {
+            return Err(Invalid(match cells.len() {
                 1 => format!("{option} means nothing to `{scenario}` with `{protocol}`; leave it out"),
                 _ => format!("{option} means nothing to any of these scenarios and protocols; leave it out"),
-            });
+            }));
         }
     }
     Ok(())

@@ -27,31 +27,43 @@ const SYSTEMS: [(&str, &[&str]); 16] = [
     ("valkey", &["redis-lease", "redis-fenced"]),
 ];
 
-/// One sentence about an unknown name.
-pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    match &meant(name, known)[..] {
+/// A name that is not known.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no {what} `{name}`; {instead}")]
+pub struct Unknown {
+    /// What was to have that name.
+    pub what: &'static str,
+    /// The name.
+    pub name: String,
+    /// What there is instead: the rest of the sentence.
+    pub instead: String,
+}
+
+/// What is said about a name that is not known.
+pub fn unknown(what: &'static str, name: &str, known: &[&str]) -> Unknown {
+    let instead = match &meant(name, known)[..] {
         [] => {
             let lower = &*name.to_lowercase();
             let within: Vec<&str> =
                 known.iter().copied().filter(|k| lower.len() >= 3 && k.split('-').any(|part| part == lower)).collect();
             let alike: Vec<&str> = known.iter().copied().filter(|k| begins(k, name)).collect();
-            let instead = match (known.len(), &alike[..]) {
+            match (known.len(), &alike[..]) {
                 (LISTED_MAX_AND_MORE.., []) if !within.is_empty() => {
                     format!("these have it in their name: {}", within.join(", "))
                 }
                 (..=LISTED_MAX, _) => format!("there are {}", known.join(", ")),
                 (number, []) => format!("`fencepost list {what}s` has all {number}"),
                 (_, alike) => format!("these begin like it: {}", alike.join(", ")),
-            };
-            format!("there is no {what} `{name}`; {instead}")
+            }
         }
         nearest => {
             let quoted: Vec<String> = nearest.iter().map(|name| format!("`{name}`")).collect();
             let (last, others) = quoted.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));
             let meant = if others.is_empty() { last.to_owned() } else { format!("{} or {last}", others.join(", ")) };
-            format!("there is no {what} `{name}`; did you mean {meant}?")
+            format!("did you mean {meant}?")
         }
-    }
+    };
+    Unknown { what, name: name.to_owned(), instead }
 }
 
 /// The names that were probably meant: the protocols of a system with this name, the same name in other case, or the
@@ -99,7 +111,9 @@ fn begins(known: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::unknown;
+    fn unknown(what: &'static str, name: &str, known: &[&str]) -> String {
+        super::unknown(what, name, known).to_string()
+    }
 
     #[test]
     fn a_typo_gets_the_nearest_name() {

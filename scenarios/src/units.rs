@@ -2,11 +2,28 @@
 
 use crate::plan::BANDWIDTH_MAX_MBPS;
 
+/// A word that is not what it is taken for.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{text}` {why}")]
+pub struct Unread {
+    /// What was written.
+    pub text: String,
+    /// What is wrong with it, and what would be right: the rest of the sentence.
+    pub why: String,
+}
+
+impl Unread {
+    /// Of that text.
+    pub fn of(text: &str, why: impl Into<String>) -> Unread {
+        Unread { text: text.to_owned(), why: why.into() }
+    }
+}
+
 /// Parses `500ms`, `3s`, `1.5s`, `10m` or `1h` into milliseconds.
 ///
 /// # Errors
 /// One sentence.
-pub fn duration_ms(text: &str) -> Result<u64, String> {
+pub fn duration_ms(text: &str) -> Result<u64, Unread> {
     let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
     duration(text, &units, "500ms, 3s, 10m or 1h", "a millisecond")
 }
@@ -15,26 +32,26 @@ pub fn duration_ms(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// One sentence.
-pub fn span_ms(text: &str) -> Result<u64, String> {
+pub fn span_ms(text: &str) -> Result<u64, Unread> {
     let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
     let ms = duration(text, &units, "12h or 30d", "a millisecond")?;
-    if ms == 0 { Err(format!("`{text}` is no time at all")) } else { Ok(ms) }
+    if ms == 0 { Err(Unread::of(text, "is no time at all")) } else { Ok(ms) }
 }
 
 /// Parses `0.2ms`, `200us` or `3s` into microseconds.
 ///
 /// # Errors
 /// One sentence.
-pub fn duration_us(text: &str) -> Result<u64, String> {
+pub fn duration_us(text: &str) -> Result<u64, Unread> {
     let units = [("us", 1), ("µs", 1), ("ms", 1_000), ("s", 1_000_000)];
     duration(text, &units, "200us, 0.5ms or 1s", "a microsecond")
 }
 
-fn duration(text: &str, units: &[(&str, u64)], examples: &str, finest: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is not a duration; write it as {examples}");
-    let too_long = || format!("`{text}` is longer than any run can be");
+fn duration(text: &str, units: &[(&str, u64)], examples: &str, finest: &str) -> Result<u64, Unread> {
+    let wrong = || Unread::of(text, format!("is not a duration; write it as {examples}"));
+    let too_long = || Unread::of(text, "is longer than any run can be");
     if text.starts_with('-') {
-        return Err(format!("`{text}` is negative, and a duration cannot be"));
+        return Err(Unread::of(text, "is negative, and a duration cannot be"));
     }
     let unit = unit(text);
     let (_, factor) = units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
@@ -50,7 +67,7 @@ fn duration(text: &str, units: &[(&str, u64)], examples: &str, finest: &str) -> 
     let parts = if fraction.is_empty() { 0 } else { fraction.parse::<u64>().map_err(|_| too_long())? };
     let parts = parts.checked_mul(*factor).ok_or_else(too_long)?;
     if parts % scale != 0 {
-        return Err(format!("`{text}` is finer than {finest}"));
+        return Err(Unread::of(text, format!("is finer than {finest}")));
     }
     whole.checked_mul(*factor).and_then(|all| all.checked_add(parts / scale)).ok_or_else(too_long)
 }
@@ -78,16 +95,16 @@ pub fn duration_us_text(us: u64) -> String {
 ///
 /// # Errors
 /// One sentence.
-pub fn bandwidth_mbps(text: &str) -> Result<u64, String> {
+pub fn bandwidth_mbps(text: &str) -> Result<u64, Unread> {
     let factor = match unit(text) {
         "mbps" => 1,
         "gbps" => 1_000,
-        _ => return Err(format!("`{text}` is not a bandwidth; write it as 10mbps or 1gbps")),
+        _ => return Err(Unread::of(text, "is not a bandwidth; write it as 10mbps or 1gbps")),
     };
     let number: Option<u64> = text[..text.len() - 4].parse().ok();
     let mbps =
         number.and_then(|number| number.checked_mul(factor)).filter(|mbps| (1..=BANDWIDTH_MAX_MBPS).contains(mbps));
-    mbps.ok_or_else(|| format!("`{text}` is not a bandwidth; write a whole number from 1mbps to 1000gbps"))
+    mbps.ok_or_else(|| Unread::of(text, "is not a bandwidth; write a whole number from 1mbps to 1000gbps"))
 }
 
 /// A bandwidth that [`bandwidth_mbps`] parses.
@@ -99,8 +116,8 @@ pub fn bandwidth_text(mbps: u64) -> String {
 ///
 /// # Errors
 /// One sentence.
-pub fn percent_ppm(text: &str) -> Result<u32, String> {
-    let wrong = || format!("`{text}` is not a percentage; write it as 1% or 0.5%, with at most four decimals");
+pub fn percent_ppm(text: &str) -> Result<u32, Unread> {
+    let wrong = || Unread::of(text, "is not a percentage; write it as 1% or 0.5%, with at most four decimals");
     let number = text.strip_suffix('%').unwrap_or(text);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -109,7 +126,7 @@ pub fn percent_ppm(text: &str) -> Result<u32, String> {
     }
     let parts: u32 = format!("{fraction:0<4}").parse().map_err(|_| wrong())?;
     let ppm = whole.parse::<u32>().ok().and_then(|whole| whole.checked_mul(10_000)?.checked_add(parts));
-    ppm.filter(|ppm| *ppm <= 1_000_000).ok_or_else(|| format!("`{text}` is too much; at most 100%"))
+    ppm.filter(|ppm| *ppm <= 1_000_000).ok_or_else(|| Unread::of(text, "is too much; at most 100%"))
 }
 
 /// A percentage that [`percent_ppm`] parses.
@@ -150,8 +167,8 @@ mod tests {
     fn spans() {
         assert_eq!(span_ms("30d"), Ok(2_592_000_000));
         assert_eq!(span_ms("12h"), Ok(43_200_000));
-        assert_eq!(span_ms("0d"), Err("`0d` is no time at all".to_owned()));
-        assert_eq!(span_ms("30"), Err("`30` is not a duration; write it as 12h or 30d".to_owned()));
+        assert_eq!(span_ms("0d"), Err(Unread::of("0d", "is no time at all")));
+        assert_eq!(span_ms("30"), Err(Unread::of("30", "is not a duration; write it as 12h or 30d")));
     }
 
     #[test]

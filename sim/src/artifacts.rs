@@ -2,6 +2,7 @@
 //! belongs to one run, whose plan lies in it.
 
 use crate::{
+    error::{Failed, FileError},
     identity::identity,
     parameters::parameters,
     registry::Registry,
@@ -140,13 +141,13 @@ fn text_of(run: &Run, story: &Highlights, again: Again, look: Look) -> String {
 ///
 /// # Errors
 /// The run could not be finished, or its trace hash differs from `expected`.
-pub fn repeat(plan: &Plan, registry: &Registry, expected: &str, now_us: Option<Arc<AtomicU64>>) -> Result<Run, String> {
+pub fn repeat(plan: &Plan, registry: &Registry, expected: &str, now_us: Option<Arc<AtomicU64>>) -> Result<Run, Failed> {
     let options =
         Options { registry: registry.clone(), timeline: true, page: true, keep: true, now_us, ..Options::default() };
     let run = run::run(plan, options)?;
     match run.trace_hash() == expected {
         true => Ok(run),
-        false => Err(format!("the plan did not repeat itself: trace hash {expected}, then {}", run.trace_hash())),
+        false => Err(Failed::NotRepeated { first: expected.to_owned(), then: run.trace_hash().to_owned() }),
     }
 }
 
@@ -155,7 +156,7 @@ pub fn repeat(plan: &Plan, registry: &Registry, expected: &str, now_us: Option<A
 ///
 /// # Errors
 /// A file could not be written, or the run kept too little.
-pub fn leave(out: &Path, run: &Run, again: Again) -> Result<Written, String> {
+pub fn leave(out: &Path, run: &Run, again: Again) -> Result<Written, Failed> {
     let folder = folder(out, &run.plan);
     prepare(&folder, &run.plan)?;
     save(&folder.join(CAPSULE), &capsule(run).to_json_pretty())?;
@@ -166,8 +167,8 @@ pub fn leave(out: &Path, run: &Run, again: Again) -> Result<Written, String> {
         let story = told.as_ref().or(run.highlights.as_ref()).ok_or("nobody listened to the run")?;
         let page = page_of(run).ok_or("nobody listened to the run")?;
         tell(&folder, run, story, &page, again)?;
-        history.join().unwrap_or_else(|_| Err("panicked".to_owned()))?;
-        Ok::<Cause, String>(story.cause.clone())
+        history.join().map_err(|_| "panicked")??;
+        Ok::<Cause, Failed>(story.cause.clone())
     })?;
     let bytes = FILES.iter().filter_map(|name| folder.join(name).metadata().ok()).map(|file| file.len()).sum();
     Ok(Written { folder, cause, bytes, history_left_out: run.kept.is_none() })
@@ -193,23 +194,23 @@ fn page_of(run: &Run) -> Option<String> {
 
 /// Writes the history of the events kept. If the run was too long to keep them all it writes none, since a part would
 /// be judged like a whole; `--history` writes it.
-fn leave_history(file: &Path, run: &Run) -> Result<(), String> {
+fn leave_history(file: &Path, run: &Run) -> Result<(), FileError> {
     let Some(kept) = &run.kept else {
         return match fs::remove_file(file) {
-            Err(e) if e.kind() != ErrorKind::NotFound => Err(format!("cannot remove {}: {e}", file.display())),
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(FileError::of("remove", file)(e)),
             _ => Ok(()),
         };
     };
     let mut writer = Writer::new(create(file)?, &run.header);
     kept.iter().for_each(|event| writer.record(event));
-    writer.finish().map(drop).map_err(|e| format!("cannot write {}: {e}", file.display()))
+    writer.finish().map(drop).map_err(FileError::of("write", file))
 }
 
 /// Repeats `plan`, whose names are resolved by `registry`, and writes the artifacts: [`repeat`], then [`leave`].
 ///
 /// # Errors
 /// Those of [`repeat`] and [`leave`].
-pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again: Again) -> Result<Written, String> {
+pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again: Again) -> Result<Written, Failed> {
     leave(out, &repeat(plan, registry, expected, None)?, again)
 }
 
@@ -218,7 +219,7 @@ pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again
 ///
 /// # Errors
 /// The run could not be finished, or a file could not be written.
-pub fn show(out: &Path, plan: &Plan, registry: &Registry, again: Again) -> Result<Written, String> {
+pub fn show(out: &Path, plan: &Plan, registry: &Registry, again: Again) -> Result<Written, Failed> {
     let options = Options { registry: registry.clone(), timeline: true, page: true, ..Options::default() };
     let mut run = run::run(plan, options)?;
     let page = run.page.take().map(|sheet| sheet.page()).unwrap_or_default();
@@ -232,7 +233,7 @@ pub fn show(out: &Path, plan: &Plan, registry: &Registry, again: Again) -> Resul
 ///
 /// # Errors
 /// A file could not be written.
-pub fn write_held(out: &Path, run: &Run, page: &str, again: Again) -> Result<PathBuf, String> {
+pub fn write_held(out: &Path, run: &Run, page: &str, again: Again) -> Result<PathBuf, Failed> {
     let folder = folder(out, &run.plan);
     if folder.join(CAPSULE).exists() {
         clear(&folder)?;
@@ -245,7 +246,7 @@ pub fn write_held(out: &Path, run: &Run, page: &str, again: Again) -> Result<Pat
 }
 
 /// Writes the reports and the page.
-fn tell(folder: &Path, run: &Run, story: &Highlights, page: &str, again: Again) -> Result<(), String> {
+fn tell(folder: &Path, run: &Run, story: &Highlights, page: &str, again: Again) -> Result<(), FileError> {
     let report = Report::new(Some(&run.header), &run.facts, &run.judgement).with_cause(&story.cause);
     save(&folder.join("report.json"), &report.to_text())?;
     save(&folder.join("report.txt"), &text_of(run, story, again, FILED))?;
@@ -256,7 +257,7 @@ fn tell(folder: &Path, run: &Run, story: &Highlights, page: &str, again: Again) 
 ///
 /// # Errors
 /// The file could not be written.
-pub fn write_beside(out: &Path, plan: &Plan, page: &str) -> Result<PathBuf, String> {
+pub fn write_beside(out: &Path, plan: &Plan, page: &str) -> Result<PathBuf, FileError> {
     let folder = folder(out, plan);
     prepare(&folder, plan)?;
     let file = folder.join(FILE_OF_TWO);
@@ -265,12 +266,12 @@ pub fn write_beside(out: &Path, plan: &Plan, page: &str) -> Result<PathBuf, Stri
 }
 
 /// Prepares the folder for a run of `plan`: removes the files of other runs.
-fn prepare(folder: &Path, plan: &Plan) -> Result<(), String> {
+fn prepare(folder: &Path, plan: &Plan) -> Result<(), FileError> {
     let (file, text) = (folder.join(PLAN), plan.to_json_pretty());
     if fs::read_to_string(&file).is_ok_and(|old| old == text) {
         return Ok(());
     }
-    fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    fs::create_dir_all(folder).map_err(FileError::of("make", folder))?;
     // Without a plan the folder is new, but may already hold a history that `--history` wrote during the run.
     if file.exists() || folder.join(CAPSULE).exists() {
         clear(folder)?;
@@ -279,10 +280,10 @@ fn prepare(folder: &Path, plan: &Plan) -> Result<(), String> {
 }
 
 /// Removes a run's files; other files stay.
-fn clear(folder: &Path) -> Result<(), String> {
+fn clear(folder: &Path) -> Result<(), FileError> {
     for file in FILES.map(|name| folder.join(name)) {
         match fs::remove_file(&file) {
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(format!("cannot remove {}: {e}", file.display())),
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(FileError::of("remove", &file)(e)),
             _ => {}
         }
     }
@@ -293,17 +294,17 @@ fn clear(folder: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// It cannot be created.
-pub fn create(path: &Path) -> Result<Box<dyn Write + Send>, String> {
+pub fn create(path: &Path) -> Result<Box<dyn Write + Send>, FileError> {
     if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(FileError::of("make", folder))?;
     }
-    let file = File::create(path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    let file = File::create(path).map_err(FileError::of("write", path))?;
     Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
 }
 
 ///
 /// # Errors
 /// It cannot be written.
-pub fn save(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|e| format!("cannot write {}: {e}", path.display()))
+pub fn save(path: &Path, text: &str) -> Result<(), FileError> {
+    fs::write(path, text).map_err(FileError::of("write", path))
 }

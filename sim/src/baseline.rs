@@ -17,6 +17,7 @@ use reports::{Metrics, invariant::Entry, statistics::quantile};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use committed::Unreadable;
 pub use figure::{FIGURES, Figure};
 pub use shares::Shares;
 

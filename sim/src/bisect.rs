@@ -1,6 +1,7 @@
 //! Finds the smallest clock drift that breaks a scenario, by bisection.
 
 use crate::{
+    error::Failed,
     probe::{Probe, Seen, Violation},
     registry::Registry,
 };
@@ -42,13 +43,13 @@ impl Bisect<'_> {
     ///
     /// # Errors
     /// The parameters make no sense, or a run could not be finished.
-    pub fn search(&self, tried: impl Fn(u64, Option<&Break>)) -> Result<Found, String> {
+    pub fn search(&self, tried: impl Fn(u64, Option<&Break>)) -> Result<Found, Failed> {
         let mut before = None;
         let mut try_at = |ppm| {
             let found = self.first_break(ppm, before)?;
             tried(ppm, found.as_ref());
             before = found.as_ref().map(|b| b.seed).or(before);
-            Ok::<_, String>(found)
+            Ok::<_, Failed>(found)
         };
         // With clocks far off, nobody may lead, and nothing breaks; a smaller drift may still break.
         let mut wide = PPM_MAX;
@@ -78,7 +79,7 @@ impl Bisect<'_> {
         Ok(Found { breaks: Some(breaks), holds_ppm: Some(holds) })
     }
 
-    fn first_break(&self, ppm: u64, before: Option<u64>) -> Result<Option<Break>, String> {
+    fn first_break(&self, ppm: u64, before: Option<u64>) -> Result<Option<Break>, Failed> {
         let params = Params { clock_drift_ppm: ppm, ..self.params.clone() };
         let Bisect { registry, scenario, protocol, jobs, .. } = *self;
         let seen = Probe { registry, scenario, protocol, seeds: self.seeds.clone(), jobs }.at(&params, before)?;

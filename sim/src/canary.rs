@@ -13,7 +13,10 @@ mod services;
 mod voters;
 mod world;
 
-use crate::run::{self, Options, Run};
+use crate::{
+    error::Failed,
+    run::{self, Options, Run},
+};
 use protocols::election::{self, Promise, promise};
 use reports::{Judgement, Metrics};
 use scenarios::{
@@ -45,7 +48,7 @@ pub struct Canary {
     /// A figure, and the least and largest value that it may have with the cause.
     pub within: Option<(Above, f64, f64)>,
     /// The plan of a seed, with or without the cause.
-    pub plan: fn(u64, bool) -> Result<Plan, String>,
+    pub plan: fn(u64, bool) -> Result<Plan, Failed>,
 }
 
 /// A figure and its limit.
@@ -79,7 +82,7 @@ impl Canary {
     ///
     /// # Errors
     /// A plan makes no sense, or the harness failed.
-    pub fn look(&self, seed: u64) -> Result<Looked, String> {
+    pub fn look(&self, seed: u64) -> Result<Looked, Failed> {
         let (with, without) = ((self.plan)(seed, true)?, (self.plan)(seed, false)?);
         let run = run::run(&with, Options::default())?;
         let control = run::run(&without, Options::default())?;
@@ -199,7 +202,7 @@ const UNCHECKED: &[&str] = match promise::UNCHECKED {
     _ => &[],
 };
 
-type MakePlan = fn(u64, bool) -> Result<Plan, String>;
+type MakePlan = fn(u64, bool) -> Result<Plan, Failed>;
 
 pub(crate) fn breaks(name: &'static str, breaks: &'static [&'static str], plan: MakePlan) -> Canary {
     Canary { name, breaks, above: None, safe: false, holds: &[], at_most: None, within: None, plan }
@@ -214,9 +217,9 @@ fn survives(name: &'static str, figure: Above, than: f64, plan: MakePlan) -> Can
     Canary { safe: true, ..above(name, figure, than, plan) }
 }
 
-fn compiled(scenario: &str, protocol: &str, seed: u64, params: &Params) -> Result<Plan, String> {
+fn compiled(scenario: &str, protocol: &str, seed: u64, params: &Params) -> Result<Plan, Failed> {
     let scenario = scenario::find(scenario).ok_or("no such scenario")?;
-    scenario.compile(params, election::find(protocol).ok_or("no such protocol")?, seed)
+    Ok(scenario.compile(params, election::find(protocol).ok_or("no such protocol")?, seed)?)
 }
 
 fn light() -> Params {
@@ -224,7 +227,7 @@ fn light() -> Params {
 }
 
 /// A steady run of 20 s with the given faults, and without requirements.
-fn steady(protocol: &str, seed: u64, faults: Vec<(f64, Fault)>) -> Result<Plan, String> {
+fn steady(protocol: &str, seed: u64, faults: Vec<(f64, Fault)>) -> Result<Plan, Failed> {
     let params = Params { duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", protocol, seed, &params)?;
     plan.faults = faults.into_iter().map(|(ms, what)| at_ms(ms, what)).collect();

@@ -2,6 +2,7 @@
 //! If the traces differ, shows where.
 
 use crate::{
+    error::Failed,
     registry::Registry,
     run::{self, Options, Run},
 };
@@ -30,11 +31,11 @@ pub enum Check {
 ///
 /// # Errors
 /// A run failed, or the fresh process could not be started.
-pub fn check(plan: &Plan, registry: &Registry, program: &Path) -> Result<Check, String> {
+pub fn check(plan: &Plan, registry: &Registry, program: &Path) -> Result<Check, Failed> {
     let options = || Options { registry: registry.clone(), ..Options::default() };
-    let runs: Vec<Result<Run, String>> = thread::scope(|scope| {
+    let runs: Vec<Result<Run, Failed>> = thread::scope(|scope| {
         let both: Vec<_> = (0..2).map(|_| scope.spawn(|| run::run(plan, options()))).collect();
-        both.into_iter().map(|run| run.join().unwrap_or_else(|_| Err("panicked".to_owned()))).collect()
+        both.into_iter().map(|run| run.join().unwrap_or_else(|_| Err("panicked".into()))).collect()
     });
     let mut hashes = Vec::new();
     for run in runs {
@@ -49,18 +50,25 @@ pub fn check(plan: &Plan, registry: &Registry, program: &Path) -> Result<Check, 
 }
 
 /// The plan's hash in a fresh process.
-fn in_fresh_process(plan: &Plan, program: &Path) -> Result<String, String> {
+fn in_fresh_process(plan: &Plan, program: &Path) -> Result<String, Failed> {
     let mut command = Command::new(program);
     command.args(["replay", "--json", "--no-artifacts", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::piped()).spawn().map_err(|e| format!("cannot start a fresh process: {e}"))?;
+    let mut child = command
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| Failed::Harness(format!("cannot start a fresh process: {e}")))?;
     if let Some(mut input) = child.stdin.take() {
-        input.write_all(plan.to_json_pretty().as_bytes()).map_err(|e| format!("cannot hand over the plan: {e}"))?;
+        input
+            .write_all(plan.to_json_pretty().as_bytes())
+            .map_err(|e| Failed::Harness(format!("cannot hand over the plan: {e}")))?;
     }
-    let output = child.wait_with_output().map_err(|e| format!("cannot wait for the fresh process: {e}"))?;
+    let output =
+        child.wait_with_output().map_err(|e| Failed::Harness(format!("cannot wait for the fresh process: {e}")))?;
     let report: Option<serde_json::Value> = serde_json::from_slice(&output.stdout).ok();
     let hash = report.as_ref().and_then(|r| r["trace_hash"].as_str());
-    hash.map(str::to_owned)
-        .ok_or_else(|| format!("the fresh process failed: {}", String::from_utf8_lossy(&output.stderr).trim()))
+    hash.map(str::to_owned).ok_or_else(|| {
+        Failed::Harness(format!("the fresh process failed: {}", String::from_utf8_lossy(&output.stderr).trim()))
+    })
 }
 
 /// A buffer that outlives the run that writes to it.
@@ -83,7 +91,7 @@ impl Write for Shared {
     }
 }
 
-fn trace(plan: &Plan, options: Options) -> Result<String, String> {
+fn trace(plan: &Plan, options: Options) -> Result<String, Failed> {
     let text = Shared::default();
     run::run(plan, Options { trace: Some(Box::new(text.clone())), ..options })?;
     Ok(text.text())

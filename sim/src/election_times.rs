@@ -2,6 +2,7 @@
 //! seeds.
 
 use crate::{
+    error::Failed,
     registry::Registry,
     run::{self, Options, Run},
     seeds,
@@ -15,6 +16,7 @@ use reports::timeline::Leader;
 use scenarios::{
     Params, Plan,
     fault::{Fault, Trigger},
+    plan::Invalid,
     scenario,
 };
 use std::{collections::BTreeMap, ops::Range};
@@ -33,12 +35,12 @@ pub fn curve(
     seeds: Range<u64>,
     jobs: usize,
     done: impl Fn() + Sync,
-) -> Result<Curve, String> {
+) -> Result<Curve, Failed> {
     let one = |seed| {
         let options = Options { registry: registry.clone(), timeline: true, ..Options::default() };
         let run = run::run(&killed(params, protocol, seed)?, options)?;
         let election_ms = vacancy(&run).map(|(from_us, to_us)| (to_us - from_us) as f64 / 1e3);
-        Ok((election_ms, run.judgement.metrics.messages_by_kind))
+        Ok::<_, Failed>((election_ms, run.judgement.metrics.messages_by_kind))
     };
     let runs = seeds::each(seeds, jobs, one, done)?;
     let timings = params.timings(protocol);
@@ -61,7 +63,7 @@ pub fn messages(
     seeds: Range<u64>,
     jobs: usize,
     done: impl Fn() + Sync,
-) -> Result<Point, String> {
+) -> Result<Point, Failed> {
     if let Some(point) = exact(protocol, params.nodes) {
         (seeds.start..seeds.end).for_each(|_| done());
         return Ok(point);
@@ -70,9 +72,9 @@ pub fn messages(
     let counted: Vec<_> = counted.into_iter().flatten().filter(|by_kind| !by_kind.is_empty()).collect();
     if counted.is_empty() {
         let name = protocol.name;
-        return Err(format!(
+        return Err(Failed::Invalid(Invalid(format!(
             "no message of `{name}` was counted; take a protocol whose candidates elect among themselves"
-        ));
+        ))));
     }
     Ok(Point::new(protocol.name, params.nodes, How::Runs, &counted))
 }
@@ -99,7 +101,7 @@ fn of_one_election(
     params: &Params,
     protocol: &Protocol,
     seed: u64,
-) -> Result<Option<BTreeMap<String, u64>>, String> {
+) -> Result<Option<BTreeMap<String, u64>>, Failed> {
     let options = || Options { registry: registry.clone(), ..Options::default() };
     let mut plan = killed(params, protocol, seed)?;
     for fault in &mut plan.faults {
@@ -125,9 +127,9 @@ fn of_one_election(
     Ok(Some(sent))
 }
 
-fn killed(params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
+fn killed(params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, Failed> {
     let kill = scenario::find("clean-kill").ok_or("there is no scenario clean-kill")?;
-    kill.compile(&Params { rate: RATE, ..params.clone() }, protocol, seed)
+    Ok(kill.compile(&Params { rate: RATE, ..params.clone() }, protocol, seed)?)
 }
 
 /// From the first death of a leader to the next election, in microseconds. A kill that finds nobody leading strikes the

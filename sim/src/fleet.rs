@@ -42,6 +42,7 @@ use protocols_clients::{
 };
 use scenarios::{
     plan::Plan,
+    registry::Missing,
     streams,
     topology::{self, Role, Topology},
 };
@@ -103,7 +104,7 @@ impl Fleet {
     ///
     /// # Errors
     /// The registry lacks the plan's protocol or a bug.
-    pub fn new(plan: Arc<Plan>, topology: Arc<Topology>, registry: &Registry) -> Result<Self, String> {
+    pub fn new(plan: Arc<Plan>, topology: Arc<Topology>, registry: &Registry) -> Result<Self, Missing> {
         let (protocol, bugs) = (registry.plans.protocol(&plan.protocol)?, registry.plans.bugs(&plan.bugs)?);
         let works = Arc::new(topology.works().clone().with_bugs(bugs.clone()).shared_by(plan.groups));
         let states = |(service, known): (&Service, &topology::Service)| {

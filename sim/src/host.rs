@@ -9,6 +9,7 @@
 pub mod task;
 
 use crate::{
+    error::Failed,
     interrupt,
     world::{self, Finished, World, action::HostAction},
 };
@@ -41,13 +42,13 @@ pub fn run(
     seed: u64,
     make_world: impl FnOnce() -> World + Send + 'static,
     start: Start,
-) -> Result<Box<Finished>, String> {
+) -> Result<Box<Finished>, Failed> {
     let body = move || {
         let simulated = Runtime::with_seed_and_config(seed, madsim::Config::default());
         let executor = Executor::new(streams::stream(seed, "tasks"));
         let seed = tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes());
         let around = tokio::runtime::Builder::new_current_thread().rng_seed(seed).build();
-        let around = around.map_err(|e| format!("cannot start the host runtime: {e}"))?;
+        let around = around.map_err(|e| Failed::Harness(format!("cannot start the host runtime: {e}")))?;
         around.block_on(tokio::task::unconstrained(async {
             simulated.block_on(async move {
                 world::install(make_world());
@@ -66,17 +67,17 @@ pub fn run(
         body()
     };
     let thread = std::thread::Builder::new().name("world".to_owned()).stack_size(8 << 20).spawn(body);
-    let thread = thread.map_err(|e| format!("cannot start a thread: {e}"))?;
+    let thread = thread.map_err(|e| Failed::Harness(format!("cannot start a thread: {e}")))?;
     // Nothing is ever sent: the thread's end closes the channel.
     while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
         if interrupt::is_overdue() {
-            return Err(interrupt::GIVEN_UP.to_owned());
+            return Err(Failed::GivenUp);
         }
     }
     thread.join().unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("panicked: {}", text.unwrap_or("no message")))
+        Err(Failed::Panicked(text.unwrap_or("no message").to_owned()))
     })
 }
 

@@ -15,6 +15,7 @@ mod models;
 
 use crate::{
     artifacts, canary,
+    error::FileError,
     outcome::{Ended, Failure},
     promise::{ended, not_kept},
     repro,
@@ -139,15 +140,15 @@ fn failed(scenario: String, verdict: &str, why: String) -> (Cell, Failure) {
 ///
 /// # Errors
 /// A file could not be written.
-pub fn keep(failures: &mut [Failure], out: &Path) -> Result<(), String> {
+pub fn keep(failures: &mut [Failure], out: &Path) -> Result<(), FileError> {
     for failure in failures.iter_mut().filter(|failure| failure.verdict == VERDICT) {
         let name = failure.scenario.trim_start_matches(HISTORY);
         let Some(known) = name.strip_suffix(".jsonl").and_then(known::find) else {
             continue;
         };
         let folder = out.join("known");
-        std::fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-        let file = std::path::absolute(folder.join(name)).map_err(|e| format!("cannot make {name}: {e}"))?;
+        std::fs::create_dir_all(&folder).map_err(FileError::of("make", &folder))?;
+        let file = std::path::absolute(folder.join(name)).map_err(FileError::of("make", Path::new(name)))?;
         artifacts::save(&file, known.text)?;
         failure.repro = repro::command(&["check".to_owned(), file.display().to_string()]);
         failure.artifacts = Some(file.display().to_string());
@@ -226,7 +227,7 @@ fn misjudged(judgement: &Judgement) -> Option<String> {
 /// The same for canaries and generated plans.
 fn of_plans(judgement: &Judgement) -> Option<String> {
     let violated: Vec<&str> = judgement.violated().filter(|name| *name != "vacuity").collect();
-    let canary = |name| canary::breaks("", std::slice::from_ref(name), |_, _| Err(String::new()));
+    let canary = |name| canary::breaks("", std::slice::from_ref(name), |_, _| Err("".into()));
     for entry in invariant::ALL.iter().filter(|entry| entry.name != "vacuity") {
         let canary = canary(&entry.name);
         if canary.missing(judgement).is_some() == violated.contains(&entry.name) {

@@ -17,7 +17,7 @@
 //! Two believed at once, and the store let only one of them write.
 //! assert!(run.judgement.metrics.leaders_believing_max > 1);
 //! assert_eq!(run.judgement.metrics.leaders_acting_by_effect_max, 1);
-//! # Ok::<(), String>(())
+//! # Ok::<(), sim::error::Failed>(())
 //! ```
 //!
 //! | module | contents |
@@ -65,6 +65,8 @@ pub mod canary;
 pub mod determinism;
 #[cfg(madsim)]
 pub mod election_times;
+#[cfg(madsim)]
+pub mod error;
 #[cfg(madsim)]
 pub mod exact;
 #[cfg(madsim)]

@@ -13,6 +13,7 @@
 
 use crate::{
     determinism::Shared,
+    error::Failed,
     interrupt, pool,
     registry::Registry,
     repro,
@@ -20,7 +21,7 @@ use crate::{
 };
 use protocols::{election::Protocol, fence::checks::Fencing};
 use reports::Verdict;
-use scenarios::{Params, Plan, Scenario, scenario, sense};
+use scenarios::{Params, Plan, Scenario, plan::Invalid, scenario, sense};
 use serde::Serialize;
 use serde_json::Value;
 use std::ops::Range;
@@ -132,13 +133,14 @@ impl Matrix<'_> {
     }
 
     /// Refuses parameters that make no sense, and a matrix without cells, before anything runs.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Invalid> {
         if self.params.fencing != Fencing::On {
-            return Err("a matrix runs every plan with fencing and without; leave --fencing out".to_owned());
+            return Err(Invalid("a matrix runs every plan with fencing and without; leave --fencing out".to_owned()));
         }
         let pairs = self.pairs();
         if pairs.is_empty() {
-            return Err("nothing to run: none of these scenarios applies to any of these protocols".to_owned());
+            let none = "nothing to run: none of these scenarios applies to any of these protocols";
+            return Err(Invalid(none.to_owned()));
         }
         for (scenario, protocol) in &pairs {
             sense::timers(self.params, protocol)?;
@@ -152,10 +154,10 @@ impl Matrix<'_> {
     ///
     /// # Errors
     /// A run could not be finished.
-    pub fn run(&self, done: impl Fn() + Sync) -> Result<Vec<Cell>, String> {
+    pub fn run(&self, done: impl Fn() + Sync) -> Result<Vec<Cell>, Failed> {
         let (pairs, seeds) = (self.pairs(), self.seeds.end - self.seeds.start);
         let place = |index: u64| (pairs[(index / seeds) as usize], self.seeds.start + index % seeds);
-        let mut worst: Vec<Result<Option<Seen>, String>> = pairs.iter().map(|_| Ok(None)).collect();
+        let mut worst: Vec<Result<Option<Seen>, Failed>> = pairs.iter().map(|_| Ok(None)).collect();
         let work = |index: u64| {
             let ((scenario, protocol), seed) = place(index);
             let seen = self.look(scenario, protocol, seed);
@@ -182,15 +184,15 @@ impl Matrix<'_> {
         Ok(cells)
     }
 
-    fn plan(&self, scenario: &Scenario, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
+    fn plan(&self, scenario: &Scenario, protocol: &Protocol, seed: u64) -> Result<Plan, Invalid> {
         self.registry.plans.compile(scenario, self.params, protocol, seed)
     }
 
-    fn ran(&self, plan: &Plan, options: Options) -> Result<Run, String> {
+    fn ran(&self, plan: &Plan, options: Options) -> Result<Run, Failed> {
         run::run(plan, Options { registry: self.registry.clone(), ..options })
     }
 
-    fn look(&self, scenario: &Scenario, protocol: &Protocol, seed: u64) -> Result<Seen, String> {
+    fn look(&self, scenario: &Scenario, protocol: &Protocol, seed: u64) -> Result<Seen, Failed> {
         let plan = self.plan(scenario, protocol, seed)?;
         let fenced = self.ran(&plan, Options::default())?;
         let seen = |came, run: &Run| Seen { came, seed, violated: run.judgement.violated().collect(), why: why(run) };
@@ -208,7 +210,7 @@ impl Matrix<'_> {
         })
     }
 
-    fn cell(&self, scenario: &'static Scenario, protocol: &'static Protocol, seen: Seen) -> Result<Cell, String> {
+    fn cell(&self, scenario: &'static Scenario, protocol: &'static Protocol, seen: Seen) -> Result<Cell, Failed> {
         let Seen { came, seed, violated, why } = seen;
         let parts = match came {
             Came::ByFencing => {
@@ -248,15 +250,15 @@ impl Matrix<'_> {
     ///
     /// # Errors
     /// The cell belongs to another matrix.
-    pub fn plan_of(&self, cell: &Cell) -> Result<Plan, String> {
+    pub fn plan_of(&self, cell: &Cell) -> Result<Plan, Failed> {
         let same = |(scenario, protocol): &(&'static Scenario, &'static Protocol)| {
             (scenario.name, protocol.name) == (cell.scenario, cell.protocol)
         };
         let (scenario, protocol) = self.pairs().into_iter().find(same).ok_or("no such cell")?;
-        self.registry.plans.compile(scenario, &self.params_of(cell.outcome), protocol, cell.seed)
+        Ok(self.registry.plans.compile(scenario, &self.params_of(cell.outcome), protocol, cell.seed)?)
     }
 
-    fn history(&self, plan: &Plan) -> Result<String, String> {
+    fn history(&self, plan: &Plan) -> Result<String, Failed> {
         let text = Shared::default();
         self.ran(plan, Options { history: Some(Box::new(text.clone())), ..Options::default() })?;
         Ok(text.text())
@@ -345,10 +347,10 @@ mod tests {
         let registry = Registry::default();
         let params = Params { fencing: Fencing::Off, ..Params::default() };
         assert!(
-            matrix(&registry, &params, &["etcd-key"]).check().is_err_and(|why| why.contains("leave --fencing out"))
+            matrix(&registry, &params, &["etcd-key"]).check().is_err_and(|why| why.0.contains("leave --fencing out"))
         );
         let params = Params::default();
         let none = Matrix { scenarios: Vec::new(), ..matrix(&registry, &params, &["etcd-key"]) };
-        assert!(none.check().is_err_and(|why| why.contains("nothing to run")));
+        assert!(none.check().is_err_and(|why| why.0.contains("nothing to run")));
     }
 }

@@ -3,6 +3,7 @@
 //! Medians cannot be merged, so each shard saves all the values behind them in [`FILE`].
 
 use crate::{
+    baseline::Unreadable,
     identity::identity,
     known,
     outcome::{Failure, telling},
@@ -12,15 +13,47 @@ use crate::{
     sweep::{Cell, Compared, Outcome, Raw, Sweep},
 };
 use protocols::fence::checks::Fencing;
-use scenarios::Params;
+use scenarios::{Params, registry::Missing};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
+/// Why there is no one result.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A shard has left nothing.
+    #[error("cannot read {file}: {why}; `sweep … --shard I/N --out DIR` leaves one, for scenarios", file = file.display())]
+    Unread {
+        /// The file.
+        file: PathBuf,
+        /// What its system says.
+        why: String,
+    },
+    /// A file is not what a shard of this build leaves.
+    #[error("{file} {why}", file = file.display())]
+    NoShard {
+        /// The file.
+        file: PathBuf,
+        /// The rest of the sentence.
+        why: String,
+    },
+    /// They are not all the shards of one sweep, each once: one sentence.
+    #[error("{0}")]
+    Apart(String),
+    /// They name a bug that there is not.
+    #[error(transparent)]
+    Bug(#[from] Missing),
+    /// There is nothing to compare with.
+    #[error(transparent)]
+    Baseline(#[from] Unreadable),
+}
+
 /// A shard's file for merging, in its folder.
 pub const FILE: &str = "shard.json";
+/// What is said to somebody who names none.
+const NO_SHARDS: &str = "give the folders of the shards";
 /// The version of that format.
 const SCHEMA: u32 = 1;
 
@@ -135,24 +168,23 @@ impl Shard {
     ///
     /// # Errors
     /// Cannot happen.
-    pub fn to_json(&self) -> Result<String, String> {
-        serde_json::to_string(self).map(|text| text + "\n").map_err(|e| e.to_string())
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self).map(|text| text + "\n")
     }
 
     /// Reads a shard's file from `folder`.
     ///
     /// # Errors
     /// The file is missing or holds something else.
-    pub fn read(folder: &Path) -> Result<Shard, String> {
+    pub fn read(folder: &Path) -> Result<Shard, MergeError> {
         let file = folder.join(FILE);
-        let text = std::fs::read_to_string(&file).map_err(|e| {
-            let made = "`sweep … --shard I/N --out DIR` leaves one, for scenarios";
-            format!("cannot read {}: {e}; {made}", file.display())
-        })?;
-        let shard: Shard = serde_json::from_str(&text).map_err(|e| format!("{} is no shard: {e}", file.display()))?;
+        let unread = |e: std::io::Error| MergeError::Unread { file: file.clone(), why: e.to_string() };
+        let no_shard = |why| MergeError::NoShard { file: file.clone(), why };
+        let text = std::fs::read_to_string(&file).map_err(unread)?;
+        let shard: Shard = serde_json::from_str(&text).map_err(|e| no_shard(format!("is no shard: {e}")))?;
         match shard.schema {
             SCHEMA => Ok(shard),
-            other => Err(format!("{} has schema {other}, and this build reads schema {SCHEMA}", file.display())),
+            other => Err(no_shard(format!("has schema {other}, and this build reads schema {SCHEMA}"))),
         }
     }
 }
@@ -172,8 +204,8 @@ pub struct Merged {
 ///
 /// # Errors
 /// They are not all shards of one sweep, each once.
-pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merged, String> {
-    let shards = in_order(shards)?;
+pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merged, MergeError> {
+    let shards = in_order(shards).map_err(MergeError::Apart)?;
     let mut sources = BTreeMap::new();
     for (folder, shard) in &shards {
         let kept = shard.failures.iter().filter_map(|failure| failure.artifacts.clone());
@@ -182,7 +214,7 @@ pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merge
     let bugs: Vec<Vec<Part>> = shards.iter().map(|(_, shard)| shard.bugs.clone()).collect();
     let bugs = shown::together(&bugs, &registry.plans.bugs)?;
     let mut shards = shards.into_iter().map(|(_, shard)| shard);
-    let Some(first) = shards.next() else { return Err("give the folders of the shards".to_owned()) };
+    let first = shards.next().ok_or_else(|| MergeError::Apart(NO_SHARDS.to_owned()))?;
     let Shard { asked, mut took, cells, mut failures, mut inconclusive, .. } = first;
     let mut cells: Vec<Cell> = cells.into_iter().map(Cell::from).collect();
     for shard in shards {
@@ -209,7 +241,7 @@ pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merge
 /// The shards of one sweep in order, or what is wrong with them.
 fn in_order(mut shards: Vec<(PathBuf, Shard)>) -> Result<Vec<(PathBuf, Shard)>, String> {
     shards.sort_by_key(|(_, shard)| shard.part);
-    let Some((one, first)) = shards.first() else { return Err("give the folders of the shards".to_owned()) };
+    let Some((one, first)) = shards.first() else { return Err(NO_SHARDS.to_owned()) };
     let of = first.part.1;
     for (folder, shard) in &shards {
         let (one, other) = (one.display(), folder.display());

@@ -5,6 +5,7 @@
 //! violates also detects it.
 
 use crate::{
+    error::Failed,
     interrupt, pool,
     reduce::Symptom,
     registry::Registry,
@@ -49,7 +50,7 @@ impl Mutant {
     ///
     /// # Errors
     /// A run could not be finished.
-    pub fn hunt(&self, registry: &Registry, seeds: Range<u64>) -> Result<Option<Fate>, String> {
+    pub fn hunt(&self, registry: &Registry, seeds: Range<u64>) -> Result<Option<Fate>, Failed> {
         let tried = seeds.end.saturating_sub(seeds.start);
         for (place, seed) in seeds.enumerate() {
             if interrupt::asked() {
@@ -57,7 +58,7 @@ impl Mutant {
             }
             let with = Params { bugs: vec![self.bug], ..self.without.clone() };
             if let Err(why) = registry.plans.compile(self.scenario, &with, self.protocol, seed) {
-                return Ok(Some(Fate::DoesNotApply(why)));
+                return Ok(Some(Fate::DoesNotApply(why.0)));
             }
             let mutant = self.judged(registry, &with, seed)?;
             if let Some(by) = self.detected(registry, &mutant, seed)? {
@@ -69,7 +70,7 @@ impl Mutant {
     }
 
     /// What in this seed's judgement shows the bug, if anything.
-    fn detected(&self, registry: &Registry, mutant: &Judgement, seed: u64) -> Result<Option<String>, String> {
+    fn detected(&self, registry: &Registry, mutant: &Judgement, seed: u64) -> Result<Option<String>, Failed> {
         let elsewhere = self.protocol.name != self.bug.shown.protocol;
         let own = shows(self.bug, mutant);
         let other = elsewhere && Symptom::of(mutant).is_some();
@@ -85,10 +86,11 @@ impl Mutant {
         Ok((elsewhere && !only.is_empty()).then(|| only.join(", ")))
     }
 
-    fn judged(&self, registry: &Registry, params: &Params, seed: u64) -> Result<Judgement, String> {
+    fn judged(&self, registry: &Registry, params: &Params, seed: u64) -> Result<Judgement, Failed> {
         let plan = registry.plans.compile(self.scenario, params, self.protocol, seed)?;
         let run = run::run(&plan, Options { registry: registry.clone(), ..Options::default() });
-        run.map(|run| run.judgement).map_err(|why| format!("{} {} seed {seed}: {why}", self.bug.id, self.protocol.name))
+        let which = || format!("{} {} seed {seed}", self.bug.id, self.protocol.name);
+        run.map(|run| run.judgement).map_err(|why| Failed::Of { which: which(), why: why.into() })
     }
 }
 
@@ -103,7 +105,7 @@ pub fn hunt(
     seeds: &Range<u64>,
     jobs: usize,
     done: impl Fn() + Sync,
-) -> Result<Vec<Fate>, String> {
+) -> Result<Vec<Fate>, Failed> {
     let (mut fates, mut failed) = (Vec::new(), None);
     let work = |place: u64| {
         let fate = mutants[place as usize].hunt(registry, seeds.clone());

@@ -1,6 +1,7 @@
 //! Checks whether a scenario is safe with given parameters, as far as some seeds can tell.
 
 use crate::{
+    error::Failed,
     interrupt,
     registry::Registry,
     run::{self, Options},
@@ -58,7 +59,7 @@ impl Probe<'_> {
     /// # Errors
     /// The parameters make no sense, a run could not be finished, or the program was asked to end before all seeds had
     /// run.
-    pub fn at(&self, params: &Params, before: Option<u64>) -> Result<Seen, String> {
+    pub fn at(&self, params: &Params, before: Option<u64>) -> Result<Seen, Failed> {
         let seeds: Vec<u64> = before.into_iter().chain(self.seeds.clone().filter(|s| Some(*s) != before)).collect();
         let next = AtomicU64::new(0);
         let first = Mutex::new((u64::MAX, Ok(Held::default()), None));
@@ -91,7 +92,7 @@ impl Probe<'_> {
             }
         });
         if interrupt::asked() {
-            return Err(interrupt::UNFINISHED.to_owned());
+            return Err(Failed::Unfinished);
         }
         match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
             (_, _, Some(violation)) => Ok(Seen::Violated(violation)),
@@ -103,7 +104,7 @@ impl Probe<'_> {
     ///
     /// # Errors
     /// As [`Probe::at`].
-    pub fn one(&self, params: &Params, seed: u64) -> Result<Seen, String> {
+    pub fn one(&self, params: &Params, seed: u64) -> Result<Seen, Failed> {
         let plan = self.scenario.compile(params, self.protocol, seed)?;
         let run = run::run(&plan, Options { registry: self.registry.clone(), ..Options::default() })?;
         Ok(match run.judgement.verdict {

@@ -8,7 +8,26 @@ use crate::{
 use protocols::{election::Protocol, work::Kind};
 use protocols_clients::registry::{Client, Clients};
 use reports::invariant::{self, Entry as Invariant};
-use scenarios::Scenario;
+use scenarios::{Scenario, registry::Twice};
+
+/// What cannot be added to a registry.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotAdded {
+    /// There is one of that name.
+    #[error(transparent)]
+    Twice(#[from] Twice),
+    /// There are `models` or `clients` of that service already.
+    #[error("there are two {0} of `{1}`")]
+    Served(&'static str, &'static str),
+    /// A model and a client are of different services.
+    #[error("the model is of `{model}`, and the client of `{client}`")]
+    Differ {
+        /// The model's.
+        model: &'static str,
+        /// The client's.
+        client: &'static str,
+    },
+}
 
 #[derive(Clone)]
 pub struct Registry {
@@ -46,7 +65,7 @@ impl Registry {
     ///
     /// # Errors
     /// The name is taken.
-    pub fn with_protocol(self, protocol: &'static Protocol) -> Result<Registry, String> {
+    pub fn with_protocol(self, protocol: &'static Protocol) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_protocol(protocol)?, ..self })
     }
 
@@ -54,7 +73,7 @@ impl Registry {
     ///
     /// # Errors
     /// The name is taken.
-    pub fn with_scenario(self, scenario: &'static Scenario) -> Result<Registry, String> {
+    pub fn with_scenario(self, scenario: &'static Scenario) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_scenario(scenario)?, ..self })
     }
 
@@ -62,7 +81,7 @@ impl Registry {
     ///
     /// # Errors
     /// The name is taken.
-    pub fn with_work(self, work: &'static Kind) -> Result<Registry, String> {
+    pub fn with_work(self, work: &'static Kind) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_work(work)?, ..self })
     }
 
@@ -70,9 +89,9 @@ impl Registry {
     ///
     /// # Errors
     /// The name is taken.
-    pub fn with_invariant(mut self, invariant: &'static Invariant) -> Result<Registry, String> {
+    pub fn with_invariant(mut self, invariant: &'static Invariant) -> Result<Registry, NotAdded> {
         if self.invariants.iter().any(|known| known.name == invariant.name) {
-            return Err(format!("there are two invariants `{}`", invariant.name));
+            return Err(Twice { what: "invariant", name: invariant.name }.into());
         }
         self.invariants.push(invariant);
         Ok(self)
@@ -82,15 +101,15 @@ impl Registry {
     ///
     /// # Errors
     /// The name is taken, or model and client belong to different services.
-    pub fn with_service(mut self, model: Entry, client: Client<SimEnv>) -> Result<Registry, String> {
+    pub fn with_service(mut self, model: Entry, client: Client<SimEnv>) -> Result<Registry, NotAdded> {
         if model.service != client.service {
-            return Err(format!("the model is of `{}`, and the client of `{}`", model.service, client.service));
+            return Err(NotAdded::Differ { model: model.service, client: client.service });
         }
         if self.models.iter().any(|known| known.service == model.service) {
-            return Err(format!("there are two models of `{}`", model.service));
+            return Err(NotAdded::Served("models", model.service));
         }
         if self.clients.has(client.service) {
-            return Err(format!("there are two clients of `{}`", client.service));
+            return Err(NotAdded::Served("clients", client.service));
         }
         self.models.push(model);
         Ok(Registry { clients: self.clients.with(client), ..self })
@@ -107,7 +126,8 @@ mod tests {
         let client = |service| Client { service, run: |_, _, _, _| Box::pin(async {}) };
         let own = Registry::default().with_service(model("own"), client("own")).expect("a new name");
         assert_eq!(own.models.len(), service::MODELS.len() + 1);
-        let refused = |model, client| own.clone().with_service(model, client).err().unwrap_or_default();
+        let refused =
+            |model, client| own.clone().with_service(model, client).err().map_or(String::new(), |why| why.to_string());
         assert_eq!(refused(model("own"), client("own")), "there are two models of `own`");
         assert_eq!(refused(model("other"), client("own")), "the model is of `other`, and the client of `own`");
         assert_eq!(refused(model("raft"), client("raft")), "there are two clients of `raft`");

@@ -1,6 +1,7 @@
 //! Runs a plan and judges it. Every command that simulates goes through here.
 
 use crate::{
+    error::Failed,
     fleet::Fleet,
     host,
     recorder::Recorder,
@@ -94,7 +95,7 @@ fn read_lease(plan: &Plan, protocol: &Protocol) -> Option<ReadLease> {
 ///
 /// # Errors
 /// The harness or code under test panicked, or a requested output could not be written.
-pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
+pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
     let started = Instant::now();
     let (plan, registry) = (Arc::new(plan.clone()), &options.registry);
     let protocol = registry.plans.protocol(&plan.protocol)?;
@@ -115,10 +116,10 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, String> {
     let finished = host::run(plan.seed, make_world, Box::new(move |node| fleet.start(node)))?;
     let Finished { trace_hash, trace_error, events, recorder, marks } = *finished;
     if let Some(error) = trace_error {
-        return Err(format!("cannot write the trace: {error}"));
+        return Err(Failed::Harness(format!("cannot write the trace: {error}")));
     }
     if let Some(history) = recorder.history {
-        history.finish().map_err(|e| format!("cannot write the history: {e}"))?;
+        history.finish().map_err(|e| Failed::Harness(format!("cannot write the history: {e}")))?;
     }
     let (faults, kept) = (recorder.faults, recorder.kept);
     let mut judgement = recorder.judges.finish();

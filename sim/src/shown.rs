@@ -4,6 +4,7 @@
 use crate::run::Run;
 use protocols::{bug::Bug, by_design};
 use reports::Judgement;
+use scenarios::registry::Missing;
 use serde::{Deserialize, Serialize};
 
 /// Whether a run shows the bug's stated effect: a violation of its invariant, or its figure above the correct code's.
@@ -56,14 +57,14 @@ impl From<&Shown> for Part {
 ///
 /// # Errors
 /// A bug is unknown.
-pub fn together(shards: &[Vec<Part>], known: &[&'static Bug]) -> Result<Vec<Shown>, String> {
+pub fn together(shards: &[Vec<Part>], known: &[&'static Bug]) -> Result<Vec<Shown>, Missing> {
     let Some(first) = shards.first() else { return Ok(Vec::new()) };
     let of_all = |place: usize| {
         let parts: Vec<&Part> = shards.iter().filter_map(|shard| shard.get(place)).collect();
         let id = &first[place].id;
         let bug =
             known.iter().copied().chain(by_design::ALL.iter().map(|design| &design.bug)).find(|bug| bug.id == *id);
-        let bug = bug.ok_or_else(|| format!("there is no bug `{id}`"))?;
+        let bug = bug.ok_or_else(|| Missing { what: "bug", name: id.clone() })?;
         let (shown, runs) = (parts.iter().map(|p| p.shown).sum(), parts.iter().map(|p| p.runs).sum());
         let (first, command) = parts.iter().filter_map(|part| part.first.clone()).min().unzip();
         Ok(Shown { bug: bug.id, violation: bug.violation, above: bug.shown.above, shown, runs, command, first })

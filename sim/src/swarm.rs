@@ -2,7 +2,9 @@
 //! conditions.
 
 use crate::{
+    baseline::Unreadable,
     baseline::{Baseline, Moved, Shares},
+    error::Failed,
     interrupt, known,
     outcome::{Ended, Failure},
     pool,
@@ -206,7 +208,7 @@ impl Swarm {
     ///
     /// # Errors
     /// The committed baseline is unreadable.
-    pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Swept, String> {
+    pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Swept, Unreadable> {
         let cell = |protocol: &&Protocol| Cell {
             scenario: SWARM.to_owned(),
             protocol: protocol.name.to_owned(),
@@ -227,7 +229,8 @@ impl Swarm {
             let plan = generate::swarm(seed(index), &self.choice);
             let registry = self.registry.clone();
             let run = registry.plans.validate(&plan);
-            let run = run.and_then(|()| run::run(&plan, Options { registry, ..Options::default() }));
+            let run =
+                run.map_err(Failed::from).and_then(|()| run::run(&plan, Options { registry, ..Options::default() }));
             let failure = self.failure(&plan, &run);
             done(failure.as_ref().map_or(Ended::Kept, |failure| failure.outcome));
             (plan, run.ok(), failure)
@@ -250,9 +253,9 @@ impl Swarm {
         Ok(swept)
     }
 
-    fn failure(&self, plan: &Plan, run: &Result<Run, String>) -> Option<Failure> {
+    fn failure(&self, plan: &Plan, run: &Result<Run, Failed>) -> Option<Failure> {
         let ((verdict, why), run) = match run {
-            Err(why) => (("harness", why.clone()), None),
+            Err(why) => (("harness", why.to_string()), None),
             Ok(run) => (broken_promise(run)?, Some(run)),
         };
         let violated = run.into_iter().flat_map(|run| run.judgement.invariants.iter().filter(|i| !i.holds));

@@ -14,6 +14,7 @@ pub use sizes::Sizes;
 use crate::{
     baseline::Moved,
     canary::{self, Canary, Looked},
+    error::Failed,
     interrupt, known,
     outcome::{Ended, Failure, note},
     pool,
@@ -25,7 +26,7 @@ use crate::{
 };
 use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
 use reports::Verdict;
-use scenarios::{Params, Scenario, scenario, sense};
+use scenarios::{Params, Scenario, plan::Invalid, scenario, sense};
 use std::{
     ops::Range,
     sync::{Mutex, PoisonError},
@@ -136,7 +137,7 @@ impl Sweep<'_> {
     }
 
     /// Refuses parameters that make no sense for a cell, and a sweep of no runs, before anything runs.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Invalid> {
         let (which, first) = (self.which(), self.seeds.start);
         if let ([], Some(scenario), Some(protocol)) = (&*which, self.scenarios.first(), self.protocols.first()) {
             let fewest = self.sizes.numbers().iter().min().copied().unwrap_or(self.params.nodes);
@@ -144,10 +145,10 @@ impl Sweep<'_> {
         }
         if self.cell_runs() == 0 {
             let ((part, of), total) = (self.shard, self.total());
-            return Err(match total {
+            return Err(Invalid(match total {
                 0 => "nothing to run: none of these scenarios applies to any of these protocols".to_owned(),
                 total => format!("nothing to run: shard {part}/{of} of {total} runs has none"),
-            });
+            }));
         }
         for (scenario, protocol, nodes) in &which {
             let params = self.sized(*nodes);
@@ -163,7 +164,7 @@ impl Sweep<'_> {
     ///
     /// # Errors
     /// The parameters make no sense for a scenario, or there is nothing to run.
-    pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Outcome, String> {
+    pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Outcome, Failed> {
         self.watching(&self.params.bugs, done)
     }
 
@@ -171,7 +172,7 @@ impl Sweep<'_> {
     ///
     /// # Errors
     /// As [`Sweep::run`].
-    pub fn watching(&self, bugs: &[&'static Bug], done: impl Fn(Ended) + Sync) -> Result<Outcome, String> {
+    pub fn watching(&self, bugs: &[&'static Bug], done: impl Fn(Ended) + Sync) -> Result<Outcome, Failed> {
         let seeds = self.seeds.end - self.seeds.start;
         self.check()?;
         let mut known = known::wrong();
@@ -262,7 +263,7 @@ impl Sweep<'_> {
             let (cell, failures) = &mut cells[number];
             let (run, wrong) = match looked {
                 Ok(Looked { run, wrong }) => (Some(run), wrong.map(|(why, plan, hash)| (why, hash, Some(plan)))),
-                Err(why) => (None, Some((why, String::new(), None))),
+                Err(why) => (None, Some((why.to_string(), String::new(), None))),
             };
             if let Some(run) = &run {
                 (cell.protocol, cell.nodes) = (run.plan.protocol.clone(), run.plan.candidates.len() as u16);
@@ -325,11 +326,11 @@ impl Sweep<'_> {
         let bounds = scenario::bounds(scenario, protocol, &params);
         let plan = match scenario.compile(&params, protocol, seed) {
             Ok(plan) => plan,
-            Err(why) => return (None, Some(self.failure(which, seed, (Ended::Invalid, why), None))),
+            Err(why) => return (None, Some(self.failure(which, seed, (Ended::Invalid, why.0), None))),
         };
         match run::run(&plan, Options { registry: self.registry.clone(), ..Options::default() }) {
             Err(why) => {
-                let failure = self.failure(which, seed, (Ended::Broken, why), None);
+                let failure = self.failure(which, seed, (Ended::Broken, why.to_string()), None);
                 (None, Some(Failure { plan: Some(Box::new(plan)), ..failure }))
             }
             Ok(run) => match ended(promised, &bounds, &run.judgement) {

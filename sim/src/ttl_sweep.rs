@@ -3,6 +3,7 @@
 
 use crate::{
     advise::predict::Lease,
+    error::Failed,
     registry::Registry,
     run::{self, Options},
     seeds,
@@ -69,7 +70,7 @@ pub fn measure(
     seeds: Range<u64>,
     jobs: usize,
     done: impl Fn() + Sync,
-) -> Result<TtlSweep, String> {
+) -> Result<TtlSweep, Failed> {
     let mut points = Vec::new();
     for protocol in protocols {
         for ttl_ms in ttls_ms {
@@ -93,7 +94,7 @@ fn point(
     seeds: Range<u64>,
     jobs: usize,
     done: &(impl Fn() + Sync),
-) -> Result<Point, String> {
+) -> Result<Point, Failed> {
     let params = Params { lease_ttl_ms: Some(ttl_ms), rate: RATE, ..Params::default() };
     let kill = scenario::find("clean-kill").ok_or("there is no scenario clean-kill")?;
     let work = Sweep {
@@ -108,7 +109,7 @@ fn point(
     };
     let mut outcome = work.run(|_| done())?;
     if let Some(failure) = outcome.failures.first().or(outcome.inconclusive.first()) {
-        return Err(format!("{}: {}", failure.repro, failure.why));
+        return Err(Failed::Harness(format!("{}: {}", failure.repro, failure.why)));
     }
     let paused = seeds.start..seeds.start + (seeds.end - seeds.start).div_ceil(KILLS_PER_PAUSED_RUN);
     let Paused { changes, hours, served_ppm, .. } =
@@ -154,13 +155,13 @@ pub(crate) fn pauses(
     seeds: Range<u64>,
     strikes: Strikes,
     (jobs, done): (usize, &(impl Fn() + Sync)),
-) -> Result<Paused, String> {
+) -> Result<Paused, Failed> {
     let runs = seeds.end - seeds.start;
     let one = |seed| {
         let plan = paused_plan(registry, params, protocol, seed, strikes)?;
         let lengths_ms: Vec<u64> = plan.faults.iter().filter_map(|fault| length_ms(&fault.what)).collect();
         let run = run::run(&plan, Options { registry: registry.clone(), ..Options::default() })?;
-        Ok((run.judgement.metrics, lengths_ms))
+        Ok::<_, Failed>((run.judgement.metrics, lengths_ms))
     };
     let ran: Vec<(Metrics, Vec<u64>)> = seeds::each(seeds, jobs, one, done)?;
     let lease = Lease::of(params, protocol);
@@ -190,7 +191,7 @@ fn paused_plan(
     protocol: &Protocol,
     seed: u64,
     strikes: Strikes,
-) -> Result<Plan, String> {
+) -> Result<Plan, Failed> {
     let steady = scenario::find("steady").ok_or("there is no scenario steady")?;
     // Counting leaders takes few requests.
     let (stream, rate) = if strikes == Strikes::All { ("pauses", 10) } else { ("long pauses", 1) };

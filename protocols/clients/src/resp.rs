@@ -48,6 +48,26 @@ pub fn command<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
     bytes
 }
 
+/// Bytes that are not RESP; there is no going on after them.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoReply {
+    /// A line is empty.
+    #[error("an empty line is no reply")]
+    Empty,
+    /// A line begins with none of the signs.
+    #[error("`{0}` is no reply")]
+    Unknown(String),
+    /// It should have a number behind its sign.
+    #[error("`{0}` has no number")]
+    NoNumber(String),
+    /// It announces more bytes than a string can have.
+    #[error("`{0}` is longer than a string can be")]
+    TooLong(String),
+    /// Arrays are in arrays, and those in others.
+    #[error("arrays within arrays, deeper than any reply")]
+    TooDeep,
+}
+
 /// The deepest nesting of arrays; no reply of Redis is deeper.
 const DEEPEST: usize = 8;
 /// The longest bulk string, bytes: 512 MiB, as in Redis.
@@ -68,7 +88,7 @@ impl Reader {
     ///
     /// # Errors
     /// The bytes are not RESP, as one sentence; the reader cannot recover.
-    pub fn take(&mut self) -> Result<Option<Reply>, String> {
+    pub fn take(&mut self) -> Result<Option<Reply>, NoReply> {
         let mut rest = self.buffer.as_slice();
         let Some(reply) = reply(&mut rest, 0)? else { return Ok(None) };
         let used = self.buffer.len() - rest.len();
@@ -102,17 +122,17 @@ impl Reader {
     }
 }
 
-fn reply(rest: &mut &[u8], depth: usize) -> Result<Option<Reply>, String> {
+fn reply(rest: &mut &[u8], depth: usize) -> Result<Option<Reply>, NoReply> {
     let Some(end) = rest.windows(2).position(|two| two == b"\r\n") else { return Ok(None) };
     let line = String::from_utf8_lossy(&rest[..end]).into_owned();
     let after = &rest[end + 2..];
-    let Some(kind) = line.chars().next() else { return Err("an empty line is no reply".to_owned()) };
+    let Some(kind) = line.chars().next() else { return Err(NoReply::Empty) };
     let text = &line[kind.len_utf8()..];
-    let number = || text.parse::<i64>().map_err(|_| format!("`{line}` has no number"));
+    let number = || text.parse::<i64>().map_err(|_| NoReply::NoNumber(line.clone()));
     *rest = match kind {
         '+' | '-' | ':' => after,
         '$' | '*' => after,
-        _ => return Err(format!("`{line}` is no reply")),
+        _ => return Err(NoReply::Unknown(line)),
     };
     match kind {
         '+' => Ok(Some(Reply::Status(text.to_owned()))),
@@ -121,13 +141,13 @@ fn reply(rest: &mut &[u8], depth: usize) -> Result<Option<Reply>, String> {
         _ if number()? < 0 => Ok(Some(Reply::Nil)),
         '$' => {
             let length = usize::try_from(number()?).ok().filter(|length| *length <= LONGEST);
-            let length = length.ok_or_else(|| format!("`{line}` is longer than a string can be"))?;
+            let length = length.ok_or_else(|| NoReply::TooLong(line.clone()))?;
             let Some(bytes) = rest.get(..length + 2) else { return Ok(None) };
             let bytes = bytes[..length].to_vec();
             *rest = &rest[length + 2..];
             Ok(Some(Reply::Bulk(bytes)))
         }
-        _ if depth >= DEEPEST => Err("arrays within arrays, deeper than any reply".to_owned()),
+        _ if depth >= DEEPEST => Err(NoReply::TooDeep),
         _ => {
             let mut items = Vec::new();
             for _ in 0..number()? {

@@ -98,10 +98,20 @@ where
     connection.await.map_err(|e| e.to_string())
 }
 
+/// An address that nobody can listen on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("cannot listen on {address}: {why}")]
+pub struct ListenError {
+    /// The address.
+    pub address: SocketAddr,
+    /// What the system says.
+    pub why: String,
+}
+
 /// Listens for HTTP.
 ///
 /// # Errors
 /// The address cannot be bound, as one sentence.
-pub async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
-    TcpListener::bind(address).await.map_err(|e| format!("cannot listen on {address}: {e}"))
+pub async fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
+    TcpListener::bind(address).await.map_err(|e| ListenError { address, why: e.to_string() })
 }

@@ -37,25 +37,38 @@ pub struct Raised {
     pub to: u64,
 }
 
+/// Why tokens stay where they are.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RaiseError {
+    /// The service has no token source of its own.
+    #[error("only redis and etcd have tokens that can be raised; terms of the nodes' own are in their data")]
+    NoSource,
+    /// Nothing counts so far.
+    #[error("{0} is more than Redis's scripts can count; tokens are below {EXACT_MAX}")]
+    TooHigh(u64),
+    /// The service cannot be reached, says no, or is too far below; in one sentence.
+    #[error("{0}")]
+    Service(String),
+}
+
 /// Raises the tokens of the service at `endpoint` above `above`. Never lowers them.
 ///
 /// # Errors
 /// The service cannot be reached or refuses, has no token source of its own, or is too far below; as one sentence.
-pub async fn raise<E: Env>(env: E, service: &Service, endpoint: Endpoint, above: u64) -> Result<Raised, String> {
+pub async fn raise<E: Env>(env: E, service: &Service, endpoint: Endpoint, above: u64) -> Result<Raised, RaiseError> {
     match service.name {
         "redis" => redis(&endpoint, above).await,
         "etcd" => revision(env, endpoint, above).await,
-        _ => {
-            Err("only redis and etcd have tokens that can be raised; terms of the nodes' own are in their data".into())
-        }
+        _ => Err(RaiseError::NoSource),
     }
 }
 
-async fn redis(endpoint: &Endpoint, above: u64) -> Result<Raised, String> {
+async fn redis(endpoint: &Endpoint, above: u64) -> Result<Raised, RaiseError> {
     if above >= EXACT_MAX {
-        return Err(format!("{above} is more than Redis's scripts can count; tokens are below {EXACT_MAX}"));
+        return Err(RaiseError::TooHigh(above));
     }
-    let explain = |e: redis::RedisError| format!("Redis at {}:{} says: {e}", endpoint.host, endpoint.port);
+    let explain =
+        |e: redis::RedisError| RaiseError::Service(format!("Redis at {}:{} says: {e}", endpoint.host, endpoint.port));
     let client = redis::Client::open((endpoint.host.as_str(), endpoint.port)).map_err(explain)?;
     let mut connection = client.get_multiplexed_async_connection().await.map_err(explain)?;
     let (from, to) =
@@ -63,10 +76,10 @@ async fn redis(endpoint: &Endpoint, above: u64) -> Result<Raised, String> {
     Ok(Raised { from, to })
 }
 
-async fn revision<E: Env>(env: E, endpoint: Endpoint, above: u64) -> Result<Raised, String> {
+async fn revision<E: Env>(env: E, endpoint: Endpoint, above: u64) -> Result<Raised, RaiseError> {
     let shown = format!("{}:{}", endpoint.host, endpoint.port);
-    let explain = |e: etcd_client::Error| format!("etcd at {shown} says: {e}");
-    let odd = || format!("etcd at {shown} gives no revision");
+    let explain = |e: etcd_client::Error| RaiseError::Service(format!("etcd at {shown} says: {e}"));
+    let odd = || RaiseError::Service(format!("etcd at {shown} gives no revision"));
     let mut client = etcd::connect(env, endpoint).await.map_err(explain)?;
     let of = |header: Option<&etcd_client::ResponseHeader>| header.map(|h| h.revision().max(0) as u64).ok_or_else(odd);
     let from = of(client.get(SCRATCH, None).await.map_err(explain)?.header())?;
@@ -75,10 +88,10 @@ async fn revision<E: Env>(env: E, endpoint: Endpoint, above: u64) -> Result<Rais
         return Ok(Raised { from, to: from });
     }
     if missing > WRITES_MAX {
-        return Err(format!(
+        return Err(RaiseError::Service(format!(
             "etcd's revision is {from}, and {missing} writes to raise it are too many; restore its snapshot with `etcdutl \
              snapshot restore --bump-revision {missing} --mark-compacted`"
-        ));
+        )));
     }
     let mut writers = JoinSet::new();
     for nth in 0..AT_ONCE.min(missing) {
@@ -91,11 +104,11 @@ async fn revision<E: Env>(env: E, endpoint: Endpoint, above: u64) -> Result<Rais
         });
     }
     while let Some(written) = writers.join_next().await {
-        written.map_err(|e| e.to_string())?.map_err(explain)?;
+        written.map_err(|e| RaiseError::Service(e.to_string()))?.map_err(explain)?;
     }
     let to = of(client.delete(SCRATCH, None).await.map_err(explain)?.header())?;
     match to >= above {
         true => Ok(Raised { from, to }),
-        false => Err(format!("etcd's revision is {to} after {missing} writes; try again")),
+        false => Err(RaiseError::Service(format!("etcd's revision is {to} after {missing} writes; try again"))),
     }
 }

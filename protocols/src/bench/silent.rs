@@ -34,6 +34,43 @@ pub struct Election {
     pub rounds: u64,
 }
 
+/// Why an election was not counted.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Uncounted {
+    /// Candidates of this protocol ask a service.
+    #[error("`{0}` does not elect by messages that candidates send each other")]
+    ByService(&'static str),
+    /// There are no initiators.
+    #[error("nobody begins: name at least one initiator")]
+    NobodyBegins,
+    /// This initiator is none of those who are up.
+    #[error("candidate {0} cannot begin: it is down, or there are fewer candidates")]
+    CannotBegin(u16),
+    /// Candidates of this protocol begin when they start, and some were to wait.
+    #[error("every candidate of `{0}` begins as soon as it starts: all must be initiators")]
+    AllBegin(&'static str),
+    /// Candidates of this protocol set no timer that could be due.
+    #[error("a candidate of `{0}` sets no timer when it starts: it cannot be told to begin")]
+    NoTimer(&'static str),
+    /// Nothing is under way any more.
+    #[error("candidates of `{0}` fell silent and do not agree")]
+    Silent(&'static str),
+    /// It has taken too long, or too many messages.
+    #[error("candidates of `{0}` did not agree within {LEASES_MAX} leases")]
+    TooLong(&'static str),
+    /// Somebody did what no elector may.
+    #[error("a candidate of `{protocol}` breaks a rule of electors: {rule}")]
+    Broken {
+        /// The protocol's name.
+        protocol: &'static str,
+        /// The rule.
+        rule: String,
+    },
+    /// A service or a power device was asked for.
+    #[error("an election that needs more than candidates and messages is not counted")]
+    NeedsMore,
+}
+
 /// The participants.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
@@ -50,7 +87,7 @@ pub struct Group<'a> {
 /// # Errors
 /// One sentence: the candidates do not elect by exchanging messages, an initiator cannot be made to begin, or they
 /// never agree.
-pub fn messages(protocol: &Protocol, candidates: u16, initiators: &[NodeId]) -> Result<Election, String> {
+pub fn messages(protocol: &Protocol, candidates: u16, initiators: &[NodeId]) -> Result<Election, Uncounted> {
     elect(protocol, protocol.elector, Group { candidates, initiators, down: &[] })
 }
 
@@ -62,16 +99,16 @@ pub fn elect(
     protocol: &Protocol,
     make: impl Fn(Setup) -> Box<AnyElector> + Send + Sync + 'static,
     group: Group<'_>,
-) -> Result<Election, String> {
+) -> Result<Election, Uncounted> {
     let name = protocol.name;
     if !protocol.service.is_none() {
-        return Err(format!("`{name}` does not elect by messages that candidates send each other"));
+        return Err(Uncounted::ByService(name));
     }
     if group.initiators.is_empty() {
-        return Err("nobody begins: name at least one initiator".to_owned());
+        return Err(Uncounted::NobodyBegins);
     }
     if let Some(node) = group.initiators.iter().find(|n| n.0 >= group.candidates || group.down.contains(n)) {
-        return Err(format!("candidate {} cannot begin: it is down, or there are fewer candidates", node.0));
+        return Err(Uncounted::CannotBegin(node.0));
     }
     let mut count = Count::new(protocol, make, group);
     count.start(name, group)?;
@@ -113,7 +150,7 @@ impl Count {
     }
 
     /// Starts all nodes, and makes the initiators' first timers due.
-    fn start(&mut self, name: &str, group: Group<'_>) -> Result<(), String> {
+    fn start(&mut self, name: &'static str, group: Group<'_>) -> Result<(), Uncounted> {
         for node in self.bench.nodes().filter(|node| !group.down.contains(node)) {
             let step = self.bench.start(node);
             self.note(step)?;
@@ -122,7 +159,7 @@ impl Count {
         let have_begun = self.sent > 0;
         let all_begin = self.bench.nodes().all(|node| group.down.contains(&node) || group.initiators.contains(&node));
         if have_begun && !all_begin {
-            return Err(format!("every candidate of `{name}` begins as soon as it starts: all must be initiators"));
+            return Err(Uncounted::AllBegin(name));
         }
         for initiator in group.initiators {
             let seat = self.bench.seat_mut(*initiator);
@@ -130,17 +167,13 @@ impl Count {
             match first {
                 _ if have_begun => seat.clock.start(0, 0),
                 Some(first) => seat.clock.start(0, first),
-                None => {
-                    return Err(format!(
-                        "a candidate of `{name}` sets no timer when it starts: it cannot be told to begin"
-                    ));
-                }
+                None => return Err(Uncounted::NoTimer(name)),
             }
         }
         Ok(())
     }
 
-    fn run(mut self, name: &str) -> Result<Election, String> {
+    fn run(mut self, name: &'static str) -> Result<Election, Uncounted> {
         let mut rounds = None;
         loop {
             if let Some(leader) = self.agreed() {
@@ -152,14 +185,14 @@ impl Count {
                 rounds = None;
             }
             let Some(step) = self.bench.next(u64::MAX) else {
-                return Err(format!("candidates of `{name}` fell silent and do not agree"));
+                return Err(Uncounted::Silent(name));
             };
             self.note(step)?;
             if let Some(rule) = self.bench.broken() {
-                return Err(format!("a candidate of `{name}` breaks a rule of electors: {rule}"));
+                return Err(Uncounted::Broken { protocol: name, rule: rule.to_string() });
             }
             if self.bench.now() > self.time_max || self.sent > MESSAGES_MAX {
-                return Err(format!("candidates of `{name}` did not agree within {LEASES_MAX} leases"));
+                return Err(Uncounted::TooLong(name));
             }
         }
     }
@@ -174,7 +207,7 @@ impl Count {
     }
 
     /// Counts the effects of a step.
-    fn note(&mut self, step: Step<Box<AnyElector>>) -> Result<(), String> {
+    fn note(&mut self, step: Step<Box<AnyElector>>) -> Result<(), Uncounted> {
         if let Event::Arrived { node, number } = step.event {
             let chain = self.chains.remove(&number).unwrap_or(0);
             self.depths[node.index()] = self.depths[node.index()].max(chain);
@@ -186,7 +219,7 @@ impl Count {
                     *self.messages.entry(message.kind()).or_default() += 1;
                 }
                 Output::Service(_) | Output::PowerOff { .. } => {
-                    return Err("an election that needs more than candidates and messages is not counted".to_owned());
+                    return Err(Uncounted::NeedsMore);
                 }
                 _ => {}
             }

@@ -32,9 +32,9 @@ mod reader;
 mod told;
 mod writer;
 
-pub use fields::{Fields, Type};
+pub use fields::{FieldError, Fields, Type};
 pub use line::{EVENTS, SCHEMA};
-pub use reader::{LINE_MAX, Lines, ReadError, Reader, Telling, Text};
+pub use reader::{LINE_MAX, Lines, NoEvent, ReadError, Reader, Telling, Text};
 pub use writer::{Listed, Naming, Writer, append_line};
 
 #[cfg(test)]

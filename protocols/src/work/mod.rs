@@ -29,7 +29,7 @@ use std::{
     hash::{Hash, Hasher},
     num::NonZeroU64,
 };
-pub use works::Works;
+pub use works::{Works, WorksError};
 
 crate::registry! {
     /// All works.

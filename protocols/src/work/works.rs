@@ -8,6 +8,31 @@ use crate::{
     types::Resource,
 };
 
+/// Works that no leader can have.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum WorksError {
+    /// The first serves nobody.
+    #[error("the first work must be one that serves clients, such as `sequencer`")]
+    NobodyServes,
+    /// Another than the first serves clients: this one.
+    #[error("`{0}` serves clients, and only the first work does")]
+    OthersServe(&'static str),
+    /// Two write to the same resource.
+    #[error("two kinds of work write to a resource of one name; each has its own")]
+    SharedResource,
+    /// They write to so many resources.
+    #[error("all kinds of work together write to {0} resources; at most {most}", most = Resource::MOST)]
+    TooManyResources(usize),
+    /// There is none of that name.
+    #[error("there is no work `{name}`; there are {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+}
+
 /// The works of a leader, and the tables that follow from them: of all resources, and of all timers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Works {
@@ -40,22 +65,22 @@ impl Works {
     ///
     /// # Errors
     /// What is wrong with them: one sentence.
-    pub fn new(kinds: &[&'static Kind]) -> Result<Works, String> {
+    pub fn new(kinds: &[&'static Kind]) -> Result<Works, WorksError> {
         let mut resources: Vec<&str> = kinds.iter().flat_map(|kind| kind.resources).copied().collect();
         let all = resources.len();
         resources.sort_unstable();
         resources.dedup();
         if kinds.first().is_none_or(|kind| !kind.serves) {
-            return Err("the first work must be one that serves clients, such as `sequencer`".to_owned());
+            return Err(WorksError::NobodyServes);
         }
         if let Some(kind) = kinds[1..].iter().find(|kind| kind.serves) {
-            return Err(format!("`{}` serves clients, and only the first work does", kind.name));
+            return Err(WorksError::OthersServe(kind.name));
         }
         if all > resources.len() {
-            return Err("two kinds of work write to a resource of one name; each has its own".to_owned());
+            return Err(WorksError::SharedResource);
         }
         if all > Resource::MOST {
-            return Err(format!("all kinds of work together write to {all} resources; at most {}", Resource::MOST));
+            return Err(WorksError::TooManyResources(all));
         }
         Ok(Works::place(kinds))
     }
@@ -64,10 +89,11 @@ impl Works {
     ///
     /// # Errors
     /// There is no work of a name, or they do not go together: one sentence.
-    pub fn named<'n>(all: &[&'static Kind], names: impl IntoIterator<Item = &'n str>) -> Result<Works, String> {
+    pub fn named<'n>(all: &[&'static Kind], names: impl IntoIterator<Item = &'n str>) -> Result<Works, WorksError> {
         let known = || all.iter().map(|kind| format!("`{}`", kind.name)).collect::<Vec<_>>().join(", ");
         let find = |name| all.iter().copied().find(|kind| kind.name == name);
-        let find = |name| find(name).ok_or_else(|| format!("there is no work `{name}`; there are {}", known()));
+        let unknown = |name: &str| WorksError::Unknown { name: name.to_owned(), known: known() };
+        let find = |name| find(name).ok_or_else(|| unknown(name));
         Works::new(&names.into_iter().map(find).collect::<Result<Vec<_>, _>>()?)
     }
 
@@ -150,7 +176,7 @@ mod tests {
             (vec!["sequencer", "scheduler", "scheduler"], "two kinds of work write to a resource of one name"),
             (vec!["sequencer", "cron"], "there is no work `cron`; there are `sequencer`, `scheduler`, `job-queue`"),
         ] {
-            let refused = Works::named(&ALL, names.iter().copied()).err().unwrap_or_default();
+            let refused = Works::named(&ALL, names.iter().copied()).unwrap_err().to_string();
             assert!(refused.starts_with(why), "{names:?}: {refused}");
         }
     }

@@ -179,5 +179,5 @@ fn any_protocol_is_counted_or_refused() {
     assert_eq!(election.leader, NodeId(3));
     assert_counts(&election, [("advertisement", 4)]);
     let refused = silent::messages(&bully::PROTOCOL, 3, &nodes([3]));
-    assert_eq!(refused.unwrap_err(), "candidate 3 cannot begin: it is down, or there are fewer candidates");
+    assert_eq!(refused.unwrap_err().to_string(), "candidate 3 cannot begin: it is down, or there are fewer candidates");
 }

@@ -1,5 +1,6 @@
 //! Why a log cannot be judged.
 
+use scenarios::units::Unread;
 use std::fmt;
 
 /// Why a log cannot be read or understood.
@@ -20,6 +21,12 @@ impl LogError {
 
     pub(crate) fn of(file: &str, what: String) -> LogError {
         LogError { file: Some(file.to_owned()), line: None, what }
+    }
+}
+
+impl From<Unread> for LogError {
+    fn from(wrong: Unread) -> LogError {
+        wrong.to_string().into()
     }
 }
 

@@ -105,7 +105,7 @@ impl Translation {
     ///
     /// # Errors
     /// A field is missing: one sentence.
-    pub fn known(&self, has: impl Fn(&str) -> bool, all: impl Fn() -> Vec<String>) -> Result<(), String> {
+    pub(crate) fn known(&self, has: impl Fn(&str) -> bool, all: impl Fn() -> Vec<String>) -> Result<(), String> {
         let mapped = self.maps.iter().map(|(ours, theirs)| (format!("--map {ours}={theirs}"), theirs));
         let ordered = self.order.iter().map(|field| (format!("--order {field}"), field));
         for (option, theirs) in mapped.chain(ordered) {

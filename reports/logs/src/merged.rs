@@ -272,10 +272,10 @@ impl Lines for Merged {
     fn tell(&mut self, telling: &mut Telling) -> Result<bool, LogError> {
         if let Some((line, fields)) = self.header.take() {
             let begun = Telling::header(fields).and_then(|header| telling.begin(header));
-            return begun.map(|()| true).map_err(|what| LogError::at(&self.names[0], line, what));
+            return begun.map(|()| true).map_err(|wrong| LogError::at(&self.names[0], line, wrong.0));
         }
         let Some((place, told)) = self.line()? else { return Ok(false) };
-        telling.line(&told.fields).map_err(|what| LogError::at(&self.names[place], told.line, what))?;
+        telling.line(&told.fields).map_err(|wrong| LogError::at(&self.names[place], told.line, wrong.0))?;
         Ok(true)
     }
 }

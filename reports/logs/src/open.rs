@@ -67,7 +67,7 @@ impl Options {
     }
 
     pub(super) fn sources(&self, files: &[PathBuf]) -> Result<Vec<Source>, LogError> {
-        Ok(files.iter().map(|file| Source::open(file)).collect::<Result<_, _>>()?)
+        files.iter().map(|file| Source::open(file)).collect()
     }
 
     /// All lines, each with its value of the field `by`.

@@ -240,7 +240,7 @@ pub fn logfmt(input: impl BufRead + 'static) -> Rows {
 ///
 /// # Errors
 /// Its first line cannot be read.
-pub fn table(input: impl BufRead + 'static, delimiter: u8) -> Result<Rows, String> {
+pub(crate) fn table(input: impl BufRead + 'static, delimiter: u8) -> Result<Rows, String> {
     let drawn = delimiter == b'|';
     let input = Plain { input, drawn };
     let mut reader = csv::ReaderBuilder::new();

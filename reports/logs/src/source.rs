@@ -1,10 +1,11 @@
 //! Opens a file and detects its format.
 
 use super::{
-    logfmt,
+    LogError, logfmt,
     rows::{self, Rows},
     text,
 };
+use scenarios::units::Unread;
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Cursor, Read},
@@ -59,9 +60,9 @@ impl Source {
     ///
     /// # Errors
     /// The file cannot be read, or is no text: one sentence.
-    pub fn open(file: &Path) -> Result<Source, String> {
+    pub fn open(file: &Path) -> Result<Source, LogError> {
         let name = file.display();
-        let cannot = |e: io::Error| format!("cannot read {name}: {e}");
+        let cannot = |e: io::Error| LogError::from(format!("cannot read {name}: {e}"));
         let mut input: Box<dyn BufRead> = match file == Path::new("-") {
             true => standard_input()?,
             false => Box::new(BufReader::new(File::open(file).map_err(cannot)?)),
@@ -69,14 +70,12 @@ impl Source {
         let mut begins = Vec::new();
         (&mut input).take(GUESS_BYTES).read_to_end(&mut begins).map_err(cannot)?;
         if begins.starts_with(GZIP) {
-            return Err(format!(
-                "{name}: is compressed; run `gunzip -c {name} | fencepost check -` with the same options"
-            ));
+            let what = format!("is compressed; run `gunzip -c {name} | fencepost check -` with the same options");
+            return Err(LogError::of(&name.to_string(), what));
         }
         if begins.starts_with(b"\xff\xfe") || begins.starts_with(b"\xfe\xff") {
-            return Err(format!(
-                "{name}: is UTF-16; run `iconv -f UTF-16 -t UTF-8 {name} | fencepost check -` with the same options"
-            ));
+            let run = format!("`iconv -f UTF-16 -t UTF-8 {name} | fencepost check -`");
+            return Err(LogError::of(&name.to_string(), format!("is UTF-16; run {run} with the same options")));
         }
         if begins.starts_with(MARK) {
             begins.drain(..MARK.len());
@@ -130,7 +129,7 @@ impl Source {
     ///
     /// # Errors
     /// The file has no rows of that format.
-    pub fn rows(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {
+    pub(crate) fn rows(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {
         let delimiter = delimiter.unwrap_or_else(|| self.delimiter());
         let begins = self.begins.trim_ascii_start();
         let array = begins.starts_with(b"[");
@@ -158,10 +157,10 @@ impl Source {
 ///
 /// # Errors
 /// It is longer than one character.
-pub fn delimiter(text: &str) -> Result<u8, String> {
+pub fn delimiter(text: &str) -> Result<u8, Unread> {
     match (text, text.as_bytes()) {
         ("tab" | "\\t", _) => Ok(b'\t'),
         (_, [byte]) if byte.is_ascii() => Ok(*byte),
-        _ => Err(format!("`{text}` is no delimiter; write one character, or tab")),
+        _ => Err(Unread::of(text, "is no delimiter; write one character, or tab")),
     }
 }

@@ -8,6 +8,7 @@ use chrono::{
     DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc,
     format::{Fixed, Item, StrftimeItems},
 };
+use scenarios::units::{Unread, duration_us};
 use serde_json::Value;
 
 pub use super::lengths::Unit;
@@ -59,13 +60,13 @@ impl Times {
     ///
     /// # Errors
     /// It is no duration, or a number whose unit is unknown: one sentence.
-    pub fn length_us(&self, length: &Value) -> Result<u64, String> {
+    pub(crate) fn length_us(&self, length: &Value) -> Result<u64, String> {
         let text = match length {
             Value::String(text) => text.trim().to_owned(),
             length => length.to_string(),
         };
         let Some(decimal) = Decimal::read(&text) else {
-            return lengths::us(&text).map_or_else(|| scenarios::units::duration_us(&text), Ok);
+            return lengths::us(&text).map_or_else(|| duration_us(&text).map_err(|why| why.to_string()), Ok);
         };
         let unit = self
             .length
@@ -77,7 +78,7 @@ impl Times {
     ///
     /// # Errors
     /// It is no time, or before 1970, or a number whose unit is unknown.
-    pub fn ns(&self, time: &Value) -> Result<(u64, Written), String> {
+    pub(crate) fn ns(&self, time: &Value) -> Result<(u64, Written), String> {
         let no_time = || match &self.format {
             Some(format) => format!("{time} is not written as --time-format {} says", quoted(format)),
             None => format!(
@@ -186,23 +187,23 @@ impl Times {
 ///
 /// # Errors
 /// It is no zone: one sentence.
-pub fn zone(text: &str) -> Result<FixedOffset, String> {
+pub fn zone(text: &str) -> Result<FixedOffset, Unread> {
     let utc = ["UTC", "GMT", "Z"].contains(&text);
     let at = if utc { "1970-01-01T00:00:00+00:00".to_owned() } else { format!("1970-01-01T00:00:00{text}") };
     let time = DateTime::parse_from_str(&at, "%Y-%m-%dT%H:%M:%S%#z");
-    time.map(|time| *time.offset()).map_err(|_| format!("`{text}` is no zone; write it like +02:00, or UTC"))
+    time.map(|time| *time.offset()).map_err(|_| Unread::of(text, "is no zone; write it like +02:00, or UTC"))
 }
 
 /// Checks a strftime format.
 ///
 /// # Errors
 /// It is no such format: one sentence.
-pub fn format(text: &str) -> Result<String, String> {
+pub fn format(text: &str) -> Result<String, Unread> {
     let mut items = StrftimeItems::new(text);
     // A zone's name would be skipped without being read.
     let wrong = |item| matches!(item, Item::Error | Item::Fixed(Fixed::TimezoneName));
     if !text.contains('%') || items.any(wrong) {
-        return Err(format!("`{text}` does not say how a time is written; write it like '%d.%m.%Y %H:%M:%S'"));
+        return Err(Unread::of(text, "does not say how a time is written; write it like '%d.%m.%Y %H:%M:%S'"));
     }
     Ok(text.to_owned())
 }

@@ -85,7 +85,7 @@ impl Translation {
     ///
     /// # Errors
     /// The line is wrong: one sentence.
-    pub fn told(&self, (line, theirs): rows::Row, file: &str) -> Result<Option<Told>, String> {
+    pub(crate) fn told(&self, (line, theirs): rows::Row, file: &str) -> Result<Option<Told>, String> {
         if !self.is_about_writes(&theirs) {
             self.passed_over();
             return Ok(None);

@@ -39,7 +39,7 @@ pub fn quoted(text: &str) -> String {
 ///
 /// # Errors
 /// The value does not fit the field.
-pub fn retype(ours: &str, theirs: &str, value: Value) -> Result<Value, String> {
+pub(crate) fn retype(ours: &str, theirs: &str, value: Value) -> Result<Value, String> {
     let called = || if ours == theirs { ours.to_owned() } else { format!("{theirs} ({ours})") };
     let wants = |what: &str, value: &Value| format!("{} is {value}, and must be {what}", called());
     match Fields::type_of(ours) {

@@ -23,16 +23,26 @@ use std::collections::BTreeMap;
 /// The first line of the output, so that nobody edits the generated file.
 const HEAD: &str = "<!-- Written by `fencepost experiments` from reports/experiments/FINDINGS.in.md; edit that. -->\n";
 
+/// A place of the template that cannot be filled.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the findings, line {line}: {why}")]
+pub struct Unfilled {
+    /// The line, from 1.
+    pub line: usize,
+    /// What was not measured, or what is no place.
+    pub why: String,
+}
+
 /// Fills in the numbers.
 ///
 /// # Errors
 /// A placeholder is unknown, or names something that was not measured: one sentence with its line.
-pub fn render(template: &str, numbers: &Numbers) -> Result<String, String> {
+pub fn render(template: &str, numbers: &Numbers) -> Result<String, Unfilled> {
     let mut text = HEAD.to_owned();
     for (line, content) in template.lines().enumerate() {
         let mut rest = content;
         while let Some((before, after)) = rest.split_once("{{") {
-            let wrong = |why: String| format!("the findings, line {}: {why}", line + 1);
+            let wrong = |why: String| Unfilled { line: line + 1, why };
             let (place, behind) = after.split_once("}}").ok_or_else(|| wrong("a place has no end".to_owned()))?;
             text += before;
             text += &filled(place, numbers).map_err(wrong)?;
@@ -124,16 +134,16 @@ mod tests {
         );
         assert_eq!(text.as_deref(), Ok(&*format!("{HEAD}Refused: 1,234 writes, 1.\n")));
         let wrong = render("fine\n{{only 5 writes_fenced n}}", &numbers).unwrap_err();
-        assert_eq!(wrong, "the findings, line 2: `5` has no `writes_fenced`");
+        assert_eq!(wrong.to_string(), "the findings, line 2: `5` has no `writes_fenced`");
         let mut numbers = numbers;
-        assert!(render("{{commits}}", &numbers).unwrap_err().ends_with("no commit is known"));
+        assert!(render("{{commits}}", &numbers).unwrap_err().why.ends_with("no commit is known"));
         let whole = |commit: &str| BTreeMap::from([(String::new(), commit.to_owned())]);
         numbers.commits.extend([(1, "aa"), (3, "aa"), (4, "bb"), (5, "aa")].map(|(n, commit)| (n, whole(commit))));
         numbers.commits.get_mut(&4).unwrap().insert("steady/raft".to_owned(), "cc".to_owned());
         let text = render("{{commits}}", &numbers).unwrap();
         let rows = "|---|---|\n| 1, 3, 5 | `aa` |\n| 4 | `bb`; its `steady` with `raft`: `cc` |\n";
         assert!(text.ends_with(rows), "{text}");
-        assert!(render("{{only", &numbers).unwrap_err().ends_with("a place has no end"));
-        assert!(render("{{nothing}}", &numbers).unwrap_err().ends_with("`nothing` is no place"));
+        assert!(render("{{only", &numbers).unwrap_err().why.ends_with("a place has no end"));
+        assert!(render("{{nothing}}", &numbers).unwrap_err().why.ends_with("`nothing` is no place"));
     }
 }

@@ -282,7 +282,7 @@ fn measured(numbers: &Numbers, row: &Row) -> Result<f64, String> {
 ///
 /// # Errors
 /// A number in it was not measured.
-pub fn table(numbers: &Numbers) -> Result<String, String> {
+pub(super) fn table(numbers: &Numbers) -> Result<String, String> {
     let head = "| objective | target | met by | missed by | not judged | command |\n|---|---|---|---|---|---|";
     let mut text = head.to_owned();
     for row in &ROWS {

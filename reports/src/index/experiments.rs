@@ -2,7 +2,7 @@
 
 use super::{
     model::{Column, Index, Picture, Table},
-    read::{number, of_schema, text, words},
+    read::{Foreign, number, of_schema, text, words},
 };
 use crate::words::count;
 use data_encoding::BASE64;
@@ -35,9 +35,9 @@ pub type Plot = (Option<String>, Vec<u8>);
 ///
 /// # Errors
 /// The numbers are not understood: one sentence.
-pub fn experiments(numbers: &Value, plots: &[Plot]) -> Result<Index, String> {
+pub fn experiments(numbers: &Value, plots: &[Plot]) -> Result<Index, Foreign> {
     of_schema(numbers, 1)?;
-    let cells = numbers["cells"].as_array().ok_or("it has no cells")?;
+    let cells = numbers["cells"].as_array().ok_or(Foreign::NoCells)?;
     let row = |cell: &Value| {
         let of = |name: &str| cell[name].clone();
         let (spreads, counts) = (&cell["spreads"], &cell["counts"]);

@@ -2,7 +2,7 @@
 
 use super::{
     model::{Column, Grid, Index, Links, Story, Table},
-    read::{of_schema, text, words},
+    read::{Foreign, of_schema, text, words},
 };
 use crate::words::count;
 use serde_json::Value;
@@ -24,9 +24,9 @@ fn sign(outcome: &Value) -> &'static str {
 ///
 /// # Errors
 /// The matrix is not understood: one sentence.
-pub fn matrix(matrix: &Value, links: Links) -> Result<Index, String> {
+pub fn matrix(matrix: &Value, links: Links) -> Result<Index, Foreign> {
     of_schema(matrix, 1)?;
-    let cells = matrix["cells"].as_array().ok_or("it has no cells")?;
+    let cells = matrix["cells"].as_array().ok_or(Foreign::NoCells)?;
     let columns = vec![
         Column::new("scenario", "text"),
         Column::new("protocol", "text"),

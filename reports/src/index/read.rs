@@ -2,12 +2,31 @@
 
 use serde_json::Value;
 
+/// Why a file is none of those that are understood here.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Foreign {
+    /// It is of another schema.
+    #[error("it is of schema {is}, and this program reads {known}")]
+    Schema {
+        /// Its own.
+        is: u64,
+        /// The one that is read here.
+        known: u64,
+    },
+    /// It does not say its schema.
+    #[error("it does not say its schema")]
+    NoSchema,
+    /// It has no cells.
+    #[error("it has no cells")]
+    NoCells,
+}
+
 /// Checks that the file's schema is understood; the error is one sentence.
-pub(super) fn of_schema(value: &Value, known: u64) -> Result<(), String> {
+pub(super) fn of_schema(value: &Value, known: u64) -> Result<(), Foreign> {
     match value["schema"].as_u64() {
         Some(schema) if schema == known => Ok(()),
-        Some(schema) => Err(format!("it is of schema {schema}, and this program reads {known}")),
-        None => Err("it does not say its schema".to_owned()),
+        Some(schema) => Err(Foreign::Schema { is: schema, known }),
+        None => Err(Foreign::NoSchema),
     }
 }
 

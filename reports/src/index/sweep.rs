@@ -2,7 +2,7 @@
 
 use super::{
     model::{Column, Index, Links, Story, Table},
-    read::{fencing, number, of_schema, text, words},
+    read::{Foreign, fencing, number, of_schema, text, words},
 };
 use crate::words::{count, grouped};
 use serde_json::Value;
@@ -29,9 +29,9 @@ const COLUMNS: [Column; 15] = [
 ///
 /// # Errors
 /// The summary is not understood: one sentence.
-pub fn sweep(summary: &Value, failures: &[Value], links: Links) -> Result<Index, String> {
+pub fn sweep(summary: &Value, failures: &[Value], links: Links) -> Result<Index, Foreign> {
     of_schema(summary, 1)?;
-    let cells = summary["cells"].as_array().ok_or("it has no cells")?;
+    let cells = summary["cells"].as_array().ok_or(Foreign::NoCells)?;
     let (runs, failed) = (number(&summary["runs"]), number(&summary["failures"]));
     let swarm = summary["marks"].is_array();
     let mut notes = swept(summary, cells.len() as u64);

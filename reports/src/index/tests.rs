@@ -83,7 +83,7 @@ fn every_row_has_a_value_for_each_column_and_names_stay_text() {
 
 #[test]
 fn what_is_not_understood_is_said() {
-    let wrong = |value: Value| sweep(&value, &[], &|_| None).expect_err("no summary");
+    let wrong = |value: Value| sweep(&value, &[], &|_| None).expect_err("no summary").to_string();
     assert_eq!(wrong(json!({ "schema": 9 })), "it is of schema 9, and this program reads 1");
     assert_eq!(wrong(json!([])), "it does not say its schema");
     assert_eq!(wrong(json!({ "schema": 1 })), "it has no cells");

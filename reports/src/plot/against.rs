@@ -1,6 +1,6 @@
 //! One figure against another: a line per item compared, with the setting at each of its points.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, panel, style, text_colour};
+use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, number, panel, style, text_colour};
 use plotters::{
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
@@ -35,14 +35,14 @@ pub struct Line {
 }
 
 impl Picture for Against {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Undrawable> {
         let mut points = self.lines.iter().flat_map(|line| &line.points).peekable();
         if points.peek().is_none() {
-            return Err(format!("{}: there is nothing to draw", self.title));
+            return Err(Undrawable(format!("{}: there is nothing to draw", self.title)));
         }
         match points.all(|(x, y, _)| x.is_finite() && y.is_finite() && *x >= 0.0 && *y >= 0.0) {
             true => Ok(()),
-            false => Err(format!("{}: a value is not a number, or below 0", self.title)),
+            false => Err(Undrawable(format!("{}: a value is not a number, or below 0", self.title))),
         }
     }
 
@@ -173,8 +173,8 @@ mod tests {
             assert!(text.contains(words), "{words}");
         }
         against.lines[0].points[0].1 = f64::NAN;
-        assert!(against.check().unwrap_err().contains("not a number"));
+        assert!(against.check().unwrap_err().to_string().contains("not a number"));
         against.lines.clear();
-        assert_eq!(against.check().unwrap_err(), "What renewals buy: there is nothing to draw");
+        assert_eq!(against.check().unwrap_err().to_string(), "What renewals buy: there is nothing to draw");
     }
 }

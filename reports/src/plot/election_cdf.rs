@@ -2,7 +2,7 @@
 //! leader was elected within a time after the old one was killed. After Ongaro and Ousterhout, "In Search of an
 //! Understandable Consensus Algorithm" (2014), figure 16.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, quantile, style, text_colour, within};
+use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, number, quantile, style, text_colour, within};
 use plotters::{
     coord::CoordTranslate,
     prelude::*,
@@ -122,14 +122,14 @@ fn milliseconds(ms: f64) -> String {
 }
 
 impl Picture for ElectionCdf {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Undrawable> {
         let wrong = |c: &&Curve| c.elections_ms.iter().any(|ms| !ms.is_finite() || *ms < 0.0);
         if let Some(curve) = self.curves.iter().find(wrong) {
-            return Err(format!("{} has an election time that is below 0", curve.label()));
+            return Err(Undrawable(format!("{} has an election time that is below 0", curve.label())));
         }
         match self.curves.iter().any(|c| !c.elections_ms.is_empty()) {
             true => Ok(()),
-            false => Err("there is no election time to draw: nobody was elected in any run".to_owned()),
+            false => Err(Undrawable("there is no election time to draw: nobody was elected in any run".to_owned())),
         }
     }
 
@@ -291,9 +291,14 @@ mod tests {
         let mut nothing = made_up();
         nothing.curves.iter_mut().for_each(|c| c.elections_ms.clear());
         let says = "there is no election time to draw: nobody was elected in any run";
-        assert_eq!(draw_svg(&nothing, path).unwrap_err(), says);
+        assert_eq!(draw_svg(&nothing, path).unwrap_err().to_string(), says);
         nothing.curves[0].elections_ms = vec![-1.0];
-        assert_eq!(draw_svg(&nothing, path).unwrap_err(), "made-up 150–151 ms has an election time that is below 0");
-        assert!(draw_svg(&made_up(), path).unwrap_err().starts_with("no-such-folder/x.svg cannot be drawn: "));
+        assert_eq!(
+            draw_svg(&nothing, path).unwrap_err().to_string(),
+            "made-up 150–151 ms has an election time that is below 0"
+        );
+        assert!(
+            draw_svg(&made_up(), path).unwrap_err().to_string().starts_with("no-such-folder/x.svg cannot be drawn: ")
+        );
     }
 }

@@ -5,7 +5,7 @@ mod figures;
 
 pub use figures::{Along, Bound, Figures, Point, Safe, Unsafe};
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, panel, style, text_colour};
+use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, number, panel, style, text_colour};
 use plotters::{
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
@@ -22,12 +22,12 @@ const ROW: i32 = 26;
 const COLUMNS: [i32; 5] = [90, 250, 410, 480, 625];
 
 impl Picture for Figures {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Undrawable> {
         let wrong = |along: &Along| along.from > along.to || !along.shown_per.is_finite() || along.shown_per <= 0.0;
         if let Some(along) = [&self.x, &self.y].into_iter().find(|along| wrong(along)) {
-            return Err(format!("the axis {} has no values", along.axis));
+            return Err(Undrawable(format!("the axis {} has no values", along.axis)));
         }
-        if self.points.is_empty() { Err("a frontier needs at least one point".to_owned()) } else { Ok(()) }
+        if self.points.is_empty() { Err(Undrawable("a frontier needs at least one point".to_owned())) } else { Ok(()) }
     }
 
     fn size(&self) -> (u32, u32) {
@@ -320,9 +320,9 @@ mod tests {
     fn what_cannot_be_drawn_is_one_sentence() {
         let path = Path::new("no-such-folder/x.svg");
         let none = Figures { points: vec![], ..made_up() };
-        assert_eq!(draw_svg(&none, path).unwrap_err(), "a frontier needs at least one point");
+        assert_eq!(draw_svg(&none, path).unwrap_err().to_string(), "a frontier needs at least one point");
         let mut backwards = made_up();
         backwards.y.from = 50_000;
-        assert_eq!(draw_svg(&backwards, path).unwrap_err(), "the axis pause has no values");
+        assert_eq!(draw_svg(&backwards, path).unwrap_err().to_string(), "the axis pause has no values");
     }
 }

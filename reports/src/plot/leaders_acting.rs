@@ -1,7 +1,7 @@
 //! Who leads when: a strip per run with a lane per node, a thin line while the node believes that it leads, a thick one
 //! from its first accepted write to its last, and a mark across the strip while two are acting at once.
 
-use super::{Area, Failed, GRID, INK, Picture, colour, style};
+use super::{Area, Failed, GRID, INK, Picture, Undrawable, colour, style};
 use plotters::{
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
@@ -94,9 +94,9 @@ impl Strip {
 }
 
 impl Picture for LeadersActing {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Undrawable> {
         match self.strips.is_empty() || self.span_s.0 >= self.span_s.1 {
-            true => Err(format!("{}: there is nothing to draw", self.title)),
+            true => Err(Undrawable(format!("{}: there is nothing to draw", self.title))),
             false => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! The cost of one election in messages: by kind, against the number of candidates, with a panel for each protocol.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, number, style, text_colour, within};
+use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, number, style, text_colour, within};
 use plotters::{
     coord::CoordTranslate,
     prelude::*,
@@ -88,12 +88,15 @@ impl Point {
 }
 
 impl Picture for MessageCounts {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Undrawable> {
         let wrong = |p: &&Point| p.by_kind.values().any(|n| !n.is_finite() || *n < 0.0);
         if let Some(point) = self.points.iter().find(wrong) {
-            return Err(format!("{} with {} candidates has a count that is below 0", point.protocol, point.nodes));
+            return Err(Undrawable(format!(
+                "{} with {} candidates has a count that is below 0",
+                point.protocol, point.nodes
+            )));
         }
-        if self.points.is_empty() { Err("there are no messages to draw".to_owned()) } else { Ok(()) }
+        if self.points.is_empty() { Err(Undrawable("there are no messages to draw".to_owned())) } else { Ok(()) }
     }
 
     fn size(&self) -> (u32, u32) {
@@ -333,8 +336,11 @@ mod tests {
         let mut counts = made_up();
         counts.points[0].by_kind.insert("ok".to_owned(), -1.0);
         let path = Path::new("no-such-folder/x.svg");
-        assert_eq!(draw_svg(&counts, path).unwrap_err(), "bully with 3 candidates has a count that is below 0");
+        assert_eq!(
+            draw_svg(&counts, path).unwrap_err().to_string(),
+            "bully with 3 candidates has a count that is below 0"
+        );
         counts.points.clear();
-        assert_eq!(draw_svg(&counts, path).unwrap_err(), "there are no messages to draw");
+        assert_eq!(draw_svg(&counts, path).unwrap_err().to_string(), "there are no messages to draw");
     }
 }

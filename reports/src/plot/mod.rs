@@ -17,11 +17,15 @@ use plotters::{
     prelude::*,
     style::{FontStyle, register_font},
 };
-use std::{fs::File, io::BufWriter, path::Path, sync::OnceLock};
+use std::{
+    fs::File,
+    io::BufWriter,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 /// The family of text. An SVG names it, so that a browser uses its own sans-serif font.
 const FONT: &str = "sans-serif";
-const FONT_UNREADABLE: &str = "the built-in font cannot be read";
 
 /// Colours that colour-blind people can distinguish: Okabe and Ito, "Color universal design", 2008.
 const PALETTE: [RGBColor; 6] = [
@@ -39,13 +43,43 @@ const GRID: RGBColor = RGBColor(225, 225, 225);
 type Area<DB> = DrawingArea<DB, Shift>;
 type Failed<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 
+/// Figures of which there is no picture: one sentence that says why.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Undrawable(pub String);
+
+/// Why there is no file with a picture.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DrawError {
+    /// There is nothing to draw.
+    #[error(transparent)]
+    Undrawable(#[from] Undrawable),
+    /// Text cannot be drawn.
+    #[error("the built-in font cannot be read")]
+    Font,
+    /// The file cannot be written.
+    #[error("{path} cannot be drawn: {why}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What its system, or the library that draws, says.
+        why: String,
+    },
+}
+
+impl DrawError {
+    fn file(path: &Path, why: impl ToString) -> DrawError {
+        DrawError::File { path: path.to_owned(), why: why.to_string() }
+    }
+}
+
 /// Figures that can be drawn.
 pub trait Picture {
     /// Rejects what cannot be drawn.
     ///
     /// # Errors
     /// It cannot be drawn: one sentence.
-    fn check(&self) -> Result<(), String>;
+    fn check(&self) -> Result<(), Undrawable>;
 
     /// Width and height, pixels.
     fn size(&self) -> (u32, u32);
@@ -61,7 +95,7 @@ pub trait Picture {
 ///
 /// # Errors
 /// There is nothing to draw, or the file cannot be written: one sentence.
-pub fn draw_svg(picture: &impl Picture, path: &Path) -> Result<(), String> {
+pub fn draw_svg(picture: &impl Picture, path: &Path) -> Result<(), DrawError> {
     picture.check()?;
     draw(picture, &SVGBackend::new(path, picture.size()).into_drawing_area(), path)
 }
@@ -70,13 +104,13 @@ pub fn draw_svg(picture: &impl Picture, path: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// There is nothing to draw, or the file cannot be written: one sentence.
-pub fn draw_png(picture: &impl Picture, path: &Path) -> Result<(), String> {
+pub fn draw_png(picture: &impl Picture, path: &Path) -> Result<(), DrawError> {
     picture.check()?;
     let (width, height) = picture.size();
     let mut pixels = vec![0; width as usize * height as usize * 3];
     let bitmap = BitMapBackend::with_buffer(&mut pixels, (width, height));
-    draw(picture, &Typeset::new(bitmap).ok_or(FONT_UNREADABLE)?.into_drawing_area(), path)?;
-    encode(&pixels, (width, height), path).map_err(|e| format!("{} cannot be drawn: {e}", path.display()))
+    draw(picture, &Typeset::new(bitmap).ok_or(DrawError::Font)?.into_drawing_area(), path)?;
+    encode(&pixels, (width, height), path).map_err(|e| DrawError::file(path, e))
 }
 
 /// Writes RGB pixels as PNG.
@@ -89,10 +123,10 @@ fn encode(pixels: &[u8], (width, height): (u32, u32), path: &Path) -> Result<(),
     writer.finish()
 }
 
-fn draw<DB: DrawingBackend>(picture: &impl Picture, root: &Area<DB>, path: &Path) -> Result<(), String> {
+fn draw<DB: DrawingBackend>(picture: &impl Picture, root: &Area<DB>, path: &Path) -> Result<(), DrawError> {
     with_font()?;
     let drawn = root.fill(&WHITE).and_then(|()| picture.draw(root)).and_then(|()| root.present());
-    drawn.map_err(|e| format!("{} cannot be drawn: {e}", path.display()))
+    drawn.map_err(|e| DrawError::file(path, e))
 }
 
 /// Text of this size.
@@ -130,10 +164,10 @@ fn text_colour(place: usize) -> RGBColor {
 }
 
 /// Registers [`FONT`] with the drawing library, once.
-fn with_font() -> Result<(), String> {
+fn with_font() -> Result<(), DrawError> {
     static DONE: OnceLock<bool> = OnceLock::new();
     let done = DONE.get_or_init(|| register_font(FONT, FontStyle::Normal, FONT_DATA).is_ok());
-    if *done { Ok(()) } else { Err(FONT_UNREADABLE.to_owned()) }
+    if *done { Ok(()) } else { Err(DrawError::Font) }
 }
 
 /// The q-quantile of the sorted `values`, interpolated; `None` if there are none.

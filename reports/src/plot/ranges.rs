@@ -1,7 +1,7 @@
 //! Distributions beside each other: a row per item compared, a bar from one percentile to another, a mark at the
 //! median, and the bound if there is one.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, style};
+use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, style};
 use plotters::{
     prelude::*,
     style::text_anchor::{HPos, Pos, VPos},
@@ -52,14 +52,14 @@ pub struct Row {
 }
 
 impl Picture for Ranges {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Undrawable> {
         let mut values = self.rows.iter().flat_map(|row| row.bars.iter().flat_map(|(_, bar)| bar));
         if self.rows.iter().all(|row| row.bars.is_empty()) {
-            return Err(format!("{}: there is nothing to draw", self.title));
+            return Err(Undrawable(format!("{}: there is nothing to draw", self.title)));
         }
         match values.all(|value| value.is_finite()) {
             true => Ok(()),
-            false => Err(format!("{}: a value is not a number", self.title)),
+            false => Err(Undrawable(format!("{}: a value is not a number", self.title))),
         }
     }
 
@@ -208,6 +208,6 @@ mod tests {
         let (text, _) = drawn(&ranges, "ranges-linear");
         assert!(text.contains("etcd-election"));
         ranges.rows.clear();
-        assert_eq!(ranges.check().unwrap_err(), "Failover: there is nothing to draw");
+        assert_eq!(ranges.check().unwrap_err().to_string(), "Failover: there is nothing to draw");
     }
 }

@@ -2,7 +2,7 @@
 //! were only delayed. Failover time against ttl with each protocol's analytic bound, beside the failovers that a stated
 //! profile of pauses caused.
 
-use super::{Area, Axis, Failed, GRID, INK, Picture, colour, decades, number, panel, quantile, style};
+use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, decades, number, panel, quantile, style};
 use plotters::{
     coord::combinators::{LogCoord, WithKeyPoints},
     prelude::*,
@@ -58,7 +58,7 @@ pub struct Point {
 }
 
 impl Picture for TtlSweep {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Undrawable> {
         Data::new(self).map(drop)
     }
 
@@ -95,9 +95,9 @@ fn between(point: &Point) -> Option<(f64, f64)> {
 }
 
 impl<'a> Data<'a> {
-    fn new(sweep: &'a TtlSweep) -> Result<Self, String> {
+    fn new(sweep: &'a TtlSweep) -> Result<Self, Undrawable> {
         if sweep.points.is_empty() {
-            return Err("a ttl sweep needs at least one point".to_owned());
+            return Err(Undrawable("a ttl sweep needs at least one point".to_owned()));
         }
         let wrong = sweep.points.iter().find(|p| {
             let positive = |v: f64| v.is_finite() && v > 0.0;
@@ -105,7 +105,10 @@ impl<'a> Data<'a> {
             p.ttl_ms == 0 || !positive(p.bound_ms) || !p.failover_ms.iter().all(|v| positive(*v)) || !rate.is_finite()
         });
         if let Some(p) = wrong {
-            return Err(format!("{} at a ttl of {} ms has a time that is not above 0", p.protocol, p.ttl_ms));
+            return Err(Undrawable(format!(
+                "{} at a ttl of {} ms has a time that is not above 0",
+                p.protocol, p.ttl_ms
+            )));
         }
         let mut protocols: Vec<&str> = Vec::new();
         for point in &sweep.points {
@@ -334,11 +337,13 @@ mod tests {
     fn what_cannot_be_drawn_is_one_sentence() {
         let path = Path::new("no-such-folder/x.png");
         let empty = TtlSweep { points: Vec::new(), ..made_up() };
-        assert_eq!(draw_png(&empty, path).unwrap_err(), "a ttl sweep needs at least one point");
+        assert_eq!(draw_png(&empty, path).unwrap_err().to_string(), "a ttl sweep needs at least one point");
         let mut negative = made_up();
         negative.points[0].failover_ms[0] = -1.0;
         let says = "redis-lease at a ttl of 1000 ms has a time that is not above 0";
-        assert_eq!(draw_svg(&negative, path).unwrap_err(), says);
-        assert!(draw_png(&made_up(), path).unwrap_err().starts_with("no-such-folder/x.png cannot be drawn: "));
+        assert_eq!(draw_svg(&negative, path).unwrap_err().to_string(), says);
+        assert!(
+            draw_png(&made_up(), path).unwrap_err().to_string().starts_with("no-such-folder/x.png cannot be drawn: ")
+        );
     }
 }

@@ -19,7 +19,7 @@ proptest! {
 
     #[test]
     fn every_generated_plan_is_valid_and_small(plan in plans()) {
-        plan.validate().map_err(TestCaseError::fail)?;
+        plan.validate().map_err(|why| TestCaseError::fail(why.0))?;
         prop_assert!(plan.faults.len() <= FAULTS_MAX && plan.candidates.len() <= CANDIDATES_MAX);
         prop_assert!(plan.duration_ms <= duration_max_ms(plan.election().expect("a protocol")), "{} ms", plan.duration_ms);
     }

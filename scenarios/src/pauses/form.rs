@@ -1,5 +1,6 @@
 //! The content of a log of pauses.
 
+use crate::units::Unread;
 use std::fmt;
 
 /// Observed pauses.
@@ -10,6 +11,22 @@ pub struct Pauses {
     /// How long the process was observed, milliseconds; `None` if the log does not tell.
     pub over_ms: Option<f64>,
     pub form: Form,
+}
+
+/// Why a log tells of no pauses.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoPauses {
+    /// There is none in it.
+    #[error("there is no pause in it")]
+    None,
+    /// A line of a list is none.
+    #[error("line {line}: {why}")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: Unread,
+    },
 }
 
 /// The format of a log of pauses.

@@ -53,7 +53,7 @@ fn a_list_and_what_is_wrong_with_it() {
         ("99999999999x 1s", "line 1: `99999999999x 1s` is not a number of pauses; write it as 3x 1.2s"),
     ];
     for (text, why) in table {
-        assert_eq!(read(text), Err(why.to_owned()), "{text:?}");
+        assert_eq!(read(text).map_err(|e| e.to_string()), Err(why.to_owned()), "{text:?}");
     }
 }
 

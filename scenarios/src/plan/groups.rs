@@ -6,7 +6,7 @@ use protocols::{election::Protocol, group::GROUPS_MAX, sharding::Placement, type
 
 /// Rejects an invalid number of groups.
 pub(super) fn check(plan: &Plan, protocol: &Protocol, works: &[&'static Kind]) -> Result<(), String> {
-    let (groups, each) = (plan.groups, plan.leaders_works(works)?.resources().count());
+    let (groups, each) = (plan.groups, plan.leaders_works(works).map_err(|why| why.0)?.resources().count());
     if !(1..=GROUPS_MAX).contains(&groups) {
         return Err(format!("groups is {groups}; it must be 1 to {GROUPS_MAX}"));
     }

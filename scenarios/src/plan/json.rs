@@ -1,15 +1,66 @@
 //! Reading and writing plans as JSON, with errors for people: serde reports the problem and the line, and this module
 //! adds the field.
 
+use super::limits::Invalid;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::error::Category;
+use std::fmt;
+
+/// Why a plan cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is no JSON, or not that of a plan.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// It makes no sense.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+/// Text that is not the JSON that it should be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    /// The word for what it should be.
+    pub what: &'static str,
+    /// The line, from 1.
+    pub line: usize,
+    /// What kind of mistake it is.
+    pub problem: Problem,
+    /// What was expected there.
+    pub message: String,
+}
+
+/// A mistake in JSON.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Problem {
+    /// The text ends too early.
+    EndsEarly,
+    /// It is no JSON.
+    Syntax,
+    /// It is other JSON, at this field if it is at one.
+    Data(Option<String>),
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let ParseError { what, line, problem, message } = self;
+        match problem {
+            Problem::EndsEarly => write!(f, "the {what} ends too early, on line {line}: {message}"),
+            Problem::Syntax => write!(f, "the {what} is not JSON, line {line}: {message}"),
+            Problem::Data(Some(field)) => write!(f, "the {what} is wrong at `{field}`, line {line}: {message}"),
+            Problem::Data(None) => write!(f, "the {what} is wrong on line {line}: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
 
 /// Reads `text` as a `T`; errors call it `what`.
 ///
 /// # Errors
 /// One sentence that names the line and, if known, the field.
-pub fn read<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| sentence(text, what, &error))
+pub fn read<T: DeserializeOwned>(text: &str, what: &'static str) -> Result<T, ParseError> {
+    serde_json::from_str(text).map_err(|error| told(text, what, &error))
 }
 
 /// `value` as indented JSON with a trailing newline.
@@ -19,19 +70,17 @@ pub fn pretty<T: Serialize>(value: &T) -> String {
     text
 }
 
-fn sentence(text: &str, what: &str, error: &serde_json::Error) -> String {
+fn told(text: &str, what: &'static str, error: &serde_json::Error) -> ParseError {
     let full = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
-    let message = &in_words(full.strip_suffix(&place).unwrap_or(&full));
+    let message = in_words(full.strip_suffix(&place).unwrap_or(&full));
     let line = error.line();
-    match error.classify() {
-        Category::Eof => format!("the {what} ends too early, on line {line}: {message}"),
-        Category::Syntax => format!("the {what} is not JSON, line {line}: {message}"),
-        Category::Data | Category::Io => match field_at(text, line, error.column()) {
-            Some(field) => format!("the {what} is wrong at `{field}`, line {line}: {message}"),
-            None => format!("the {what} is wrong on line {line}: {message}"),
-        },
-    }
+    let problem = match error.classify() {
+        Category::Eof => Problem::EndsEarly,
+        Category::Syntax => Problem::Syntax,
+        Category::Data | Category::Io => Problem::Data(field_at(text, line, error.column())),
+    };
+    ParseError { what, line, problem, message }
 }
 
 /// What serde expected, without the names of Rust's types.

@@ -159,7 +159,7 @@ mod tests {
         let (steady, protocol) = (scenario::find("steady").unwrap(), election::find(protocol).unwrap());
         let mut plan = steady.compile(&Params::default(), protocol, 1).unwrap();
         plan.faults = faults;
-        plan.validate().err()
+        plan.validate().err().map(|why| why.0)
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::{
     DIRECTORY, Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, address, copies, groups,
     limits::{
-        BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, EXTRA_MAX_US, FAULTS_MAX, LATENCY_MAX_US, NAME_MAX,
-        OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
+        BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, EXTRA_MAX_US, FAULTS_MAX, Invalid, LATENCY_MAX_US,
+        NAME_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
     },
     parameters::{Whole, may_elect, parameters},
     tenure, timers,
@@ -28,8 +28,8 @@ impl Plan {
     ///
     /// # Errors
     /// One sentence that names what is wrong and what would be right.
-    pub fn validate_among(&self, known: &Known) -> Result<(), String> {
-        plan(self, known)
+    pub fn validate_among(&self, known: &Known) -> Result<(), Invalid> {
+        plan(self, known).map_err(Invalid)
     }
 }
 
@@ -38,11 +38,11 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
         return Err(format!("the plan has schema {}, and this build reads schema {SCHEMA}", plan.schema));
     }
     if plan.scenario != SWARM && !known.scenarios.contains(&plan.scenario.as_str()) {
-        return Err(suggest::unknown("scenario", &plan.scenario, &known.scenarios));
+        return Err(suggest::unknown("scenario", &plan.scenario, &known.scenarios).to_string());
     }
     let Some(protocol) = known.protocol(&plan.protocol) else {
         let known: Vec<&str> = known.protocols.iter().map(|protocol| protocol.name).collect();
-        return Err(suggest::unknown("protocol", &plan.protocol, &known));
+        return Err(suggest::unknown("protocol", &plan.protocol, &known).to_string());
     };
     bugs(plan, known)?;
     range("duration_ms", plan.duration_ms, 1, LONGEST_MS)?;

@@ -8,7 +8,7 @@ use crate::{
     belief,
     fault::{Fault, PlannedFault, Who},
     params::Params,
-    plan::{Known, Plan},
+    plan::{Invalid, Known, Plan},
     streams::{self, PLAN},
 };
 use protocols::{
@@ -33,7 +33,7 @@ pub const SCENARIO: Scenario = Scenario {
 ///
 /// # Errors
 /// One sentence, as from [`Plan::validate_among`].
-pub fn repeated(params: &Params, protocol: &Protocol, seed: u64, kills: u32) -> Result<Plan, String> {
+pub fn repeated(params: &Params, protocol: &Protocol, seed: u64, kills: u32) -> Result<Plan, Invalid> {
     let once = SCENARIO.compile(params, protocol, seed)?;
     let ttl_ms = params.granted_ttl_ms(protocol);
     let back_max_ms = 2 * ttl_ms;
@@ -54,7 +54,12 @@ pub fn repeated(params: &Params, protocol: &Protocol, seed: u64, kills: u32) -> 
 ///
 /// # Errors
 /// One sentence, as from [`Plan::validate_among`].
-pub fn churn(params: &Params, protocol: &Protocol, seed: u64, (period_ms, for_ms): (u64, u64)) -> Result<Plan, String> {
+pub fn churn(
+    params: &Params,
+    protocol: &Protocol,
+    seed: u64,
+    (period_ms, for_ms): (u64, u64),
+) -> Result<Plan, Invalid> {
     let once = SCENARIO.compile(params, protocol, seed)?;
     let period_ms = churn_period_ms(params, protocol, period_ms);
     let first_ms = settled_ms(params, protocol);
@@ -82,7 +87,7 @@ fn with_kills(
     protocol: &Protocol,
     faults: Vec<PlannedFault>,
     ready_ms: f64,
-) -> Result<Plan, String> {
+) -> Result<Plan, Invalid> {
     let duration_ms = ready_ms as u64 + params.aftermath_ms(protocol);
     let requires = require([(Fact::Kills, faults.len() as u64), (Fact::LeadersTookEffect, 2)]);
     let mut plan = Plan { faults, requires, duration_ms: duration_ms.div_ceil(1_000) * 1_000, ..once };

@@ -87,7 +87,7 @@ use crate::{
     belief,
     fault::{Fault, PlannedFault, Trigger, Who},
     params::Params,
-    plan::{Known, Plan},
+    plan::{Invalid, Known, Plan},
     streams,
     topology::member_name,
 };
@@ -243,13 +243,13 @@ impl Scenario {
     ///
     /// # Errors
     /// One sentence, as from [`Plan::validate_among`].
-    pub fn compile(&self, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, String> {
+    pub fn compile(&self, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, Invalid> {
         self.needs.of(self.name, protocol, &election::ALL)?;
         // The works asked for, and those that scenarios add.
         let works: Vec<_> = params.works.iter().copied().chain(work::ALL).collect();
         let known = Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs, works: &works };
         if params.service_members.is_some_and(|count| count != 1) && protocol.service.process.is_none() {
-            return Err(format!("`{}` has no service whose members could be counted", protocol.name));
+            return Err(Invalid(format!("`{}` has no service whose members could be counted", protocol.name)));
         }
         // Validated first, so that no scenario computes with invalid durations. A scenario may have groups of its own
         // to place.
@@ -258,17 +258,17 @@ impl Scenario {
         checked.plan(self.name, protocol, seed, 1_000).validate_among(&known)?;
         let fewest = self.needs.candidates_min();
         if params.nodes < fewest {
-            return Err(format!(
+            return Err(Invalid(format!(
                 "`{}` needs at least {fewest} candidates, and {} is asked for",
                 self.name, params.nodes
-            ));
+            )));
         }
         let mut plan = (self.plan)(params, protocol, seed);
         if plan.network.control_apart && !plan.limits_bandwidth() {
             let name = self.name;
-            return Err(format!(
+            return Err(Invalid(format!(
                 "nothing limits the bandwidth in `{name}`, so --control-link means nothing; add --bandwidth"
-            ));
+            )));
         }
         plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
         // A scenario may be about a bug, which its plan switches on.

@@ -1,5 +1,6 @@
 //! The properties that a scenario needs a protocol to have.
 
+use crate::plan::Invalid;
 use protocols::election::{Protocol, cron};
 
 /// The property that a scenario needs a protocol to have.
@@ -101,19 +102,19 @@ impl Needs {
     ///
     /// # Errors
     /// One sentence that lists which of `among` it applies to.
-    pub fn of(self, scenario: &str, protocol: &Protocol, among: &[&Protocol]) -> Result<(), String> {
+    pub fn of(self, scenario: &str, protocol: &Protocol, among: &[&Protocol]) -> Result<(), Invalid> {
         if self.met_by(protocol) {
             return Ok(());
         }
         if let Needs::Named(names) = self {
             let all = names.join(", ");
-            return Err(match names {
+            return Err(Invalid(match names {
                 [one] => format!("scenario `{scenario}` runs only with {all}; use --protocol {one}"),
                 [one, ..] => {
                     format!("scenario `{scenario}` runs only with {all}; use one of them, as --protocol {one}")
                 }
                 [] => format!("scenario `{scenario}` runs with no protocol"),
-            });
+            }));
         }
         always_led(scenario, protocol)?;
         let known: Vec<&str> = among.iter().filter(|p| self.met_by(p)).map(|p| p.name).collect();
@@ -121,7 +122,7 @@ impl Needs {
             true => "no protocol has".to_owned(),
             false => format!("these have: {}", known.join(", ")),
         };
-        Err(format!("`{scenario}` needs {}, but `{}` has none; {known}", self.words(), protocol.name))
+        Err(Invalid(format!("`{scenario}` needs {}, but `{}` has none; {known}", self.words(), protocol.name)))
     }
 
     pub const fn words(self) -> &'static str {
@@ -153,12 +154,12 @@ impl Needs {
 ///
 /// # Errors
 /// One sentence that names the scenario for it.
-pub fn always_led(scenario: &str, protocol: &Protocol) -> Result<(), String> {
+pub fn always_led(scenario: &str, protocol: &Protocol) -> Result<(), Invalid> {
     match cron::find(protocol.name) {
-        Some(protocol) => Err(format!(
+        Some(protocol) => Err(Invalid(format!(
             "`{}` leads only while a night's job runs, and `{scenario}` asks for a leader at any time; run `weak-crons` with it",
             protocol.name
-        )),
+        ))),
         None => Ok(()),
     }
 }

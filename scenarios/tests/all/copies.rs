@@ -4,11 +4,11 @@ use protocols::{copies::Copies, election};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
-    plan::Known,
+    plan::{Invalid, Known},
     scenario,
 };
 
-fn compiled(scenario: &str, protocol: &str, params: Params) -> Result<Plan, String> {
+fn compiled(scenario: &str, protocol: &str, params: Params) -> Result<Plan, Invalid> {
     scenario::find(scenario).unwrap().compile(&params, election::find(protocol).unwrap(), 1)
 }
 
@@ -30,7 +30,7 @@ fn copies_that_there_cannot_be_are_refused() {
         ),
     ];
     for (compiled, why) in cases {
-        let error = compiled.expect_err(why);
+        let error = compiled.expect_err(why).0;
         assert!(error.starts_with(why), "{error}");
     }
     // Without the option, the scenario decides.
@@ -53,8 +53,8 @@ fn a_copy_of_the_services_data_is_made_before_it_is_restored_whatever_sets_that_
     };
     let refused = "faults[0] (restore-copy) may strike at 4000 ms, but restores a copy made at 5000 ms; copy it before";
     let at = |ms| Some(Box::new(Trigger::At { ms }));
-    assert_eq!(check(passage(at(1_000.0), 3_000.0)), Err(refused.to_owned()));
-    assert_eq!(check(passage(None, 0.0)), Err(refused.replace("4000", "0")));
+    assert_eq!(check(passage(at(1_000.0), 3_000.0)), Err(Invalid(refused.to_owned())));
+    assert_eq!(check(passage(None, 0.0)), Err(Invalid(refused.replace("4000", "0"))));
     assert_eq!(check(passage(at(4_000.0), 1_000.0)), Ok(()));
     assert_eq!(check(Trigger::At { ms: 5_001.0 }), Ok(()));
 }

@@ -52,9 +52,9 @@ fn stories_that_need_others_are_refused_in_one_sentence() {
     let scenario = scenario::find("isolate-leader").unwrap();
     let peers = of("isolate-leader")[0];
     let alone = scenario.compile(&Params { nodes: 1, ..Params::default() }, peers, 1).unwrap_err();
-    assert_eq!(alone, "`isolate-leader` needs at least 2 candidates, and 1 is asked for");
+    assert_eq!(alone.0, "`isolate-leader` needs at least 2 candidates, and 1 is asked for");
     let service = election::find("redis-lease").unwrap();
-    let error = scenario.compile(&Params::default(), service, 1).unwrap_err();
+    let error = scenario.compile(&Params::default(), service, 1).unwrap_err().0;
     let expected =
         "`isolate-leader` needs candidates that elect among themselves, but `redis-lease` has none; these have: ";
     assert!(error.starts_with(expected) && error.contains("lowest-id"), "{error}");

@@ -25,7 +25,7 @@ fn edited(pointer: &str, value: &Value) -> String {
 }
 
 fn refusal(text: &str) -> String {
-    let error = Plan::from_json(text).expect_err(text);
+    let error = Plan::from_json(text).expect_err(text).to_string();
     assert!(!error.contains('\n') && !error.ends_with('.'), "not one sentence: {error}");
     error
 }
@@ -107,16 +107,16 @@ fn numbers_that_json_cannot_say_are_refused_too() {
     for (number, word) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (f64::NEG_INFINITY, "-inf")] {
         let mut plan = by_hand.clone();
         plan.network.loss = number;
-        assert_eq!(plan.validate().unwrap_err(), format!("network.loss is {word}; a probability is 0 to 1"));
+        assert_eq!(plan.validate().unwrap_err().0, format!("network.loss is {word}; a probability is 0 to 1"));
         let mut plan = by_hand.clone();
         let what = Fault::Pause { node: Who::Leader, for_ms: number };
         plan.faults = vec![PlannedFault { when: Trigger::At { ms: 1.0 }, what, group: 0 }];
         let expected = format!("faults[0] (pause) lasts {word} ms; it must be 0 to 86400000");
-        assert_eq!(plan.validate().unwrap_err(), expected);
+        assert_eq!(plan.validate().unwrap_err().0, expected);
     }
     let mut plan = by_hand.clone();
     plan.candidates = (0..65).map(|_| by_hand.candidates[0].clone()).collect();
-    assert_eq!(plan.validate().unwrap_err(), "the plan has 65 candidates; it needs 1 to 64");
+    assert_eq!(plan.validate().unwrap_err().0, "the plan has 65 candidates; it needs 1 to 64");
 }
 
 #[test]
@@ -142,12 +142,18 @@ fn a_capsule_is_known_by_its_plan() {
     assert_eq!(*plan, capsule.plan);
 
     let older = text.replacen("\"schema\": 1", "\"schema\": 0", 1);
-    assert_eq!(Artifact::from_json(&older).unwrap_err(), "the capsule has schema 0, and this build reads schema 1");
+    assert_eq!(
+        Artifact::from_json(&older).unwrap_err().to_string(),
+        "the capsule has schema 0, and this build reads schema 1"
+    );
     let wrong = text.replacen("\"lease_ttl_ms\": 3000", "\"lease_ttl_ms\": 0", 1);
-    assert_eq!(Artifact::from_json(&wrong).unwrap_err(), "timings.lease_ttl_ms is 0; it must be 1 to 86400000");
+    assert_eq!(
+        Artifact::from_json(&wrong).unwrap_err().to_string(),
+        "timings.lease_ttl_ms is 0; it must be 1 to 86400000"
+    );
     let bare = text.replacen("\"dirty\": false,", "", 1);
-    assert!(Artifact::from_json(&bare).unwrap_err().ends_with("missing field `dirty`"));
+    assert!(Artifact::from_json(&bare).unwrap_err().to_string().ends_with("missing field `dirty`"));
     for not_a_plan in ["[]", "3", "null", "\"plan\"", "{"] {
-        assert!(!Artifact::from_json(not_a_plan).unwrap_err().contains('\n'));
+        assert!(!Artifact::from_json(not_a_plan).unwrap_err().to_string().contains('\n'));
     }
 }

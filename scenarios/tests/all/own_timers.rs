@@ -6,7 +6,7 @@ use protocols::{
 };
 use scenarios::{
     Params, Plan,
-    plan::{Known, LONGEST_MS},
+    plan::{Invalid, Known, LONGEST_MS},
     scenario, sense,
 };
 
@@ -36,14 +36,14 @@ static LIKE_CONSUL: Protocol = Protocol {
     ..redis_fenced::PROTOCOL
 };
 
-fn plan(params: &Params, protocol: &Protocol) -> Result<Plan, String> {
+fn plan(params: &Params, protocol: &Protocol) -> Result<Plan, Invalid> {
     scenario::find("steady").expect("a scenario").compile(params, protocol, 1)
 }
 
 fn refused(params: &Params, protocol: &Protocol) -> String {
     let steady = scenario::find("steady").expect("a scenario");
     let of_timers = sense::options(params).and_then(|()| sense::timers(params, protocol));
-    of_timers.and_then(|()| sense::meant(params, &[(steady, protocol)], 1)).expect_err("it makes no sense")
+    of_timers.and_then(|()| sense::meant(params, &[(steady, protocol)], 1)).expect_err("it makes no sense").0
 }
 
 fn own(own_ms: Timers) -> Params {
@@ -90,7 +90,7 @@ fn a_timer_that_a_protocol_does_not_have_is_refused() {
             let params = own(Timers::from(|other| (other == timer).then_some(1_000)));
             let sentence = refused(&params, protocol);
             assert!(sentence.starts_with(timer.option()) && sentence.contains("means nothing"), "{sentence}");
-            let sentence = sense::own_timers(&params.own_ms, protocol).expect_err("it has none");
+            let sentence = sense::own_timers(&params.own_ms, protocol).expect_err("it has none").0;
             assert!(sentence.contains(timer.option()) && sentence.contains(protocol.name), "{sentence}");
             let mut plan = plan(&Params::default(), protocol).unwrap();
             match timer {
@@ -101,7 +101,7 @@ fn a_timer_that_a_protocol_does_not_have_is_refused() {
                 Timer::ReplicaLag => plan.timings.replica_lag_ms = Some(1),
             }
             let known = Known { scenarios: vec!["steady"], protocols: &[protocol], bugs: &[], works: &[] };
-            let sentence = plan.validate_among(&known).expect_err("it has none");
+            let sentence = plan.validate_among(&known).expect_err("it has none").0;
             assert_eq!(sentence, format!("timings.{} is given, but `{}` has none", timer.field(), protocol.name));
         }
     }
@@ -112,7 +112,7 @@ fn what_the_client_refuses_is_refused_in_its_words() {
     let late = own(Timers { renew_deadline: Some(3_000), ..Timers::NONE });
     let why = "the renew deadline must be shorter than the lease";
     assert_eq!(refused(&late, &LIKE_CLIENT_GO), format!("`like-client-go` refuses these timers: {why}"));
-    assert_eq!(plan(&late, &LIKE_CLIENT_GO), Err(format!("timings: {why}")));
+    assert_eq!(plan(&late, &LIKE_CLIENT_GO), Err(Invalid(format!("timings: {why}"))));
     let two = Params { renew_interval_ms: Some(200), ..own(Timers { retry_period: Some(300), ..Timers::NONE }) };
     assert!(refused(&two, &LIKE_CLIENT_GO).contains("leave --renew-interval out"));
 }

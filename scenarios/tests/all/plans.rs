@@ -80,14 +80,14 @@ fn parameters_that_make_no_sense_are_refused_by_every_scenario() {
     ];
     for (params, expected) in cases {
         for (scenario, protocol) in every() {
-            let error = scenario.compile(&params, protocol, 1).unwrap_err();
+            let error = scenario.compile(&params, protocol, 1).unwrap_err().0;
             assert!(error.starts_with(expected), "{}: {error}", scenario.name);
         }
     }
     let protocol = election::ALL[0];
     let pause = |pause_ms| Params { pause_ms: Some(pause_ms), ..standard() };
     let gc_pause = scenario::find("gc-pause").unwrap();
-    assert!(gc_pause.compile(&pause(0), protocol, 1).unwrap_err().starts_with("faults[0] (pause) lasts 0 ms"));
+    assert!(gc_pause.compile(&pause(0), protocol, 1).unwrap_err().0.starts_with("faults[0] (pause) lasts 0 ms"));
     assert!(gc_pause.compile(&pause(u64::MAX), protocol, 1).is_err());
 }
 
@@ -237,7 +237,7 @@ proptest! {
 
     #[test]
     fn json_says_all_of_a_plan(plan in generate::plans()) {
-        let read = Plan::from_json(&plan.to_json_pretty()).map_err(proptest::test_runner::TestCaseError::fail)?;
+        let read = Plan::from_json(&plan.to_json_pretty()).map_err(|e| proptest::test_runner::TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(read.digest(), plan.digest());
         prop_assert_eq!(read, plan);
     }

@@ -227,7 +227,7 @@ fn what_the_service_drops_it_must_have() {
         ),
     ];
     for (protocol, what, expected) in refused {
-        assert_eq!(service(protocol, what).unwrap_err(), format!("faults[0] {expected}"));
+        assert_eq!(service(protocol, what).unwrap_err().0, format!("faults[0] {expected}"));
     }
 }
 
@@ -244,7 +244,7 @@ fn members_that_agree_lose_their_disks_together() {
     assert_eq!(of_cluster(Who::Service), Ok(()));
     assert_eq!(of_cluster(Who::Named("etcd".to_owned())), Ok(()));
     assert_eq!(
-        of_cluster(Who::Named("etcd-2".to_owned())).unwrap_err(),
+        of_cluster(Who::Named("etcd-2".to_owned())).unwrap_err().0,
         "faults[0] (lose-data) loses the disk of `etcd-2` alone, but members that agree lose theirs together; name `service`"
     );
 }

@@ -1,6 +1,6 @@
 //! Certificates for a local cluster: a private authority, and one certificate that all processes share.
 
-use crate::secret;
+use crate::{error::Failed, secret};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
@@ -14,8 +14,8 @@ pub const CERTIFICATE: &str = "cert.pem";
 pub const KEY: &str = "key.pem";
 
 /// Writes an authority and a certificate for loopback, valid for servers and clients, into `folder`.
-pub fn write(folder: &Path) -> Result<(), String> {
-    let (authority, certificate, key) = make().map_err(|e| format!("cannot make certificates: {e}"))?;
+pub fn write(folder: &Path) -> Result<(), Failed> {
+    let (authority, certificate, key) = make().map_err(Failed::cannot("make certificates"))?;
     for (name, text) in [(AUTHORITY, authority), (CERTIFICATE, certificate), (KEY, key)] {
         secret::write(&folder.join(name), &text)?;
     }

@@ -6,6 +6,7 @@ use super::{
     secret, service,
     spec::{Spec, history_file},
 };
+use crate::error::Failed;
 use protocols::{
     election::{Protocol, Timer},
     types::{MILLISECOND, NodeId},
@@ -40,9 +41,9 @@ pub struct Cluster {
 impl Cluster {
     /// Starts the service, the store and the proxies; nodes are started one by one. Nodes report named points to
     /// `points`.
-    pub async fn start(spec: Spec, points: SocketAddr) -> Result<Cluster, String> {
+    pub async fn start(spec: Spec, points: SocketAddr) -> Result<Cluster, Failed> {
         let topology = spec.topology.clone();
-        fs::create_dir_all(&spec.folder).map_err(|e| format!("cannot make {}: {e}", spec.folder.display()))?;
+        fs::create_dir_all(&spec.folder).map_err(Failed::cannot(format!("make {}", spec.folder.display())))?;
         secret::write(&spec.token_key(), &secret::draw())?;
         if spec.tls {
             super::certificates::write(&spec.folder)?;
@@ -69,7 +70,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    async fn link(&mut self, from: NodeId, to: NodeId, address: SocketAddr) -> Result<(), String> {
+    async fn link(&mut self, from: NodeId, to: NodeId, address: SocketAddr) -> Result<(), Failed> {
         let network = &self.spec.plan.network;
         let line = Line { latency_us: network.latency_us, jitter_us: network.jitter_us, loss: network.loss };
         let (plan, topology) = (&self.spec.plan, &self.spec.topology);
@@ -78,13 +79,13 @@ impl Cluster {
         let granted = |protocol: &Protocol| (protocol.granted_ttl)(plan.timings.lease_ttl_ms * MILLISECOND);
         let gives_up_after = plan.election().filter(is_held).map(|protocol| Duration::from_nanos(granted(protocol)));
         let proxy = Proxy::start(address, line, gives_up_after).await;
-        let proxy = proxy.map_err(|e| format!("cannot start a proxy: {e}"))?;
+        let proxy = proxy.map_err(Failed::cannot("start a proxy"))?;
         self.links.insert((from, to), proxy);
         Ok(())
     }
 
     /// Candidates that elect among themselves also reach each other through proxies.
-    async fn link_candidates(&mut self, nodes: &[NodeId]) -> Result<(), String> {
+    async fn link_candidates(&mut self, nodes: &[NodeId]) -> Result<(), Failed> {
         if !self.spec.plan.election().is_some_and(Protocol::elects_among_peers) {
             return Ok(());
         }
@@ -98,13 +99,15 @@ impl Cluster {
         Ok(())
     }
 
-    async fn start_service(&mut self) -> Result<(), String> {
+    async fn start_service(&mut self) -> Result<(), Failed> {
         let topology = self.spec.topology.clone();
         if let (Some(running), Some(node)) = (self.spec.service, topology.only_member()) {
             self.services.insert(node, running);
             return Ok(());
         }
-        let Some(protocol) = self.spec.plan.election() else { return Err("the plan's protocol is unknown".into()) };
+        let Some(protocol) = self.spec.plan.election() else {
+            return Err(Failed::Harness("the plan's protocol is unknown".into()));
+        };
         let services: Vec<_> = protocol.service.all().zip(topology.services()).collect();
         // Watched services start before those that watch them.
         for (service, known) in services.into_iter().rev() {
@@ -122,7 +125,7 @@ impl Cluster {
         Ok(())
     }
 
-    async fn start_store(&mut self) -> Result<SocketAddr, String> {
+    async fn start_store(&mut self) -> Result<SocketAddr, Failed> {
         let (address, spec) = (free_address()?, &self.spec);
         let path = |path: PathBuf| path.into_os_string();
         let mut arguments: Vec<OsString> = ["store", "--listen", &address.to_string()].map(Into::into).into();
@@ -161,7 +164,7 @@ impl Cluster {
         if *tls { all.into_iter().flatten().collect() } else { Vec::new() }
     }
 
-    async fn boot(&mut self, node: NodeId, recipe: Recipe, address: SocketAddr) -> Result<(), String> {
+    async fn boot(&mut self, node: NodeId, recipe: Recipe, address: SocketAddr) -> Result<(), Failed> {
         let mut running = recipe.start()?;
         listens(address, &mut running, &recipe).await?;
         self.slots.insert(node, Slot { recipe, address, running: Some(running), starts: 1 });
@@ -169,13 +172,15 @@ impl Cluster {
     }
 
     /// Starts a process that is not running.
-    pub fn start_process(&mut self, node: NodeId) -> Result<(), String> {
+    pub fn start_process(&mut self, node: NodeId) -> Result<(), Failed> {
         let starts = self.slots.get(&node).map_or(0, |s| s.starts);
         let is_node = self.spec.topology.is_candidate(node);
         let arguments = is_node.then(|| self.node_arguments(node, starts));
         let name = self.name(node).to_owned();
         let output = self.spec.folder.join(format!("{name}.log"));
-        let Some(slot) = self.slots.get_mut(&node) else { return Err(format!("{name} is not the cluster's to start")) };
+        let Some(slot) = self.slots.get_mut(&node) else {
+            return Err(Failed::Harness(format!("{name} is not the cluster's to start")));
+        };
         if slot.running.as_mut().is_some_and(|r| !r.has_ended()) {
             return Ok(());
         }
@@ -192,7 +197,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The process has ended, or does not listen in time.
-    pub async fn listens(&mut self, node: NodeId) -> Result<(), String> {
+    pub async fn listens(&mut self, node: NodeId) -> Result<(), Failed> {
         let Some(Slot { address, running: Some(running), recipe, .. }) = self.slots.get_mut(&node) else {
             return Ok(());
         };

@@ -1,6 +1,6 @@
 //! How a running cluster receives fault orders: a line of JSON to a loopback port, which a file names.
 
-use crate::secret;
+use crate::{error::Failed, secret};
 use protocols::point::Point;
 use scenarios::fault::Fault;
 use serde::{Deserialize, Serialize};
@@ -100,19 +100,17 @@ async fn carry_out(order: Order, orders: &UnboundedSender<Ordered>) -> Outcome {
 ///
 /// # Errors
 /// No cluster runs there.
-pub fn card(folder: &Path) -> Result<Card, String> {
+pub fn card(folder: &Path) -> Result<Card, Failed> {
     let file = folder.join(FILE);
-    let none = |e: &dyn std::fmt::Display| {
-        format!("no cluster runs in {} ({e}); start one with `cargo real cluster`", folder.display())
-    };
+    let none = |e: &dyn std::fmt::Display| Failed::NoCluster { folder: folder.to_owned(), why: e.to_string() };
     let text = std::fs::read_to_string(&file).map_err(|e| none(&e))?;
     serde_json::from_str(&text).map_err(|e| none(&e))
 }
 
 /// Writes the card, readable only by its owner.
-pub fn publish(folder: &Path, card: &Card) -> Result<PathBuf, String> {
+pub fn publish(folder: &Path, card: &Card) -> Result<PathBuf, Failed> {
     let file = folder.join(FILE);
-    let text = serde_json::to_string_pretty(card).map_err(|e| e.to_string())?;
+    let text = serde_json::to_string_pretty(card).map_err(|e| Failed::Harness(e.to_string()))?;
     secret::write(&file, &text)?;
     Ok(file)
 }
@@ -122,14 +120,16 @@ pub fn publish(folder: &Path, card: &Card) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// The cluster cannot be reached, or refuses.
-pub fn order(card: &Card, fault: Fault, at: Option<Point>) -> Outcome {
-    let wrong = |e: std::io::Error| format!("the cluster cannot be reached at {}: {e}", card.control);
+pub fn order(card: &Card, fault: Fault, at: Option<Point>) -> Result<String, Failed> {
+    let wrong = |e: std::io::Error| Failed::Harness(format!("the cluster cannot be reached at {}: {e}", card.control));
     let mut stream = TcpStream::connect_timeout(&card.control, PATIENCE).map_err(wrong)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(wrong)?;
     let order = Order { secret: card.secret.clone(), fault, at: at.map(|p| p.name().to_owned()) };
-    let text = serde_json::to_string(&order).map_err(|e| e.to_string())?;
+    let text = serde_json::to_string(&order).map_err(|e| Failed::Harness(e.to_string()))?;
     writeln!(stream, "{text}").map_err(wrong)?;
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).map_err(wrong)?;
-    serde_json::from_str(&answer).map_err(|_| "the cluster gave no answer".to_owned())?
+    let outcome: Outcome =
+        serde_json::from_str(&answer).map_err(|_| Failed::Harness("the cluster gave no answer".to_owned()))?;
+    outcome.map_err(Failed::Refused)
 }

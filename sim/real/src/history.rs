@@ -1,5 +1,6 @@
 //! Merges the parts of a run's history that its processes wrote.
 
+use crate::error::Failed;
 use protocols::history::{Header, json::Writer};
 use serde::Deserialize;
 use std::{
@@ -18,7 +19,7 @@ struct Stamp {
 ///
 /// # Errors
 /// A file cannot be read or written, or a line is no event.
-pub fn merge(header: &Header, parts: &[PathBuf], start_us: u64, end_us: u64, to: &Path) -> Result<(), String> {
+pub fn merge(header: &Header, parts: &[PathBuf], start_us: u64, end_us: u64, to: &Path) -> Result<(), Failed> {
     let mut lines = Vec::new();
     for part in parts {
         // A process that recorded nothing has no file.
@@ -32,19 +33,19 @@ pub fn merge(header: &Header, parts: &[PathBuf], start_us: u64, end_us: u64, to:
                 Ok(_) => {}
                 // The process was killed while it wrote the line.
                 Err(_) if number + 1 == text.lines().count() => {}
-                Err(error) => return Err(format!("{} line {}: {error}", part.display(), number + 1)),
+                Err(error) => return Err(Failed::Harness(format!("{} line {}: {error}", part.display(), number + 1))),
             }
         }
     }
     lines.sort_by_key(|(t_us, _)| *t_us);
-    let wrong = |e: std::io::Error| format!("cannot write {}: {e}", to.display());
-    let file = fs::File::create(to).map_err(wrong)?;
+    let wrong = Failed::unwritten::<std::io::Error>(to);
+    let file = fs::File::create(to).map_err(&wrong)?;
     // The writer writes the header line.
-    let mut out = Writer::new(BufWriter::new(file), header).finish().map_err(wrong)?;
+    let mut out = Writer::new(BufWriter::new(file), header).finish().map_err(&wrong)?;
     for (_, line) in lines {
-        writeln!(out, "{line}").map_err(wrong)?;
+        writeln!(out, "{line}").map_err(&wrong)?;
     }
-    out.flush().map_err(wrong)
+    out.flush().map_err(&wrong)
 }
 
 /// Replaces the time at the beginning of a line.

@@ -1,5 +1,6 @@
 //! Processes that must not outlive the process that started them, however it ends.
 
+use crate::error::Failed;
 use std::{ffi::OsString, os::unix::process::CommandExt, process::Command};
 
 /// The subcommand of `fencepost` that starts a leashed program.
@@ -11,24 +12,24 @@ pub const COMMAND: &str = "leashed";
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn become_program(program: &[OsString]) -> Result<std::convert::Infallible, String> {
-    let [name, arguments @ ..] = program else { return Err("say which program".to_owned()) };
+pub fn become_program(program: &[OsString]) -> Result<std::convert::Infallible, Failed> {
+    let [name, arguments @ ..] = program else { return Err(Failed::Harness("say which program".to_owned())) };
     #[cfg(target_os = "linux")]
     tie()?;
     let error = Command::new(name).args(arguments).exec();
-    Err(format!("cannot start {}: {error}", name.display()))
+    Err(Failed::cannot(format!("start {}", name.display()))(error))
 }
 
 #[cfg(target_os = "linux")]
-fn tie() -> Result<(), String> {
+fn tie() -> Result<(), Failed> {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
     let parent = getppid();
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|e| format!("cannot be tied to the process that started this one: {e}"))?;
+        .map_err(Failed::cannot("be tied to the process that started this one"))?;
     // If the parent ended before the prctl call, another process has adopted this one.
     match getppid() == parent {
         true => Ok(()),
-        false => Err("the process that started this one has gone".to_owned()),
+        false => Err(Failed::Harness("the process that started this one has gone".to_owned())),
     }
 }
 

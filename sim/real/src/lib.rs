@@ -7,6 +7,7 @@ pub mod certificates;
 pub mod cluster;
 pub mod control;
 pub mod director;
+pub mod error;
 pub mod history;
 mod keepalive;
 pub mod leash;

@@ -1,5 +1,6 @@
 //! Processes of a cluster: starting, signalling and ending them.
 
+use crate::error::Failed;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{ffi::OsString, fs::OpenOptions, net::SocketAddr, path::PathBuf, process::Stdio, time::Duration};
 use tokio::{
@@ -33,11 +34,11 @@ pub struct Running {
 
 impl Recipe {
     /// Starts it in its own process group: an interrupt at the terminal is for the cluster to handle.
-    pub fn start(&self) -> Result<Running, String> {
+    pub fn start(&self) -> Result<Running, Failed> {
         let shown = self.program.display();
         let output = OpenOptions::new().create(true).append(true).open(&self.output);
-        let output = output.map_err(|e| format!("cannot write {}: {e}", self.output.display()))?;
-        let errors = output.try_clone().map_err(|e| format!("cannot write {}: {e}", self.output.display()))?;
+        let output = output.map_err(Failed::unwritten(&self.output))?;
+        let errors = output.try_clone().map_err(Failed::unwritten(&self.output))?;
         let mut command = Command::new(&self.leash);
         command
             .arg(super::leash::COMMAND)
@@ -47,9 +48,9 @@ impl Recipe {
             .stdout(output)
             .stderr(errors);
         let child = command.process_group(0).kill_on_drop(true).spawn();
-        let child = child.map_err(|e| format!("cannot start {shown}: {e}"))?;
+        let child = child.map_err(Failed::cannot(format!("start {shown}")))?;
         let pid = child.id().and_then(|id| Pid::from_raw(id as i32));
-        let pid = pid.ok_or_else(|| format!("{shown} ended at once"))?;
+        let pid = pid.ok_or_else(|| Failed::Harness(format!("{shown} ended at once")))?;
         Ok(Running { child, pid })
     }
 }
@@ -91,8 +92,8 @@ impl Running {
 ///
 /// # Errors
 /// No port is free.
-pub fn free_address() -> Result<SocketAddr, String> {
-    let port = servers::free_port().map_err(|e| format!("no free port on loopback: {e}"))?;
+pub fn free_address() -> Result<SocketAddr, Failed> {
+    let port = servers::free_port().map_err(|e| Failed::Harness(format!("no free port on loopback: {e}")))?;
     Ok(SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
@@ -100,7 +101,7 @@ pub fn free_address() -> Result<SocketAddr, String> {
 ///
 /// # Errors
 /// The process ended, or nothing listens in time.
-pub async fn listens(address: SocketAddr, process: &mut Running, recipe: &Recipe) -> Result<(), String> {
+pub async fn listens(address: SocketAddr, process: &mut Running, recipe: &Recipe) -> Result<(), Failed> {
     let name = recipe.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let attempt = async {
         loop {
@@ -108,11 +109,11 @@ pub async fn listens(address: SocketAddr, process: &mut Running, recipe: &Recipe
                 return Ok(());
             }
             if process.has_ended() {
-                return Err(format!("{name} ended at once; see {}", recipe.output.display()));
+                return Err(Failed::Harness(format!("{name} ended at once; see {}", recipe.output.display())));
             }
             tokio::time::sleep(READY_INTERVAL).await;
         }
     };
     let late = format!("{name} does not listen on {address} after {} s", READY_WITHIN.as_secs());
-    tokio::time::timeout(READY_WITHIN, attempt).await.map_err(|_| late)?
+    tokio::time::timeout(READY_WITHIN, attempt).await.map_err(|_| Failed::Harness(late))?
 }

@@ -1,5 +1,6 @@
 //! Secrets, and files that only their owner can read.
 
+use crate::error::Failed;
 use std::{
     fmt::Write as _,
     fs::{File, OpenOptions},
@@ -22,8 +23,8 @@ pub fn draw() -> String {
     })
 }
 
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failed> {
     let file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path);
     let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
-    written.map_err(|e| format!("cannot write {}: {e}", path.display()))
+    written.map_err(Failed::unwritten(path))
 }

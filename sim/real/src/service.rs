@@ -4,6 +4,7 @@ use super::{
     process::{Recipe, free_address},
     spec::Spec,
 };
+use crate::error::Failed;
 use protocols::service::{Service, postgres};
 use protocols_clients::postgres::USER;
 use std::{net::SocketAddr, path::PathBuf};
@@ -18,30 +19,32 @@ pub fn recipe(
     member: &str,
     first: Option<SocketAddr>,
     spec: &Spec,
-) -> Result<(Recipe, SocketAddr), String> {
+) -> Result<(Recipe, SocketAddr), Failed> {
     if service.process == postgres::SERVICE.process {
         return database(service, spec);
     }
     let (program, name) = (program(service)?, if service.name.starts_with("redis") { member } else { service.name });
     let data = spec.folder.join(name);
-    std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;
+    std::fs::create_dir_all(&data).map_err(Failed::cannot(format!("make {}", data.display())))?;
     let address = free_address()?;
     // As in the simulation, every write is on disk before it is acknowledged.
     let arguments = match service.name {
         "redis" | "redis-servers" => servers::call::redis(address, &data),
         "redis-replicated" => servers::call::redis_replica(address, &data, first),
         "redis-sentinel" => {
-            let Some(primary) = first else { return Err("there is no primary to watch".to_owned()) };
+            let Some(primary) = first else { return Err(Failed::Harness("there is no primary to watch".to_owned())) };
             let ttl_ms = spec.plan.timings.lease_ttl_ms;
             let timing = servers::call::Watching::of_lease(ttl_ms);
             let file = servers::call::sentinel_file(address, &data, primary, timing)
-                .map_err(|e| format!("cannot write in {}: {e}", data.display()))?;
+                .map_err(Failed::cannot(format!("write in {}", data.display())))?;
             servers::call::sentinel(&file)
         }
         "etcd" => servers::call::etcd(address, free_address()?, &data),
         "zookeeper" => {
-            let jar = servers::zookeeper_jar().ok_or("ZooKeeper is not installed: `apt-get install zookeeper`")?;
-            servers::call::zookeeper(address, &data, &jar).map_err(|e| format!("cannot write its settings: {e}"))?
+            let jar = servers::zookeeper_jar().ok_or_else(|| {
+                Failed::NoService("ZooKeeper is not installed: `apt-get install zookeeper`".to_owned())
+            })?;
+            servers::call::zookeeper(address, &data, &jar).map_err(Failed::cannot("write its settings"))?
         }
         "consul" => servers::call::consul(address, [free_address()?, free_address()?], &data),
         _ => Vec::new(),
@@ -55,7 +58,7 @@ pub fn recipe(
 ///
 /// # Errors
 /// It is not installed, or cannot be started here; the message says what to do.
-pub fn program(service: &Service) -> Result<PathBuf, String> {
+pub fn program(service: &Service) -> Result<PathBuf, Failed> {
     let (program, install) = match service.name {
         "redis" | "redis-servers" | "redis-replicated" | "redis-sentinel" => ("redis-server", "redis-server"),
         "etcd" => ("etcd", "etcd-server"),
@@ -63,22 +66,23 @@ pub fn program(service: &Service) -> Result<PathBuf, String> {
         "consul" => ("consul", "consul"),
         _ => {
             let what = service.process.unwrap_or(service.name);
-            return Err(format!("no `{what}` is started here; give --service HOST:PORT of a running one"));
+            let why = format!("no `{what}` is started here; give --service HOST:PORT of a running one");
+            return Err(Failed::NoService(why));
         }
     };
     let or = "or give --service HOST:PORT of a running one";
-    servers::look(program).ok_or_else(|| format!("`{program}` is not installed: `apt-get install {install}`, {or}"))
+    let none = || format!("`{program}` is not installed: `apt-get install {install}`, {or}");
+    servers::look(program).ok_or_else(|| Failed::NoService(none()))
 }
 
 /// A PostgreSQL for the cluster. Candidates log in as its superuser.
-fn database(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), String> {
+fn database(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), Failed> {
     if service.name == postgres::POOLED.name {
-        return Err(
-            "no PgBouncer in transaction mode is started here; give --service HOST:PORT of a running one".into()
-        );
+        let why = "no PgBouncer in transaction mode is started here; give --service HOST:PORT of a running one";
+        return Err(Failed::NoService(why.to_owned()));
     }
     let (data, address) = (spec.folder.join("postgres"), free_address()?);
-    std::fs::create_dir_all(&data).map_err(|e| format!("cannot make {}: {e}", data.display()))?;
+    std::fs::create_dir_all(&data).map_err(Failed::cannot(format!("make {}", data.display())))?;
     let (program, arguments) = servers::own_postgres(address, &data, USER)?;
     let arguments = arguments.into_iter().map(Into::into).collect();
     let output = spec.folder.join("postgres.log");

@@ -6,6 +6,7 @@
 
 use super::{choice::Choice, situation::Situation};
 use crate::{
+    error::Failed,
     registry::Registry,
     run::{self, Options},
     seeds,
@@ -59,7 +60,7 @@ pub fn of(
     choice: &Choice,
     jobs: usize,
     done: impl Fn() + Sync,
-) -> Result<Trial, String> {
+) -> Result<Trial, Failed> {
     let Choice { protocol, params, .. } = choice;
     let params = Params { rate: RATE, ..params.clone() };
     let lease = super::predict::Lease::of(&params, protocol);
@@ -106,7 +107,7 @@ fn dealt(pauses_ms: &[f64]) -> Vec<Vec<f64>> {
     runs
 }
 
-fn judged(registry: &Registry, plan: &Plan) -> Result<Metrics, String> {
+fn judged(registry: &Registry, plan: &Plan) -> Result<Metrics, Failed> {
     let run = run::run(plan, Options { registry: registry.clone(), ..Options::default() })?;
     Ok(run.judgement.metrics)
 }
@@ -118,7 +119,7 @@ fn paused(
     protocol: &Protocol,
     seed: u64,
     pauses_ms: &[f64],
-) -> Result<Plan, String> {
+) -> Result<Plan, Failed> {
     let steady = scenario::find("steady").ok_or("there is no scenario steady")?;
     let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol) as f64, params.takeover_max_ms(protocol) as f64);
     let mut random = streams::stream(seed, "pauses that were seen");

@@ -1,6 +1,7 @@
 //! The answer that timers and runs together give.
 
 use super::{Along, Case, Edge, Event, Outcome, SEEDS, search::Found};
+use crate::error::Failed;
 use protocols::{election::Promise, fence::checks::Fencing};
 use scenarios::{clearance, scenario};
 
@@ -89,7 +90,7 @@ impl Case<'_> {
     ///
     /// # Errors
     /// The parameters make no sense, or a run could not be finished.
-    pub fn assess(&self) -> Result<Assessment, String> {
+    pub fn assess(&self) -> Result<Assessment, Failed> {
         let params = self.hazards.params(self.params);
         // The margins assume a leader that is cut off but not paused.
         let cut = Case { hazards: super::Hazards { pause_ms: None, ..self.hazards }, ..self.clone() };
@@ -112,7 +113,7 @@ impl Case<'_> {
         Ok(assessment)
     }
 
-    fn answer(&self, seen: &Assessment) -> Result<(Answer, Why), String> {
+    fn answer(&self, seen: &Assessment) -> Result<(Answer, Why), Failed> {
         let value = self.asked();
         if let Some(outcome) = seen.asked.iter().find(|outcome| !outcome.violated.is_empty()) {
             return Ok((Answer::NotSafe, Why::Violated { at: value, seed: outcome.seed }));

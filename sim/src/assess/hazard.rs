@@ -1,11 +1,13 @@
 //! Hazards in the user's terms, and the plan that brings them about.
 
 use super::Case;
+use crate::error::Failed;
 use protocols::{election::Protocol, fence::checks::Fencing};
 use scenarios::{
     Params, Plan, Scenario, belief,
     fault::{Fault, PlannedFault, Who},
     plan::PPM_MAX,
+    registry::Missing,
     scenario::{self, cut_ms, gc_pause},
 };
 
@@ -86,13 +88,13 @@ impl Hazards {
 impl Case<'_> {
     /// The scenario that brings the hazards about. Clock errors and slow packets matter most to a leader that is cut
     /// off.
-    pub fn scenario(&self) -> Result<&'static Scenario, String> {
+    pub fn scenario(&self) -> Result<&'static Scenario, Missing> {
         let name = match self.hazards.pause_ms {
             Some(_) => gc_pause::SCENARIO.name,
             None if self.protocol.service.elects => "partition",
             None => "isolate-leader",
         };
-        scenario::find(name).ok_or_else(|| format!("there is no scenario {name}"))
+        scenario::find(name).ok_or_else(|| Missing { what: "scenario", name: name.to_owned() })
     }
 
     /// Whether plans differ from what the scenario makes of the options.
@@ -105,7 +107,7 @@ impl Case<'_> {
     ///
     /// # Errors
     /// The parameters make no sense.
-    pub fn plan(&self, fencing: Fencing, seed: u64) -> Result<Plan, String> {
+    pub fn plan(&self, fencing: Fencing, seed: u64) -> Result<Plan, Failed> {
         let params = Params { fencing, ..self.hazards.params(self.params) };
         let mut plan = self.registry.plans.compile(self.scenario()?, &params, self.protocol, seed)?;
         if !self.is_patched() {

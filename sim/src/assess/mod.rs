@@ -13,6 +13,7 @@ pub use hazard::{Along, Hazards};
 pub use search::{Edge, Event};
 
 use crate::{
+    error::Failed,
     registry::Registry,
     run::{self, Options},
     seeds,
@@ -90,7 +91,7 @@ impl Case<'_> {
     ///
     /// # Errors
     /// The parameters make no sense, or the run could not be finished.
-    pub fn one(&self, fencing: Fencing, seed: u64) -> Result<Outcome, String> {
+    pub fn one(&self, fencing: Fencing, seed: u64) -> Result<Outcome, Failed> {
         let plan = self.plan(fencing, seed)?;
         let run = run::run(&plan, Options { registry: self.registry.clone(), ..Options::default() })?;
         let metrics = &run.judgement.metrics;
@@ -112,7 +113,7 @@ impl Case<'_> {
     ///
     /// # Errors
     /// As [`Case::one`].
-    pub fn several(&self, fencing: Fencing, number: u64) -> Result<Vec<Outcome>, String> {
+    pub fn several(&self, fencing: Fencing, number: u64) -> Result<Vec<Outcome>, Failed> {
         seeds::each(0..number, self.jobs, |seed| self.one(fencing, seed), || {})
     }
 }

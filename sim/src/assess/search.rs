@@ -5,7 +5,7 @@
 //! bisected, then those of the others that show the event below its result.
 
 use super::{Along, Case, Outcome, SEEDS};
-use crate::seeds;
+use crate::{error::Failed, seeds};
 use protocols::fence::checks::Fencing;
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ struct Seed<'a, 'b> {
 }
 
 impl Seed<'_, '_> {
-    fn look(&mut self, value: u64) -> Result<Outcome, String> {
+    fn look(&mut self, value: u64) -> Result<Outcome, Failed> {
         if let Some(seen) = self.seen.get(&value) {
             return Ok(seen.clone());
         }
@@ -83,7 +83,7 @@ impl Seed<'_, '_> {
 
     /// The lowest value at which `event` happens, if it happens at `most`. If another seed shows it at `known`, only a
     /// lower value counts, by at least the resolution.
-    fn lowest(&mut self, event: Event, most: u64, known: Option<&Edge>) -> Result<Option<Edge>, String> {
+    fn lowest(&mut self, event: Event, most: u64, known: Option<&Edge>) -> Result<Option<Edge>, Failed> {
         let (step, near) = ((most / PARTS).max(1), (most / NEAR).max(1));
         let mut high = known.map_or(most, |edge| edge.at.saturating_sub(step));
         if high == 0 {
@@ -126,7 +126,7 @@ impl Case<'_> {
     }
 
     /// Searches with the store's checks off; `asked` are the runs at the value asked for.
-    pub(super) fn search(&self, asked: &[Outcome]) -> Result<Found, String> {
+    pub(super) fn search(&self, asked: &[Outcome]) -> Result<Found, Failed> {
         let most = self.most();
         let at_most = self.at(most).several(self.search_fencing(), SEEDS)?;
         let mut soonest: Vec<&Outcome> = at_most.iter().collect();
@@ -138,8 +138,8 @@ impl Case<'_> {
             let seen = BTreeMap::from([(most, outcome.clone())]);
             let mut seed = Seed { case: self, seed: outcome.seed, seen };
             let edges = Event::ALL.iter().zip(known).map(|(event, known)| seed.lowest(*event, most, known.as_ref()));
-            let edges = edges.collect::<Result<Vec<_>, String>>()?;
-            Ok::<_, String>((edges, seed.seen.len() as u64 - 1))
+            let edges = edges.collect::<Result<Vec<_>, Failed>>()?;
+            Ok::<_, Failed>((edges, seed.seen.len() as u64 - 1))
         };
         let first = bisected(0, &Event::ALL.map(|_| None))?;
         let others = seeds::each(1..soonest.len() as u64, self.jobs, |place| bisected(place, &first.0), || {})?;
@@ -161,7 +161,7 @@ impl Case<'_> {
 
     /// Finds the lowest value of a seed that shows the event at the value asked for, when none of the examined seeds
     /// does.
-    fn below_asked(&self, event: Event, shown: &Outcome, edge: &mut Option<Edge>) -> Result<u64, String> {
+    fn below_asked(&self, event: Event, shown: &Outcome, edge: &mut Option<Edge>) -> Result<u64, Failed> {
         let mut seed = Seed { case: self, seed: shown.seed, seen: BTreeMap::new() };
         let asked = Edge { at: self.asked(), seed: shown.seed, outcome: shown.clone() };
         *edge = Some(seed.lowest(event, self.asked(), None)?.unwrap_or(asked));

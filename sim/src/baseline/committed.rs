@@ -1,6 +1,7 @@
 //! The baselines committed with this build.
 
 use super::Baseline;
+use crate::error::Failed;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
@@ -9,13 +10,33 @@ const COMMITTED: &str = include_str!("../../../seeds/baseline/scenarios.json");
 /// The baseline of the default swarm.
 const SWARM: &str = include_str!("../../../seeds/baseline/swarm.json");
 
+/// A file of `seeds/baseline/` that is none, which a test rules out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("seeds/baseline/{file}{why}")]
+pub struct Unreadable {
+    /// The file.
+    pub file: &'static str,
+    /// What is wrong with it: the rest of the sentence.
+    pub why: String,
+}
+
+impl From<Unreadable> for Failed {
+    fn from(wrong: Unreadable) -> Failed {
+        Failed::Harness(wrong.to_string())
+    }
+}
+
+fn no_baseline(file: &'static str) -> impl FnOnce(serde_json::Error) -> Unreadable {
+    move |e| Unreadable { file, why: format!(" is not a baseline: {e}") }
+}
+
 impl Baseline {
     /// The default sweep's committed baseline.
     ///
     /// # Errors
     /// It is unreadable, which a test rules out.
-    pub fn committed() -> Result<Baseline, String> {
-        serde_json::from_str(COMMITTED).map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))
+    pub fn committed() -> Result<Baseline, Unreadable> {
+        serde_json::from_str(COMMITTED).map_err(no_baseline("scenarios.json"))
     }
 
     /// The committed baseline, without its cells if it was recorded with other options. It is not compared then, and
@@ -23,14 +44,13 @@ impl Baseline {
     ///
     /// # Errors
     /// It is unreadable, which a test rules out.
-    pub fn committed_with(options: &str) -> Result<Baseline, String> {
+    pub fn committed_with(options: &str) -> Result<Baseline, Unreadable> {
         #[derive(Deserialize)]
         struct Head {
             options: String,
             knows: BTreeSet<String>,
         }
-        let head: Head = serde_json::from_str(COMMITTED)
-            .map_err(|e| format!("seeds/baseline/scenarios.json is not a baseline: {e}"))?;
+        let head: Head = serde_json::from_str(COMMITTED).map_err(no_baseline("scenarios.json"))?;
         if head.options == options {
             return Baseline::committed();
         }
@@ -41,8 +61,8 @@ impl Baseline {
     ///
     /// # Errors
     /// It is unreadable, which a test rules out.
-    pub fn committed_swarm() -> Result<Baseline, String> {
-        serde_json::from_str(SWARM).map_err(|e| format!("seeds/baseline/swarm.json is not a baseline: {e}"))
+    pub fn committed_swarm() -> Result<Baseline, Unreadable> {
+        serde_json::from_str(SWARM).map_err(no_baseline("swarm.json"))
     }
 }
 

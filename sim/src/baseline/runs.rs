@@ -5,7 +5,7 @@
 //! differently. If the change is deliberate, record anew with `sweep all --seeds 0..4 --record-baseline
 //! seeds/baseline/scenarios.runs`, and say why in the commit.
 
-use super::{By, Moved};
+use super::{By, Moved, Unreadable};
 use std::collections::BTreeMap;
 
 /// The extension of digest files.
@@ -24,6 +24,11 @@ pub(super) fn add(digests: &mut Digests, seed: u64, trace_hash: &str) {
     let digest = trace_hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok());
     digests.extend(digest.filter(|_| seed < SEEDS).map(|digest| (seed, digest)));
 }
+
+/// A line that is not one of a cell's digests.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0:?} is no cell")]
+pub struct NoCell(pub String);
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Runs {
@@ -48,23 +53,26 @@ impl Runs {
     ///
     /// # Errors
     /// They are unreadable, which a test rules out.
-    pub fn committed() -> Result<Runs, String> {
-        Runs::read(COMMITTED).map_err(|line| format!("seeds/baseline/scenarios.runs: {line:?} is no cell"))
+    pub fn committed() -> Result<Runs, Unreadable> {
+        Runs::read(COMMITTED).map_err(|wrong| Unreadable { file: "scenarios.runs", why: format!(": {wrong}") })
     }
 
     /// Parses a file's text.
     ///
     /// # Errors
     /// The first line that describes no cell.
-    pub fn read(text: &str) -> Result<Runs, String> {
+    pub fn read(text: &str) -> Result<Runs, NoCell> {
         let mut lines = text.lines();
-        let options = lines.next().and_then(|line| line.strip_prefix(OPTIONS)).ok_or("the first line")?;
+        let options = lines
+            .next()
+            .and_then(|line| line.strip_prefix(OPTIONS))
+            .ok_or_else(|| NoCell("the first line".to_owned()))?;
         let cell = |line: &str| {
             let (cell, digests) = line.rsplit_once(": ")?;
             let one = |(seed, digits)| Some((seed, u32::from_str_radix(digits, 16).ok()?));
             Some((cell.to_owned(), (0_u64..).zip(digests.split(' ')).map(one).collect::<Option<Digests>>()?))
         };
-        let cells = lines.map(|line| cell(line).ok_or_else(|| line.to_owned())).collect::<Result<_, _>>()?;
+        let cells = lines.map(|line| cell(line).ok_or_else(|| NoCell(line.to_owned()))).collect::<Result<_, _>>()?;
         Ok(Runs { options: options.to_owned(), cells })
     }
 

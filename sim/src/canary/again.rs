@@ -6,6 +6,7 @@ use super::{
     services::{at, cause, passing, steady},
     survives,
 };
+use crate::error::Failed;
 use protocols::point::Point;
 use scenarios::{
     Plan,
@@ -46,7 +47,7 @@ fn dies(node: Who) -> Fault {
 }
 
 /// The leader resigns; then its successor and the third candidate die, so that only the first is left.
-fn resigned(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn resigned(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let resign = at(5_000.0, Fault::Resign { node: Who::Leader });
     let mut plan = steady(protocol, seed, 3, cause(on, vec![resign, at(14_000.0, dies(Who::Leader))]))?;
     plan.duration_ms = 30_000;
@@ -56,7 +57,7 @@ fn resigned(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 }
 
 /// A follower's disk fails briefly, which ends its process. It is needed for a majority when the leader dies.
-fn disk_failed_once(seed: u64, on: bool) -> Result<Plan, String> {
+fn disk_failed_once(seed: u64, on: bool) -> Result<Plan, Failed> {
     let fails = at(6_000.0, Fault::SyncFail { node: named("n3"), silent: false, for_ms: Some(300.0) });
     let resign = at(6_050.0, Fault::Resign { node: Who::Leader });
     let kill = at(11_000.0, dies(Who::Leader));
@@ -66,13 +67,13 @@ fn disk_failed_once(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// One of three candidates is dead when the leader resigns, and hands over to the other.
-fn dead_heir(seed: u64, on: bool) -> Result<Plan, String> {
+fn dead_heir(seed: u64, on: bool) -> Result<Plan, Failed> {
     let faults = vec![at(5_000.0, dies(Who::Leader)), at(8_000.0, Fault::Resign { node: Who::Leader })];
     steady("raft-core", seed, 3, if on { faults } else { Vec::new() })
 }
 
 /// The primary dies and is replaced. Then one sentinel is cut off from the new primary; the others still reach it.
-fn second_primary_missed(seed: u64, on: bool) -> Result<Plan, String> {
+fn second_primary_missed(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = at(12_000.0, dies(named("redis-1")));
     let (from, to) = (vec![named("sentinel-1")], ["redis-2", "redis-3"].map(named).to_vec());
     let cut = at(40_000.0, Fault::Partition { from, to, one_way: false, for_ms: Some(15_000.0) });
@@ -83,13 +84,13 @@ fn second_primary_missed(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The only candidate leads, so that nothing but the history shows that the grant has ended.
-fn service_clock_jumps(seed: u64, on: bool) -> Result<Plan, String> {
+fn service_clock_jumps(seed: u64, on: bool) -> Result<Plan, Failed> {
     let jump = passing(Point::Renewed, Who::Leader, 1, 5_000.0, Fault::ClockStep { node: Who::Service, by_ms: 2_900 });
     steady("redis-lease", seed, 1, cause(on, vec![jump]))
 }
 
 /// The leader is cut off when asked to admit a member: the change is never committed, and nobody joins.
-fn newcomer_refused(seed: u64, on: bool) -> Result<Plan, String> {
+fn newcomer_refused(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("membership-churn", "raft", seed, &light())?;
     plan.requires.clear();
     let (from, to) = (vec![Who::Leader], vec![Who::Candidates]);
@@ -100,7 +101,7 @@ fn newcomer_refused(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// Two candidates are cut off from each other, the follower first. Its request to the power device arrives after its
 /// own power was cut, and must not count.
-fn late_request(seed: u64, on: bool) -> Result<Plan, String> {
+fn late_request(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = |from, to, for_ms| {
         let (from, to) = (vec![named(from)], vec![named(to)]);
         Fault::Partition { from, to, one_way: true, for_ms: Some(for_ms) }
@@ -114,7 +115,7 @@ fn late_request(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The leader of five loses power. A follower that restarts just then learns from the others that they follow it.
-fn joins_the_living(seed: u64, on: bool) -> Result<Plan, String> {
+fn joins_the_living(seed: u64, on: bool) -> Result<Plan, Failed> {
     let again = Fault::Kill { node: named("n1"), restart_after_ms: Some(2_000.0) };
     let off = Fault::PowerLoss { node: Who::Leader, restart_after_ms: None };
     let mut plan =

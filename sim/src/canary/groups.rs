@@ -2,6 +2,7 @@
 //! leader's extra works.
 
 use super::{Above, Canary, DARK, ELECTIONS, MakePlan, UNCHECKED, at_ms, breaks, compiled, figure, light, survives};
+use crate::error::Failed;
 use protocols::{
     fence::charge_check::ChargeCheck,
     work::{
@@ -41,18 +42,18 @@ pub(super) fn canaries() -> Vec<Canary> {
 }
 
 /// A scenario with three groups whose faults strike the last group only.
-fn of_the_last(scenario: &str, protocol: &str, seed: u64, params: Params) -> Result<Plan, String> {
+fn of_the_last(scenario: &str, protocol: &str, seed: u64, params: Params) -> Result<Plan, Failed> {
     let mut plan = compiled(scenario, protocol, seed, &Params { groups: GROUPS, ..params })?;
     plan.faults.iter_mut().for_each(|fault| fault.group = GROUPS - 1);
     Ok(plan)
 }
 
-fn asleep(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn asleep(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     of_the_last("gc-pause", protocol, seed, Params { fencing: (!on).into(), ..light() })
 }
 
 /// The leader of one group resigns; the others stay.
-fn hands_over(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn hands_over(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let mut plan = of_the_last("graceful-step-down", protocol, seed, light())?;
     if !on {
         plan.faults.clear();
@@ -62,7 +63,7 @@ fn hands_over(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 }
 
 /// A scenario, with its faults or without.
-fn story(scenario: &str, protocol: &str, seed: u64, on: bool) -> Result<Plan, String> {
+fn story(scenario: &str, protocol: &str, seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled(scenario, protocol, seed, &light())?;
     if !on {
         plan.faults.clear();
@@ -71,17 +72,17 @@ fn story(scenario: &str, protocol: &str, seed: u64, on: bool) -> Result<Plan, St
     Ok(plan)
 }
 
-fn members_change(seed: u64, on: bool) -> Result<Plan, String> {
+fn members_change(seed: u64, on: bool) -> Result<Plan, Failed> {
     story("membership-churn", "raft", seed, on)
 }
 
 /// Somebody asks the fencing device to shoot the leader, in a follower's name.
-fn shot(seed: u64, on: bool) -> Result<Plan, String> {
+fn shot(seed: u64, on: bool) -> Result<Plan, Failed> {
     story("adversary-rogue-fence", "stonith", seed, on)
 }
 
 /// A leader that believes for ever claims jobs along with its successor.
-fn two_claim(seed: u64, on: bool) -> Result<Plan, String> {
+fn two_claim(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("partition", "redis-naive", seed, &light())?;
     plan.works = ["sequencer", "job-queue"].map(str::to_owned).into();
     plan.requires.clear();
@@ -92,31 +93,31 @@ fn two_claim(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The leader dies between charging an invoice and marking its row; the charge carries the invoice's id, or does not.
-fn charged_twice(seed: u64, on: bool) -> Result<Plan, String> {
+fn charged_twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     let check = if on { ChargeCheck::Sealed } else { ChargeCheck::SealedId };
     compiled("incident-invoice", "redis-fenced", seed, &Params { charge_check: Some(check), ..light() })
 }
 
 /// The leader pauses before it sends its last version to the caches.
-fn set_back(seed: u64, on: bool) -> Result<Plan, String> {
+fn set_back(seed: u64, on: bool) -> Result<Plan, Failed> {
     compiled("stale-cache", "redis-fenced", seed, &Params { fencing: (!on).into(), ..light() })
 }
 
 /// The leader dies in the middle of a segment, with its cursor after the segment or before it.
-fn cursor_first(seed: u64, on: bool) -> Result<Plan, String> {
+fn cursor_first(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (works, bugs) = (vec![&sequencer::WORK, &COMPACTION], on.then_some(&CURSOR_FIRST).into_iter().collect());
     compiled("clean-kill", "etcd-election", seed, &Params { works, bugs, ..light() })
 }
 
 /// A leader of pending jobs dies; its successor resumes at the cursor, saved every ten jobs, or there is no cursor.
-fn pending_jobs(seed: u64, on: bool) -> Result<Plan, String> {
+fn pending_jobs(seed: u64, on: bool) -> Result<Plan, Failed> {
     let work_set = Asked { checkpoint_every: Some(if on { 0 } else { 10 }), ..Asked::default() };
     let params = Params { works: vec![&sequencer::WORK, &PENDING_JOBS], work_set, ..light() };
     compiled("clean-kill", "etcd-election", seed, &params)
 }
 
 /// The payment provider answers each charge later than the worker would start the next.
-fn slow_effects(seed: u64, on: bool) -> Result<Plan, String> {
+fn slow_effects(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { duration_ms: Some(20_000), works: vec![&sequencer::WORK, &INVOICES], ..light() };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
     plan.requires.clear();
@@ -129,12 +130,12 @@ fn slow_effects(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// A nightly job guarded by a lock that is released after the job, so that a late clock runs it again; or by one key
 /// per night.
-fn given_back(seed: u64, on: bool) -> Result<Plan, String> {
+fn given_back(seed: u64, on: bool) -> Result<Plan, Failed> {
     compiled("weak-crons", if on { "cron-lock" } else { "cron-key" }, seed, &light())
 }
 
 /// One group's leader loses its session, and Consul withholds the lock for the lock-delay of 15 s.
-fn nobody_leads(seed: u64, on: bool) -> Result<Plan, String> {
+fn nobody_leads(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { groups: GROUPS, duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "consul-session", seed, &params)?;
     plan.requires.clear();
@@ -148,7 +149,7 @@ fn nobody_leads(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// A member receives nothing for a while, but its own messages arrive: the others keep handing over what it should
 /// lead, until it does.
-fn lost_orders(seed: u64, on: bool) -> Result<Plan, String> {
+fn lost_orders(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("shard-rebalance", "raft-core", seed, &Params { groups: 6, ..light() })?;
     plan.requires.clear();
     plan.faults.clear();
@@ -162,7 +163,7 @@ fn lost_orders(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The store is slow, so that handing over a group takes long. Meanwhile another member joins, and groups meant for the
 /// first newcomer go to the second at once.
-fn newer_heir(seed: u64, on: bool) -> Result<Plan, String> {
+fn newer_heir(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { groups: 12, nodes: 5, ..light() };
     let mut plan = compiled("shard-rebalance", "redis-fenced", seed, &params)?;
     plan.requires.clear();

@@ -2,6 +2,7 @@
 //! do.
 
 use super::{Above, Canary, DARK, ELECTIONS, compiled, figure, light, steady, survives};
+use crate::error::Failed;
 use protocols::point::Point;
 use scenarios::{
     Params, Plan,
@@ -57,7 +58,7 @@ fn slow(from: Who, to: Who, extra_ms: u64, for_ms: f64) -> Fault {
 
 /// Writes take longer than a tick. A leader that keeps accepting work never finishes, and one that does not wait for
 /// the answers has not stopped when its successor starts.
-fn resigns(seed: u64, on: bool) -> Result<Plan, String> {
+fn resigns(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.tick_ms = 100;
     plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 1_400, 16_000.0)));
@@ -72,7 +73,7 @@ fn resigns(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The leader pauses repeatedly, right after a renewal; requests and reads await it when it wakes, few enough that
 /// their answers fit on a connection.
-fn asleep(seed: u64, on: bool) -> Result<Plan, String> {
+fn asleep(seed: u64, on: bool) -> Result<Plan, Failed> {
     let timings = Params { lease_ttl_ms: Some(1_000), renew_interval_ms: Some(300), rate: 50, ..light() };
     let params = Params { duration_ms: Some(20_000), read_lease: Some(true), reads_per_s: Some(400), ..timings };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
@@ -86,7 +87,7 @@ fn asleep(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The store's answers arrive after a lease that the leader has slept through.
-fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, String> {
+fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.faults.push(at(5_000.0, slow(Who::Store, Who::Leader, 7_000, 1_500.0)));
     if on {
@@ -97,7 +98,7 @@ fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The store crashes and restarts; the leader pauses before it has reconnected.
-fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, String> {
+fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.rate = 500;
     let (when, restart_after_ms) = (passes(Point::Renewed, 5_000.0), Some(50.0));
@@ -117,7 +118,7 @@ fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, String> {
 /// The only candidate loses its lock and takes it again. Writes of its first term reach the store after the second
 /// term's seal and are refused; the refusals arrive while writes of the second term with the same numbers are
 /// outstanding. Uses reordering datagrams, since connections do not deliver old answers.
-fn former_term(seed: u64, on: bool) -> Result<Plan, String> {
+fn former_term(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { nodes: 1, duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
     plan.requires.clear();
@@ -137,7 +138,7 @@ fn former_term(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The only candidate loses its lock before the answer to its seals arrives, and takes it again. That answer arrives
 /// while the next seals are outstanding, on a slow connection to the store that survives.
-fn former_seal(seed: u64, on: bool) -> Result<Plan, String> {
+fn former_seal(seed: u64, on: bool) -> Result<Plan, Failed> {
     let timings = Params { lease_ttl_ms: Some(1_000), renew_interval_ms: Some(300), ..light() };
     let params = Params { nodes: 1, duration_ms: Some(16_000), read_lease: Some(false), ..timings };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
@@ -154,7 +155,7 @@ fn former_seal(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A leader loses its lock unnoticed. It hardly writes, so it learns only from a refused read that it was replaced.
-fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, String> {
+fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     (plan.load.rate, plan.load.tick_ms, plan.load.reads_per_s) = (1, 20_000, 400);
     // Covers the time from the successor's election, through its seal, to the next read.
@@ -173,7 +174,7 @@ fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// Leaders resign one after the other, and all nodes learn of the next one at once. Seven nodes, because a client that
 /// asked them all in turn would be late.
-fn told_who_leads(seed: u64, on: bool) -> Result<Plan, String> {
+fn told_who_leads(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { nodes: 7, duration_ms: Some(12_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "etcd-election", seed, &params)?;
     plan.requires.clear();
@@ -183,7 +184,7 @@ fn told_who_leads(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The store is unreachable until more requests wait than fit on a connection.
-fn too_many(seed: u64, on: bool) -> Result<Plan, String> {
+fn too_many(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Store], Some(if on { 4_000.0 } else { 200.0 }));
     let cut = Fault::Partition { from, to, one_way: false, for_ms };
     let mut plan = steady("redis-fenced", seed, vec![(5_000.0, cut)])?;
@@ -192,13 +193,13 @@ fn too_many(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A restarted client must not take its former requests for its own.
-fn clients_reborn(seed: u64, on: bool) -> Result<Plan, String> {
+fn clients_reborn(seed: u64, on: bool) -> Result<Plan, Failed> {
     let kill = Fault::Kill { node: Who::Clients, restart_after_ms: Some(2_000.0) };
     steady("redis-fenced", seed, if on { vec![(6_000.0, kill)] } else { Vec::new() })
 }
 
 /// Paused open-loop clients send all the requests that they missed.
-fn clients_asleep(seed: u64, on: bool) -> Result<Plan, String> {
+fn clients_asleep(seed: u64, on: bool) -> Result<Plan, Failed> {
     let pause = Fault::Pause { node: Who::Clients, for_ms: 5_000.0 };
     let mut plan = steady("redis-fenced", seed, if on { vec![(6_000.0, pause)] } else { Vec::new() })?;
     // 2,000 requests, and two thirds of 1,000 reads, which are those that go to the leader.
@@ -207,7 +208,7 @@ fn clients_asleep(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The clients ask other nodes, which do not lead either; these must not claim that nothing happened.
-fn dies(seed: u64, on: bool) -> Result<Plan, String> {
+fn dies(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 60, 16_000.0)));
     if on {

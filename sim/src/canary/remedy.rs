@@ -1,6 +1,7 @@
 //! Canaries of leaders that step down because they cannot work: in time, for long enough, and not for ever.
 
 use super::{Above, Canary, DARK, ELECTIONS, breaks, compiled, light, survives};
+use crate::error::Failed;
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -36,7 +37,7 @@ fn silent(
     seed: u64,
     (nodes, duration_ms): (u16, u64),
     cuts: &[(Who, f64, f64)],
-) -> Result<Plan, String> {
+) -> Result<Plan, Failed> {
     let params = Params { nodes, duration_ms: Some(duration_ms), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", protocol, seed, &params)?;
     plan.requires.clear();
@@ -52,37 +53,37 @@ fn silent(
     Ok(plan)
 }
 
-fn cut_off(seed: u64, on: bool) -> Result<Plan, String> {
+fn cut_off(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = (Who::Leader, 6_000.0, 12_000.0);
     silent("redis-fenced", seed, (3, 20_000), if on { std::slice::from_ref(&cut) } else { &[] })
 }
 
 /// The first candidate is preferred. It leads again once it has stood aside long enough and the store is back.
-fn lowest_id(seed: u64, on: bool) -> Result<Plan, String> {
+fn lowest_id(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = (named(1), 8_000.0, 8_000.0);
     silent("lowest-id-fenced", seed, (3, 28_000), if on { std::slice::from_ref(&cut) } else { &[] })
 }
 
-fn swim(seed: u64, on: bool) -> Result<Plan, String> {
+fn swim(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = (named(1), 12_000.0, 8_000.0);
     silent("swim-fenced", seed, (3, 32_000), if on { std::slice::from_ref(&cut) } else { &[] })
 }
 
 /// No candidate reaches the store, so one must lead although all stand aside, and it works once the store is back.
-fn lowest_id_all(seed: u64, on: bool) -> Result<Plan, String> {
+fn lowest_id_all(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = (Who::Candidates, 8_000.0, 12_000.0);
     let plan = silent("lowest-id-fenced", seed, (3, 30_000), if on { std::slice::from_ref(&cut) } else { &[] })?;
     Ok(Plan { liveness_bound_ms: plan.liveness_bound_ms + 12_000, ..plan })
 }
 
-fn swim_all(seed: u64, on: bool) -> Result<Plan, String> {
+fn swim_all(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = (Who::Candidates, 12_000.0, 12_000.0);
     let plan = silent("swim-fenced", seed, (3, 40_000), if on { std::slice::from_ref(&cut) } else { &[] })?;
     Ok(Plan { liveness_bound_ms: plan.liveness_bound_ms + 12_000, ..plan })
 }
 
 /// The first candidate stands aside for 20 s. The others die, and it leads again as soon as it has detected that.
-fn swim_alone(seed: u64, on: bool) -> Result<Plan, String> {
+fn swim_alone(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = silent("swim-fenced", seed, (3, 36_000), &[])?;
     plan.tenure.step_down_after_ms = 2 * STEP_DOWN_AFTER_MS;
     plan.liveness_bound_ms = 30_000;
@@ -98,7 +99,7 @@ fn swim_alone(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The store always owes an answer, but keeps answering.
-fn late_answers(seed: u64, on: bool) -> Result<Plan, String> {
+fn late_answers(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = silent("redis-fenced", seed, (3, 16_000), &[])?;
     let (from, to, for_ms) = (vec![Who::Candidates], vec![Who::Store], Some(8_000.0));
     let what = Fault::Latency { from, to, extra_us: 300_000, for_ms };
@@ -111,13 +112,13 @@ fn late_answers(seed: u64, on: bool) -> Result<Plan, String> {
 /// The only candidate stands again 3 to 4 s after it resigns. In the first silence it resigns twice, then waits four
 /// times as long and still leads when the store answers; without the longer wait it would have resigned a third time.
 /// In the second silence it again resigns twice, since the store has answered in between.
-fn twice(seed: u64, on: bool) -> Result<Plan, String> {
+fn twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cuts = [(Who::Candidates, 5_000.0, 12_800.0), (Who::Candidates, 27_000.0, 9_000.0)];
     silent("redis-fenced", seed, (1, 42_000), if on { &cuts } else { &[] })
 }
 
 /// The highest node dies; the next is elected, but cannot reach the counter in the store.
-fn no_draw(seed: u64, on: bool) -> Result<Plan, String> {
+fn no_draw(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = silent("bully-fenced", seed, (3, 24_000), &[(named(2), 5_000.0, 19_000.0)])?;
     plan.tenure.step_down_after_ms = 0;
     plan.liveness_bound_ms += 3_000;

@@ -5,6 +5,7 @@ use super::{
     services::{at, cause, drop_key, steady},
     survives,
 };
+use crate::error::Failed;
 use scenarios::{
     Plan,
     fault::{Fault, Who},
@@ -33,7 +34,7 @@ pub(super) fn canaries() -> Vec<Canary> {
 
 /// One replica has missed the last grant with its token when the primary dies. If promoted, it would grant that token
 /// again.
-fn stale_replica(seed: u64, on: bool) -> Result<Plan, String> {
+fn stale_replica(seed: u64, on: bool) -> Result<Plan, Failed> {
     let primary = || Who::Named("redis-1".to_owned());
     let behind = Who::Named(if seed.is_multiple_of(2) { "redis-2" } else { "redis-3" }.to_owned());
     let cut = Fault::Partition { from: vec![primary()], to: vec![behind], one_way: false, for_ms: Some(6_000.0) };
@@ -48,7 +49,7 @@ fn stale_replica(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// One sentinel is cut off from the primary; the others still reach it. Later both replicas die: had one become the
 /// primary, the leader would lose its lock.
-fn one_sentinel_misses(seed: u64, on: bool) -> Result<Plan, String> {
+fn one_sentinel_misses(seed: u64, on: bool) -> Result<Plan, Failed> {
     let named = |name: &str| Who::Named(name.to_owned());
     let (from, to, for_ms) = (vec![named("sentinel-1")], vec![named("redis-1")], Some(15_000.0));
     let cut = at(12_000.0, Fault::Partition { from, to, one_way: false, for_ms });
@@ -62,7 +63,7 @@ fn one_sentinel_misses(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// One sentinel is cut off while the primary dies, is replaced, and restarts. Its outdated view of the primary must not
 /// redirect anybody.
-fn sentinel_behind(seed: u64, on: bool) -> Result<Plan, String> {
+fn sentinel_behind(seed: u64, on: bool) -> Result<Plan, Failed> {
     let named = |name: &str| Who::Named(name.to_owned());
     let others = ["sentinel-1", "sentinel-2", "redis-1", "redis-2", "redis-3"];
     let (from, to) = (vec![named("sentinel-3")], others.map(named).to_vec());
@@ -76,7 +77,7 @@ fn sentinel_behind(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The primary dies, and restarts after it was replaced. It becomes a replica, and is the only server left when the new
 /// primary dies, too.
-fn former_primary(seed: u64, on: bool) -> Result<Plan, String> {
+fn former_primary(seed: u64, on: bool) -> Result<Plan, Failed> {
     let dies =
         |ms, name: &str, restart_after_ms| at(ms, Fault::Kill { node: Who::Named(name.to_owned()), restart_after_ms });
     let faults = vec![
@@ -91,7 +92,7 @@ fn former_primary(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The primary dies, and messages between sentinels take longer than any of them waits before it stands.
-fn sentinels_at_once(seed: u64, on: bool) -> Result<Plan, String> {
+fn sentinels_at_once(seed: u64, on: bool) -> Result<Plan, Failed> {
     const SENTINELS: [&str; 3] = ["sentinel-1", "sentinel-2", "sentinel-3"];
     let named = |name: &str| Who::Named(name.to_owned());
     let slow = |from: &&str| {

@@ -4,6 +4,7 @@
 //! Each strikes a window of a few milliseconds, which scenarios and random plans rarely hit.
 
 use super::{Above, Canary, DARK, ELECTIONS, MakePlan, breaks, compiled, figure, light, survives};
+use crate::error::Failed;
 use protocols::point::Point;
 use scenarios::{
     Params, Plan,
@@ -98,12 +99,12 @@ fn refused_for_long() -> Canary {
 }
 
 /// A steady run of 20 s with `nodes` candidates, the first of which starts half a second before the others.
-pub(super) fn steady(protocol: &str, seed: u64, nodes: u16, faults: Vec<PlannedFault>) -> Result<Plan, String> {
+pub(super) fn steady(protocol: &str, seed: u64, nodes: u16, faults: Vec<PlannedFault>) -> Result<Plan, Failed> {
     with(protocol, seed, &Params { nodes, ..light() }, faults)
 }
 
 /// The same with other parameters.
-fn with(protocol: &str, seed: u64, params: &Params, faults: Vec<PlannedFault>) -> Result<Plan, String> {
+fn with(protocol: &str, seed: u64, params: &Params, faults: Vec<PlannedFault>) -> Result<Plan, Failed> {
     let params = Params { duration_ms: Some(20_000), read_lease: Some(false), ..params.clone() };
     let mut plan = compiled("steady", protocol, seed, &params)?;
     for (place, candidate) in plan.candidates.iter_mut().enumerate() {
@@ -151,7 +152,7 @@ pub(super) fn cause(on: bool, mut faults: Vec<PlannedFault>) -> Vec<PlannedFault
 
 /// A leader loses its key and queues behind its successor, whose key disappears after it was found and before it is
 /// watched.
-fn gone_before_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn gone_before_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let again = passing(Point::BeforeWait, Who::Candidates, 1, 5_000.0, drop_key());
     let mut plan = steady(protocol, seed, 2, cause(on, vec![at(5_000.0, drop_key()), again]))?;
     // A LeaderLatch learns of its own node's loss only after its successor's node exists.
@@ -161,20 +162,20 @@ fn gone_before_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, String
 
 /// The only candidate leads, its watches break, and its key disappears after it was read and before it is watched
 /// again.
-fn own_key_gone_before_watch(seed: u64, on: bool) -> Result<Plan, String> {
+fn own_key_gone_before_watch(seed: u64, on: bool) -> Result<Plan, Failed> {
     let drop = passing(Point::BeforeWatch, Who::Leader, 1, 5_000.0, drop_key());
     steady("etcd-election", seed, 1, cause(on, vec![service_dies(), drop]))
 }
 
 /// The service restarts, which ends the watch on the leader, and then the leader dies. Kafka's client does not ask
 /// again after it reconnects: the connection has to restore the former one's watches.
-fn gone_without_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn gone_without_watch(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let kill = at(5_010.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
     steady(protocol, seed, 2, cause(on, vec![service_dies(), kill]))
 }
 
 /// The leader dies, and the service with the pending request of a successor.
-fn question_lost(seed: u64, on: bool) -> Result<Plan, String> {
+fn question_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let restart = Fault::Kill { node: Who::Service, restart_after_ms: Some(50.0) };
     let asked = passing(Point::BeforeCampaign, Who::Candidates, 1, 5_000.0, restart);
     let kill = at(5_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
@@ -182,7 +183,7 @@ fn question_lost(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A renewal takes effect without the leader learning of it: it has to read before it renews again.
-fn renewal_unknown(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn renewal_unknown(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let lost = passing(Point::BeforeRenew, Who::Leader, 1, 5_000.0, unanswered(Who::Trigger, 490.0));
     let params = Params { nodes: 3, request_timeout_ms: Some(500), ..light() };
     with(protocol, seed, &params, cause(on, vec![lost]))
@@ -190,7 +191,7 @@ fn renewal_unknown(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> 
 
 /// The leader's next keepalive arrives just after its lease expired, but before the service checked, or just before. A
 /// keepalive is due a third of the lease after the last answer, and is sent at the next half-second tick.
-fn keepalive(seed: u64, on: bool, asked_ms: u64) -> Result<Plan, String> {
+fn keepalive(seed: u64, on: bool, asked_ms: u64) -> Result<Plan, Failed> {
     let (granted_ms, sent_after_ms) = if asked_ms < 2_000 { (2_000, 1_000) } else { (asked_ms, asked_ms / 2) };
     let late_ms = granted_ms - sent_after_ms;
     let extra_us = 1_000 * if on { late_ms + 2 } else { late_ms - 10 };
@@ -200,7 +201,7 @@ fn keepalive(seed: u64, on: bool, asked_ms: u64) -> Result<Plan, String> {
 }
 
 /// The same with a protocol that believes until Redis refuses, and without another candidate to take the key.
-fn renewal(seed: u64, on: bool) -> Result<Plan, String> {
+fn renewal(seed: u64, on: bool) -> Result<Plan, Failed> {
     let extra_us = if on { 2_004_000 } else { 1_990_000 };
     let slow = Fault::Latency { from: vec![Who::Leader], to: vec![Who::Service], extra_us, for_ms: Some(4_000.0) };
     steady("redis-naive", seed, 1, vec![passing(Point::Renewed, Who::Leader, 1, 5_000.0, slow)])
@@ -208,7 +209,7 @@ fn renewal(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The leader's key disappears, and it dies. The waiter behind it has just lost its key, too; or it lost it so long ago
 /// that a keepalive told it, and it has queued again. On a slow link the two differ by three one-way trips.
-fn waiter_without_lease(seed: u64, on: bool) -> Result<Plan, String> {
+fn waiter_without_lease(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Candidates], vec![Who::Service]);
     let slow = Fault::Latency { from, to, extra_us: 100_000, for_ms: None };
     let lost_ms = if on { 9_499.0 } else { 5_000.0 };
@@ -222,7 +223,7 @@ fn waiter_without_lease(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A client that does not notice the silence sends again only when TCP does, 12.6 s after the silence began.
-fn silent(seed: u64, on: bool) -> Result<Plan, String> {
+fn silent(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Candidates], vec![Who::Service]);
     let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(7_600.0) };
     let mut plan = steady("etcd-election", seed, 3, cause(on, vec![at(4_000.0, cut)]))?;
@@ -231,7 +232,7 @@ fn silent(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A candidate does not learn that its key was created, and others queue behind that key before it asks again.
-fn creation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
+fn creation_unknown(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = || Who::Named("n1".to_owned());
     let lost = passing(Point::BeforeAsk, first(), 2, 0.0, unanswered(first(), 1_300.0));
     steady("etcd-election", seed, 3, cause(on, vec![lost]))
@@ -239,7 +240,7 @@ fn creation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// A candidate's request for a key arrives after its lease has ended: it must not get a key that nothing deletes. It
 /// leads after the leader dies.
-fn creation_late(seed: u64, on: bool) -> Result<Plan, String> {
+fn creation_late(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = || Who::Named("n1".to_owned());
     let (from, to) = (vec![first()], vec![Who::Service]);
     let slow = Fault::Latency { from, to, extra_us: 4_000_000, for_ms: Some(2_000.0) };
@@ -249,7 +250,7 @@ fn creation_late(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A leader that resigned does not learn that its key was deleted; it must be ready when its successor dies.
-fn resignation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
+fn resignation_unknown(seed: u64, on: bool) -> Result<Plan, Failed> {
     let resign = at(5_000.0, Fault::Resign { node: Who::Leader });
     let lost = passing(Point::BeforeRelease, Who::Leader, 1, 5_000.0, unanswered(Who::Trigger, 990.0));
     let kill = at(10_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
@@ -258,14 +259,14 @@ fn resignation_unknown(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The leader's keepalives extend its lease, but their answers are lost: when it steps down by its own clock, it must
 /// revoke the lease, or nobody leads until it ends. With the cause, no other candidate could lead anyway.
-fn deaf_leader(seed: u64, on: bool) -> Result<Plan, String> {
+fn deaf_leader(seed: u64, on: bool) -> Result<Plan, Failed> {
     let deaf = at(5_000.0, unanswered(Who::Leader, 10_000.0));
     let others = at(5_000.0, unanswered(Who::Followers, 10_000.0));
     steady("etcd-election", seed, 2, cause(on, vec![deaf, others]))
 }
 
 /// A leader that resigned during a renewal must be ready when its successor dies.
-fn resigns_renewing(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn resigns_renewing(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let resign = passing(Point::BeforeRenew, Who::Leader, 1, 5_000.0, Fault::Resign { node: Who::Trigger });
     let kill = at(13_000.0, Fault::Kill { node: Who::Leader, restart_after_ms: None });
     steady(protocol, seed, 2, cause(on, vec![resign, kill]))
@@ -273,7 +274,7 @@ fn resigns_renewing(seed: u64, on: bool, protocol: &str) -> Result<Plan, String>
 
 /// The only candidate's key disappears. It takes the key again but the answer is lost, for a while even on a new
 /// connection: it must release the key, or wait until the orphaned lease of 6 s ends. It asks every 2 s.
-fn unknown(seed: u64, on: bool, protocol: &str, for_ms: f64) -> Result<Plan, String> {
+fn unknown(seed: u64, on: bool, protocol: &str, for_ms: f64) -> Result<Plan, Failed> {
     let lost = passing(Point::BeforeCampaign, Who::Candidates, 1, 5_000.0, unanswered(Who::Trigger, for_ms));
     let faults = cause(on, vec![at(5_000.0, drop_key()), lost]);
     let mut plan = with(protocol, seed, &Params { nodes: 1, lease_ttl_ms: Some(6_000), ..light() }, faults)?;
@@ -283,7 +284,7 @@ fn unknown(seed: u64, on: bool, protocol: &str, for_ms: f64) -> Result<Plan, Str
 
 /// The first candidate does not learn that it is at the head of the queue, and when it asks again its lease has ended,
 /// which no keepalive has told it yet. The second leads until it resigns.
-fn look_unknown(seed: u64, on: bool) -> Result<Plan, String> {
+fn look_unknown(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = || Who::Named("n1".to_owned());
     let lost = passing(Point::BeforeAsk, first(), 3, 0.0, unanswered(first(), 650.0));
     let dropped = at(900.0, Fault::DropLease { node: first() });
@@ -294,7 +295,7 @@ fn look_unknown(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// A lease ends while its holder has neither a watch nor a keepalive stream. It is told when it has them again; if no
 /// answer reaches it, it steps down by its own clock.
-fn dropped_unheard(seed: u64, on: bool) -> Result<Plan, String> {
+fn dropped_unheard(seed: u64, on: bool) -> Result<Plan, Failed> {
     let dropped = at(5_300.0, Fault::DropLease { node: Who::Leader });
     let deaf = at(5_200.0, unanswered(Who::Leader, 3_000.0));
     steady("etcd-election", seed, 1, cause(on, vec![service_dies(), dropped, deaf]))
@@ -302,7 +303,7 @@ fn dropped_unheard(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The only candidate's key disappears; it takes it again, but pauses past the lease before it reads the answer, and
 /// must take it once more. It leads for the third time only when the key disappears again.
-fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let mut stop = passing(
         Point::BeforeCampaign,
         Who::Candidates,
@@ -318,7 +319,7 @@ fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, String
 }
 
 /// The next leader is granted a token that was already used.
-fn counter_lost(seed: u64, on: bool) -> Result<Plan, String> {
+fn counter_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let lost = at(5_000.0, Fault::DropKey { node: Who::Service });
     let mut plan = steady("redis-fenced", seed, 3, cause(on, vec![at(6_000.0, drop_key()), lost]))?;
     // The former leader believes for some milliseconds more.

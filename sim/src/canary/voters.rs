@@ -2,6 +2,7 @@
 //! no majority, and a leader that hears of a successor has stopped.
 
 use super::{Above, Canary, DARK, ELECTIONS, MakePlan, at_ms, breaks, compiled, figure, light, survives};
+use crate::error::Failed;
 use protocols::{
     history::{Fact, Requirement},
     point::Point,
@@ -55,7 +56,7 @@ fn mute(name: &'static str, plan: MakePlan) -> Canary {
 }
 
 /// A run without requirements in which, if `on`, the given faults strike.
-fn told(protocol: &str, seed: u64, params: Params, on: bool, faults: Vec<PlannedFault>) -> Result<Plan, String> {
+fn told(protocol: &str, seed: u64, params: Params, on: bool, faults: Vec<PlannedFault>) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", protocol, seed, &Params { read_lease: Some(false), ..params })?;
     plan.requires.clear();
     if on {
@@ -85,7 +86,7 @@ fn at_point(point: Point, node: Who, from_ms: f64, what: Fault) -> PlannedFault 
 }
 
 /// All nodes lose power on disks that acknowledge syncs without saving, or merely crash, which loses nothing.
-fn disks_lie(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn disks_lie(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let (node, restart_after_ms) = (Who::Candidates, Some(50.0));
     let down = match on {
         true => Fault::PowerLoss { node, restart_after_ms },
@@ -97,7 +98,7 @@ fn disks_lie(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 
 /// The leader dies, and the other two stand at once. The first to vote for itself loses power before it sends the vote;
 /// when it is back, the other repeatedly asks it for that vote.
-fn voter_dark(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn voter_dark(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: Some(10_000.0) };
     let pause = Fault::Pause { node: Who::Candidates, for_ms: 3_000.0 };
     let dark = Fault::PowerLoss { node: Who::Trigger, restart_after_ms: Some(50.0) };
@@ -113,7 +114,7 @@ fn voter_dark(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 
 /// Only `n1` has accepted the first epoch of `n5`, which dies. The others begin with that epoch again, and then meet
 /// `n1`.
-fn epoch_twice(seed: u64, on: bool) -> Result<Plan, String> {
+fn epoch_twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = |what| at_point(Point::Voted, named(1), 0.0, what);
     let hang = |number| at_ms(0.0, Fault::SyncHang { node: named(number), for_ms: Some(1_000.0) });
     let back = |number| first(Fault::Kill { node: named(number), restart_after_ms: Some(100.0) });
@@ -131,13 +132,13 @@ fn epoch_twice(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The followers lose power right after they acknowledged the first entry of the leader's term. A follower that lost
 /// what it acknowledged cannot be led any more. Whether there is another election depends on who is back first.
-fn log_lost(seed: u64, on: bool) -> Result<Plan, String> {
+fn log_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let dark = Fault::PowerLoss { node: Who::Followers, restart_after_ms: Some(50.0) };
     told("raft", seed, lasting(8_000, 3), on, vec![at_point(Point::AfterElected, Who::Candidates, 0.0, dark)])
 }
 
 /// Only the first to start is up to stand, and dies with its vote on disk: it must stand again in the same epoch.
-fn stands_again(seed: u64, on: bool) -> Result<Plan, String> {
+fn stands_again(seed: u64, on: bool) -> Result<Plan, Failed> {
     let timings = Params { election_timeout_ms: Some((3_000, 3_001)), ..lasting(12_000, 3) };
     let back = Fault::Kill { node: named(1), restart_after_ms: Some(20.0) };
     let mut plan = told("kraft", seed, timings, on, vec![at_point(Point::Voted, named(1), 0.0, back)])?;
@@ -147,7 +148,7 @@ fn stands_again(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The leader, `n1`, is cut off. `n3`, which restarted just before, has not heard from it since and votes for `n2`.
 /// Then `n1` and `n3` meet: `n1` learns not of an election but of its winner, and not from the store either.
-fn follows_successor(seed: u64, on: bool) -> Result<Plan, String> {
+fn follows_successor(seed: u64, on: bool) -> Result<Plan, Failed> {
     let faults = vec![
         at_ms(5_730.0, Fault::Kill { node: named(3), restart_after_ms: Some(100.0) }),
         cut(5_750.0, (vec![named(1)], vec![named(2), Who::Store]), false, 12_000.0),
@@ -164,7 +165,7 @@ fn follows_successor(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// `n1` begins to follow, is cut off with its connect in flight, and follows over another connection when `n2` dies.
 /// Then the old connect arrives; the leader must not take it for a new one.
-fn stray_connect(seed: u64, on: bool) -> Result<Plan, String> {
+fn stray_connect(seed: u64, on: bool) -> Result<Plan, Failed> {
     let faults = vec![
         cut(3_100.0, (vec![named(1)], vec![named(3)]), true, 3_100.0),
         at_ms(8_500.0, Fault::Kill { node: named(2), restart_after_ms: None }),
@@ -177,7 +178,7 @@ fn stray_connect(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// Only `n3` has begun its epoch when it loses power. The other nodes elect `n2`, which waits for the disk of `n1`; the
 /// return of `n3` does not help, since it is ahead.
-fn follower_ahead(seed: u64, on: bool) -> Result<Plan, String> {
+fn follower_ahead(seed: u64, on: bool) -> Result<Plan, Failed> {
     let voted = at_point(Point::Voted, named(2), 0.0, cut(0.0, (vec![named(3)], vec![named(2)]), true, 800.0).what);
     let faults = vec![
         voted,
@@ -192,7 +193,7 @@ fn follower_ahead(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A leader with a slow clock has just heard from its followers; they restart, and it hears no more from them.
-fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, String> {
+fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, Failed> {
     let renewed = |what| at_point(Point::Renewed, Who::Leader, 5_000.0, what);
     let apart =
         Fault::Partition { from: vec![Who::Trigger], to: vec![Who::Followers], one_way: false, for_ms: Some(3_000.0) };
@@ -206,7 +207,7 @@ fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// Of a leader's two followers, one does not hear it and stands in vain; the other has just renewed its lease when it
 /// restarts, cut off from the leader. It must not vote before that lease ends.
-fn voter_forgets(seed: u64, on: bool) -> Result<Plan, String> {
+fn voter_forgets(seed: u64, on: bool) -> Result<Plan, Failed> {
     let renewed = |what| at_point(Point::Renewed, named(1), 6_000.0, what);
     let apart = Fault::Partition { from: vec![named(1)], to: vec![named(2)], one_way: false, for_ms: Some(3_000.0) };
     let faults = vec![
@@ -223,14 +224,14 @@ fn mute_from(ms: f64, for_ms: f64) -> PlannedFault {
     cut(ms, (vec![Who::Leader], vec![Who::Followers]), true, for_ms)
 }
 
-fn mute_leader(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn mute_leader(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     told(protocol, seed, lasting(16_000, 3), on, vec![mute_from(5_000.0, 7_000.0)])
 }
 
 /// The leader's clock is so slow, and the others' so fast, that its lease has not ended when it hears of a successor; a
 /// majority may have acknowledged that one a trip earlier. Every node leads once before, so that all connections exist:
 /// a mute node accepts no new ones. The load is light, so that the store does not tell it sooner.
-fn mute_raft(seed: u64, on: bool) -> Result<Plan, String> {
+fn mute_raft(seed: u64, on: bool) -> Result<Plan, Failed> {
     let transfer = |number: u16| {
         let to_each = Fault::Transfer { node: Who::Leader, to: named(number) };
         at_ms(1_700.0 + 300.0 * f64::from(number), to_each)
@@ -247,14 +248,14 @@ fn mute_raft(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Dual belief has no promised bound here, but each hears of the other within a heartbeat or two.
-fn mute_bully(seed: u64, on: bool) -> Result<Plan, String> {
+fn mute_bully(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = mute_leader(seed, on, "bully")?;
     plan.dual_belief_bound_ms = Some(3_000.0);
     Ok(plan)
 }
 
 /// Answers to a leader's pings arrive two thirds of a lease late, even after it has fallen mute.
-fn late_pongs(seed: u64, on: bool) -> Result<Plan, String> {
+fn late_pongs(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Followers], vec![Who::Leader]);
     let late = Fault::Latency { from, to, extra_us: 2_000_000, for_ms: Some(12_000.0) };
     let params = Params { lease_ttl_ms: Some(3_000), ..lasting(18_000, 3) };
@@ -262,7 +263,7 @@ fn late_pongs(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Four candidates, two on each side, at the start and once later: nobody may win, and a leader must stop.
-fn halves(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn halves(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let sides = || (vec![named(1), named(2)], vec![named(3), named(4)]);
     let faults = vec![cut(0.0, sides(), false, 5_000.0), cut(9_000.0, sides(), false, 9_000.0)];
     let lease_ttl_ms = matches!(protocol, "zab-fle" | "stonith").then_some(3_000);
@@ -272,7 +273,7 @@ fn halves(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 }
 
 /// Five candidates; each handover names one that would not win otherwise.
-fn named_successor(seed: u64, on: bool) -> Result<Plan, String> {
+fn named_successor(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut ms = 3_000.0;
     let faults = [5, 4, 5, 4, 3].map(|number| {
         ms += 1_500.0;
@@ -287,7 +288,7 @@ fn named_successor(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// One of two nodes has the other's power cut, whose last writes take nearly as long as the protocol assumes at most.
-fn shot_in_flight(seed: u64, on: bool) -> Result<Plan, String> {
+fn shot_in_flight(seed: u64, on: bool) -> Result<Plan, Failed> {
     let slow =
         Fault::Latency { from: vec![Who::Leader], to: vec![Who::Store], extra_us: 150_000, for_ms: Some(12_000.0) };
     let apart = cut(5_000.0, (vec![Who::Leader], vec![Who::Followers, Who::Service]), false, 9_000.0);
@@ -296,7 +297,7 @@ fn shot_in_flight(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// Leaders resign one after the other, and the laps of candidates overtake each other. Messages out of order wait to be
 /// resent; none is lost.
-fn reordered(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn reordered(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let resign = |place: u32| at_ms(5_000.0 + 2_000.0 * f64::from(place), Fault::Resign { node: Who::Leader });
     let mut plan = told(protocol, seed, lasting(18_000, 5), true, (0..6).map(resign).collect())?;
     plan.network.reorder = if on { 0.3 } else { 0.0 };

@@ -4,6 +4,7 @@ use super::{
     AVAILABILITY, Above, Canary, DARK, ELECTIONS, REQUESTS, SERVED, UNCHECKED, above, at_ms, breaks, compiled, light,
     steady, survives,
 };
+use crate::error::Failed;
 use protocols::{fence::checks::Fencing, point::Point};
 use scenarios::{
     Params, Plan,
@@ -55,13 +56,13 @@ pub(super) fn canaries() -> Vec<Canary> {
 /// Datagrams to the store that are lost, duplicated and reordered.
 const HOSTILE: &str = "hostile";
 
-fn drift(seed: u64, on: bool) -> Result<Plan, String> {
+fn drift(seed: u64, on: bool) -> Result<Plan, Failed> {
     let clock_drift_ppm = if on { 400_000 } else { 100 };
     compiled("read-lease", "redis-fenced", seed, &Params { clock_drift_ppm, ..light() })
 }
 
 /// A leader that believes for ever records its ticks along with its successor's.
-fn two_schedules(seed: u64, on: bool) -> Result<Plan, String> {
+fn two_schedules(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("partition", "redis-naive", seed, &light())?;
     plan.requires.clear();
     if !on {
@@ -71,7 +72,7 @@ fn two_schedules(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A steady run in which the service's clock repeatedly jumps ahead right after a renewal.
-fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", protocol, seed, &light())?;
     let ahead = |nth: u64| PlannedFault {
         when: Trigger::Passage {
@@ -90,17 +91,17 @@ fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn clock_step(seed: u64, on: bool) -> Result<Plan, String> {
+fn clock_step(seed: u64, on: bool) -> Result<Plan, Failed> {
     stepped(seed, on, "redis-lease")
 }
 
 /// The same with a token, which makes it harmless, and with the bound of a run without clock steps.
-fn outlived_grant(seed: u64, on: bool) -> Result<Plan, String> {
+fn outlived_grant(seed: u64, on: bool) -> Result<Plan, Failed> {
     stepped(seed, on, "redis-fenced")
 }
 
 /// etcd's leader, like its client, believes along with its successor; this plan claims that it never does.
-fn promised_less(seed: u64, on: bool) -> Result<Plan, String> {
+fn promised_less(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("partition", "etcd-election", seed, &light())?;
     // Fencing would end the belief at the successor's seal.
     let unfenced = Params { fencing: false.into(), ..light() };
@@ -112,7 +113,7 @@ fn promised_less(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Answers take longer than anybody waits.
-fn slow_network(seed: u64, on: bool) -> Result<Plan, String> {
+fn slow_network(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", "raft", seed, &light())?;
     if on {
         plan.network.latency_us = 400_000;
@@ -122,7 +123,7 @@ fn slow_network(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// The hostile network without loss, and with only one of its other defects.
-fn defects(duplicates: bool) -> Result<Network, String> {
+fn defects(duplicates: bool) -> Result<Network, Failed> {
     let net = Profile::find(HOSTILE).ok_or("no such network")?.network();
     let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, 0.1) };
     Ok(Network { loss: 0.0, duplicate, reorder, ..net })
@@ -130,7 +131,7 @@ fn defects(duplicates: bool) -> Result<Network, String> {
 
 /// A protocol without tokens on links that duplicate or reorder. A detour takes a millisecond, so only messages sent
 /// within it are overtaken.
-fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, String> {
+fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", "redis-lease", seed, &Params { rate: 2_000, ..Params::default() })?;
     if on {
         plan.network = defects(duplicates)?;
@@ -140,7 +141,7 @@ fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, String> {
 }
 
 /// A protocol with tokens on links that duplicate, with a store that checks only the token.
-fn applied_twice(seed: u64, on: bool) -> Result<Plan, String> {
+fn applied_twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", "redis-fenced", seed, &Params { fencing: Fencing::Token, ..light() })?;
     if on {
         plan.network = defects(true)?;
@@ -150,12 +151,12 @@ fn applied_twice(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A leader with a token wakes after its lease; the store checks nothing.
-fn unchecked(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn unchecked(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     compiled("gc-pause", protocol, seed, &Params { fencing: (!on).into(), ..light() })
 }
 
 /// The leader dies, and its lease outlasts the bound, but not twice the bound.
-fn late(seed: u64, on: bool) -> Result<Plan, String> {
+fn late(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("clean-kill", "redis-fenced", seed, &light())?;
     // It stays dead: if the holder of the lease came back, the liveness clock would start afresh.
     for fault in &mut plan.faults {
@@ -169,13 +170,13 @@ fn late(seed: u64, on: bool) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn latency(seed: u64, on: bool) -> Result<Plan, String> {
+fn latency(seed: u64, on: bool) -> Result<Plan, Failed> {
     let for_ms = Some(if on { 12_000.0 } else { 200.0 });
     let slow = Fault::Latency { from: vec![Who::Leader], to: vec![Who::Store], extra_us: 20_000, for_ms };
     steady("redis-fenced", seed, vec![(5_000.0, slow)])
 }
 
-fn lost(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn lost(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let mut plan = steady(protocol, seed, Vec::new())?;
     if on {
         plan.network.loss = if protocol == "bully" { 0.7 } else { 0.02 };
@@ -183,7 +184,7 @@ fn lost(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
     Ok(plan)
 }
 
-fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let bully = protocol == "bully";
     let (to, probability) = if bully { (Who::Followers, 1.0) } else { (Who::Store, 0.1) };
     let loss = Fault::Loss { from: vec![Who::Leader], to: vec![to], probability, for_ms: Some(10_000.0) };
@@ -191,27 +192,27 @@ fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
 }
 
 /// The bandwidth leaves room for resends; otherwise a link once full would stay full.
-fn narrow(seed: u64, on: bool) -> Result<Plan, String> {
+fn narrow(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.rate = 200;
     plan.network.bandwidth_mbps = u64::from(on);
     Ok(plan)
 }
 
-fn uneven(seed: u64, on: bool) -> Result<Plan, String> {
+fn uneven(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-lease", seed, Vec::new())?;
     plan.candidates.iter_mut().for_each(|candidate| candidate.rate_ppm = if on { 400_000 } else { 0 });
     Ok(plan)
 }
 
 /// A leader that hears nothing is still heard.
-fn both_ways(seed: u64, on: bool) -> Result<Plan, String> {
+fn both_ways(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Followers], vec![Who::Leader]);
     let cut = Fault::Partition { from, to, one_way: !on, for_ms: Some(8_000.0) };
     steady("bully", seed, vec![(5_000.0, cut)])
 }
 
-fn long_cut(seed: u64, on: bool) -> Result<Plan, String> {
+fn long_cut(seed: u64, on: bool) -> Result<Plan, Failed> {
     let for_ms = Some(if on { 6_000.0 } else { 250.0 });
     let cut = Fault::Partition { from: vec![Who::Candidates], to: vec![Who::Store], one_way: false, for_ms };
     steady("redis-fenced", seed, vec![(5_000.0, cut)])
@@ -219,7 +220,7 @@ fn long_cut(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// A crashed store resets its connections and is back before the leader reconnects; a store without power sends no
 /// resets.
-fn power_lost(seed: u64, on: bool) -> Result<Plan, String> {
+fn power_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (node, restart_after_ms) = (Who::Store, Some(15.0));
     let down = match on {
         true => Fault::PowerLoss { node, restart_after_ms },
@@ -231,7 +232,7 @@ fn power_lost(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// No vote reaches a disk while the leader is dead.
-fn slow_disk(seed: u64, on: bool) -> Result<Plan, String> {
+fn slow_disk(seed: u64, on: bool) -> Result<Plan, Failed> {
     let slow = Fault::SlowDisk { node: Who::Candidates, extra_us: 10_000_000, for_ms: Some(14_000.0) };
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: None };
     let slow = if on { vec![(5_000.0, slow)] } else { Vec::new() };
@@ -239,7 +240,7 @@ fn slow_disk(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Two nodes believe: one cut off from the service, and its successor. A fault on the leader strikes the successor.
-fn newest_struck(seed: u64, on: bool) -> Result<Plan, String> {
+fn newest_struck(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut =
         Fault::Partition { from: vec![Who::Leader], to: vec![Who::Service], one_way: false, for_ms: Some(14_000.0) };
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: None };
@@ -250,7 +251,7 @@ fn newest_struck(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A short and a long partition overlap on the same links.
-fn overlapping(seed: u64, on: bool) -> Result<Plan, String> {
+fn overlapping(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = |for_ms| {
         let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Followers], Some(for_ms));
         Fault::Partition { from, to, one_way: false, for_ms }
@@ -260,7 +261,7 @@ fn overlapping(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// Nobody leads when the second kill is due: it strikes the next leader.
-fn next_struck(seed: u64, on: bool) -> Result<Plan, String> {
+fn next_struck(seed: u64, on: bool) -> Result<Plan, Failed> {
     let kill = || Fault::Kill { node: Who::Leader, restart_after_ms: None };
     let mut plan = steady("bully", seed, vec![(5_000.0, kill())])?;
     if on {
@@ -288,7 +289,7 @@ fn parked() -> Canary {
 
 /// The store is unreachable so long that the leader pauses before it reconnects. The leader dies meanwhile; its next
 /// life writes without a pause, and nothing may be resent.
-fn reborn_in_pause(seed: u64, on: bool) -> Result<Plan, String> {
+fn reborn_in_pause(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params =
         Params { nodes: 1, duration_ms: Some(14_000), read_lease: Some(false), rate: 500, ..Params::default() };
     let mut plan = compiled("steady", "bully", seed, &params)?;
@@ -350,7 +351,7 @@ fn two_fenced() -> Canary {
 
 /// The clocks of the candidates speed up by half soon after a dead leader's last heartbeat: they take over after 3.9 s
 /// instead of 5.5 s, unless running timers ignore the change.
-fn faster(seed: u64, on: bool) -> Result<Plan, String> {
+fn faster(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { lease_ttl_ms: Some(6_000), duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "lowest-id", seed, &params)?;
     plan.requires.clear();
@@ -364,7 +365,7 @@ fn faster(seed: u64, on: bool) -> Result<Plan, String> {
 }
 
 /// A waiter that is told that the leader has gone, and has lost its own lease meanwhile, must read before it believes.
-fn waiters_dropped(seed: u64, on: bool) -> Result<Plan, String> {
+fn waiters_dropped(seed: u64, on: bool) -> Result<Plan, Failed> {
     let drop = Fault::DropLease { node: Who::Followers };
     let resign = Fault::Resign { node: Who::Leader };
     steady("etcd-election", seed, if on { vec![(5_000.0, drop), (5_001.0, resign)] } else { Vec::new() })
@@ -372,7 +373,7 @@ fn waiters_dropped(seed: u64, on: bool) -> Result<Plan, String> {
 
 /// The leader dies while no sync completes, and all nodes lose power again and again: nothing unsaved may have been
 /// announced.
-fn nothing_synced(seed: u64, on: bool, protocol: &str) -> Result<Plan, String> {
+fn nothing_synced(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let hang = Fault::SyncHang { node: Who::Candidates, for_ms: Some(6_000.0) };
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: Some(1_500.0) };
     let mut faults = vec![(5_000.0, hang), (5_001.0, kill)];

@@ -1,7 +1,7 @@
 //! Frontiers where a scenario becomes unsafe along two parameters, as numbers: one cell per point.
 
 use super::sets::{Axes, Experiment, PlanSet};
-use crate::{frontier, probe::Probe, registry::Registry};
+use crate::{error::Failed, frontier, probe::Probe, registry::Registry};
 use protocols::{election::Protocol, fence::checks::Fencing};
 use reports::{
     experiments::{Cell, Numbers},
@@ -10,6 +10,7 @@ use reports::{
 use scenarios::{
     Params,
     axis::{Axis, Span, Values},
+    registry::Missing,
     scenario,
 };
 
@@ -21,9 +22,9 @@ pub(super) fn search(
     params: &Params,
     protocol: &'static Protocol,
     jobs: usize,
-) -> Result<Figures, String> {
+) -> Result<Figures, Failed> {
     let name = &set.scenario;
-    let scenario = scenario::find(name).ok_or_else(|| format!("there is no scenario `{name}`"))?;
+    let scenario = scenario::find(name).ok_or_else(|| Missing { what: "scenario", name: name.to_string() })?;
     let probe = Probe { registry, scenario, protocol, seeds: set.seeds(), jobs };
     let ((x, values), y) = (Values::parse(&axes.x)?, Span::parse(&axes.y)?);
     frontier::Frontier { probe, params, x, y }.search(&values.list(0), |_, _, _| ())
@@ -33,13 +34,13 @@ pub(super) fn search(
 ///
 /// # Errors
 /// A plan set cannot be read.
-pub fn drawn(registry: &Registry, experiment: &Experiment, numbers: &Numbers) -> Result<Vec<Figures>, String> {
+pub fn drawn(registry: &Registry, experiment: &Experiment, numbers: &Numbers) -> Result<Vec<Figures>, Failed> {
     let mut all = Vec::new();
     for set in &experiment.full {
         let Some(axes) = &set.frontier else { continue };
         let ((x, values), y) = (Values::parse(&axes.x)?, Span::parse(&axes.y)?);
         let (name, xs, params) = (&set.scenario, values.list(0), set.params(registry)?);
-        let scenario = scenario::find(name).ok_or_else(|| format!("there is no scenario `{name}`"))?;
+        let scenario = scenario::find(name).ok_or_else(|| Missing { what: "scenario", name: name.to_string() })?;
         for protocol in set.protocols(registry)? {
             let point = |at: &u64| {
                 let key = format!("{}/{name}/{}/{} {}", experiment.number, protocol.name, x.name(), x.text(*at));

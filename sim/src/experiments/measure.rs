@@ -7,6 +7,7 @@ use super::{
     strips::{self, Lines},
 };
 use crate::{
+    error::Failed,
     registry::Registry,
     repro,
     run::{self, Options},
@@ -20,7 +21,7 @@ use reports::{
     },
     plot::{leaders_acting::Strip, ttl_sweep::TtlSweep},
 };
-use scenarios::{Params, Plan, scenario, scenario::clean_kill};
+use scenarios::{Params, Plan, registry::Missing, scenario, scenario::clean_kill};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_128;
@@ -62,7 +63,7 @@ pub fn measure(
     reduced: bool,
     jobs: usize,
     done: impl Fn(&str) + Sync,
-) -> Result<Measured, String> {
+) -> Result<Measured, Failed> {
     let mut measured = Measured::default();
     for set in experiment.sets(reduced) {
         let params = set.params(registry)?;
@@ -108,17 +109,17 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn plan(&self, seed: u64) -> Result<Plan, String> {
+    fn plan(&self, seed: u64) -> Result<Plan, Failed> {
         let (params, protocol) = (self.params, self.protocol);
         if self.set.scenario == CHURN {
-            return clean_kill::churn(params, protocol, seed, self.set.churn_ms);
+            return Ok(clean_kill::churn(params, protocol, seed, self.set.churn_ms)?);
         }
         let name = &self.set.scenario;
-        let scenario = scenario::find(name).ok_or_else(|| format!("there is no scenario `{name}`"))?;
-        self.registry.plans.compile(scenario, params, protocol, seed)
+        let scenario = scenario::find(name).ok_or_else(|| Missing { what: "scenario", name: name.clone() })?;
+        Ok(self.registry.plans.compile(scenario, params, protocol, seed)?)
     }
 
-    fn one(&self, seed: u64) -> Result<One, String> {
+    fn one(&self, seed: u64) -> Result<One, Failed> {
         let plan = self.plan(seed)?;
         let first = seed == self.set.seeds.0;
         let listed = self.experiment.lists_refusals && seed < self.set.seeds.0 + LISTED_SEEDS;

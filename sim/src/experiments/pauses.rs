@@ -5,6 +5,7 @@ use super::{
     sets::{Experiment, PAUSES, PlanSet},
 };
 use crate::{
+    error::Failed,
     registry::Registry,
     ttl_sweep::{self, Strikes},
 };
@@ -19,7 +20,7 @@ pub(super) fn cells(
     set: &PlanSet,
     protocol: &'static Protocol,
     jobs: usize,
-) -> Result<Vec<Cell>, String> {
+) -> Result<Vec<Cell>, Failed> {
     let usual = set.params(registry)?;
     let leases = set
         .ttls_ms

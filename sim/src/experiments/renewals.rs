@@ -2,6 +2,7 @@
 
 use super::sets::{Experiment, PlanSet, RENEWALS};
 use crate::{
+    error::Failed,
     registry::Registry,
     ttl_sweep::{self, Strikes},
 };
@@ -25,7 +26,7 @@ pub(super) fn cells(
     set: &PlanSet,
     protocol: &'static Protocol,
     jobs: usize,
-) -> Result<Vec<Cell>, String> {
+) -> Result<Vec<Cell>, Failed> {
     let params = set.params(registry)?;
     let cell = |renew_ms: &u64| {
         let params = renewed(&params, protocol, *renew_ms);

@@ -1,6 +1,6 @@
 //! The committed plan sets and numbers.
 
-use crate::registry::Registry;
+use crate::{error::Failed, registry::Registry};
 use protocols::{
     election::{Protocol, rules::Rules},
     fence::checks::Fencing,
@@ -8,7 +8,13 @@ use protocols::{
     work::work_set,
 };
 use reports::experiments::Numbers;
-use scenarios::{Params, plan::Tenure, preset::Preset, scenario};
+use scenarios::{
+    Params,
+    plan::{Invalid, Tenure},
+    preset::Preset,
+    registry::Missing,
+    scenario,
+};
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -146,11 +152,12 @@ pub struct With {
 ///
 /// # Errors
 /// A number is unknown, or a committed plan set cannot be read.
-pub fn find(numbers: &[u8]) -> Result<Vec<Experiment>, String> {
-    let read = |text: &&str| serde_json::from_str(text).map_err(|e| format!("a committed plan set: {e}"));
+pub fn find(numbers: &[u8]) -> Result<Vec<Experiment>, Failed> {
+    let read =
+        |text: &&str| serde_json::from_str(text).map_err(|e| Failed::Harness(format!("a committed plan set: {e}")));
     let all: Vec<Experiment> = COMMITTED.iter().map(read).collect::<Result<_, _>>()?;
     if let Some(unknown) = numbers.iter().find(|number| all.iter().all(|e| e.number != **number)) {
-        return Err(format!("there is no experiment {unknown}; there are 1 to {}", all.len()));
+        return Err(Invalid(format!("there is no experiment {unknown}; there are 1 to {}", all.len())).into());
     }
     Ok(all.into_iter().filter(|e| numbers.is_empty() || numbers.contains(&e.number)).collect())
 }
@@ -159,9 +166,9 @@ pub fn find(numbers: &[u8]) -> Result<Vec<Experiment>, String> {
 ///
 /// # Errors
 /// They cannot be read.
-pub fn committed(reduced: bool) -> Result<Numbers, String> {
+pub fn committed(reduced: bool) -> Result<Numbers, Failed> {
     let text = if reduced { REDUCED } else { NUMBERS };
-    serde_json::from_str(text).map_err(|e| format!("the committed numbers: {e}"))
+    serde_json::from_str(text).map_err(|e| Failed::Harness(format!("the committed numbers: {e}")))
 }
 
 impl Experiment {
@@ -179,7 +186,7 @@ impl PlanSet {
     ///
     /// # Errors
     /// It names an unknown bug or preset.
-    pub fn params(&self, registry: &Registry) -> Result<Params, String> {
+    pub fn params(&self, registry: &Registry) -> Result<Params, Missing> {
         let With { nodes, rate, fencing, retry_period_ms, groups, bug, works, work_set, preset, .. } = &self.with;
         let With { lease_ttl_ms, pre_vote, duration_ms, placement, tenure, .. } = self.with;
         let mut params = Params { lease_ttl_ms, pre_vote, duration_ms, placement, tenure, ..Params::default() };
@@ -191,15 +198,16 @@ impl PlanSet {
             params.fencing = Fencing::Off;
         }
         let kind = |name: &String| registry.plans.works.iter().copied().find(|kind| kind.name == *name);
-        let kind = |name| kind(name).ok_or_else(|| format!("there is no work `{name}`"));
+        let none = |what, name: &String| Missing { what, name: name.clone() };
+        let kind = |name| kind(name).ok_or_else(|| none("work", name));
         params.works = works.iter().map(kind).collect::<Result<_, _>>()?;
         params.work_set = *work_set;
         if let Some(name) = preset {
-            params.preset = Some(Preset::find(name).ok_or_else(|| format!("there is no preset `{name}`"))?);
+            params.preset = Some(Preset::find(name).ok_or_else(|| none("preset", name))?);
         }
         if let Some(id) = bug {
             let known = registry.plans.bugs.iter().copied().find(|known| known.id == id);
-            params.bugs = vec![known.ok_or_else(|| format!("there is no bug `{id}`"))?];
+            params.bugs = vec![known.ok_or_else(|| none("bug", id))?];
         }
         Ok(params)
     }
@@ -208,13 +216,13 @@ impl PlanSet {
     ///
     /// # Errors
     /// A protocol is unknown, or cannot do what the scenario asks for.
-    pub fn protocols(&self, registry: &Registry) -> Result<Vec<&'static Protocol>, String> {
+    pub fn protocols(&self, registry: &Registry) -> Result<Vec<&'static Protocol>, Failed> {
         let told = match self.scenario.as_str() {
             CHURN | TTL_SWEEP => "clean-kill",
             RENEWALS | PAUSES => "steady",
             name => name,
         };
-        let scenario = scenario::find(told).ok_or_else(|| format!("there is no scenario `{told}`"))?;
+        let scenario = scenario::find(told).ok_or_else(|| Missing { what: "scenario", name: told.to_owned() })?;
         if self.protocols == ["all"] {
             let all = registry.plans.protocols.iter().copied();
             return Ok(all.filter(|protocol| scenario.needs.met_by(protocol)).collect());
@@ -222,7 +230,7 @@ impl PlanSet {
         let known = |name: &String| {
             let protocol = registry.plans.protocol(name)?;
             match self.with.preset.is_some() && !Rules::concern(protocol.name) {
-                true => Err(format!("`{name}` has timers of its own, and takes no preset")),
+                true => Err(Invalid(format!("`{name}` has timers of its own, and takes no preset")).into()),
                 false => Ok(protocol),
             }
         };
@@ -245,7 +253,7 @@ mod tests {
                 set.params(&registry).unwrap();
             }
         }
-        assert_eq!(find(&[4, 11]).unwrap_err(), "there is no experiment 11; there are 1 to 10");
+        assert_eq!(find(&[4, 11]).unwrap_err().to_string(), "there is no experiment 11; there are 1 to 10");
         assert_eq!(find(&[5, 3]).unwrap().len(), 2);
     }
 

@@ -4,6 +4,7 @@
 //! coarsely, then bisects, and then probes around the change; if a lower change shows there, it follows that one.
 //! Deviating values are reported.
 
+use crate::error::Failed;
 use scenarios::axis::divided;
 use std::collections::BTreeMap;
 
@@ -35,8 +36,8 @@ struct Search<V, F> {
     look: F,
 }
 
-impl<V: Verdict + Clone, F: FnMut(u64) -> Result<V, String>> Search<V, F> {
-    fn violates(&mut self, value: u64) -> Result<bool, String> {
+impl<V: Verdict + Clone, F: FnMut(u64) -> Result<V, Failed>> Search<V, F> {
+    fn violates(&mut self, value: u64) -> Result<bool, Failed> {
         if !self.seen.contains_key(&value) {
             let seen = (self.look)(value)?;
             self.seen.insert(value, seen);
@@ -65,8 +66,8 @@ impl<V: Verdict + Clone, F: FnMut(u64) -> Result<V, String>> Search<V, F> {
 /// That of `look`.
 pub(super) fn first_change<V: Verdict + Clone>(
     (from, to): (u64, u64),
-    look: impl FnMut(u64) -> Result<V, String>,
-) -> Result<Edge<V>, String> {
+    look: impl FnMut(u64) -> Result<V, Failed>,
+) -> Result<Edge<V>, Failed> {
     let mut search = Search { seen: BTreeMap::new(), look };
     let scanned = divided(from, to, SCANNED);
     for value in &scanned {
@@ -154,6 +155,6 @@ mod tests {
 
     #[test]
     fn a_run_that_fails_ends_the_search() {
-        assert_eq!(first_change((0, 9), |_| Err::<bool, _>("no".to_owned())), Err("no".to_owned()));
+        assert_eq!(first_change((0, 9), |_| Err::<bool, _>("no".into())), Err("no".into()));
     }
 }

@@ -4,6 +4,7 @@
 mod edge;
 
 use crate::{
+    error::Failed,
     interrupt,
     probe::{Held, Probe, Seen, Violation},
     repro,
@@ -36,7 +37,7 @@ impl Frontier<'_> {
     ///
     /// # Errors
     /// The parameters make no sense, a run could not be finished, or the search ended before the first value was done.
-    pub fn search(&self, xs: &[u64], tried: impl Fn(u64, u64, &Seen)) -> Result<Figures, String> {
+    pub fn search(&self, xs: &[u64], tried: impl Fn(u64, u64, &Seen)) -> Result<Figures, Failed> {
         let mut points = Vec::new();
         for x in xs {
             match self.point(*x, &tried) {
@@ -69,7 +70,7 @@ impl Frontier<'_> {
         self.y.axis.set(&self.x.set(self.params, x), y)
     }
 
-    fn point(&self, x: u64, tried: &impl Fn(u64, u64, &Seen)) -> Result<Point, String> {
+    fn point(&self, x: u64, tried: &impl Fn(u64, u64, &Seen)) -> Result<Point, Failed> {
         let mut before = None;
         let edge = first_change((self.y.from, self.y.to), |y| {
             let seen = self.probe.at(&self.at(x, y), before)?;
@@ -113,12 +114,14 @@ impl Frontier<'_> {
         Unsafe { at: y, text: self.y.axis.text(y), seed, violated, arguments: self.arguments(x, y, seed) }
     }
 
-    fn safe(&self, x: u64, y: u64, seeds: Held, seed: u64) -> Result<Safe, String> {
+    fn safe(&self, x: u64, y: u64, seeds: Held, seed: u64) -> Result<Safe, Failed> {
         let verdict = match self.probe.one(&self.at(x, y), seed)? {
             Seen::Held(Held { inconclusive: 1, .. }) => "vacuous",
             Seen::Held(Held { leaderless: 1, .. }) => "liveness",
             Seen::Held(_) => "pass",
-            Seen::Violated(_) => return Err(format!("seed {seed} came to another verdict when it ran again")),
+            Seen::Violated(_) => {
+                return Err(Failed::Harness(format!("seed {seed} came to another verdict when it ran again")));
+            }
         };
         let Held { passed, inconclusive, leaderless } = seeds;
         let (text, verdict, arguments) = (self.y.axis.text(y), verdict.to_owned(), self.arguments(x, y, seed));

@@ -10,7 +10,10 @@
 //! To change a margin on purpose, run `FENCEPOST_UPDATE=1 cargo nextest run --workspace -E
 //! 'test(beliefs_end_where_they_ended)'`, and say why.
 
-use crate::run::{self, Options};
+use crate::{
+    error::Failed,
+    run::{self, Options},
+};
 use protocols::{
     election::{self, Protocol},
     history::{Event, FaultKind, Kind, Phase},
@@ -85,7 +88,7 @@ fn drift(protocol: &Protocol) -> i64 {
     DRIFTS.iter().find(|(name, _)| *name == protocol.name).map_or(0, |(_, ppm)| *ppm)
 }
 
-fn plan(protocol: &Protocol) -> Result<Plan, String> {
+fn plan(protocol: &Protocol) -> Result<Plan, Failed> {
     let steady = scenario::find("steady").ok_or("no steady")?;
     let nodes = if ASKED.contains(&protocol.name) { ASKED_BY } else { Params::default().nodes };
     let params = Params { nodes, rate: 10, read_lease: Some(false), ..Params::default() };
@@ -121,7 +124,7 @@ fn plan(protocol: &Protocol) -> Result<Plan, String> {
 }
 
 /// The result of cutting off the leader, in words.
-fn measured(protocol: &Protocol) -> Result<String, String> {
+fn measured(protocol: &Protocol) -> Result<String, Failed> {
     let run = run::run(&plan(protocol)?, Options { keep: true, ..Options::default() })?;
     let events = run.kept.unwrap_or_default();
     let cut = |event: &Event| matches!(&event.kind, Kind::Fault(f) if f.kind == FaultKind::Partition && f.phase == Phase::Begin);

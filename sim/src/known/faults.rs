@@ -7,7 +7,7 @@ mod probe;
 mod row;
 mod table;
 
-use crate::registry::Registry;
+use crate::{error::Failed, registry::Registry};
 use log::{Log, Readings};
 use row::{EDGE, Read, Row, STRIKES};
 use scenarios::{
@@ -23,7 +23,7 @@ impl Row {
         if self.over == f64::MAX { self.window.1 } else { self.over + 2_000.0 }
     }
 
-    fn plan(&self) -> Result<Plan, String> {
+    fn plan(&self) -> Result<Plan, Failed> {
         let (plans, params) = (Registry::default().plans, Params { rate: 10, ..Params::default() });
         let story = scenario::find("steady").ok_or("no steady")?;
         let mut plan = story.compile(&params, plans.protocol(self.protocol)?, 1)?;
@@ -44,7 +44,7 @@ impl Row {
     }
 
     /// The readings that are wrong, if any.
-    fn wrong(&self) -> Result<(), String> {
+    fn wrong(&self) -> Result<(), Failed> {
         let plan = self.plan()?;
         let topology = Registry::default().plans.topology(&plan, Registry::default().plans.protocol(self.protocol)?)?;
         let names = topology.names().to_vec();
@@ -61,7 +61,7 @@ impl Row {
                 Some(format!("{when}: {why}"))
             });
         let wrong: Vec<String> = wrong.collect();
-        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
+        if wrong.is_empty() { Ok(()) } else { Err(Failed::Harness(wrong.join("; "))) }
     }
 }
 
@@ -99,7 +99,7 @@ fn looked_at() -> Vec<(String, String)> {
     let rows = table::rows();
     let parts = thread::available_parallelism().map_or(1, |cores| cores.get()).clamp(1, 4);
     let (rows, length) = (&rows, rows.len().div_ceil(parts));
-    let look = |row: &Row| Some((row.name.clone(), row.wrong().err()?));
+    let look = |row: &Row| Some((row.name.clone(), row.wrong().err()?.to_string()));
     thread::scope(|scope| {
         let begin = |part: &'_ [Row]| part.iter().filter_map(look).collect::<Vec<_>>();
         let under_way: Vec<_> = rows.chunks(length.max(1)).map(|part| scope.spawn(move || begin(part))).collect();

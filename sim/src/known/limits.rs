@@ -6,7 +6,7 @@ use reports::Judgement;
 
 /// The first wrong conclusion of a canary, in one sentence.
 pub(super) fn misjudged(judgement: &Judgement) -> Option<String> {
-    let plain = || canary::breaks("", &[], |_, _| Err(String::new()));
+    let plain = || canary::breaks("", &[], |_, _| Err("".into()));
     let is = (ELECTIONS.of)(&judgement.metrics);
     let above = |than| Canary { above: Some(Above { than, ..ELECTIONS }), ..plain() };
     let at_most = |than| Canary { at_most: Some(Above { than, ..ELECTIONS }), ..plain() };

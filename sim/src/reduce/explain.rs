@@ -2,6 +2,7 @@
 
 use super::symptom::{Looked, Symptom};
 use crate::{
+    error::Failed,
     interrupt, pool,
     registry::Registry,
     run::{self, Options, Run},
@@ -112,7 +113,7 @@ pub struct Explained {
 ///
 /// # Errors
 /// A run could not be finished.
-pub fn explain(plan: &Plan, registry: &Registry, jobs: usize) -> Result<Looked<Box<Explained>>, String> {
+pub fn explain(plan: &Plan, registry: &Registry, jobs: usize) -> Result<Looked<Box<Explained>>, Failed> {
     let options = Options { registry: registry.clone(), timeline: true, ..Options::default() };
     let run = run::run(plan, options)?;
     let Some(symptom) = Symptom::of(&run.judgement) else { return Ok(Looked::Holds(run.judgement.verdict)) };
@@ -163,7 +164,7 @@ struct Trials<'a> {
 
 impl Trials<'_> {
     /// The outcome of each plan; `None` if asked to end.
-    fn all(&self, plans: &[Plan]) -> Result<Option<Vec<Came>>, String> {
+    fn all(&self, plans: &[Plan]) -> Result<Option<Vec<Came>>, Failed> {
         let mut came = Vec::new();
         let work = |place: u64| self.one(&plans[place as usize]);
         pool::each(plans.len() as u64, self.jobs, work, |_, one| {
@@ -176,9 +177,9 @@ impl Trials<'_> {
         came.into_iter().collect::<Result<Vec<_>, _>>().map(Some)
     }
 
-    fn one(&self, plan: &Plan) -> Result<Came, String> {
+    fn one(&self, plan: &Plan) -> Result<Came, Failed> {
         if let Err(why) = self.registry.plans.validate(plan) {
-            return Ok(Came::NoPlan(why));
+            return Ok(Came::NoPlan(why.0));
         }
         let run = run::run(plan, Options { registry: self.registry.clone(), ..Options::default() })?;
         Ok(self.came(&run.judgement))

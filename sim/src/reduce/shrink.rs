@@ -13,6 +13,7 @@ mod places;
 
 use super::symptom::{Looked, Symptom};
 use crate::{
+    error::Failed,
     interrupt,
     registry::Registry,
     run::{self, Options},
@@ -53,10 +54,10 @@ pub fn shrink(
     registry: &Registry,
     runs_max: u64,
     told: impl FnMut(u64, &Plan),
-) -> Result<Looked<Shrunk>, String> {
+) -> Result<Looked<Shrunk>, Failed> {
     let run = run::run(plan, Options { registry: registry.clone(), ..Options::default() })?;
     let Some(symptom) = Symptom::of(&run.judgement) else { return Ok(Looked::Holds(run.judgement.verdict)) };
-    let value = serde_json::to_value(plan).map_err(|e| e.to_string())?;
+    let value = serde_json::to_value(plan).map_err(|e| Failed::Harness(e.to_string()))?;
     let tried = BTreeSet::from([plan.digest()]);
     let mut shrinker = Shrinker { registry, symptom, plan: plan.clone(), value, tried, runs: 1, runs_max, told };
     while !shrinker.is_over() {

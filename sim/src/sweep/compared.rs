@@ -2,6 +2,7 @@
 
 use super::cell::Cell;
 use crate::{
+    baseline::Unreadable,
     baseline::{Baseline, By, Moved, runs::Runs},
     promise::Chance,
 };
@@ -32,7 +33,7 @@ impl Compared {
         &self,
         cells: &[Cell],
         invariants: &[&'static Entry],
-    ) -> Result<(Vec<Moved>, Vec<String>), String> {
+    ) -> Result<(Vec<Moved>, Vec<String>), Unreadable> {
         let baseline = Baseline::committed_with(&self.options)?;
         let mut moved = self.by_chance(cells);
         if baseline.options == self.options {

@@ -117,7 +117,7 @@ fn heartbeats_that_share_a_full_link_cost_the_leader_its_office_and_others_do_no
     let etcd = election::find("etcd-election").expect("a protocol");
     let steady = scenario::find("steady").expect("a scenario");
     let apart = Params { control_apart: true, ..params() };
-    assert!(steady.compile(&apart, etcd, 1).is_err_and(|why| why.contains("--control-link means nothing")));
+    assert!(steady.compile(&apart, etcd, 1).is_err_and(|why| why.0.contains("--control-link means nothing")));
     let both = Params { bandwidth_mbps: Some(1), ..apart };
     assert!(steady.compile(&both, etcd, 1).is_ok());
 }
@@ -164,7 +164,7 @@ fn devices_and_claims_are_only_of_protocols_that_have_them() {
     let refused = |protocol: &str, what: Fault| {
         let mut plan = plan("steady", protocol, &params(), 1);
         plan.faults.push(PlannedFault { when: Trigger::At { ms: 5_000.0 }, what, group: 0 });
-        plan.validate().expect_err("it makes no sense")
+        plan.validate().expect_err("it makes no sense").0
     };
     let claim = Fault::ForgeClaim { node: Who::Leader, to: vec![Who::Followers] };
     assert!(refused("raft", claim).contains("`raft` has no such message"));

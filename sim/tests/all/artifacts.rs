@@ -43,7 +43,7 @@ fn artifacts_of_kept_events_are_those_of_a_run_that_was_listened_to() {
     let written = crate::common::run_with_history(&plan, Options::default()).1;
     assert!(history == written, "the history of what was kept differs");
     let wrong = artifacts::repeat(&plan, &registry, "another hash", None).err();
-    assert!(wrong.is_some_and(|why| why.starts_with("the plan did not repeat itself")));
+    assert!(wrong.is_some_and(|why| why.to_string().starts_with("the plan did not repeat itself")));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use reports::{
 };
 use scenarios::{Params, Plan, scenario};
 use sim::{
-    registry::Registry,
+    registry::{NotAdded, Registry},
     run::{self, Options},
 };
 
@@ -93,7 +93,7 @@ fn a_plan_names_a_work_of_ones_own_and_its_writes_are_judged() {
     let plan = plan("steady");
     let registry = registry();
     assert_eq!(registry.plans.read(&plan.to_json_pretty()).as_ref(), Ok(&plan));
-    let why = Plan::from_json(&plan.to_json_pretty()).expect_err("Fencepost has no such work");
+    let why = Plan::from_json(&plan.to_json_pretty()).expect_err("Fencepost has no such work").to_string();
     assert!(why.starts_with("works: there is no work `search-index`; there are `sequencer`"), "{why}");
     let run = run::run(&plan, Options { registry, ..Options::default() }).expect("it runs");
     assert_eq!(run.judgement.verdict, Verdict::Pass, "{:?}", run.judgement.invariants);
@@ -123,7 +123,7 @@ fn no_name_comes_twice() {
         only_defects: false,
         new: |_: Option<&Header>| Box::new(OneReign::default()),
     };
-    let why = |refused: Result<Registry, String>| refused.err().unwrap_or_default();
+    let why = |refused: Result<Registry, NotAdded>| refused.err().map_or(String::new(), |why| why.to_string());
     assert_eq!(why(Registry::default().with_work(&AGAIN)), "there are two works `scheduler`");
     assert_eq!(why(Registry::default().with_invariant(&RECORDS)), "there are two invariants `records`");
 }

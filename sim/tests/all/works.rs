@@ -55,7 +55,7 @@ fn the_works_of_a_plan_are_data() {
     assert_eq!(usual.header().expect("a protocol of ours").resources, usual_resources());
     let why = |works: &[&str]| {
         let works = works.iter().map(|work| (*work).to_owned()).collect();
-        Plan { works, ..three.clone() }.validate().expect_err("works that do not go together")
+        Plan { works, ..three.clone() }.validate().expect_err("works that do not go together").0
     };
     assert_eq!(why(&["job-queue"]), "works: the first work must be one that serves clients, such as `sequencer`");
     let unknown = "works: there is no work `cron`; there are `sequencer`, `scheduler`, `job-queue`";

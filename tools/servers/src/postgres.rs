@@ -8,7 +8,7 @@ use super::{
     server::Server,
 };
 use std::{
-    fs,
+    fmt, fs,
     net::SocketAddr,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -37,6 +37,40 @@ pub enum Access<'a> {
     },
 }
 
+/// Why there is no PostgreSQL of one's own, in one sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoPostgres {
+    /// It is not installed.
+    NotInstalled,
+    /// It cannot be made.
+    Failed(String),
+}
+
+impl fmt::Display for NoPostgres {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            NoPostgres::NotInstalled => {
+                "`postgres` is not installed: `apt-get install postgresql`, or give --service HOST:PORT of a running one"
+            }
+            NoPostgres::Failed(why) => why,
+        })
+    }
+}
+
+impl std::error::Error for NoPostgres {}
+
+/// What `psql` complains of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Complaint(pub String);
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Complaint {}
+
 /// The server refuses to run as root, so it runs as another user.
 fn as_nobody(root: bool, program: &Path) -> Command {
     if !root {
@@ -52,24 +86,22 @@ fn as_nobody(root: bool, program: &Path) -> Command {
 ///
 /// # Errors
 /// It is not installed, or its data cannot be created.
-pub fn own_postgres(address: SocketAddr, data: &Path, user: &str) -> Result<(PathBuf, Vec<String>), String> {
-    let none =
-        "`postgres` is not installed: `apt-get install postgresql`, or give --service HOST:PORT of a running one";
-    let initdb = super::find::look("initdb").ok_or(none)?;
-    let unseen = |e: std::io::Error| format!("cannot look into {}: {e}", data.display());
+pub fn own_postgres(address: SocketAddr, data: &Path, user: &str) -> Result<(PathBuf, Vec<String>), NoPostgres> {
+    let initdb = super::find::look("initdb").ok_or(NoPostgres::NotInstalled)?;
+    let unseen = |e: std::io::Error| NoPostgres::Failed(format!("cannot look into {}: {e}", data.display()));
     let root = data.parent().unwrap_or(data).metadata().map_err(unseen)?.uid() == 0;
     if !data.join("PG_VERSION").exists() {
         if root {
             let given = Command::new("chown").arg("postgres").arg(data).status();
             if !given.is_ok_and(|s| s.success()) {
-                return Err("there is no user `postgres`, and this is run as root".to_owned());
+                return Err(NoPostgres::Failed("there is no user `postgres`, and this is run as root".to_owned()));
             }
         }
         let mut init = as_nobody(root, &initdb);
         init.arg("-D").arg(data).args(["-U", user, "--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]);
-        let made = init.output().map_err(|e| format!("cannot run {}: {e}", initdb.display()))?;
+        let made = init.output().map_err(|e| NoPostgres::Failed(format!("cannot run {}: {e}", initdb.display())))?;
         if !made.status.success() {
-            return Err(format!("initdb says: {}", text(&made.stderr).trim()));
+            return Err(NoPostgres::Failed(format!("initdb says: {}", text(&made.stderr).trim())));
         }
     }
     let command = as_nobody(root, &initdb.with_file_name("postgres"));
@@ -153,7 +185,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Its error message.
-    pub fn psql(&self, query: &str) -> Result<String, String> {
+    pub fn psql(&self, query: &str) -> Result<String, Complaint> {
         let beside = self.initdb.with_file_name("psql");
         let mut command = Command::new(if beside.exists() { &beside } else { Path::new("psql") });
         command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", query]);
@@ -161,7 +193,7 @@ impl Postgres {
             command.env("PGPASSWORD", password);
         }
         let output = run(command);
-        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(Complaint(text(&output.stderr))) }
     }
 }
 

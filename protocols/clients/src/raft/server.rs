@@ -53,7 +53,7 @@ impl RaftSettings {
         self.election_timeout.1 / MILLISECOND * MILLISECOND
     }
 
-    fn config(&self) -> Result<Config, String> {
+    fn config(&self) -> Result<Config, StartError> {
         let config = Config {
             cluster_name: "fencepost".to_owned(),
             election_timeout_min: self.election_timeout.0 / MILLISECOND,
@@ -67,8 +67,27 @@ impl RaftSettings {
             max_in_snapshot_log_to_keep: KEPT_ENTRIES,
             ..Config::default()
         };
-        config.validate().map_err(|e| e.to_string())
+        config.validate().map_err(|e| StartError::Raft(e.to_string()))
     }
+}
+
+/// Why a node does not start.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StartError {
+    /// openraft refuses its settings, or what is on its disk.
+    #[error("{0}")]
+    Raft(String),
+    /// Its disk fails.
+    #[error("the journal cannot be opened: {0}")]
+    Journal(String),
+    /// Its port is taken.
+    #[error("cannot listen on port {port}: {why}")]
+    Port {
+        /// The port.
+        port: u16,
+        /// What the system says.
+        why: String,
+    },
 }
 
 /// A running node. Dropping it stops its answers; [`RaftServer::stop`] shuts it down.
@@ -84,10 +103,10 @@ impl<E: Env> RaftServer<E> {
     ///
     /// # Errors
     /// Invalid settings, or a failed disk or port, as one sentence.
-    pub async fn start(env: E, scope: Scope, settings: &RaftSettings, links: Links<E>) -> Result<Self, String> {
+    pub async fn start(env: E, scope: Scope, settings: &RaftSettings, links: Links<E>) -> Result<Self, StartError> {
         let config = Arc::new(settings.config()?);
         let started = env.now().mono;
-        let journal = Journal::open(env.disk()).await.map_err(|e| format!("the journal cannot be opened: {e}"))?;
+        let journal = Journal::open(env.disk()).await.map_err(|e| StartError::Journal(e.to_string()))?;
         let journal = Arc::new(journal);
         let has_voted = journal.state().vote.is_some_and(|vote| vote.leader_id.term > 0);
         if has_voted {
@@ -95,9 +114,10 @@ impl<E: Env> RaftServer<E> {
             env.sleep_until(started.saturating_add(settings.lease())).await;
         }
         let (log, machine) = (Log::new(journal.clone(), Arc::new(env.clone())), Machine::new(journal));
-        let raft = Raft::new(settings.id, config, links.clone(), log, machine).await.map_err(|e| e.to_string())?;
+        let raft = Raft::new(settings.id, config, links.clone(), log, machine).await;
+        let raft = raft.map_err(|e| StartError::Raft(e.to_string()))?;
         let port = settings.port;
-        let listener = env.listen(port).await.map_err(|e| format!("cannot listen on port {port}: {e}"))?;
+        let listener = env.listen(port).await.map_err(|e| StartError::Port { port, why: e.to_string() })?;
         let answering = answer_all(env.clone(), scope.clone(), listener, raft.clone());
         let answering = env.spawn(scope.run(answering));
         if settings.founders.contains(&settings.id) {

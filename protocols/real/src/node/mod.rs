@@ -117,16 +117,30 @@ impl Port for RealPort {
     }
 }
 
+/// Why a node does not run, or no more.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NodeError {
+    /// Nobody of that name is among the peers.
+    #[error("`{0}` is not among the peers")]
+    NoPeer(String),
+    /// There is no store.
+    #[error("there is no `store` among the names")]
+    NoStore,
+    /// Its core came to an end: how, in one sentence.
+    #[error("{0}")]
+    Ended(String),
+}
+
 /// Runs a node until `shutdown` ends. The node then takes no new work, waits for requests under way, resigns and
 /// returns.
 ///
 /// # Errors
 /// The core ended unexpectedly, as one sentence.
-pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), String> {
+pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), NodeError> {
     let NodeSettings { name, addresses, directory, protocol, timings, read_lease, tick, tenure, starts, .. } = settings;
     let NodeSettings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
-    let node = directory.member(&name).ok_or_else(|| format!("`{name}` is not among the peers"))?;
-    let store = directory.member("store").ok_or("there is no `store` among the names")?;
+    let node = directory.member(&name).ok_or_else(|| NodeError::NoPeer(name.clone()))?;
+    let store = directory.member("store").ok_or(NodeError::NoStore)?;
     let (inputs, to_core) = mpsc::unbounded_channel();
     let (standing_sender, standing) = watch::channel(Standing::default());
     let (requests_sender, under_way) = watch::channel(0);
@@ -179,7 +193,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
 
     tokio::select! {
         biased;
-        over = driver => return Err(core_ended(over)),
+        over = driver => return Err(NodeError::Ended(core_ended(over))),
         () = shutdown => {}
     }
     ending.store(true, Ordering::Relaxed);

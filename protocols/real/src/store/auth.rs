@@ -1,6 +1,9 @@
 //! Which clients the store trusts.
 
-use super::{token::TokenKey, wire::Request};
+use super::{
+    token::{KeyError, TokenKey},
+    wire::Request,
+};
 use std::path::Path;
 
 /// Which clients the store trusts.
@@ -17,16 +20,12 @@ impl Auth {
     ///
     /// # Errors
     /// Neither or both are given, or the key is unreadable or too short; as one sentence.
-    pub fn from_options(key: Option<&Path>, insecure: bool) -> Result<Self, String> {
+    pub fn from_options(key: Option<&Path>, insecure: bool) -> Result<Self, KeyError> {
         match (key, insecure) {
             (Some(path), false) => TokenKey::read(path).map(Auth::Key),
             (None, true) => Ok(Auth::Insecure),
-            (Some(_), true) => Err("a token key and insecure exclude each other; leave one out".to_owned()),
-            (None, false) => {
-                let why = "without a token key any client could brick the store with a forged token: give --token-key, or \
-                           say --insecure to do without";
-                Err(why.to_owned())
-            }
+            (Some(_), true) => Err(KeyError::Unwanted),
+            (None, false) => Err(KeyError::None),
         }
     }
 

@@ -10,6 +10,7 @@ use protocols::types::Resource;
 use std::{
     fmt,
     future::Future,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -45,6 +46,17 @@ impl fmt::Display for Trouble {
     }
 }
 
+/// A store that cannot be opened, or not go on: one sentence.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process has its file open.
+    #[error("the store {path} is in use by another process; stop that first", path = .0.display())]
+    InUse(PathBuf),
+    /// Its database, or what its audit is written to, has failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// Stores ledgers, remembered requests and the audit.
 pub trait Backend: Send + 'static {
     /// Decides on at most [`BATCH_MAX`] requests, in order. When it returns, all effects of the decisions and their
@@ -76,12 +88,12 @@ pub async fn keep(
     mut backend: impl Backend,
     mut jobs: mpsc::Receiver<Job>,
     metrics: Arc<Metrics>,
-) -> Result<(), String> {
+) -> Result<(), StoreError> {
     let mut waiting = Vec::with_capacity(BATCH_MAX);
     let states = states();
     match backend.decide(&states).await {
         Ok(replies) => metrics.decided(&states, &replies, Duration::ZERO),
-        Err(Trouble::Broken(why)) => return Err(why),
+        Err(Trouble::Broken(why)) => return Err(StoreError::Failed(why)),
         // The first request will see the trouble.
         Err(trouble) => tracing::warn!("the resources' states cannot be read: {trouble}"),
     }
@@ -109,7 +121,7 @@ pub async fn keep(
                     sleep(pause).await;
                     pause = PAUSE_MAX.min(pause * 2);
                 }
-                Err(Trouble::Broken(why)) => return Err(why),
+                Err(Trouble::Broken(why)) => return Err(StoreError::Failed(why)),
                 Err(trouble) => {
                     tracing::warn!(requests = batch.len(), "a batch stays without an answer: {trouble}");
                     break;

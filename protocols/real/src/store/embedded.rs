@@ -8,7 +8,7 @@ mod tables;
 use self::tables::{ABOUT, AUDIT, BYTES, FORGET_MORE, LINES, Tables, UNTIL};
 use super::{
     audit::{Dropped, Export, Retention, time_us},
-    backend::{Backend, Trouble},
+    backend::{Backend, StoreError, Trouble},
     loaded::{LoadedLedgers, Rules},
     wire::{self, Reply, Request},
 };
@@ -38,16 +38,16 @@ impl Embedded {
     ///
     /// # Errors
     /// Another process has the file open, it is not a store's, or it cannot be written; as one sentence.
-    pub fn open(path: &Path, rules: Rules) -> Result<Self, String> {
+    pub fn open(path: &Path, rules: Rules) -> Result<Self, StoreError> {
         let fresh = !path.exists();
         let database = Builder::new().set_cache_size(CACHE).create(path).map_err(|e| why(path, &e))?;
         if fresh {
             // The file's name lies in the folder, which must be durable as well.
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let synced = File::open(folder).and_then(|f| f.sync_all());
-            synced.map_err(|e| format!("the folder {} cannot be synced: {e}", folder.display()))?;
+            synced.map_err(|e| StoreError::Failed(format!("the folder {} cannot be synced: {e}", folder.display())))?;
         }
-        let wrong = |e| format!("the store {} cannot be used: {e}", path.display());
+        let wrong = |e| StoreError::Failed(format!("the store {} cannot be used: {e}", path.display()));
         let mut store = Self::on(database, rules).map_err(wrong)?;
         store.tidy(path).map_err(wrong)?;
         Ok(store)
@@ -91,9 +91,12 @@ impl Embedded {
     ///
     /// # Errors
     /// Those of the medium or redb.
-    pub fn on_medium(medium: impl StorageBackend, rules: Rules) -> Result<Self, String> {
-        let database = Builder::new().set_cache_size(CACHE).create_with_backend(medium).map_err(|e| e.to_string())?;
-        Self::on(database, rules).map_err(|e| e.to_string())
+    pub fn on_medium(medium: impl StorageBackend, rules: Rules) -> Result<Self, StoreError> {
+        let database = Builder::new()
+            .set_cache_size(CACHE)
+            .create_with_backend(medium)
+            .map_err(|e| StoreError::Failed(e.to_string()))?;
+        Self::on(database, rules).map_err(|e| StoreError::Failed(e.to_string()))
     }
 
     fn on(database: Database, rules: Rules) -> Result<Self, redb::Error> {
@@ -168,17 +171,18 @@ impl Backend for Embedded {
 ///
 /// # Errors
 /// A store is running on the file, it is not a store's, or `out` cannot be written; as one sentence.
-pub fn export(path: &Path, out: impl io::Write) -> Result<u64, String> {
+pub fn export(path: &Path, out: impl io::Write) -> Result<u64, StoreError> {
     // Opened for writing, because a killed store leaves a file that needs repair.
     let database = Builder::new().set_cache_size(CACHE).open(path).map_err(|e| why(path, &e))?;
-    export_from(&database, out).map_err(|e| format!("the audit of {} cannot be written out: {e}", path.display()))
+    export_from(&database, out)
+        .map_err(|e| StoreError::Failed(format!("the audit of {} cannot be written out: {e}", path.display())))
 }
 
 /// What has been dropped from the audit of the store at `path`. No store may have the file open.
 ///
 /// # Errors
 /// A store is running on the file, or it is not a store's; as one sentence.
-pub fn dropped(path: &Path) -> Result<Option<Dropped>, String> {
+pub fn dropped(path: &Path) -> Result<Option<Dropped>, StoreError> {
     let database = Builder::new().set_cache_size(CACHE).open(path).map_err(|e| why(path, &e))?;
     let read = || -> Result<Option<Dropped>, redb::Error> {
         let table = match database.begin_read()?.open_table(ABOUT) {
@@ -189,7 +193,7 @@ pub fn dropped(path: &Path) -> Result<Option<Dropped>, String> {
         let (lines, until) = (table.get(LINES)?, table.get(UNTIL)?);
         Ok(lines.zip(until).map(|(lines, until)| Dropped { lines: lines.value(), until_us: until.value() }))
     };
-    read().map_err(|e| format!("the audit of {} cannot be read: {e}", path.display()))
+    read().map_err(|e| StoreError::Failed(format!("the audit of {} cannot be read: {e}", path.display())))
 }
 
 fn export_from(database: &impl ReadableDatabase, out: impl io::Write) -> io::Result<u64> {
@@ -206,11 +210,10 @@ fn other(error: impl Into<redb::Error>) -> io::Error {
     io::Error::other(error.into())
 }
 
-fn why(path: &Path, error: &DatabaseError) -> String {
-    let path = path.display();
+fn why(path: &Path, error: &DatabaseError) -> StoreError {
     match error {
-        DatabaseError::DatabaseAlreadyOpen => format!("the store {path} is in use by another process; stop that first"),
-        error => format!("the store {path} cannot be opened: {error}"),
+        DatabaseError::DatabaseAlreadyOpen => StoreError::InUse(path.to_owned()),
+        error => StoreError::Failed(format!("the store {} cannot be opened: {error}", path.display())),
     }
 }
 

@@ -21,11 +21,11 @@ pub mod server;
 pub mod token;
 pub mod wire;
 
-pub use self::auth::Auth;
 use self::{
     audit::Dropped, backend::Job, embedded::Embedded, loaded::Rules, metrics::Metrics, postgres::Postgres,
     server::Limits,
 };
+pub use self::{auth::Auth, backend::StoreError};
 use std::{io, path::PathBuf, sync::Arc};
 use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 use tokio_rustls::TlsAcceptor;
@@ -58,7 +58,7 @@ pub struct StoreSettings {
 /// An open store, ready to serve.
 pub struct Store {
     jobs: mpsc::Sender<Job>,
-    keeper: JoinHandle<Result<(), String>>,
+    keeper: JoinHandle<Result<(), StoreError>>,
     audit: Audit,
     metrics: Arc<Metrics>,
     auth: Auth,
@@ -79,12 +79,14 @@ impl Audit {
     ///
     /// # Errors
     /// The database cannot be read, or `out` cannot be written; as one sentence.
-    pub async fn export(&self, out: impl io::Write + Send + 'static) -> Result<u64, String> {
+    pub async fn export(&self, out: impl io::Write + Send + 'static) -> Result<u64, StoreError> {
         match self {
             Audit::Embedded(store) => {
                 let store = store.clone();
                 let exported = tokio::task::spawn_blocking(move || store.export(out)).await;
-                exported.map_err(|e| e.to_string())?.map_err(|e| format!("the audit cannot be written out: {e}"))
+                exported
+                    .map_err(failed)?
+                    .map_err(|e| StoreError::Failed(format!("the audit cannot be written out: {e}")))
             }
             Audit::Postgres(settings) => postgres::export(settings, out).await,
         }
@@ -96,14 +98,14 @@ impl Store {
     ///
     /// # Errors
     /// The database cannot be used; as one sentence.
-    pub async fn open(settings: StoreSettings) -> Result<Self, String> {
+    pub async fn open(settings: StoreSettings) -> Result<Self, StoreError> {
         let StoreSettings { keep, rules, auth, limits, tls, commit } = settings;
         let (jobs, queue) = mpsc::channel(QUEUE);
         let metrics = Arc::new(Metrics::new(commit));
         let (keeper, audit) = match keep {
             Keep::Embedded(path) => {
                 let opened = tokio::task::spawn_blocking(move || Embedded::open(&path, rules)).await;
-                let store = opened.map_err(|e| e.to_string())??;
+                let store = opened.map_err(failed)??;
                 (tokio::spawn(backend::keep(store.clone(), queue, metrics.clone())), Audit::Embedded(store))
             }
             Keep::Postgres(settings) => {
@@ -128,7 +130,7 @@ impl Store {
     ///
     /// # Errors
     /// The database has failed and can store nothing more; as one sentence.
-    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> Result<(), String> {
+    pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> Result<(), StoreError> {
         let Store { jobs, mut keeper, auth, limits, tls, .. } = self;
         // A child token, because the server also stops when the keeper does.
         let stop = stop.child_token();
@@ -143,7 +145,7 @@ impl Store {
             }
             () = &mut accepting => keeper.await,
         };
-        kept.map_err(|e| format!("the store's keeper failed: {e}"))?
+        kept.map_err(|e| StoreError::Failed(format!("the store's keeper failed: {e}")))?
     }
 }
 
@@ -151,7 +153,7 @@ impl Store {
 ///
 /// # Errors
 /// The database cannot be used, or fails; as one sentence.
-pub async fn serve(listener: TcpListener, settings: StoreSettings, stop: CancellationToken) -> Result<(), String> {
+pub async fn serve(listener: TcpListener, settings: StoreSettings, stop: CancellationToken) -> Result<(), StoreError> {
     Store::open(settings).await?.serve(listener, stop).await
 }
 
@@ -160,12 +162,12 @@ pub async fn serve(listener: TcpListener, settings: StoreSettings, stop: Cancell
 ///
 /// # Errors
 /// A store is running on the file, the database cannot be read, or `out` cannot be written; as one sentence.
-pub async fn export(keep: &Keep, out: impl io::Write + Send + 'static) -> Result<u64, String> {
+pub async fn export(keep: &Keep, out: impl io::Write + Send + 'static) -> Result<u64, StoreError> {
     match keep {
         Keep::Embedded(path) => {
             let path = path.clone();
             let exported = tokio::task::spawn_blocking(move || embedded::export(&path, out)).await;
-            exported.map_err(|e| e.to_string())?
+            exported.map_err(failed)?
         }
         Keep::Postgres(settings) => postgres::export(settings, out).await,
     }
@@ -175,13 +177,17 @@ pub async fn export(keep: &Keep, out: impl io::Write + Send + 'static) -> Result
 ///
 /// # Errors
 /// A store is running on the file, or it is not a store's; as one sentence.
-pub async fn dropped(keep: &Keep) -> Result<Option<Dropped>, String> {
+pub async fn dropped(keep: &Keep) -> Result<Option<Dropped>, StoreError> {
     match keep {
         Keep::Embedded(path) => {
             let path = path.clone();
-            tokio::task::spawn_blocking(move || embedded::dropped(&path)).await.map_err(|e| e.to_string())?
+            tokio::task::spawn_blocking(move || embedded::dropped(&path)).await.map_err(failed)?
         }
         // A PostgreSQL audit stays until somebody deletes rows.
         Keep::Postgres(_) => Ok(None),
     }
+}
+
+fn failed(task: tokio::task::JoinError) -> StoreError {
+    StoreError::Failed(task.to_string())
 }

@@ -16,7 +16,7 @@ mod plans;
 mod settings;
 mod sql;
 
-pub use settings::PostgresSettings;
+pub use settings::{PostgresSettings, UrlError};
 
 use self::{
     exchange::{explain, within},
@@ -24,7 +24,7 @@ use self::{
 };
 use super::{
     audit::Export,
-    backend::{Backend, Trouble},
+    backend::{Backend, StoreError, Trouble},
     loaded::{Applied, LoadedLedgers, Remembered, Row, Rules, requests_of},
     plans::concerned,
     wire::{self, Reply, Request},
@@ -54,10 +54,13 @@ impl Postgres {
     ///
     /// # Errors
     /// The server cannot be reached, or its tables are not a store's; as one sentence.
-    pub async fn open(settings: PostgresSettings, rules: Rules) -> Result<Self, String> {
-        let client = within(settings.connect()).await?;
-        within(async { sql::create(&client).await.map_err(|e| explain(&e)) }).await?;
-        let connected = Some(prepare(client).await?);
+    pub async fn open(settings: PostgresSettings, rules: Rules) -> Result<Self, StoreError> {
+        let opening = async {
+            let client = within(settings.connect()).await?;
+            within(async { sql::create(&client).await.map_err(|e| explain(&e)) }).await?;
+            prepare(client).await
+        };
+        let connected = Some(opening.await.map_err(StoreError::Failed)?);
         Ok(Postgres { settings, rules, connected })
     }
 
@@ -209,19 +212,21 @@ async fn keep(
 ///
 /// # Errors
 /// The server cannot be reached, or `out` cannot be written; as one sentence.
-pub async fn export(settings: &PostgresSettings, out: impl io::Write) -> Result<u64, String> {
-    let mut client = within(settings.connect()).await?;
+pub async fn export(settings: &PostgresSettings, out: impl io::Write) -> Result<u64, StoreError> {
+    let failed = |e| StoreError::Failed(explain(&e));
+    let unwritten = |e| StoreError::Failed(format!("the audit cannot be written out: {e}"));
+    let mut client = within(settings.connect()).await.map_err(StoreError::Failed)?;
     // One snapshot: stores keep running, and later commits may have lower ids.
     let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
-    let transaction = transaction.start().await.map_err(|e| explain(&e))?;
+    let transaction = transaction.start().await.map_err(failed)?;
     let (mut export, mut last) = (Export::new(out), i64::MIN);
     loop {
-        let page = transaction.query(sql::PAGE, &[&last, &PAGE]).await.map_err(|e| explain(&e))?;
+        let page = transaction.query(sql::PAGE, &[&last, &PAGE]).await.map_err(failed)?;
         let Some(end) = page.last() else { break };
         last = end.get(0);
         for row in &page {
-            export.line(row.get(1)).map_err(|e| format!("the audit cannot be written out: {e}"))?;
+            export.line(row.get(1)).map_err(unwritten)?;
         }
     }
-    export.finish().map_err(|e| format!("the audit cannot be written out: {e}"))
+    export.finish().map_err(unwritten)
 }

@@ -179,7 +179,7 @@ async fn listen(
     let mut warned = false;
     loop {
         let parsed = match next_line(read, &mut codec, &mut buffer, under_way, shared.limits.idle).await {
-            Line::Complete(line) => wire::parse(&line),
+            Line::Complete(line) => wire::parse(&line).map_err(|wrong| wrong.0),
             Line::Garbage(why) => Err(why.to_owned()),
             Line::None => return false,
         };

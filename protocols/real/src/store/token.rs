@@ -14,12 +14,51 @@
 use data_encoding::HEXLOWER_PERMISSIVE;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use std::{fmt, fs, path::Path};
+use std::{
+    fmt, fs,
+    path::{Path, PathBuf},
+};
 
 /// The shortest key, bytes.
 pub const KEY_MIN: usize = 16;
 /// The length of a MAC in hex digits.
 pub const MAC_DIGITS: usize = 64;
+
+/// Why it is not clear who is believed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The key has so few bytes.
+    #[error("a token key of {0} bytes is too short; it needs at least {KEY_MIN}")]
+    Short(usize),
+    /// It cannot be used.
+    #[error("this token key cannot be used: {0}")]
+    Unusable(String),
+    /// Its file cannot be read.
+    #[error("the token key {file} cannot be read: {why}", file = file.display())]
+    Unread {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+    /// Its file holds no such key.
+    #[error("{file}: {why}", file = file.display())]
+    In {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        why: Box<KeyError>,
+    },
+    /// There is one, and none is wanted.
+    #[error("a token key and insecure exclude each other; leave one out")]
+    Unwanted,
+    /// There is none, and nobody said that none is wanted.
+    #[error(
+        "without a token key any client could brick the store with a forged token: give --token-key, or say --insecure to do \
+         without"
+    )]
+    None,
+}
 
 /// The fleet's secret. `Debug` prints none of it.
 #[derive(Clone)]
@@ -36,22 +75,23 @@ impl TokenKey {
     ///
     /// # Errors
     /// They are fewer than [`KEY_MIN`]; as one sentence.
-    pub fn new(secret: &[u8]) -> Result<Self, String> {
+    pub fn new(secret: &[u8]) -> Result<Self, KeyError> {
         let secret = secret.trim_ascii();
         if secret.len() < KEY_MIN {
-            return Err(format!("a token key of {} bytes is too short; it needs at least {KEY_MIN}", secret.len()));
+            return Err(KeyError::Short(secret.len()));
         }
         // HMAC accepts keys of any length.
-        Hmac::new_from_slice(secret).map(TokenKey).map_err(|e| format!("this token key cannot be used: {e}"))
+        Hmac::new_from_slice(secret).map(TokenKey).map_err(|e| KeyError::Unusable(e.to_string()))
     }
 
     /// The key in the file at `path`.
     ///
     /// # Errors
     /// The file cannot be read, or holds too few bytes; as one sentence.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let secret = fs::read(path).map_err(|e| format!("the token key {} cannot be read: {e}", path.display()))?;
-        Self::new(&secret).map_err(|why| format!("{}: {why}", path.display()))
+    pub fn read(path: &Path) -> Result<Self, KeyError> {
+        let file = path.to_owned();
+        let secret = fs::read(path).map_err(|e| KeyError::Unread { file: file.clone(), why: e.to_string() })?;
+        Self::new(&secret).map_err(|why| KeyError::In { file, why: why.into() })
     }
 
     /// The MAC of `token`, in hex.
@@ -97,10 +137,7 @@ mod tests {
 
     #[test]
     fn a_short_key_is_refused_and_none_is_shown() {
-        assert_eq!(
-            TokenKey::new(b" short \n").map(|_| ()),
-            Err("a token key of 5 bytes is too short; it needs at least 16".to_owned())
-        );
+        assert_eq!(TokenKey::new(b" short \n").map(|_| ()), Err(KeyError::Short(5)));
         let key = TokenKey::new(b"0123456789abcdef").expect("long enough");
         assert_eq!(format!("{key:?}"), "TokenKey(secret)");
         assert!(TokenKey::read(Path::new("/nowhere/key")).is_err());

@@ -350,18 +350,19 @@ pub fn request_id(text: &str) -> Option<(&str, u64)> {
     (plain && is_name(client)).then_some((client, number))
 }
 
-/// Parses a request.
-///
-/// # Errors
-/// What is wrong with the line, as one sentence that repeats no secret.
-pub fn parse(line: &str) -> Result<Request, String> {
+/// What is wrong with a line that is no request: one sentence that repeats nothing secret.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoRequest(pub String);
+
+/// Reads a request, or says what is wrong with the line.
+pub fn parse(line: &str) -> Result<Request, NoRequest> {
     let request: Request = serde_json::from_str(line).map_err(|e| {
         // A syntax error's own text can quote the line, MAC included, so only its position is reported.
         let what = if e.is_data() { "does not have the fields of a request" } else { "is not a JSON object" };
-        format!("the line {what} (column {})", e.column())
+        NoRequest(format!("the line {what} (column {})", e.column()))
     })?;
-    request.check()?;
-    Ok(request)
+    request.check().map_err(NoRequest).map(|()| request)
 }
 
 /// A request or reply as a line, without the line end.

@@ -5,8 +5,8 @@ use protocols::{
     message::WriteVerdict,
 };
 use protocols_real::store::{
-    Auth, Keep, StoreSettings, audit::Retention, backend::Backend, dropped, embedded::Embedded, export, loaded::Rules,
-    server::Limits, wire,
+    Auth, Keep, StoreError, StoreSettings, audit::Retention, backend::Backend, dropped, embedded::Embedded, export,
+    loaded::Rules, server::Limits, token::KeyError, wire,
 };
 use std::{
     sync::Arc,
@@ -52,7 +52,7 @@ async fn a_forged_token_is_refused_and_bricks_nothing() {
 fn a_store_without_a_key_says_so() {
     assert!(Auth::from_options(None, true).is_ok());
     let why = Auth::from_options(None, false).map(|_| ()).unwrap_err();
-    assert!(why.contains("insecure"), "{why}");
+    assert_eq!(why, KeyError::None);
     assert!(Auth::from_options(Some(std::path::Path::new("/nowhere")), false).is_err());
     assert!(Auth::from_options(Some(std::path::Path::new("/nowhere")), true).is_err());
 }
@@ -178,7 +178,7 @@ async fn a_restart_keeps_ledgers_requests_and_audit() {
     }
     let before = client.ask(STATE).await;
     let running = export(&Keep::Embedded(folder.store()), Text::default()).await;
-    assert!(running.unwrap_err().contains("in use by another process"));
+    assert_eq!(running.unwrap_err(), StoreError::InUse(folder.store()));
     server.stop().await.unwrap();
 
     let server = Server::insecure(folder.store()).await;

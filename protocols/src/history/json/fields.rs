@@ -71,6 +71,24 @@ const KNOWN: [(&str, Type); 48] = [
     ("shared", Type::Truth),
 ];
 
+/// A name that cannot stand for a field.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FieldError {
+    /// A history has no field of that name.
+    #[error("a history has no field {0:?}; it has {names}", names = KNOWN.map(|(name, _)| name).join(", "))]
+    Unknown(String),
+    /// What a log calls `theirs` would be two of ours.
+    #[error("{theirs:?} cannot be both {before:?} and {ours:?}")]
+    Twice {
+        /// The log's name.
+        theirs: String,
+        /// What it is already.
+        before: String,
+        /// What it should be, too.
+        ours: String,
+    },
+}
+
 /// A foreign log's names for fields, and the fields to ignore. Unless listed, an unknown field is an error: a token
 /// under another name would otherwise count as missing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -85,10 +103,12 @@ impl Fields {
     ///
     /// # Errors
     /// A history has no field `ours`, or `theirs` is already mapped; as one sentence.
-    pub fn map(&mut self, ours: &str, theirs: &str) -> Result<(), String> {
+    pub fn map(&mut self, ours: &str, theirs: &str) -> Result<(), FieldError> {
         Fields::known(ours)?;
         match self.theirs.insert(theirs.to_owned(), ours.to_owned()) {
-            Some(before) if before != ours => Err(format!("{theirs:?} cannot be both {before:?} and {ours:?}")),
+            Some(before) if before != ours => {
+                Err(FieldError::Twice { theirs: theirs.to_owned(), before, ours: ours.to_owned() })
+            }
             _ => Ok(()),
         }
     }
@@ -97,12 +117,11 @@ impl Fields {
     ///
     /// # Errors
     /// It has none; as one sentence.
-    pub fn known(ours: &str) -> Result<(), String> {
-        if Fields::type_of(ours).is_some() {
-            return Ok(());
+    pub fn known(ours: &str) -> Result<(), FieldError> {
+        match Fields::type_of(ours) {
+            Some(_) => Ok(()),
+            None => Err(FieldError::Unknown(ours.to_owned())),
         }
-        let names: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
-        Err(format!("a history has no field {ours:?}; it has {}", names.join(", ")))
     }
 
     /// The type of a history's field; `None` if it has no such field.

@@ -36,6 +36,11 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
+/// Why fields, or a header, tell of no event: one sentence, of which a line's number is no part.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoEvent(pub String);
+
 /// A source of lines for a [`Reader`].
 pub trait Lines {
     /// Why there is no next line, or what is wrong with it.
@@ -75,8 +80,8 @@ impl Telling {
     ///
     /// # Errors
     /// The header names a process twice, or too many processes; as one sentence.
-    pub fn begin(&mut self, header: Header) -> Result<(), String> {
-        self.nodes = Nodes::closed(&header)?;
+    pub fn begin(&mut self, header: Header) -> Result<(), NoEvent> {
+        self.nodes = Nodes::closed(&header).map_err(NoEvent)?;
         self.header = Some(header);
         Ok(())
     }
@@ -85,12 +90,13 @@ impl Telling {
     ///
     /// # Errors
     /// They are not a header, or have a schema that this build cannot read; as one sentence.
-    pub fn header(mut fields: Map<String, Value>) -> Result<Header, String> {
+    pub fn header(mut fields: Map<String, Value>) -> Result<Header, NoEvent> {
         fields.remove("event");
-        let header = Header::deserialize(fields).map_err(|e| format!("is not a header: {e}"))?;
+        let header = Header::deserialize(fields).map_err(|e| NoEvent(format!("is not a header: {e}")))?;
         if !(OLDEST_SCHEMA..=SCHEMA).contains(&header.schema) {
             let schema = header.schema;
-            return Err(format!("has schema {schema}; this build reads schemas {OLDEST_SCHEMA} to {SCHEMA}"));
+            let what = format!("has schema {schema}; this build reads schemas {OLDEST_SCHEMA} to {SCHEMA}");
+            return Err(NoEvent(what));
         }
         Ok(header)
     }
@@ -99,9 +105,9 @@ impl Telling {
     ///
     /// # Errors
     /// They are not an event; as one sentence.
-    pub fn line(&mut self, fields: &Map<String, Value>) -> Result<(), String> {
-        let line = Line::deserialize(fields).map_err(|e| unknown_field(fields).unwrap_or_else(|| e.to_string()))?;
-        self.parsed(&line)
+    pub fn line(&mut self, fields: &Map<String, Value>) -> Result<(), NoEvent> {
+        let wrong = |e: serde_json::Error| NoEvent(unknown_field(fields).unwrap_or_else(|| e.to_string()));
+        self.parsed(&Line::deserialize(fields).map_err(wrong)?).map_err(NoEvent)
     }
 
     fn parsed(&mut self, line: &Line) -> Result<(), String> {
@@ -258,26 +264,26 @@ impl<R: BufRead> Text<R> {
     }
 
     /// Passes the line in `buffer` to `told`.
-    fn parse(&self, told: &mut Telling) -> Result<(), String> {
+    fn parse(&self, told: &mut Telling) -> Result<(), NoEvent> {
         let text = &self.buffer;
         if self.line == 1 && is_header(text) {
-            let fields = serde_json::from_slice(text).map_err(|e| json_error(&e))?;
+            let fields = serde_json::from_slice(text).map_err(|e| NoEvent(json_error(&e)))?;
             return told.begin(Telling::header(fields)?);
         }
         let translated = if self.fields.is_empty() { None } else { self.fields.translate(text) };
         let ours = translated.as_deref().unwrap_or(text);
         let line: Line = serde_json::from_slice(ours).map_err(|e| {
             let cut_short = e.is_eof() && !text.ends_with(b"\n");
-            match cut_short {
+            NoEvent(match cut_short {
                 true => "is cut short".to_owned(),
                 false if is_header(text) => "a header must be the first line".to_owned(),
                 false => {
                     let unknown = serde_json::from_slice(ours).ok().and_then(|fields| unknown_field(&fields));
                     unknown.unwrap_or_else(|| json_error(&e))
                 }
-            }
+            })
         })?;
-        told.parsed(&line)
+        told.parsed(&line).map_err(NoEvent)
     }
 }
 
@@ -288,7 +294,7 @@ impl<R: BufRead> Lines for Text<R> {
         if !self.read_line()? {
             return Ok(false);
         }
-        self.parse(told).map_err(|what| self.fail(what))?;
+        self.parse(told).map_err(|wrong| self.fail(wrong.0))?;
         Ok(true)
     }
 }

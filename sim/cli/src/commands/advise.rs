@@ -59,7 +59,7 @@ fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, 
     let own_ms = args.own.given_ms();
     let given = Params { nodes: args.nodes, renew_interval_ms: args.renew_interval, own_ms, ..Params::default() };
     let params = args.network.params(given);
-    sense::options(&params).map_err(Stop::usage)?;
+    sense::options(&params)?;
     let wanted = f64::from(args.confidence) / 1e6;
     let ladders: Vec<Ladder> = protocols(registry, args)?
         .into_iter()
@@ -77,7 +77,7 @@ fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, 
     bar.set_draw_target(if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
     let tried = |choice| {
         let trial = || trial::of(registry, &situation, choice, jobs_or_cores(args.jobs), || bar.inc(1));
-        (!args.no_trial).then(trial).transpose().map(|trial| Tried { choice, trial }).map_err(Stop::usage)
+        (!args.no_trial).then(trial).transpose().map(|trial| Tried { choice, trial }).map_err(Stop::from)
     };
     let all = choices.into_iter().map(tried).collect::<Result<Vec<_>, _>>()?;
     let now = now.as_ref().map(tried).transpose()?;
@@ -162,7 +162,7 @@ fn protocols(registry: &Registry, args: &AdviseArgs) -> Result<Vec<&'static Prot
             Ok(all.filter(|protocol| advise::is_safe(protocol) && advise::is_deployable(protocol)).collect())
         }
         Some(names) => {
-            let asked = parse::protocols(names).map_err(Stop::usage)?;
+            let asked = parse::protocols(names)?;
             match asked.iter().find(|protocol| !advise::is_safe(protocol)) {
                 Some(unsafe_one) => Err(Stop::usage(format!(
                     "`{}` lets two leaders take effect when one is paused, whatever its lease; choose a protocol with a \

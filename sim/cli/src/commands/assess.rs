@@ -12,11 +12,12 @@ use super::{
 };
 use change::Change;
 use protocols::{fence::checks::Fencing, types::MILLISECOND};
-use scenarios::{Params, sense, units::duration_text};
+use scenarios::{Params, plan::Invalid, sense, units::duration_text};
 use serde_json::{Value, json};
 use sim::{
     advise,
     assess::{Along, Answer, Assessment, Case, Hazards, Why},
+    error::Failed,
     registry::Registry,
     repro,
 };
@@ -31,7 +32,7 @@ const REQUESTS_A_LEASE: u64 = 500;
 /// # Errors
 /// The arguments make no sense, or a run could not be finished.
 pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
-    let given = args.plan.params().map_err(Stop::usage)?;
+    let given = args.plan.params()?;
     let hazards = Hazards {
         pause_ms: given.pause_ms,
         cut_ms: args.partition,
@@ -44,13 +45,13 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
             "what may go wrong? Say it with --pause, --partition, --clock-drift, --clock-skew or --latency",
         ));
     }
-    not_about(&given).map_err(Stop::usage)?;
+    not_about(&given)?;
     let params = with_own_timers(&given, args);
     let case = Case { registry, protocol: args.name, params: &params, hazards, jobs: jobs_or_cores(args.jobs) };
-    makes_sense(&case).map_err(Stop::usage)?;
+    makes_sense(&case)?;
     let show = Show::from(&args.show);
-    let seen = case.assess().map_err(Stop::harness)?;
-    let changes = change::changes(&case, seen.answer == Answer::Safe).map_err(Stop::harness)?;
+    let seen = case.assess()?;
+    let changes = change::changes(&case, seen.answer == Answer::Safe)?;
     let commands = commands(&case, &seen);
     let timers_given = given.lease_ttl_ms.is_some()
         || given.renew_interval_ms.is_some()
@@ -71,7 +72,7 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
 }
 
 /// Rejects options that the timers' arithmetic does not cover.
-fn not_about(given: &Params) -> Result<(), String> {
+fn not_about(given: &Params) -> Result<(), Invalid> {
     let said = [
         ("--bug", !given.bugs.is_empty()),
         ("--copies", given.copies.is_some()),
@@ -81,7 +82,7 @@ fn not_about(given: &Params) -> Result<(), String> {
     ];
     match said.into_iter().find(|(_, given)| *given) {
         Some((option, _)) => {
-            Err(format!("{option} means nothing to `assess`; leave it out, or run a scenario with it"))
+            Err(Invalid(format!("{option} means nothing to `assess`; leave it out, or run a scenario with it")))
         }
         None => Ok(()),
     }
@@ -101,14 +102,14 @@ fn with_own_timers(given: &Params, args: &AssessArgs) -> Params {
 }
 
 /// Rejects parameters without a valid plan, and options without effect.
-fn makes_sense(case: &Case) -> Result<(), String> {
+fn makes_sense(case: &Case) -> Result<(), Failed> {
     let params = Params { pause_ms: case.hazards.pause_ms, ..case.params.clone() };
     sense::options(&params)?;
     sense::timers(&params, case.protocol)?;
     sense::own_timers(&params.own_ms, case.protocol)?;
     let scenario = case.scenario()?;
     case.plan(params.fencing, 0)?;
-    sense::meant(&params, &[(scenario, case.protocol)], 0)
+    Ok(sense::meant(&params, &[(scenario, case.protocol)], 0)?)
 }
 
 fn commands(case: &Case, seen: &Assessment) -> Vec<String> {

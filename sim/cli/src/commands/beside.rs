@@ -60,7 +60,7 @@ fn without(words: &[OsString]) -> Vec<OsString> {
 /// A run could not be finished, or a file could not be written.
 pub fn run(one: &OneRun, plan: &Plan, other: &Plan, registry: &Registry) -> Result<u8, Stop> {
     let options = Options { registry: registry.clone(), timeline: true, page: true, ..Options::default() };
-    let second = run::run(other, options).map_err(Stop::harness)?;
+    let second = run::run(other, options)?;
     let first = match one.show.json {
         // With --json, one object and nothing else.
         true => one.only_run(plan, registry)?,
@@ -73,7 +73,7 @@ pub fn run(one: &OneRun, plan: &Plan, other: &Plan, registry: &Registry) -> Resu
     side::report(&sides, one.show, [&first, &second].map(report));
     if let Some(out) = &one.artifacts {
         let page = sides[0].sheet.beside(sides[1].sheet);
-        let file = artifacts::write_beside(out, plan, &page).map_err(Stop::usage)?;
+        let file = artifacts::write_beside(out, plan, &page)?;
         one.show.banner(&format!("both: {}", file.display()));
         if one.open {
             browser::open(&file, one.show);

@@ -30,10 +30,10 @@ pub fn run(registry: &Registry, args: &BisectArgs) -> Result<u8, Stop> {
     if args.plan.clock_drift().is_some() {
         return Err(Stop::usage("--clock-drift is what bisect looks for; leave it out"));
     }
-    let params = args.plan.params().map_err(Stop::usage)?;
+    let params = args.plan.params()?;
     let bisect = Bisect {
         registry,
-        scenario: parse::scenario(&args.name).map_err(Stop::usage)?,
+        scenario: parse::scenario(&args.name)?,
         protocol: args.protocol,
         seeds: args.seeds.clone(),
         params: &params,
@@ -41,10 +41,10 @@ pub fn run(registry: &Registry, args: &BisectArgs) -> Result<u8, Stop> {
     };
     let show = Show::from(&args.show);
     // Invalid parameters are usage errors; a run that fails is not.
-    sense::timers(&params, bisect.protocol).map_err(Stop::usage)?;
-    bisect.scenario.compile(&params, bisect.protocol, bisect.seeds.start).map_err(Stop::usage)?;
-    sense::meant(&params, &[(bisect.scenario, bisect.protocol)], bisect.seeds.start).map_err(Stop::usage)?;
-    interrupt::listen().map_err(Stop::harness)?;
+    sense::timers(&params, bisect.protocol)?;
+    bisect.scenario.compile(&params, bisect.protocol, bisect.seeds.start)?;
+    sense::meant(&params, &[(bisect.scenario, bisect.protocol)], bisect.seeds.start)?;
+    interrupt::listen()?;
     let found = bisect.search(|ppm, found| show.banner(&tried(ppm, found))).map_err(interrupt::ended)?;
     let bound = bound(&bisect, &params);
     let text = if show.json {

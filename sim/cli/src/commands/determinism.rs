@@ -25,27 +25,27 @@ pub fn run(
     protocol: &str,
     shared: &SharedArgs,
 ) -> Result<u8, Stop> {
-    let scenarios: Vec<&Scenario> = parse::scenarios(names).map_err(Stop::usage)?;
-    let protocols: Vec<&Protocol> = parse::protocols(protocol).map_err(Stop::usage)?;
+    let scenarios: Vec<&Scenario> = parse::scenarios(names)?;
+    let protocols: Vec<&Protocol> = parse::protocols(protocol)?;
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this executable: {e}")))?;
-    let (params, show) = (shared.plan.params().map_err(Stop::usage)?, Show::from(&shared.output.show));
+    let (params, show) = (shared.plan.params()?, Show::from(&shared.output.show));
     for_one_run(&shared.output)?;
     let mut plans = Vec::new();
     let pairs = stories::pairs(&scenarios, &protocols, &params);
     if let ([], Some(scenario), Some(protocol)) = (&*pairs, scenarios.first(), protocols.first()) {
         // Reports why there is nothing to compare.
-        registry.plans.compile(scenario, &params, protocol, seeds.start).map_err(Stop::usage)?;
+        registry.plans.compile(scenario, &params, protocol, seeds.start)?;
     }
     for (_, protocol) in &pairs {
-        sense::timers(&params, protocol).map_err(Stop::usage)?;
+        sense::timers(&params, protocol)?;
     }
-    sense::meant(&params, &pairs, seeds.start).map_err(Stop::usage)?;
+    sense::meant(&params, &pairs, seeds.start)?;
     for (scenario, protocol) in pairs {
         for seed in seeds.clone() {
-            plans.push(scenario.compile(&params, protocol, seed).map_err(Stop::usage)?);
+            plans.push(scenario.compile(&params, protocol, seed)?);
         }
     }
-    interrupt::listen().map_err(Stop::harness)?;
+    interrupt::listen()?;
     let (total, mut done, mut differing) = (plans.len(), 0, Vec::new());
     for plan in plans {
         if is_asked_to_end() {

@@ -45,7 +45,7 @@ const CHURN_SPAN_S: (f64, f64) = (-3.0, 60.0);
 /// The arguments make no sense, a run could not be finished, or a file cannot be written.
 pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
-    let mut asked = experiments::find(&args.numbers).map_err(Stop::usage)?;
+    let mut asked = experiments::find(&args.numbers)?;
     if let Some(only) = &args.only {
         narrow(&mut asked, only)?;
     }
@@ -62,7 +62,7 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
         let path = out.join(PAUSES);
         fs::create_dir_all(path.parent().unwrap_or(out))
             .map_err(|e| Stop::usage(format!("{}: {e}", path.display())))?;
-        artifacts::save(&path, &advice::profile()).map_err(Stop::usage)?;
+        artifacts::save(&path, &advice::profile())?;
     }
     let (numbers, measured) = measure(registry, &asked, args, args.reduced, show)?;
     if let Some(out) = &out {
@@ -81,7 +81,7 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
     }
     let mut wrong = slo::broken(&numbers);
     if args.check {
-        let committed = experiments::committed(args.reduced).map_err(Stop::harness)?;
+        let committed = experiments::committed(args.reduced)?;
         wrong.extend(numbers.difference(&committed));
     }
     report(&numbers, &wrong, show);
@@ -144,7 +144,7 @@ fn measure(
             }
         };
         let jobs = jobs_or_cores(args.jobs);
-        let mut measured = experiments::measure(registry, experiment, reduced, jobs, done).map_err(Stop::harness)?;
+        let mut measured = experiments::measure(registry, experiment, reduced, jobs, done)?;
         if !reduced {
             measured.cells.extend(advice::cells(registry, experiment)?);
         }
@@ -187,12 +187,12 @@ fn save(
     for experiment in asked {
         measured_with(all.commits.entry(experiment.number).or_default(), args.only.as_deref(), commit());
     }
-    let places = experiments::find(&[]).map_err(Stop::usage)?;
+    let places = experiments::find(&[])?;
     all.cells.sort_by_key(|cell| place(&places, cell));
     all.refusals.sort_by_key(|refusal| refusal.experiment);
     let folder = path.parent().unwrap_or(out);
     fs::create_dir_all(folder).map_err(|e| Stop::usage(format!("cannot make {}: {e}", folder.display())))?;
-    artifacts::save(&path, &(pretty(&all) + "\n")).map_err(Stop::usage)
+    artifacts::save(&path, &(pretty(&all) + "\n")).map_err(Stop::from)
 }
 
 /// A cell's sort key: its position in the plan sets, so that the numbers' order does not depend on how they were
@@ -238,25 +238,25 @@ fn tell(registry: &Registry, args: &ExperimentsArgs, numbers: &Numbers) -> Resul
             picture_at(&out, name, &picture)?;
         }
     }
-    for experiment in experiments::find(&[]).map_err(Stop::usage)? {
+    for experiment in experiments::find(&[])? {
         if let Some(sweep) = experiments::sweep(&experiment, numbers) {
             picture_at(&out, &format!("{}-{}", experiment.number, experiment.name), &sweep)?;
         }
-        for figures in experiments::frontiers(registry, &experiment, numbers).map_err(Stop::harness)? {
+        for figures in experiments::frontiers(registry, &experiment, numbers)? {
             let Figures { scenario, protocol, .. } = &figures;
             picture_at(&out, &format!("{}-{scenario}-{protocol}", experiment.number), &figures)?;
         }
     }
     let template = fs::read_to_string(out.join(FILES[2])).unwrap_or_else(|_| TEMPLATE.to_owned());
-    let text = findings::render(&template, numbers).map_err(Stop::usage)?;
-    artifacts::save(&out.join("FINDINGS.md"), &text).map_err(Stop::usage)
+    let text = findings::render(&template, numbers)?;
+    artifacts::save(&out.join("FINDINGS.md"), &text).map_err(Stop::from)
 }
 
 fn picture_at(out: &Path, name: &str, picture: &impl Picture) -> Result<(), Stop> {
     let folder = out.join("plots");
     fs::create_dir_all(&folder).map_err(|e| Stop::usage(format!("cannot make {}: {e}", folder.display())))?;
-    plot::draw_svg(picture, &folder.join(format!("{name}.svg"))).map_err(Stop::harness)?;
-    plot::draw_png(picture, &folder.join(format!("{name}.png"))).map_err(Stop::harness)
+    plot::draw_svg(picture, &folder.join(format!("{name}.svg")))?;
+    plot::draw_png(picture, &folder.join(format!("{name}.png"))).map_err(Stop::from)
 }
 
 /// Draws the plots that need more than numbers: who led when.

@@ -34,8 +34,8 @@ use std::path::Path;
 pub fn run(registry: &Registry, args: &ExplainArgs) -> Result<u8, Stop> {
     let artifact = plan_file::read(registry, &args.file)?;
     let (plan, show) = (artifact.plan(), Show::from(&args.show));
-    interrupt::listen().map_err(Stop::harness)?;
-    let explained = match reduce::explain(plan, registry, jobs_or_cores(args.jobs)).map_err(Stop::harness)? {
+    interrupt::listen()?;
+    let explained = match reduce::explain(plan, registry, jobs_or_cores(args.jobs))? {
         Looked::Failed(explained) => explained,
         Looked::Holds(verdict) => return Err(does_not_fail(&args.file, verdict)),
         Looked::Interrupted => return Err(interrupted()),

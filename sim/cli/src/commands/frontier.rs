@@ -19,6 +19,7 @@ use reports::{
 use scenarios::{
     Params, Plan,
     axis::{Axis, Span},
+    plan::Invalid,
     sense,
 };
 use sim::{
@@ -33,13 +34,13 @@ use sim::{
 /// # Errors
 /// The arguments make no sense, a run could not be finished, or the plots cannot be written.
 pub fn run(registry: &Registry, args: &FrontierArgs) -> Result<u8, Stop> {
-    let mut params = args.plan.params().map_err(Stop::usage)?;
+    let mut params = args.plan.params()?;
     if !args.plan.has_rate() {
         params.rate = SWEEP_RATE;
     }
     let probe = Probe {
         registry,
-        scenario: parse::scenario(&args.name).map_err(Stop::usage)?,
+        scenario: parse::scenario(&args.name)?,
         protocol: args.protocol,
         seeds: args.seeds.clone(),
         jobs: jobs_or_cores(args.plot.jobs),
@@ -47,12 +48,12 @@ pub fn run(registry: &Registry, args: &FrontierArgs) -> Result<u8, Stop> {
     let (x, y) = (args.x.0, args.y);
     let xs = args.x.1.list(args.points);
     given_twice(args, &params)?;
-    makes_sense(&probe, &params, (x, &xs), y).map_err(Stop::usage)?;
+    makes_sense(&probe, &params, (x, &xs), y)?;
     is_folder(&args.plot.out)?;
     let show = Show::from(&args.plot.show);
     let frontier = Frontier { probe, params: &params, x, y };
     let tried = |at, value, seen: &Seen| show.banner(&said(x.text(at), y.axis.text(value), seen));
-    interrupt::listen().map_err(Stop::harness)?;
+    interrupt::listen()?;
     let figures = frontier.search(&xs, tried).map_err(interrupt::ended)?;
     if figures.points.len() < xs.len() {
         let ending = format!("INTERRUPTED after {} of {} values of {}", figures.points.len(), xs.len(), x.name());
@@ -87,10 +88,10 @@ fn given_twice(args: &FrontierArgs, params: &Params) -> Result<(), Stop> {
 
 /// Rejects invalid values, and axes and options without effect. Invalid parameters are usage errors; a run that fails
 /// is not.
-fn makes_sense(probe: &Probe, params: &Params, (x, xs): (Axis, &[u64]), y: Span) -> Result<(), String> {
+fn makes_sense(probe: &Probe, params: &Params, (x, xs): (Axis, &[u64]), y: Span) -> Result<(), Invalid> {
     let (scenario, protocol, seed) = (probe.scenario, probe.protocol, probe.seeds.start);
     let at = |x_value, y_value| y.axis.set(&x.set(params, x_value), y_value);
-    let plan = |x_value, y_value| -> Result<Plan, String> {
+    let plan = |x_value, y_value| -> Result<Plan, Invalid> {
         let params = at(x_value, y_value);
         sense::options(&params)?;
         sense::timers(&params, protocol)?;
@@ -99,7 +100,7 @@ fn makes_sense(probe: &Probe, params: &Params, (x, xs): (Axis, &[u64]), y: Span)
     for x_value in xs {
         for y_value in [y.from, y.to] {
             let place = || format!("{}={}, {}={}", x.name(), x.text(*x_value), y.axis.name(), y.axis.text(y_value));
-            plan(*x_value, y_value).map_err(|why| format!("at {}: {why}", place()))?;
+            plan(*x_value, y_value).map_err(|why| Invalid(format!("at {}: {why}", place())))?;
         }
     }
     let (first, last) = (xs.first().copied().unwrap_or(0), xs.last().copied().unwrap_or(0));
@@ -109,7 +110,7 @@ fn makes_sense(probe: &Probe, params: &Params, (x, xs): (Axis, &[u64]), y: Span)
     ];
     if let Some((axis, _)) = same.into_iter().find(|(_, same)| *same) {
         let (axis, scenario, protocol) = (axis.name(), scenario.name, protocol.name);
-        return Err(format!("{axis} means nothing to `{scenario}` with `{protocol}`; take another axis"));
+        return Err(Invalid(format!("{axis} means nothing to `{scenario}` with `{protocol}`; take another axis")));
     }
     sense::meant(&at(first, y.from), &[(scenario, protocol)], seed)
 }

@@ -1,7 +1,7 @@
 //! Ctrl-C and other signals that ask a long command to end. A second one ends it at once.
 
 use super::exit::Stop;
-use sim::interrupt;
+use sim::{error::Failed, interrupt};
 use std::process;
 
 /// Exit code of an interrupted command: 128 plus SIGINT's number, as in shells.
@@ -11,7 +11,7 @@ pub const INTERRUPTED: u8 = 130;
 ///
 /// # Errors
 /// The system refuses.
-pub fn listen() -> Result<(), String> {
+pub fn listen() -> Result<(), Stop> {
     let asked = || {
         if interrupt::ask() {
             process::exit(INTERRUPTED.into());
@@ -19,14 +19,14 @@ pub fn listen() -> Result<(), String> {
     };
     match ctrlc::set_handler(asked) {
         Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
-        Err(error) => Err(format!("cannot listen for Ctrl-C: {error}")),
+        Err(error) => Err(Stop::harness(format!("cannot listen for Ctrl-C: {error}"))),
     }
 }
 
 /// The error of a failed search: it was interrupted, or the harness failed.
-pub fn ended(why: String) -> Stop {
+pub fn ended(why: Failed) -> Stop {
     match interrupt::asked() {
         true => Stop { code: INTERRUPTED, why: interrupt::UNFINISHED.to_owned() },
-        false => Stop::harness(why),
+        false => why.into(),
     }
 }

@@ -36,25 +36,25 @@ pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
     if args.plan.nodes().len() > 1 {
         return Err(Stop::usage("--nodes: one number of candidates for a matrix; run it once for each"));
     }
-    let params = args.plan.sweep_params().map_err(Stop::usage)?;
+    let params = args.plan.sweep_params()?;
     let matrix = Matrix {
         registry,
-        scenarios: parse::scenarios(&args.names).map_err(Stop::usage)?,
-        protocols: parse::protocols(&args.protocol).map_err(Stop::usage)?,
+        scenarios: parse::scenarios(&args.names)?,
+        protocols: parse::protocols(&args.protocol)?,
         seeds: args.seeds.clone(),
         params: &params,
         jobs: jobs_or_cores(args.jobs),
     };
-    matrix.check().map_err(Stop::usage)?;
-    interrupt::listen().map_err(Stop::harness)?;
+    matrix.check()?;
+    interrupt::listen()?;
     let show = Show::from(&args.show);
     let progress = Progress::new(matrix.plans(), show)?;
-    let mut cells = matrix.run(|| progress.done(Ended::Kept)).map_err(Stop::harness)?;
+    let mut cells = matrix.run(|| progress.done(Ended::Kept))?;
     progress.finish();
     if let Some(out) = &args.out {
         std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
         keep_pages(&matrix, &mut cells, out)?;
-        artifacts::save(&out.join("matrix.json"), &(report(&matrix, &cells) + "\n")).map_err(Stop::usage)?;
+        artifacts::save(&out.join("matrix.json"), &(report(&matrix, &cells) + "\n"))?;
     }
     let text = match (show.json, show.quiet) {
         (true, _) => report(&matrix, &cells),
@@ -80,10 +80,10 @@ fn keep_pages(matrix: &Matrix, cells: &mut [Cell], out: &Path) -> Result<(), Sto
     places.sort_unstable();
     let pages = if sim::interrupt::asked() { 0 } else { PAGES_MAX };
     for (.., place) in places.into_iter().take(pages) {
-        let plan = matrix.plan_of(&cells[place]).map_err(Stop::harness)?;
+        let plan = matrix.plan_of(&cells[place])?;
         let cell = &mut cells[place];
         let again = Again { repro: &cell.show, meaning: None, next: &[] };
-        let written = artifacts::show(out, &plan, matrix.registry, again).map_err(Stop::harness)?;
+        let written = artifacts::show(out, &plan, matrix.registry, again)?;
         cell.artifacts = Some(written.folder.display().to_string());
         cell.cause = Some(written.cause.text());
     }

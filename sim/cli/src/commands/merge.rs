@@ -21,9 +21,9 @@ use std::{fs, path::Path};
 pub fn run(registry: &Registry, args: &MergeArgs) -> Result<u8, Stop> {
     let out = args.out.clone().unwrap_or_else(default_out);
     let shards = args.dirs.iter().map(|folder| Shard::read(folder).map(|shard| (folder.clone(), shard)));
-    let shards: Vec<_> = shards.collect::<Result<_, _>>().map_err(Stop::usage)?;
-    let mut merged = merge::merge(shards, registry).map_err(Stop::usage)?;
-    known::keep(&mut merged.outcome.failures, &out).map_err(Stop::usage)?;
+    let shards: Vec<_> = shards.collect::<Result<_, _>>()?;
+    let mut merged = merge::merge(shards, registry)?;
+    known::keep(&mut merged.outcome.failures, &out)?;
     for (from, to) in merged.settle(ARTIFACTS_MAX, &out) {
         copy(&from, &to).map_err(|e| Stop::usage(format!("cannot copy {}: {e}", from.display())))?;
     }

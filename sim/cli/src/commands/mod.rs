@@ -12,6 +12,7 @@ mod bisect;
 mod bisect_args;
 mod clean;
 mod determinism;
+mod ends;
 mod experiments;
 mod experiments_args;
 mod explain;
@@ -100,17 +101,16 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
             one_run::is_folder(&out)?;
             can_be_swept(&names, long, until_stable).map_err(Stop::usage)?;
             if names.iter().any(|name| name == SWARM) {
-                let choice =
-                    parse::protocols(&protocol).and_then(|all| shared.plan.choice(all)).map_err(Stop::usage)?;
+                let choice = shared.plan.choice(parse::protocols(&protocol)?)?;
                 let (shard, jobs) = (shard.unwrap_or((1, 1)), jobs_or_cores(jobs));
                 let work = sim::swarm::Swarm { registry: registry.clone(), choice, seeds, shard, jobs, until_stable };
                 return swarm::run(&work, show, &out, record_baseline.as_deref());
             }
-            let params = shared.plan.sweep_params().map_err(Stop::usage)?;
+            let params = shared.plan.sweep_params()?;
             let work = sim::sweep::Sweep {
                 registry,
-                scenarios: parse::scenarios(&names).map_err(Stop::usage)?,
-                protocols: parse::protocols(&protocol).map_err(Stop::usage)?,
+                scenarios: parse::scenarios(&names)?,
+                protocols: parse::protocols(&protocol)?,
                 sizes: sizes(shared.plan.nodes(), long),
                 seeds,
                 params: &params,

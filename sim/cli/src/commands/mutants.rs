@@ -15,6 +15,7 @@ use protocols::bug::{Bug, Shown};
 use reports::{json::pretty, statistics::count};
 use serde_json::{Value, json};
 use sim::{
+    error::Failed,
     mutants::{self, Fate, Mutant},
     registry::Registry,
 };
@@ -26,10 +27,10 @@ use sim::{
 pub fn run(registry: &Registry, args: &MutantsArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let all = mutants_of(registry, &args.ids)?;
-    interrupt::listen().map_err(Stop::harness)?;
+    interrupt::listen()?;
     let bar = bar(all.len() as u64, show)?;
     let fates = mutants::hunt(&all, registry, &args.seeds, jobs_or_cores(args.jobs), || bar.inc(1));
-    let fates = fates.map_err(Stop::harness)?;
+    let fates = fates?;
     bar.finish_and_clear();
     let survivors = fates.iter().filter(|fate| matches!(fate, Fate::Survived(_))).count() as u64;
     let interrupted = fates.len() < all.len();
@@ -53,7 +54,7 @@ fn mutants_of(registry: &Registry, ids: &[String]) -> Result<Vec<Mutant>, Stop> 
     let plans = &registry.plans;
     let known: Vec<&str> = plans.bugs.iter().map(|bug| bug.id).collect();
     if let Some(unknown) = ids.iter().find(|id| !known.contains(&id.as_str())) {
-        return Err(Stop::usage(suggest::unknown("bug", unknown, &known)));
+        return Err(suggest::unknown("bug", unknown, &known).into());
     }
     let chosen = plans.bugs.iter().filter(|bug| ids.is_empty() || ids.iter().any(|id| id == bug.id));
     let mut all = Vec::new();
@@ -61,18 +62,18 @@ fn mutants_of(registry: &Registry, ids: &[String]) -> Result<Vec<Mutant>, Stop> 
         let shown_with = [bug.shown.protocol];
         let protocols = if bug.protocols.is_empty() { &shown_with } else { bug.protocols };
         for protocol in protocols {
-            all.push(mutant(registry, bug, protocol).map_err(Stop::harness)?);
+            all.push(mutant(registry, bug, protocol)?);
         }
     }
     Ok(all)
 }
 
 /// A bug in a protocol, under the command that shows it.
-fn mutant(registry: &Registry, bug: &'static Bug, protocol: &'static str) -> Result<Mutant, String> {
+fn mutant(registry: &Registry, bug: &'static Bug, protocol: &'static str) -> Result<Mutant, Failed> {
     let Shown { scenario, options, seeds, above, .. } = bug.shown;
     let without = shown::params(&Shown { scenario, protocol, options, seeds, above }, None)?;
     let story = registry.plans.scenarios.iter().copied().find(|story| story.name == scenario);
-    let scenario = story.ok_or_else(|| format!("{}: there is no scenario `{scenario}`", bug.id))?;
+    let scenario = story.ok_or_else(|| Failed::Harness(format!("{}: there is no scenario `{scenario}`", bug.id)))?;
     Ok(Mutant { bug, protocol: registry.plans.protocol(protocol)?, scenario, without })
 }
 

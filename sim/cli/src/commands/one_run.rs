@@ -79,8 +79,8 @@ impl OneRun {
         if let Some(out) = &self.artifacts {
             is_folder(out)?;
         }
-        let trace = self.trace.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
-        let history = self.history.as_deref().map(artifacts::create).transpose().map_err(Stop::usage)?;
+        let trace = self.trace.as_deref().map(artifacts::create).transpose()?;
+        let history = self.history.as_deref().map(artifacts::create).transpose()?;
         let timeline = !self.show.quiet || self.show.json || self.aside || self.page;
         let (page, keep) = (self.page, self.artifacts.is_some());
         let run = |now_us| {
@@ -91,15 +91,15 @@ impl OneRun {
                 Options { registry, timeline, page, keep, trace, history, now_us, stops, ..Options::default() },
             )
         };
-        interrupt::listen().map_err(Stop::harness)?;
-        progress::follow(self.show, plan.duration_ms, run).map_err(Stop::harness)
+        interrupt::listen()?;
+        progress::follow(self.show, plan.duration_ms, run).map_err(Stop::from)
     }
 
     /// Repeats a run whose history was too long to keep, for its artifacts.
     fn repeat(&self, plan: &Plan, registry: &Registry, run: &Run) -> Result<Run, Stop> {
         self.show.banner("this was a long run: it is repeated to write its timeline");
         let again = |now_us| artifacts::repeat(plan, registry, run.trace_hash(), now_us);
-        progress::follow(self.show, plan.duration_ms, again).map_err(Stop::harness)
+        progress::follow(self.show, plan.duration_ms, again).map_err(Stop::from)
     }
 
     fn leave_artifacts(&self, plan: &Plan, registry: &Registry, run: &Run) -> Result<(), Stop> {
@@ -111,7 +111,7 @@ impl OneRun {
                     Some(_) => None,
                     None => Some(self.repeat(plan, registry, run)?),
                 };
-                let written = artifacts::leave(out, repeated.as_ref().unwrap_or(run), again).map_err(Stop::harness)?;
+                let written = artifacts::leave(out, repeated.as_ref().unwrap_or(run), again)?;
                 let folder = &written.folder;
                 self.show.banner(&format!("artifacts: {} ({})", folder.display(), size(written.bytes)));
                 if written.history_left_out {
@@ -122,7 +122,7 @@ impl OneRun {
                 folder.join(TIMELINE)
             }
             (_, Some(page)) => {
-                let file = artifacts::write_held(out, run, &page.page(), again).map_err(Stop::usage)?;
+                let file = artifacts::write_held(out, run, &page.page(), again)?;
                 self.show.banner(&format!("timeline: {}", file.display()));
                 file
             }

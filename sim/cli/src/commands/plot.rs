@@ -35,17 +35,17 @@ pub fn ttl_sweep(
     seeds: Range<u64>,
     args: &PlotArgs,
 ) -> Result<u8, Stop> {
-    let protocols = parse::protocols(protocol).map_err(Stop::usage)?;
+    let protocols = parse::protocols(protocol)?;
     let bar = args.bar(measurement::runs(ttls_ms, &protocols, &seeds))?;
     let jobs = jobs_or_cores(args.jobs);
-    let sweep = measurement::measure(registry, ttls_ms, &protocols, seeds, jobs, || bar.done()).map_err(Stop::usage)?;
+    let sweep = measurement::measure(registry, ttls_ms, &protocols, seeds, jobs, || bar.done())?;
     bar.finish();
     args.leave("ttl-sweep", &sweep, &sweep_table(&sweep))
 }
 
 /// Measures and draws election times.
 pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, Stop> {
-    let protocols = parse::protocols(&args.protocol).map_err(Stop::usage)?;
+    let protocols = parse::protocols(&args.protocol)?;
     let ranges = &args.election_timeout;
     if !ranges.is_empty() && protocols.iter().all(|p| p.election_timeout.is_none()) {
         let known: Vec<_> =
@@ -81,17 +81,17 @@ pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, S
         }
     }
     for (protocol, params) in &wanted {
-        sense::options(params).and_then(|()| sense::timers(params, protocol)).map_err(Stop::usage)?;
+        sense::options(params).and_then(|()| sense::timers(params, protocol))?;
     }
     let kill = scenario::find("clean-kill").ok_or_else(|| Stop::harness("there is no scenario clean-kill"))?;
     let cells: Vec<_> = wanted.iter().map(|(protocol, _)| (kill, *protocol)).collect();
     if let Some((_, params)) = wanted.first() {
-        sense::meant(params, &cells, 0).map_err(Stop::usage)?;
+        sense::meant(params, &cells, 0)?;
     }
     let bar = args.shared.bar(wanted.len() as u64 * args.runs)?;
     let jobs = jobs_or_cores(args.shared.jobs);
     let measure = |(protocol, params): &(&'static Protocol, Params)| {
-        election_times::curve(registry, params, protocol, 0..args.runs, jobs, || bar.done()).map_err(Stop::usage)
+        election_times::curve(registry, params, protocol, 0..args.runs, jobs, || bar.done()).map_err(Stop::from)
     };
     let curves: Vec<Curve> = wanted.iter().map(measure).collect::<Result<_, _>>()?;
     bar.finish();
@@ -115,7 +115,7 @@ fn asked_for(args: &ElectionCdfArgs) -> String {
 pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u8, Stop> {
     let protocols = match args.protocol.as_str() {
         "all" => registry.plans.protocols.iter().copied().filter(|p| p.elects_among_peers()).collect(),
-        names => parse::protocols(names).map_err(Stop::usage)?,
+        names => parse::protocols(names)?,
     };
     let bar = args.shared.bar((protocols.len() * args.nodes.len()) as u64 * args.runs)?;
     let jobs = jobs_or_cores(args.shared.jobs);
@@ -124,7 +124,7 @@ pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u
         for nodes in &args.nodes {
             let params = args.network.params(Params { nodes: *nodes, ..Params::default() });
             let point = election_times::messages(registry, &params, protocol, 0..args.runs, jobs, || bar.done());
-            points.push(point.map_err(Stop::usage)?);
+            points.push(point?);
         }
     }
     bar.finish();
@@ -149,11 +149,11 @@ impl PlotArgs {
     pub(super) fn leave(&self, name: &str, picture: &(impl Picture + Serialize), table: &str) -> Result<u8, Stop> {
         let [svg, png, json] = ["svg", "png", "json"].map(|format| self.out.join(format!("{name}.{format}")));
         // A plot that cannot be drawn is a usage error: with these arguments nobody was elected, say.
-        picture.check().map_err(Stop::usage)?;
-        plot::draw_svg(picture, &svg).map_err(Stop::harness)?;
-        plot::draw_png(picture, &png).map_err(Stop::harness)?;
+        picture.check()?;
+        plot::draw_svg(picture, &svg)?;
+        plot::draw_png(picture, &png)?;
         let figures = reports::json::pretty(picture);
-        artifacts::save(&json, &(figures.clone() + "\n")).map_err(Stop::usage)?;
+        artifacts::save(&json, &(figures.clone() + "\n"))?;
         let show = Show::from(&self.show);
         if show.json {
             print(&figures);

@@ -101,8 +101,7 @@ fn compare(case: &Case, run: &Run, show: Show) {
 fn without_its_bugs(case: &Case, registry: &Registry, show: Show) -> Result<(), Stop> {
     let Some(Mended { verdict, violated, figures }) = &case.mended else { return Ok(()) };
     let plan = Plan { bugs: Vec::new(), ..case.plan.clone() };
-    let mended =
-        run::run(&plan, Options { registry: registry.clone(), ..Options::default() }).map_err(Stop::harness)?;
+    let mended = run::run(&plan, Options { registry: registry.clone(), ..Options::default() })?;
     let now = came(mended.judgement.verdict.name(), &mended.judgement.violated().collect::<Vec<_>>());
     print(&paragraph(&format!("The same plan without {}: {now}.", case.plan.bugs.join(", ")), show.width()));
     if let Some(now) = differs(verdict, violated, figures, &mended) {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::terminal::browser;
 use reports::{
-    index::{self, FILE, Index, Plot},
+    index::{self, FILE, Foreign, Index, Plot},
     timeline::page::FILE as TIMELINE,
 };
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Stop> {
     let index = together(found, &dir);
     fs::create_dir_all(&out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
     let file = out.join(FILE);
-    artifacts::save(&file, &index.page()).map_err(Stop::usage)?;
+    artifacts::save(&file, &index.page())?;
     if show.json {
         let (title, verdict, bad) = (&index.title, &index.verdict, index.bad);
         let said = json!({ "schema": 1, "of": of, "title": title, "verdict": verdict, "bad": bad, "file": file, "sections": sections });
@@ -157,7 +157,7 @@ fn find(dir: &Path, out: &Path) -> Result<Vec<Found>, Stop> {
 fn wholes(dir: &Path, out: &Path, depth: usize, found: &mut Vec<Found>) -> Result<(), Stop> {
     let wrong = |file: &Path| {
         let file = file.display().to_string();
-        move |why: String| Stop::usage(format!("{file}: {why}"))
+        move |why: Foreign| Stop::usage(format!("{file}: {why}"))
     };
     let links = |folder: &str| link(out, &page_of(dir, Path::new(folder))?);
     let mut add = |of, index| found.push(Found { of, folder: dir.to_owned(), index });

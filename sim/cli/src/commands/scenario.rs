@@ -27,7 +27,7 @@ pub fn run(registry: &Registry, args: &ScenarioArgs, words: &[OsString]) -> Resu
     let show = Show::from(&output.show);
     let seed = args.seed.unwrap_or_else(draw_seed);
     let (plan, repro) = compile(registry, args, seed)?;
-    interrupt::listen().map_err(Stop::harness)?;
+    interrupt::listen()?;
     if args.seed.is_none() {
         show.banner(&format!("seed {seed}"));
     }
@@ -77,18 +77,18 @@ pub fn print_plan(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> 
 fn compile(registry: &Registry, args: &ScenarioArgs, seed: u64) -> Result<(Plan, String), Stop> {
     if args.name == SWARM {
         let protocols = args.protocol.map_or_else(|| registry.plans.protocols.clone(), |protocol| vec![protocol]);
-        let choice = args.shared.plan.choice(protocols).map_err(Stop::usage)?;
+        let choice = args.shared.plan.choice(protocols)?;
         let plan = generate::swarm(seed, &choice);
-        registry.plans.validate(&plan).map_err(Stop::usage)?;
+        registry.plans.validate(&plan)?;
         let repro = repro::command(&swarm::arguments(&plan, &choice));
         return Ok((plan, repro));
     }
-    let scenario = parse::scenario(&args.name).map_err(Stop::usage)?;
+    let scenario = parse::scenario(&args.name)?;
     let protocol = args.protocol.unwrap_or(&election::etcd::PROTOCOL);
-    let params = args.shared.plan.params().map_err(Stop::usage)?;
-    sense::timers(&params, protocol).map_err(Stop::usage)?;
-    let plan = registry.plans.compile(scenario, &params, protocol, seed).map_err(Stop::usage)?;
-    sense::meant(&params, &[(scenario, protocol)], seed).map_err(Stop::usage)?;
+    let params = args.shared.plan.params()?;
+    sense::timers(&params, protocol)?;
+    let plan = registry.plans.compile(scenario, &params, protocol, seed)?;
+    sense::meant(&params, &[(scenario, protocol)], seed)?;
     let repro = repro::of_run(&plan.scenario, &plan.protocol, &params, seed);
     Ok((plan, repro))
 }

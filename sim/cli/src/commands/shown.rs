@@ -6,7 +6,7 @@ use protocols::{
     bug::{Bug, Shown},
     by_design,
 };
-use scenarios::Params;
+use scenarios::{Params, plan::Invalid};
 use sim::{repro, shown::Shown as Seen, sweep::Sweep};
 
 /// The bugs that are switched on, and flaws by design if this is the sweep that shows them, or the one that does not.
@@ -28,14 +28,14 @@ fn is_it(shown: &Shown, sweep: &Sweep) -> bool {
 ///
 /// # Errors
 /// The command is invalid: one sentence.
-pub fn params(shown: &Shown, bug: Option<&Bug>) -> Result<Params, String> {
+pub fn params(shown: &Shown, bug: Option<&Bug>) -> Result<Params, Invalid> {
     let command = shown.command();
     let switch = bug.map_or(Vec::new(), |bug| vec!["--bug", bug.id]);
     let words = ["fencepost"].into_iter().chain(command.split(' ')).chain(switch);
-    let cli = Cli::try_parse_from(words).map_err(|e| format!("{command}: {e}"))?;
+    let cli = Cli::try_parse_from(words).map_err(|e| Invalid(format!("{command}: {e}")))?;
     match cli.command {
-        Command::Sweep { shared, .. } => shared.plan.sweep_params().map_err(|e| format!("{command}: {e}")),
-        _ => Err(format!("{command} is no sweep")),
+        Command::Sweep { shared, .. } => shared.plan.sweep_params().map_err(|e| Invalid(format!("{command}: {e}"))),
+        _ => Err(Invalid(format!("{command} is no sweep"))),
     }
 }
 

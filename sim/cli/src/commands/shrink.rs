@@ -33,14 +33,14 @@ const FILE: &str = "plan.min.json";
 pub fn run(registry: &Registry, args: &ShrinkArgs) -> Result<u8, Stop> {
     let artifact = plan_file::read(registry, &args.file)?;
     let (plan, show) = (artifact.plan(), Show::from(&args.show));
-    interrupt::listen().map_err(Stop::harness)?;
+    interrupt::listen()?;
     let bar = bar(args.runs, show)?;
     let told = |runs: u64, smallest: &Plan| {
         let (faults, candidates) = (smallest.faults.len() as u64, smallest.candidates.len() as u64);
         bar.set_message(format!("{}, {}", count(faults, "fault"), count(candidates, "candidate")));
         bar.set_position(runs);
     };
-    let shrunk = reduce::shrink(plan, registry, args.runs, told).map_err(Stop::harness)?;
+    let shrunk = reduce::shrink(plan, registry, args.runs, told)?;
     bar.finish_and_clear();
     let shrunk = match shrunk {
         Looked::Failed(shrunk) => shrunk,
@@ -48,7 +48,7 @@ pub fn run(registry: &Registry, args: &ShrinkArgs) -> Result<u8, Stop> {
         Looked::Interrupted => return Err(interrupted()),
     };
     let file = target(args)?;
-    artifacts::save(&file, &shrunk.plan.to_json_pretty()).map_err(Stop::usage)?;
+    artifacts::save(&file, &shrunk.plan.to_json_pretty())?;
     let again = repro::command(&["replay".to_owned(), plan_file::whole_path(&file)]);
     if show.json {
         print(&report(plan, &shrunk, &file, &again));

@@ -27,17 +27,17 @@ pub fn run(swarm: &Swarm, show: Show, out: &Path, record: Option<&Path>) -> Resu
     if swarm.runs() == 0 {
         return Err(Stop::usage("nothing to run: this shard has no seeds"));
     }
-    interrupt::listen().map_err(Stop::harness)?;
+    interrupt::listen()?;
     let progress = Progress::new(swarm.runs(), show)?;
     let started = Instant::now();
-    let mut swept = swarm.run(|ended| progress.done(ended)).map_err(Stop::harness)?;
+    let mut swept = swarm.run(|ended| progress.done(ended))?;
     let seconds = started.elapsed().as_secs_f64();
     progress.finish();
     keep_artifacts(&mut swept.outcome, &swarm.registry, swarm.shard.1 > 1, out)?;
     let summary = summary(&swept, swarm, seconds);
     save_files(&swept.outcome, &summary, seconds, out)?;
     if let Some(file) = record {
-        artifacts::save(file, &swarm.baseline(&swept).to_json()).map_err(Stop::usage)?;
+        artifacts::save(file, &swarm.baseline(&swept).to_json())?;
     }
     if show.json {
         print(&summary);

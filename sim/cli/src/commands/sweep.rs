@@ -38,11 +38,11 @@ const GROUPS_MAX: usize = 20;
 /// # Errors
 /// The parameters make no sense, there is nothing to run, or a file could not be written.
 pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Result<u8, Stop> {
-    sweep.check().map_err(Stop::usage)?;
-    interrupt::listen().map_err(Stop::harness)?;
+    sweep.check()?;
+    interrupt::listen()?;
     let progress = Progress::new(sweep.runs(), show)?;
     let started = Instant::now();
-    let mut outcome = sweep.watching(&watched(sweep), |ended| progress.done(ended)).map_err(Stop::usage)?;
+    let mut outcome = sweep.watching(&watched(sweep), |ended| progress.done(ended))?;
     let wall_s = started.elapsed().as_secs_f64();
     progress.finish();
     keep_artifacts(&mut outcome, sweep.registry, sweep.shard.1 > 1, out)?;
@@ -51,7 +51,7 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
     leave_shard(sweep, took, &outcome, out)?;
     if let Some(file) = record {
         let earlier = std::fs::read_to_string(file).unwrap_or_default();
-        artifacts::save(file, &sweep.recorded(&outcome, file, &earlier)).map_err(Stop::usage)?;
+        artifacts::save(file, &sweep.recorded(&outcome, file, &earlier))?;
     }
     conclude(&outcome, &Told { asked: &Asked::of(sweep), took, shard: sweep.shard }, show, out)
 }
@@ -97,8 +97,8 @@ fn leave_shard(sweep: &Sweep, took: Took, outcome: &Outcome, out: &Path) -> Resu
         };
     }
     std::fs::create_dir_all(out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", out.display())))?;
-    let shard = Shard::of(sweep, took, outcome, out).to_json().map_err(Stop::harness)?;
-    artifacts::save(&file, &shard).map_err(Stop::usage)
+    let shard = Shard::of(sweep, took, outcome, out).to_json()?;
+    artifacts::save(&file, &shard).map_err(Stop::from)
 }
 
 /// The failures, one line per cause, each with a run that shows it.
@@ -191,14 +191,14 @@ pub(super) fn keep_artifacts(
     of_a_shard: bool,
     out: &Path,
 ) -> Result<(), Stop> {
-    known::keep(&mut outcome.failures, out).map_err(Stop::usage)?;
+    known::keep(&mut outcome.failures, out)?;
     // An interrupted sweep must end without more runs.
     let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
     for place in telling(&outcome.failures).into_iter().take(artifacts) {
         let failure = &mut outcome.failures[place];
         if let Some(plan) = failure.plan.as_ref().filter(|_| failure.verdict != "harness") {
             let again = Again { repro: &failure.repro, meaning: None, next: &[] };
-            let written = artifacts::write(out, plan, registry, &failure.trace_hash, again).map_err(Stop::harness)?;
+            let written = artifacts::write(out, plan, registry, &failure.trace_hash, again)?;
             failure.artifacts = Some(written.folder.display().to_string());
             // A run that passes broke a promise about figures, or one to break: its events do not explain that.
             failure.cause = (failure.verdict != "pass").then(|| written.cause.text());
@@ -212,7 +212,7 @@ pub(super) fn keep_artifacts(
         let run = &mut runs[place];
         if let Some(plan) = &run.plan {
             let again = Again { repro: &run.repro, meaning: None, next: &[] };
-            let written = artifacts::show(out, plan, registry, again).map_err(Stop::harness)?;
+            let written = artifacts::show(out, plan, registry, again)?;
             run.artifacts = Some(written.folder.display().to_string());
             run.cause = Some(written.cause.text());
         }
@@ -230,10 +230,10 @@ pub(super) fn save_files(outcome: &Outcome, summary: &str, seconds: f64, out: &P
     let line = |failure: &Failure| serde_json::to_string(failure).unwrap_or_default() + "\n";
     for (name, listed) in [("failures.ndjson", &outcome.failures), ("inconclusive.ndjson", &outcome.inconclusive)] {
         let lines: String = listed.iter().map(line).collect();
-        artifacts::save(&out.join(name), &lines).map_err(Stop::usage)?;
+        artifacts::save(&out.join(name), &lines)?;
     }
-    artifacts::save(&out.join("junit.xml"), &junit::document(outcome, seconds)).map_err(Stop::usage)?;
-    artifacts::save(&out.join("summary.json"), &format!("{summary}\n")).map_err(Stop::usage)
+    artifacts::save(&out.join("junit.xml"), &junit::document(outcome, seconds))?;
+    artifacts::save(&out.join("summary.json"), &format!("{summary}\n")).map_err(Stop::from)
 }
 
 fn summary(outcome: &Outcome, told: &Told) -> String {

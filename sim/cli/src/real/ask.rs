@@ -40,6 +40,34 @@ impl Status {
     }
 }
 
+/// Why there is no answer: a few words.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// Nobody listens.
+    #[error("refuses connections")]
+    Refused,
+    /// The connection fails, in the system's words.
+    #[error("{0}")]
+    Broken(String),
+    /// It takes longer than so many milliseconds.
+    #[error("no answer within {0} ms")]
+    Late(u128),
+    /// It is no HTTP.
+    #[error("answers something that is not HTTP")]
+    NoHttp,
+    /// It has another status than 200.
+    #[error("answers {path} with status {status}")]
+    Status {
+        /// What was asked for.
+        path: String,
+        /// The status.
+        status: String,
+    },
+    /// It is not what a node says.
+    #[error("answers, but not as a node does")]
+    NoNode,
+}
+
 /// An HTTP client with a timeout, over plain text or TLS.
 #[derive(Clone)]
 pub struct Asker {
@@ -54,19 +82,19 @@ impl Asker {
     ///
     /// # Errors
     /// Why there is none, in a few words.
-    pub async fn get(&self, at: &Endpoint, path: &str) -> Result<String, String> {
+    pub async fn get(&self, at: &Endpoint, path: &str) -> Result<String, NoAnswer> {
         let answer = match tokio::time::timeout(self.within, self.exchange(at, path)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                return Err("refuses connections".to_owned());
+                return Err(NoAnswer::Refused);
             }
-            Ok(Err(error)) => return Err(error.to_string()),
-            Err(_) => return Err(format!("no answer within {} ms", self.within.as_millis())),
+            Ok(Err(error)) => return Err(NoAnswer::Broken(error.to_string())),
+            Err(_) => return Err(NoAnswer::Late(self.within.as_millis())),
         };
-        let (head, body) = answer.split_once("\r\n\r\n").ok_or("answers something that is not HTTP")?;
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or(NoAnswer::NoHttp)?;
         match head.split(' ').nth(1) {
             Some("200") => Ok(body.to_owned()),
-            code => Err(format!("answers {} with status {}", path, code.unwrap_or("none"))),
+            code => Err(NoAnswer::Status { path: path.to_owned(), status: code.unwrap_or("none").to_owned() }),
         }
     }
 
@@ -74,9 +102,9 @@ impl Asker {
     ///
     /// # Errors
     /// As [`Asker::get`].
-    pub async fn status(&self, at: &Endpoint) -> Result<Status, String> {
+    pub async fn status(&self, at: &Endpoint) -> Result<Status, NoAnswer> {
         let body = self.get(at, "/status").await?;
-        serde_json::from_str(&body).map_err(|_| "answers, but not as a node does".to_owned())
+        serde_json::from_str(&body).map_err(|_| NoAnswer::NoNode)
     }
 
     async fn exchange(&self, at: &Endpoint, path: &str) -> io::Result<String> {

@@ -50,7 +50,7 @@ pub fn run(chaos: Chaos) -> Result<u8, Stop> {
         | Chaos::ResignLeader { ref which }
         | Chaos::TransferLeader { ref which, .. } => which,
     };
-    let card = control::card(&which.dir).map_err(Stop::usage)?;
+    let card = control::card(&which.dir)?;
     let (leader, mut at) = (|| Who::Leader, None);
     let fault = match chaos {
         Chaos::KillLeader { restart_after, .. } => {
@@ -79,7 +79,7 @@ pub fn run(chaos: Chaos) -> Result<u8, Stop> {
         }
         Chaos::ResignLeader { .. } | Chaos::Run(_) => Fault::Resign { node: leader() },
     };
-    let done = control::order(&card, fault, at).map_err(Stop::harness)?;
+    let done = control::order(&card, fault, at)?;
     print(&done);
     Ok(0)
 }
@@ -221,24 +221,24 @@ pub fn play_on(spec: Spec) -> Result<(PathBuf, Stalls), Stop> {
     let wrong = |e: std::io::Error| Stop::harness(format!("cannot write into {}: {e}", folder.display()));
     fs::write(folder.join("plan.json"), plan.to_json_pretty()).map_err(wrong)?;
     let keep = match &spec.postgres {
-        Some(url) => Keep::Postgres(postgres::PostgresSettings::from_env(url, None).map_err(Stop::usage)?),
+        Some(url) => Keep::Postgres(postgres::PostgresSettings::from_env(url, None)?),
         None => Keep::Embedded(spec.store_data()),
     };
     block_on(run_plan(spec, keep, &plan, &folder))
 }
 
 async fn run_plan(spec: Spec, keep: Keep, plan: &Plan, folder: &Path) -> Result<(PathBuf, Stalls), Stop> {
-    let mut director = Director::new(spec).await.map_err(cluster::playing)?;
-    let Played { start_us, end_us, stalls } = director.play().await.map_err(Stop::harness)?;
+    let mut director = Director::new(spec).await?;
+    let Played { start_us, end_us, stalls } = director.play().await?;
     director.kill().await;
     let audit = folder.join("store.jsonl");
     let out = fs::File::create(&audit).map_err(|e| Stop::harness(format!("cannot write {}: {e}", audit.display())))?;
-    store::export(&keep, std::io::BufWriter::new(out)).await.map_err(Stop::harness)?;
+    store::export(&keep, std::io::BufWriter::new(out)).await?;
     let mut parts = director.parts();
     // A store decides after a leader has asked, and before a client hears of it.
     parts.push(audit);
     let file = folder.join("history.jsonl");
-    history::merge(&header(plan), &parts, start_us, end_us, &file).map_err(Stop::harness)?;
+    history::merge(&header(plan), &parts, start_us, end_us, &file)?;
     Ok((file, stalls))
 }
 
@@ -259,8 +259,8 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
         let text = text.map_err(|e| Stop::usage(format!("cannot read {}: {e}", args.what)))?;
         return Plan::from_json(&text).map_err(|e| Stop::usage(format!("{}: {e}", args.what)));
     }
-    let scenario = parse::scenario(&args.what).map_err(Stop::usage)?;
-    let mut params = args.plan.params().map_err(Stop::usage)?;
+    let scenario = parse::scenario(&args.what)?;
+    let mut params = args.plan.params()?;
     // By default, clients of real processes only read in the scenario about reads, or with `--read-lease`.
     let reads = scenario.hazard == Hazard::ClockDrift || params.read_lease == Some(true);
     params.read_lease = params.read_lease.or(Some(reads));
@@ -268,9 +268,9 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     if !matches!(params.fencing, Fencing::On | Fencing::Off) {
         return Err(Stop::usage("a real store checks everything or nothing: --fencing is on or off here"));
     }
-    sense::own_timers(&params.own_ms, args.backend).map_err(Stop::usage)?;
-    sense::timers(&params, args.backend).map_err(Stop::usage)?;
-    let mut plan = scenario.compile(&params, args.backend, seed).map_err(Stop::usage)?;
+    sense::own_timers(&params.own_ms, args.backend)?;
+    sense::timers(&params, args.backend)?;
+    let mut plan = scenario.compile(&params, args.backend, seed)?;
     if service_runs_true(&mut plan) {
         Show::from(&args.show)
             .banner("the coordination service goes by the machine's clock: only the nodes' clocks are changed");

@@ -46,11 +46,11 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         tenure: Tenure { step_down_after_ms: args.step_down_after.unwrap_or(0), ..Tenure::default() },
         ..Params::default()
     };
-    sense::options(&params).map_err(Stop::usage)?;
-    sense::own_timers(&params.own_ms, args.backend).map_err(Stop::usage)?;
-    sense::timers(&params, args.backend).map_err(Stop::usage)?;
+    sense::options(&params)?;
+    sense::own_timers(&params.own_ms, args.backend)?;
+    sense::timers(&params, args.backend)?;
     // An operator's faults take the place of a plan's.
-    let mut plan = parse::scenario("steady").and_then(|s| s.compile(&params, args.backend, 0)).map_err(Stop::usage)?;
+    let mut plan = parse::scenario("steady")?.compile(&params, args.backend, 0)?;
     plan.candidates.iter_mut().for_each(|c| c.starts_at_ms = 0);
     let folder = args.world.dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
     fresh(&folder)?;
@@ -58,11 +58,11 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
     block_on(async {
         let end = asked_to_end()?;
         let show = Show::default();
-        let mut director = Director::new(spec).await.map_err(playing)?;
+        let mut director = Director::new(spec).await?;
         let card = publish(&director).await?;
         let (orders, to_director) = mpsc::unbounded_channel();
         tokio::spawn(control::serve(card.1, card.0.secret.clone(), orders));
-        director.begin(false).map_err(Stop::harness)?;
+        director.begin(false)?;
         let tls = certificates(&args.world, director.folder())?;
         let postgres = args.world.postgres.as_deref();
         table::introduce(&card.0, args.backend, director.folder(), tls.is_some(), postgres);
@@ -74,7 +74,7 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         director.end().await;
         // Nobody can send orders any more.
         let _ = std::fs::remove_file(file);
-        obeyed.map(|()| 0).map_err(Stop::harness)
+        obeyed.map(|()| 0).map_err(Stop::from)
     })
 }
 
@@ -82,18 +82,18 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
 fn certificates(world: &WorldArgs, folder: &Path) -> Result<Option<Tls>, Stop> {
     let authority = world.tls.then(|| folder.join(AUTHORITY));
     let files = authority.map(|file| Files { authority: Some(file), ..Files::default() });
-    files.map(|f| f.load()).transpose().map_err(Stop::harness)
+    files.map(|f| f.load()).transpose().map_err(|why| Stop::harness(why.to_string()))
 }
 
 async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
     let wrong = |e: std::io::Error| Stop::harness(format!("no port on loopback: {e}"));
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
-    let (nodes, store, service) = director.addresses().map_err(Stop::harness)?;
+    let (nodes, store, service) = director.addresses()?;
     let (control, secret) = (listener.local_addr().map_err(wrong)?, secret::draw());
     let store_metrics = director.cluster().store_metrics();
     let services = director.cluster().services();
     let card = Card { control, secret, nodes, store, store_metrics, service, services };
-    control::publish(director.folder(), &card).map_err(Stop::harness)?;
+    control::publish(director.folder(), &card)?;
     Ok((card, listener))
 }
 
@@ -102,7 +102,7 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
     if let Some(url) = &world.postgres {
         // Checked before it gets onto the store's command line, where a password would be visible to everybody.
-        postgres::PostgresSettings::from_env(url, None).map_err(Stop::usage)?;
+        postgres::PostgresSettings::from_env(url, None)?;
     }
     let Some(protocol) = plan.election() else {
         return Err(Stop::usage(format!("there is no protocol `{}`", plan.protocol)));
@@ -135,8 +135,8 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     if world.service.is_some() && protocol.service.process.is_none() {
         return Err(Stop::usage(format!("--service is given, but `{}` asks no service", plan.protocol)));
     }
-    let service = world.service.as_deref().map(resolve_address).transpose().map_err(Stop::usage)?;
-    let topology = Arc::new(Registry::default().topology(&plan, protocol).map_err(Stop::usage)?);
+    let service = world.service.as_deref().map(resolve_address).transpose()?;
+    let topology = Arc::new(Registry::default().topology(&plan, protocol)?);
     Ok(Spec {
         program,
         folder,
@@ -172,9 +172,3 @@ pub fn fresh(folder: &Path) -> Result<(), Stop> {
 
 /// Marks a folder as a cluster's.
 const MARK: &str = "README.txt";
-
-/// A plan that cannot be played here is a usage error; everything else is the harness's.
-pub fn playing(why: String) -> Stop {
-    let users = ["for the simulation", "not installed", "started here", "password"];
-    if users.iter().any(|word| why.contains(word)) { Stop::usage(why) } else { Stop::harness(why) }
-}

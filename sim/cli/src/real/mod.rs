@@ -4,6 +4,7 @@ mod args;
 mod ask;
 mod chaos;
 mod cluster;
+mod ends;
 mod measure;
 mod node;
 mod process;
@@ -43,6 +44,6 @@ fn dispatch(command: Command) -> Result<u8, Stop> {
         Command::Watch(args) => watch::run(&args),
         Command::Chaos(chaos) => chaos::run(chaos),
         Command::Measure(what) => measure::run(&what),
-        Command::Leashed { program } => match leash::become_program(&program).map_err(Stop::harness)? {},
+        Command::Leashed { program } => match leash::become_program(&program)? {},
     }
 }

@@ -31,6 +31,7 @@ use scenarios::{
     plan::LONGEST_MS,
     sense,
     topology::{member_name, names_member},
+    units::Unread,
 };
 use sim::identity::identity;
 use std::{
@@ -66,7 +67,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     }
     block_on(async {
         let end = asked_to_end()?;
-        let listener = http::listen(args.listen).await.map_err(Stop::usage)?;
+        let listener = http::listen(args.listen).await?;
         let own = Clocks::new(args.clock_skew, args.clock_drift);
         if let Some(director) = args.points {
             points::follow_clocks(director, &args.id, own.clone())
@@ -109,7 +110,7 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             log,
             commit: identity().commit,
         };
-        node::run(settings, end).await.map_err(Stop::harness)?;
+        node::run(settings, end).await?;
         Ok(0)
     })
 }
@@ -190,12 +191,12 @@ fn store_link(args: &NodeArgs, auth: Auth, tls: &Tls, directory: Arc<Directory>)
     };
     let store = endpoint(&args.store)?;
     let secure = args.store_tls.then(|| {
-        let name =
-            ServerName::try_from(store.host.clone()).map_err(|e| format!("`{}` is no server's name: {e}", store.host));
-        Ok::<_, String>((tls.connector("")?, name?))
+        let name = ServerName::try_from(store.host.clone())
+            .map_err(|e| Unread::of(&store.host, format!("is no server's name: {e}")));
+        Ok::<_, Stop>((tls.connector("")?, name?))
     });
     let mut settings = link::LinkSettings::new(store, args.id.clone(), directory, key);
-    settings.tls = secure.transpose().map_err(Stop::usage)?;
+    settings.tls = secure.transpose()?;
     Ok(settings)
 }
 
@@ -208,7 +209,7 @@ fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>,
         "etcd" => "h2",
         _ => "",
     };
-    let connector = tls.connector(protocol).map_err(Stop::usage)?;
+    let connector = tls.connector(protocol)?;
     Ok(Some(Arc::new(Secure { connector, name: None })))
 }
 
@@ -329,7 +330,7 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
 /// The timers that only some protocols have, as given or the protocol's own, nanoseconds.
 fn own_timers(protocol: &Protocol, args: &NodeArgs, granted: u64) -> Result<Timers, Stop> {
     let mut given = args.own.given_ms();
-    sense::own_timers(&given, protocol).map_err(Stop::usage)?;
+    sense::own_timers(&given, protocol)?;
     if given.replica_lag.is_some() {
         return Err(Stop::usage("--replica-lag is of simulated servers: real replicas are as far behind as they are"));
     }

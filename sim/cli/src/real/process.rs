@@ -66,5 +66,5 @@ pub(super) fn tls(args: &TlsArgs) -> Result<Tls, Stop> {
     let TlsArgs { tls_cert, tls_key, tls_ca, tls_mutual } = args;
     let files =
         Files { certificate: tls_cert.clone(), key: tls_key.clone(), authority: tls_ca.clone(), mutual: *tls_mutual };
-    files.load().map_err(Stop::usage)
+    files.load().map_err(Stop::from)
 }

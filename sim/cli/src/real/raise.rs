@@ -13,9 +13,8 @@ pub fn run(args: &RaiseArgs) -> Result<u8, Stop> {
         return Err(Stop::usage(why));
     }
     let at = endpoint(&args.service)?;
-    let raised = block_on(async {
-        raise::raise(TokioEnv::new(0), protocol.service, at, args.above).await.map_err(Stop::harness)
-    })?;
+    let raised =
+        block_on(async { raise::raise(TokioEnv::new(0), protocol.service, at, args.above).await.map_err(Stop::from) })?;
     let Raised { from, to } = raised;
     print(&match from >= args.above {
         true => format!("nothing to do: the tokens of {} are at {from} already", args.service),

@@ -37,12 +37,12 @@ pub fn run(args: &StoreArgs) -> Result<u8, Stop> {
     block_on(async {
         let end = asked_to_end()?;
         let metrics_at = match args.metrics {
-            Some(address) => Some(http::listen(address).await.map_err(Stop::usage)?),
+            Some(address) => Some(http::listen(address).await?),
             None => None,
         };
         let listener = TcpListener::bind(args.listen).await;
         let listener = listener.map_err(|e| Stop::usage(format!("cannot listen on {}: {e}", args.listen)))?;
-        let store = Store::open(settings).await.map_err(Stop::harness)?;
+        let store = Store::open(settings).await?;
         tracing::info!(listen = %args.listen, fencing = args.fencing, "store serves");
         let stop = CancellationToken::new();
         if let Some(listener) = metrics_at {
@@ -55,7 +55,7 @@ pub fn run(args: &StoreArgs) -> Result<u8, Stop> {
             end.await;
             stopper.cancel();
         });
-        store.serve(listener, stop).await.map_err(Stop::harness)?;
+        store.serve(listener, stop).await?;
         tracing::info!("store ended");
         Ok(0)
     })
@@ -71,9 +71,9 @@ pub fn audit(args: &KeepArgs) -> Result<u8, Stop> {
     }
     block_on(async {
         let out = io::BufWriter::new(io::stdout());
-        store::export(&keep, out).await.map_err(Stop::harness)?;
+        store::export(&keep, out).await?;
         // Standard output is for the history; standard error tells if its beginning is missing.
-        if let Some(dropped) = store::dropped(&keep).await.map_err(Stop::harness)? {
+        if let Some(dropped) = store::dropped(&keep).await? {
             eprintln!("{dropped}");
         }
         // A reader that has gone away is no error.
@@ -88,8 +88,8 @@ pub fn keep(args: &KeepArgs) -> Result<Keep, Stop> {
         (Some(path), _) => Ok(Keep::Embedded(path.clone())),
         (None, Some(url)) => {
             let files = Files { authority: args.postgres_ca.clone(), ..Files::default() };
-            let tls = files.load().map_err(Stop::usage)?.client();
-            postgres::PostgresSettings::from_env(url, tls).map(Keep::Postgres).map_err(Stop::usage)
+            let tls = files.load()?.client();
+            postgres::PostgresSettings::from_env(url, tls).map(Keep::Postgres).map_err(Stop::from)
         }
         (None, None) => Err(Stop::usage("say where the ledgers are: --data FILE or --postgres URL")),
     }
@@ -97,5 +97,5 @@ pub fn keep(args: &KeepArgs) -> Result<Keep, Stop> {
 
 /// How writers are authenticated.
 pub fn auth(args: &AuthArgs) -> Result<Auth, Stop> {
-    Auth::from_options(args.token_key.as_deref(), args.insecure).map_err(Stop::usage)
+    Auth::from_options(args.token_key.as_deref(), args.insecure).map_err(Stop::from)
 }

@@ -1,6 +1,6 @@
 //! Writes a run's page to its folder, and opens it with the platform's opener.
 
-use super::output::Show;
+use super::{exit::Stop, output::Show};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -13,10 +13,10 @@ use std::{
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(folder: &Path, name: &str, html: &str, show: Show) -> Result<PathBuf, String> {
+pub fn write(folder: &Path, name: &str, html: &str, show: Show) -> Result<PathBuf, Stop> {
     let file = folder.join(name);
-    fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-    fs::write(&file, html).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+    fs::create_dir_all(folder).map_err(|e| Stop::usage(format!("cannot make {}: {e}", folder.display())))?;
+    fs::write(&file, html).map_err(|e| Stop::usage(format!("cannot write {}: {e}", file.display())))?;
     show.banner(&format!("timeline: {}", file.display()));
     Ok(file)
 }

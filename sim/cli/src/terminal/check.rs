@@ -111,7 +111,7 @@ fn beside(first: &mut Judged, second: &mut Judged, named: &str, page: &PageArgs,
     });
     side::report(&sides, show, reports);
     let Some(folder) = page.folder() else { return Ok(()) };
-    let written = browser::write(&folder, FILE_OF_TWO, &one.beside(other), show).map_err(Stop::usage)?;
+    let written = browser::write(&folder, FILE_OF_TWO, &one.beside(other), show)?;
     if page.open {
         browser::open(&written, show);
     }
@@ -171,7 +171,7 @@ fn not_a_plan(file: &Path) -> Option<Stop> {
 /// The file cannot be written.
 pub fn write_page(judged: &mut Judged, folder: &Path, show: Show) -> Result<Option<PathBuf>, Stop> {
     let html = judged.pages.take().map(|pages| pages.into_page(&judged.judgement));
-    html.map(|html| browser::write(folder, TIMELINE, &html, show)).transpose().map_err(Stop::usage)
+    html.map(|html| browser::write(folder, TIMELINE, &html, show)).transpose().map_err(Stop::from)
 }
 
 /// Reads and judges the JSON lines in `file`.

@@ -1,5 +1,8 @@
 //! Exit codes.
 
+use super::parse::Refused;
+use logs::LogError;
+use scenarios::{plan::Invalid, suggest::Unknown};
 use std::fmt;
 
 /// Safety was violated.
@@ -41,4 +44,23 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.why)
     }
+}
+
+/// Which code an error ends a command with.
+macro_rules! ends_with {
+    ($($error:ty: $code:ident),+ $(,)?) => {$(
+        impl From<$error> for Stop {
+            fn from(why: $error) -> Stop {
+                Stop::$code(why.to_string())
+            }
+        }
+    )+};
+}
+pub(crate) use ends_with;
+
+ends_with! {
+    Invalid: usage,
+    Refused: usage,
+    Unknown: usage,
+    LogError: usage,
 }

@@ -21,6 +21,7 @@ use scenarios::{
     Params,
     generate::Choice,
     params::{PROFILES, Profile},
+    plan::Invalid,
     preset::Preset,
     scenario::needs::always_led,
     sense,
@@ -245,7 +246,7 @@ impl PlanOptions {
     ///
     /// # Errors
     /// One sentence about an option that makes no sense.
-    pub fn sweep_params(&self) -> Result<Params, String> {
+    pub fn sweep_params(&self) -> Result<Params, Invalid> {
         let several = PlanOptions { nodes: self.nodes.first().copied().into_iter().collect(), ..self.clone() };
         PlanOptions { rate: self.rate.or(Some(SWEEP_RATE)), ..several }.params()
     }
@@ -254,12 +255,12 @@ impl PlanOptions {
     ///
     /// # Errors
     /// One sentence about an option that makes no sense.
-    pub fn params(&self) -> Result<Params, String> {
+    pub fn params(&self) -> Result<Params, Invalid> {
         let usual = Params::default();
         let nodes = match *self.nodes() {
             [] => usual.nodes,
             [nodes] => nodes,
-            _ => return Err("--nodes: one number of candidates at a time; a sweep takes several".to_owned()),
+            _ => return Err(Invalid("--nodes: one number of candidates at a time; a sweep takes several".to_owned())),
         };
         let params = Params {
             nodes,
@@ -301,7 +302,7 @@ impl PlanOptions {
     ///
     /// # Errors
     /// One sentence about an option that a swarm draws itself.
-    pub fn choice(&self, protocols: Vec<&'static Protocol>) -> Result<Choice, String> {
+    pub fn choice(&self, protocols: Vec<&'static Protocol>) -> Result<Choice, Invalid> {
         let drawn = [
             ("--duration", self.duration.is_some()),
             ("--lease-ttl", self.lease_ttl.is_some()),
@@ -341,21 +342,21 @@ impl PlanOptions {
             ("--control-link", self.control_link.is_some()),
         ];
         if let Some((name, _)) = self.address.given().into_iter().find(|(_, given)| *given) {
-            return Err(format!("{name} means nothing here: the clients of a swarm ask every candidate"));
+            return Err(Invalid(format!("{name} means nothing here: the clients of a swarm ask every candidate")));
         }
         if let Some((name, _)) = drawn.iter().find(|(_, given)| *given) {
-            return Err(format!(
+            return Err(Invalid(format!(
                 "{name} means nothing here: `swarm` draws it; it takes --protocol, --net, --latency, --loss, --nodes, \
                  --groups and --fencing"
-            ));
+            )));
         }
         let nodes = match *self.nodes() {
             [] => None,
             [nodes] => Some(nodes),
             _ => {
-                return Err(
-                    "--nodes: one number of candidates for all plans of a swarm, or none: it draws them".to_owned()
-                );
+                return Err(Invalid(
+                    "--nodes: one number of candidates for all plans of a swarm, or none: it draws them".to_owned(),
+                ));
             }
         };
         protocols.iter().try_for_each(|protocol| always_led("swarm", protocol))?;

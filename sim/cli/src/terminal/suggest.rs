@@ -1,3 +1,3 @@
 //! Suggestions of the nearest known name for an unknown one.
 
-pub use scenarios::suggest::{is_typo, unknown};
+pub use scenarios::suggest::{Unknown, is_typo, unknown};

@@ -122,7 +122,7 @@ fn a_failing_run_leaves_artifacts_that_replay_and_says_how_to_repeat_it() {
     let history = kept.join("history.jsonl").display().to_string();
     assert_eq!(command(&["check", &history]).status.code(), Some(1));
     let ours = Artifact::from_json(&std::fs::read_to_string(&capsule).expect("a capsule")).err();
-    assert!(ours.is_some_and(|why| why.contains("majority-lease")), "Fencepost itself does not know the protocol");
+    assert!(ours.is_some_and(|why| why.to_string().contains("majority-lease")), "Fencepost itself does not know the protocol");
 }
 
 #[test]

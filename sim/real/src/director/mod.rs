@@ -10,6 +10,7 @@ mod strike;
 use crate::{
     cluster::Cluster,
     control::Ordered,
+    error::Failed,
     load::{Asking, Load},
     spec::Spec,
     stalls::{Stalls, Watch},
@@ -29,6 +30,7 @@ use scenarios::{
     streams,
     topology::Topology,
     triggers::Triggers,
+    units::Unread,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -80,18 +82,18 @@ impl Director {
     ///
     /// # Errors
     /// A process does not start, or real processes cannot play the plan.
-    pub async fn new(spec: Spec) -> Result<Director, String> {
+    pub async fn new(spec: Spec) -> Result<Director, Failed> {
         let plan = spec.plan.clone();
         let topology = spec.topology.clone();
         possible::playable(&plan)?;
-        let wrong = |e: std::io::Error| format!("no port on loopback: {e}");
+        let wrong = |e: std::io::Error| Failed::Harness(format!("no port on loopback: {e}"));
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(wrong)?;
         let points = listener.local_addr().map_err(wrong)?;
         let history = spec.folder.join("director.jsonl");
         let cluster = Cluster::start(spec, points).await?;
         let directory = Arc::new(Directory::new(topology.names().to_vec()));
         let log = Log::append(&history, directory.clone());
-        let log = log.map_err(|e| format!("cannot write {}: {e}", history.display()))?;
+        let log = log.map_err(Failed::unwritten(&history))?;
         let (events, to_me) = mpsc::unbounded_channel();
         let triggers = Triggers::new(&plan);
         let mut armed = triggers.points();
@@ -126,7 +128,7 @@ impl Director {
     }
 
     /// Begins the run: time counts from here, nodes start as planned, and clients ask if `with_load`.
-    pub fn begin(&mut self, with_load: bool) -> Result<(), String> {
+    pub fn begin(&mut self, with_load: bool) -> Result<(), Failed> {
         self.start_us = true_time_us();
         for node in self.topology.clone().members().chain([self.topology.store()]) {
             self.up.insert(node, true);
@@ -168,9 +170,9 @@ impl Director {
     ///
     /// # Errors
     /// A process ended that should not have, or a client was refused everything.
-    pub async fn play(&mut self) -> Result<Played, String> {
+    pub async fn play(&mut self) -> Result<Played, Failed> {
         let watch = Watch::start(self.folder());
-        let watch = watch.map_err(|e| format!("cannot write into {}: {e}", self.folder().display()))?;
+        let watch = watch.map_err(Failed::cannot(format!("write into {}", self.folder().display())))?;
         self.begin(true)?;
         let end = tokio::time::sleep(Duration::from_millis(self.plan.duration_ms));
         let mut end = std::pin::pin!(end);
@@ -184,7 +186,7 @@ impl Director {
         let complaint = self.load.iter().find_map(Asking::complaint);
         self.load.clear();
         if let Some(complaint) = complaint {
-            return Err(complaint);
+            return Err(Failed::Harness(complaint));
         }
         let end_us = true_time_us();
         self.log.record(Kind::End { messages: 0, by_kind: BTreeMap::new() });
@@ -197,7 +199,7 @@ impl Director {
         &mut self,
         mut orders: UnboundedReceiver<Ordered>,
         until: impl Future<Output = ()>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failed> {
         let mut until = std::pin::pin!(until);
         loop {
             tokio::select! {
@@ -206,22 +208,23 @@ impl Director {
                 Some(event) = self.to_me.recv() => self.handle(event)?,
                 Some(Ordered { fault, at, answer }) = orders.recv() => {
                     // The operator may have gone away.
-                    let _ = answer.send(self.order(fault, at));
+                    let _ = answer.send(self.order(fault, at).map_err(|why| why.to_string()));
                 }
             }
         }
     }
 
-    fn order(&mut self, fault: Fault, at: Option<Point>) -> Result<String, String> {
+    fn order(&mut self, fault: Fault, at: Option<Point>) -> Result<String, Failed> {
         possible::possible(&fault)?;
         if let Some(protocol) = self.plan.election()
             && matches!(fault, Fault::Transfer { .. })
             && !protocol.transfers
         {
-            return Err(format!("`{}` cannot name a successor; ask the leader to resign", protocol.name));
+            let why = format!("`{}` cannot name a successor; ask the leader to resign", protocol.name);
+            return Err(Failed::Unplayable(why));
         }
         if self.believers.is_empty() && fault.whom().contains(&&Who::Leader) {
-            return Err("nobody leads at the moment; try again".to_owned());
+            return Err(Failed::Harness("nobody leads at the moment; try again".to_owned()));
         }
         let index = self.faults.len() as u32;
         let Some(point) = at else {
@@ -274,14 +277,14 @@ impl Director {
     ///
     /// # Errors
     /// One of them has no address.
-    pub fn addresses(&self) -> Result<(Vec<(String, SocketAddr)>, SocketAddr, Option<SocketAddr>), String> {
+    pub fn addresses(&self) -> Result<(Vec<(String, SocketAddr)>, SocketAddr, Option<SocketAddr>), Failed> {
         let node = |index: usize| {
             Some((self.plan.candidates[index].name.clone(), self.cluster.address(NodeId(index as u16))?))
         };
         let nodes: Option<Vec<_>> = (0..self.plan.candidates.len()).map(node).collect();
         let (store, service) = (self.cluster.address(self.topology.store()), self.cluster.service());
         let (Some(nodes), Some(store)) = (nodes, store) else {
-            return Err("a process of the cluster has no address".to_owned());
+            return Err(Failed::Harness("a process of the cluster has no address".to_owned()));
         };
         Ok((nodes, store, service))
     }
@@ -291,13 +294,13 @@ impl Director {
         &self.cluster.spec().folder
     }
 
-    fn check_all_up(&mut self) -> Result<(), String> {
+    fn check_all_up(&mut self) -> Result<(), Failed> {
         let expected: Vec<NodeId> = self.up.iter().filter(|(_, up)| **up).map(|(node, _)| *node).collect();
         for node in expected {
             let owned = self.cluster.address(node).is_some();
             if owned && self.cluster.running(node).is_none() {
-                let (name, folder) = (self.cluster.name(node), self.folder().display());
-                return Err(format!("{name} has ended by itself; see {folder}/{name}.log"));
+                let name = self.cluster.name(node).to_owned();
+                return Err(Failed::Ended { log: self.folder().join(format!("{name}.log")), name });
             }
         }
         Ok(())
@@ -318,7 +321,7 @@ impl Director {
         });
     }
 
-    fn handle(&mut self, event: Event) -> Result<(), String> {
+    fn handle(&mut self, event: Event) -> Result<(), Failed> {
         match event {
             Event::Passed { node, point, answer } => {
                 let stop = self.passed(node, point)?;
@@ -336,7 +339,7 @@ impl Director {
         }
     }
 
-    fn start(&mut self, node: NodeId) -> Result<(), String> {
+    fn start(&mut self, node: NodeId) -> Result<(), Failed> {
         if self.dark.remove(&node) {
             self.silence(node, false);
         }
@@ -348,7 +351,7 @@ impl Director {
     }
 
     /// A node passed a point. Returns whether it is to stop itself.
-    fn passed(&mut self, node: NodeId, point: Point) -> Result<bool, String> {
+    fn passed(&mut self, node: NodeId, point: Point) -> Result<bool, Failed> {
         match point {
             Point::AfterElected => {
                 self.believers.push(node);
@@ -373,8 +376,8 @@ impl Director {
 }
 
 /// The address of a running service that the user named.
-pub fn resolve_address(text: &str) -> Result<SocketAddr, String> {
+pub fn resolve_address(text: &str) -> Result<SocketAddr, Unread> {
     use std::net::ToSocketAddrs;
-    let mut found = text.to_socket_addrs().map_err(|e| format!("`{text}` is no HOST:PORT: {e}"))?;
-    found.next().ok_or_else(|| format!("`{text}` has no address"))
+    let mut found = text.to_socket_addrs().map_err(|e| Unread::of(text, format!("is no HOST:PORT: {e}")))?;
+    found.next().ok_or_else(|| Unread::of(text, "has no address"))
 }

@@ -1,5 +1,6 @@
 //! An operator's interventions at the coordination service.
 
+use crate::error::Failed;
 use protocols::{election::Protocol, service::postgres};
 use protocols_clients::postgres::{DATABASE, USER};
 use std::net::SocketAddr;
@@ -24,7 +25,7 @@ pub(super) fn dropping(protocol: &Protocol) -> Option<&'static str> {
 }
 
 /// Runs `statement` at the service for the named candidate.
-pub(super) async fn carry_out(service: SocketAddr, statement: &str, candidate: &str) -> Result<(), String> {
+pub(super) async fn carry_out(service: SocketAddr, statement: &str, candidate: &str) -> Result<(), Failed> {
     let mut config = Config::new();
     config.host(service.ip().to_string()).port(service.port()).user(USER).dbname(DATABASE);
     let asked = async {
@@ -34,5 +35,5 @@ pub(super) async fn carry_out(service: SocketAddr, statement: &str, candidate: &
         driver.abort();
         done
     };
-    asked.await.map(drop).map_err(|e: tokio_postgres::Error| format!("cannot take leadership from {candidate}: {e}"))
+    asked.await.map(drop).map_err(Failed::cannot::<tokio_postgres::Error>(format!("take leadership from {candidate}")))
 }

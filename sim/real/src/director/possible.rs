@@ -1,6 +1,7 @@
 //! Plans and faults that real processes can play.
 
 use super::operator;
+use crate::error::Failed;
 use protocols::work::USUAL;
 use scenarios::{
     fault::{Fault, PlannedFault, Who},
@@ -8,7 +9,7 @@ use scenarios::{
 };
 
 /// Whether real processes can suffer `fault`.
-pub(super) fn possible(fault: &Fault) -> Result<(), String> {
+pub(super) fn possible(fault: &Fault) -> Result<(), Failed> {
     match fault {
         Fault::ClockStep { node, .. } | Fault::ClockRate { node, .. }
             if matches!(node, Who::Service | Who::ServiceLeader | Who::Store | Who::Clients) =>
@@ -25,46 +26,47 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
         | Fault::Loss { .. }
         | Fault::Resign { .. }
         | Fault::Transfer { .. } => Ok(()),
-        _ => Err(format!("`{}` is for the simulation; real processes cannot be made to suffer it", fault.kind())),
+        _ => Err(Failed::simulated(fault, "; real processes cannot be made to suffer it")),
     }
 }
 
-fn nodes_only(fault: &Fault) -> String {
-    let kind = fault.kind();
-    format!(
-        "`{kind}` is for the simulation but on nodes: only they have clocks of their own, the rest go by the machine's"
-    )
+fn nodes_only(fault: &Fault) -> Failed {
+    Failed::simulated(fault, " but on nodes: only they have clocks of their own, the rest go by the machine's")
 }
 
 /// Whether real processes can play `plan`.
-pub(super) fn playable(plan: &Plan) -> Result<(), String> {
+pub(super) fn playable(plan: &Plan) -> Result<(), Failed> {
     if plan.load.reads_per_s > 0 && !plan.read_lease {
-        return Err(
+        return Err(Failed::Unplayable(
             "reads through the store are for the simulation; real leaders answer them from memory (--read-lease on), \
                     or there are none (--reads 0)"
                 .to_owned(),
-        );
-    }
-    if let Some(work) = plan.works.iter().find(|name| !USUAL.iter().any(|usual| usual.name == **name)) {
-        return Err(format!(
-            "`{work}` is for the simulation; leaders of real processes hand out numbers and record ticks"
         ));
     }
+    if let Some(work) = plan.works.iter().find(|name| !USUAL.iter().any(|usual| usual.name == **name)) {
+        return Err(Failed::Unplayable(format!(
+            "`{work}` is for the simulation; leaders of real processes hand out numbers and record ticks"
+        )));
+    }
     if plan.copies.is_some() {
-        return Err(
-            "copies of the data are for the simulation; leaders of real processes write to one store".to_owned()
-        );
+        return Err(Failed::Unplayable(
+            "copies of the data are for the simulation; leaders of real processes write to one store".to_owned(),
+        ));
     }
     if plan.address.is_some() {
-        return Err("the leader's address is for the simulation; clients of real processes ask every node".to_owned());
+        return Err(Failed::Unplayable(
+            "the leader's address is for the simulation; clients of real processes ask every node".to_owned(),
+        ));
     }
     if plan.network.bandwidth_mbps > 0 {
-        return Err("a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned());
+        return Err(Failed::Unplayable(
+            "a limited bandwidth is for the simulation; proxies carry out latency and loss".to_owned(),
+        ));
     }
     if plan.candidates.iter().any(|candidate| candidate.timings.is_some()) {
-        return Err(
-            "candidates with timers of their own are for the simulation; real processes share the plan's".to_owned()
-        );
+        return Err(Failed::Unplayable(
+            "candidates with timers of their own are for the simulation; real processes share the plan's".to_owned(),
+        ));
     }
     let topology = plan.election().map(|protocol| plan.topology_of(protocol));
     for PlannedFault { what, .. } in &plan.faults {

@@ -5,7 +5,7 @@ use super::{
     event::{Event, Struck},
     operator,
 };
-use crate::proxy::Gate;
+use crate::{error::Failed, proxy::Gate};
 use protocols::{
     history::{Kind, NodeState, Phase},
     types::NodeId,
@@ -26,7 +26,7 @@ impl Director {
     }
 
     /// A fault strikes; `by` is the node whose point triggered it.
-    pub(super) fn strike(&mut self, index: u32, by: Option<NodeId>) -> Result<(), String> {
+    pub(super) fn strike(&mut self, index: u32, by: Option<NodeId>) -> Result<(), Failed> {
         let what = self.faults[index as usize].what.clone();
         let Some((on, to)) = triggers::groups(&self.topology, &what, self.moment(by)) else {
             self.waiting.push(index);
@@ -71,7 +71,7 @@ impl Director {
         Ok(())
     }
 
-    pub(super) fn heal(&mut self, index: u32) -> Result<(), String> {
+    pub(super) fn heal(&mut self, index: u32) -> Result<(), Failed> {
         let what = self.faults[index as usize].what.clone();
         let Some(struck) = self.struck.remove(&index) else { return Ok(()) };
         let over = self.fault_event(index, &what, &struck, Phase::End);

@@ -3,6 +3,7 @@
 
 use super::log::{BEAT, Heard, Log, Started};
 use crate::{
+    error::Failed,
     host::{self, Main},
     recorder::Recorder,
     registry::Registry,
@@ -64,7 +65,7 @@ fn locked(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
 ///
 /// # Errors
 /// The harness failed.
-pub(super) fn run(plan: Plan) -> Result<Log, String> {
+pub(super) fn run(plan: Plan) -> Result<Log, Failed> {
     let (plan, registry, shared) = (Arc::new(plan), Registry::default(), Shared::default());
     let protocol = registry.plans.protocol(&plan.protocol)?;
     let topology = Arc::new(registry.plans.topology(&plan, protocol)?);

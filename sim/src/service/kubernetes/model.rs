@@ -230,7 +230,7 @@ pub fn shown(key: &Key, lease: &Lease) -> Value {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn spec(value: Option<&Value>) -> Result<Spec, String> {
+pub(crate) fn spec(value: Option<&Value>) -> Result<Spec, String> {
     let empty = Value::Object(Map::new());
     let value = value.filter(|value| !value.is_null()).unwrap_or(&empty);
     let mut spec = Spec::deserialize(value).map_err(|why| why.to_string())?;

@@ -1,6 +1,7 @@
 //! House rules as ordinary tests: they keep out what breaks replay or the architecture, or makes code hard to read.
 
 mod architecture;
+mod errors;
 mod graph;
 mod own_elector;
 mod sizes;

@@ -5,6 +5,23 @@ use std::{env, fmt, time::Duration};
 use tokio_postgres::{Client, Config, NoTls, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+/// A URL that leads to no database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum UrlError {
+    /// It is none.
+    #[error("not a PostgreSQL URL; expected postgresql://user@host/database")]
+    NoUrl,
+    /// It has a password in it.
+    #[error(
+        "the PostgreSQL URL has a password in it, which every user of this machine can see; take it out and put it into the \
+         environment variable PGPASSWORD"
+    )]
+    Password,
+    /// It wants TLS, and nobody is trusted.
+    #[error("sslmode=require needs to know whose certificates to trust; give their file")]
+    Untrusted,
+}
+
 /// Where the database is, and how to log in. `Debug` prints no secret.
 #[derive(Clone)]
 pub struct PostgresSettings {
@@ -25,7 +42,7 @@ impl PostgresSettings {
     ///
     /// # Errors
     /// The URL is invalid, contains a password, or requires TLS although `tls` is missing; as one sentence.
-    pub fn from_env(url: &str, tls: Option<rustls::ClientConfig>) -> Result<Self, String> {
+    pub fn from_env(url: &str, tls: Option<rustls::ClientConfig>) -> Result<Self, UrlError> {
         Self::new(url, env::var("PGPASSWORD").ok(), tls)
     }
 
@@ -33,23 +50,18 @@ impl PostgresSettings {
     ///
     /// # Errors
     /// As [`PostgresSettings::from_env`].
-    pub fn new(url: &str, password: Option<String>, tls: Option<rustls::ClientConfig>) -> Result<Self, String> {
+    pub fn new(url: &str, password: Option<String>, tls: Option<rustls::ClientConfig>) -> Result<Self, UrlError> {
         // The URL is never repeated, since a password may be hidden anywhere in it.
         let parsed = url.parse::<Config>();
-        let mut config =
-            parsed.map_err(|_| "not a PostgreSQL URL; expected postgresql://user@host/database".to_owned())?;
+        let mut config = parsed.map_err(|_| UrlError::NoUrl)?;
         if config.get_password().is_some() {
-            let why = "the PostgreSQL URL has a password in it, which every user of this machine can see; take it out \
-                       and put it into the environment variable PGPASSWORD";
-            return Err(why.to_owned());
+            return Err(UrlError::Password);
         }
         if let Some(password) = password {
             config.password(password);
         }
         match (config.get_ssl_mode(), &tls) {
-            (SslMode::Require, None) => {
-                return Err("sslmode=require needs to know whose certificates to trust; give their file".to_owned());
-            }
+            (SslMode::Require, None) => return Err(UrlError::Untrusted),
             // Certificates are given, so the server must not negotiate TLS away.
             (_, Some(_)) => config.ssl_mode(SslMode::Require),
             (_, None) => config.ssl_mode(SslMode::Disable),
@@ -94,11 +106,13 @@ mod tests {
     #[test]
     fn a_password_is_not_for_the_command_line() {
         for url in ["postgresql://store:hunter2@db/x", "host=db user=store password=hunter2"] {
-            let why = PostgresSettings::new(url, None, None).map(|_| ()).expect_err("refused");
+            let why = PostgresSettings::new(url, None, None).map(|_| ()).expect_err("refused").to_string();
             assert!(why.contains("PGPASSWORD") && !why.contains("hunter2"), "{why}");
         }
-        let why =
-            PostgresSettings::new("postgresql://store:hunter2@db:x:y/x", None, None).map(|_| ()).expect_err("refused");
+        let why = PostgresSettings::new("postgresql://store:hunter2@db:x:y/x", None, None)
+            .map(|_| ())
+            .expect_err("refused")
+            .to_string();
         assert!(!why.contains("hunter2"), "{why}");
         let settings = PostgresSettings::new("postgresql://store@db/x", Some("hunter2".into()), None).expect("fine");
         assert!(!format!("{settings:?}").contains("hunter2"));

@@ -66,7 +66,7 @@ fn what_is_about_a_plan_names_it() {
         );
         assert!(parse(&line).is_ok(), "{line}");
         let nameless = line.replace(r#","payload":{"number":1,"at_us":1}"#, "");
-        assert_eq!(parse(&nameless), Err(format!("to {word}, a write names a plan: its payload's number")));
+        assert_eq!(parse(&nameless), Err(NoRequest(format!("to {word}, a write names a plan: its payload's number"))));
     }
 }
 
@@ -142,6 +142,6 @@ fn limits_are_kept_in_one_sentence_each() {
         (seal("n1", "-1"), "the line does not have the fields of a request (column 68)"),
     ];
     for (line, why) in table {
-        assert_eq!(parse(&line), Err(why.to_owned()), "{line}");
+        assert_eq!(parse(&line), Err(NoRequest(why.to_owned())), "{line}");
     }
 }

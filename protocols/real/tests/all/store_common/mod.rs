@@ -8,7 +8,7 @@ use protocols_clients::site::Endpoint;
 use protocols_real::{
     directory::Directory,
     store::{
-        Audit, Auth, Keep, Store, StoreSettings,
+        Audit, Auth, Keep, Store, StoreError, StoreSettings,
         link::{self, Link},
         loaded::Rules,
         server::Limits,
@@ -106,7 +106,7 @@ pub struct Server {
     pub address: SocketAddr,
     pub audit: Audit,
     stop: CancellationToken,
-    task: JoinHandle<Result<(), String>>,
+    task: JoinHandle<Result<(), StoreError>>,
 }
 
 impl Server {
@@ -125,7 +125,7 @@ impl Server {
     }
 
     /// Stops the store and waits for its end, after which the file is free.
-    pub async fn stop(self) -> Result<(), String> {
+    pub async fn stop(self) -> Result<(), StoreError> {
         self.stop.cancel();
         drop(self.audit);
         timeout(PATIENCE, self.task).await.expect("it stops").unwrap()

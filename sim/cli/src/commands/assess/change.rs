@@ -3,7 +3,10 @@
 use crate::commands::about::with_token;
 use protocols::fence::checks::Fencing;
 use scenarios::{Params, clearance, units::duration_text};
-use sim::assess::{Along, Case, Outcome};
+use sim::{
+    assess::{Along, Case, Outcome},
+    error::Failed,
+};
 
 /// Seeds that each change is tried with.
 const SEEDS: u64 = 6;
@@ -23,7 +26,7 @@ pub(super) struct Change {
 }
 
 /// Changes that would make it safe, or safer.
-pub(super) fn changes(case: &Case, safe: bool) -> Result<Vec<Change>, String> {
+pub(super) fn changes(case: &Case, safe: bool) -> Result<Vec<Change>, Failed> {
     let mut changes = Vec::new();
     if !case.compares() {
         changes.extend(token(case)?);
@@ -41,7 +44,7 @@ fn tried(what: String, options: String, outcomes: &[Outcome]) -> Change {
 }
 
 /// A token that the store compares.
-fn token(case: &Case) -> Result<Option<Change>, String> {
+fn token(case: &Case) -> Result<Option<Change>, Failed> {
     let params = Params { fencing: Fencing::On, ..case.params.clone() };
     if case.protocol.tokened {
         let what = "send the token with every write, and have the store refuse lower ones";
@@ -60,7 +63,7 @@ fn token(case: &Case) -> Result<Option<Change>, String> {
 }
 
 /// A lease that tolerates half as much again; `None` if the present one does, or if the timers do not involve a lease.
-fn longer(case: &Case) -> Result<Option<Change>, String> {
+fn longer(case: &Case) -> Result<Option<Change>, Failed> {
     let (pause_ms, protocol) = (case.asked() as f64, case.protocol);
     let bears = |params: &Params| clearance::of(params, protocol).pause_ms.unwrap_or(0.0);
     let wanted_ms = SPARE * pause_ms;

@@ -75,7 +75,7 @@ pub fn run(args: &ExperimentsArgs) -> Result<u8, Stop> {
     }
     let started = |protocol: &&Protocol| protocol.service.process.is_some() && !is_database(protocol);
     for protocol in args.backend.iter().copied().filter(started) {
-        service::program(protocol.service).map_err(Stop::usage)?;
+        service::program(protocol.service)?;
     }
     let plans = plans(&asked, args)?;
     let real_ms = plans.iter().flat_map(|(_, _, plans)| plans).map(|plan| plan.duration_ms).sum();

@@ -55,7 +55,7 @@ pub fn run(args: &FailoverArgs) -> Result<u8, Stop> {
 
 /// The plan of one fleet.
 fn plan(args: &FailoverArgs, seed: u64) -> Result<Plan, Stop> {
-    let mut params = args.plan.params().map_err(Stop::usage)?;
+    let mut params = args.plan.params()?;
     if params.duration_ms.is_some() {
         return Err(Stop::usage("--duration means nothing here: it takes as long as the kills need; leave it out"));
     }
@@ -64,9 +64,9 @@ fn plan(args: &FailoverArgs, seed: u64) -> Result<Plan, Stop> {
     }
     params.read_lease = params.read_lease.or(Some(false));
     params.reads_per_s = params.reads_per_s.or(Some(0));
-    sense::own_timers(&params.own_ms, args.backend).map_err(Stop::usage)?;
-    sense::timers(&params, args.backend).map_err(Stop::usage)?;
-    clean_kill::repeated(&params, args.backend, seed, args.runs).map_err(Stop::usage)
+    sense::own_timers(&params.own_ms, args.backend)?;
+    sense::timers(&params, args.backend)?;
+    clean_kill::repeated(&params, args.backend, seed, args.runs).map_err(Stop::from)
 }
 
 /// The failovers of one simulated fleet, milliseconds.

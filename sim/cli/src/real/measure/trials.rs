@@ -126,13 +126,13 @@ impl Trial {
             ..Params::default()
         };
         if self.is_repeated {
-            return clean_kill::repeated(&params, protocol, seed, kills).map_err(Stop::usage);
+            return clean_kill::repeated(&params, protocol, seed, kills).map_err(Stop::from);
         }
         let mut why = String::new();
         for name in self.scenarios {
-            match parse::scenario(name).and_then(|scenario| scenario.compile(&params, protocol, seed)) {
+            match parse::scenario(name)?.compile(&params, protocol, seed) {
                 Ok(plan) => return Ok(plan),
-                Err(e) => why = e,
+                Err(e) => why = e.0,
             }
         }
         Err(Stop::usage(why))

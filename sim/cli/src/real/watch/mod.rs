@@ -31,7 +31,10 @@ use draw::Paint;
 use fleet::{Fleet, time_of_day};
 use look::{Look, Places};
 use protocols_clients::site::Endpoint;
-use protocols_real::{directory::is_name, tls::Files};
+use protocols_real::{
+    directory::is_name,
+    tls::{Files, TlsError},
+};
 use screen::{Done, Screen};
 use sim_real::{
     certificates::{AUTHORITY, CERTIFICATE, KEY},
@@ -82,8 +85,8 @@ impl Source {
         // A node slower than the interval is slow, and a paused process does not answer at all.
         let within = Duration::from_millis(args.interval.clamp(300, 2_000));
         if args.nodes.is_empty() {
-            let card = control::card(&args.dir).map_err(Stop::usage)?;
-            let places = in_folder(&args.dir, &card, within).map_err(Stop::harness)?;
+            let card = control::card(&args.dir)?;
+            let places = in_folder(&args.dir, &card, within).map_err(|why| Stop::harness(why.to_string()))?;
             return Ok(Source { places, folder: Some((args.dir.clone(), card.control)), within });
         }
         let mut nodes: Vec<(String, Endpoint)> = Vec::new();
@@ -103,7 +106,7 @@ impl Source {
             authority: args.tls_ca.clone(),
             mutual: false,
         };
-        let tls = args.tls_ca.is_some().then(|| files.load()).transpose().map_err(Stop::usage)?;
+        let tls = args.tls_ca.is_some().then(|| files.load()).transpose()?;
         let asker = Arc::new(Asker { tls, within });
         Ok(Source { places: Places { nodes, store, asker }, folder: None, within })
     }
@@ -121,7 +124,7 @@ impl Source {
 }
 
 /// The addresses of a cluster on this machine, by its card.
-fn in_folder(folder: &Path, card: &control::Card, within: Duration) -> Result<Places, String> {
+fn in_folder(folder: &Path, card: &control::Card, within: Duration) -> Result<Places, TlsError> {
     let file = |name: &str| Some(folder.join(name)).filter(|file| file.exists());
     let (certificate, key, authority) = (file(CERTIFICATE), file(KEY), file(AUTHORITY));
     let tls = authority.is_some().then(|| Files { certificate, key, authority, mutual: false }.load()).transpose()?;

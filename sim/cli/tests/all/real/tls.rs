@@ -28,7 +28,7 @@ fn over_tls(to: SocketAddr, folder: &Path, own_certificate: bool, say: &str) -> 
         authority: Some(folder.join(certificates::AUTHORITY)),
         mutual: false,
     };
-    let connector = files.load()?.connector("")?;
+    let connector = files.load().and_then(|tls| tls.connector("")).map_err(|e| e.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
     let exchange = async {
         let stream = TcpStream::connect(to).await?;
