@@ -171,6 +171,13 @@ pub enum Kind {
         /// To what.
         state: NodeState,
     },
+    /// A member of the coordination service began to lead its other members, or ceased to, as far as it knows.
+    MemberLeads {
+        /// Which.
+        node: NodeId,
+        /// Does it lead from now on?
+        leads: bool,
+    },
     /// The copy on a leader's node became the one that is written to; see [`crate::copies`].
     Promoted {
         /// The leadership.
@@ -213,7 +220,7 @@ impl Kind {
     /// Does it concern every group? So it is with processes and what strikes them, but not with what befalls one leadership.
     pub fn is_shared(&self) -> bool {
         match self {
-            Kind::Clock { .. } | Kind::End { .. } => true,
+            Kind::Clock { .. } | Kind::MemberLeads { .. } | Kind::End { .. } => true,
             Kind::Node { state, .. } => !matches!(state, NodeState::Joined | NodeState::Left),
             // Who joins starts, and is outside of every group at first.
             Kind::Fault(fault) => !fault.kind.ends_leadership(),

@@ -55,6 +55,11 @@ pub(crate) fn node(who: &str, state: NodeState, believes: bool) -> String {
     format!("{who} {what}")
 }
 
+/// A member of the coordination service leads the others.
+pub(crate) fn leads_members(who: &str) -> String {
+    format!("{who} leads the members of the service")
+}
+
 /// The first write of a leadership was accepted; `on` is the resource where that must be said.
 pub(crate) fn takes_effect(who: &str, on: Option<&str>, seq: u64) -> String {
     let on = on.map_or_else(String::new, |on| format!(" on {on}"));

@@ -29,6 +29,8 @@ const LAST: u64 = u64::MAX;
 pub(super) struct Notes {
     notes: Vec<Note>,
     started: Vec<u16>,
+    /// Has some member of the service led the others?
+    founded: bool,
     place: u64,
 }
 
@@ -92,6 +94,10 @@ impl Notes {
                         self.notes.iter_mut().rev().take(1).for_each(|note| note.moment.what = What::State(*state));
                     }
                 }
+            }
+            // The first has led before the run began.
+            Kind::MemberLeads { node, leads: true } if std::mem::replace(&mut self.founded, true) => {
+                self.note(event.t_us, Turn::Member, vec![*node], told::leads_members(&name(*node)))
             }
             _ => {}
         }

@@ -208,7 +208,7 @@ impl Kinds {
     /// [`Kind::Work`].
     pub const WORK: Kinds = Kinds(1 << 20);
     /// How many kinds there are.
-    pub const COUNT: usize = 21;
+    pub const COUNT: usize = 22;
 
     /// Both sets.
     pub const fn and(self, other: Kinds) -> Kinds {
@@ -244,6 +244,7 @@ impl Kinds {
             Kind::Deleted(_) => 18,
             Kind::Promoted { .. } | Kind::Rewound { .. } => 19,
             Kind::Work { .. } => 20,
+            Kind::MemberLeads { .. } => 21,
         }
     }
 }
