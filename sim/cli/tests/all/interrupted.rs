@@ -33,7 +33,7 @@ fn a_long_run_tells_how_far_it_came() {
     let told = interrupted("scenario steady --duration 24h --rate 100", "seed ");
     assert!(told.contains("INTERRUPTED: the run was interrupted at "), "{told}");
     assert!(told.contains("of 86400.000 s; nothing was violated until then"), "{told}");
-    assert!(told.contains("Invariants") && !told.contains("PASS"), "{told}");
+    assert!(told.contains("Timeline") && !told.contains("PASS"), "{told}");
     let json = interrupted("scenario steady --duration 24h --rate 100 --json", "seed ");
     let report: serde_json::Value = serde_json::from_str(&json).expect("one object");
     assert_eq!(report["verdict"], "vacuous", "{report:#}");
