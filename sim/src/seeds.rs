@@ -1,12 +1,12 @@
 //! The same work for many seeds on several threads.
 
-use crate::pool;
+use crate::{interrupt, pool};
 use std::ops::Range;
 
 /// What `work` makes of each seed, in the seeds' order, on `jobs` threads. `done` is told of every seed.
 ///
 /// # Errors
-/// The work on some seed failed: the failure of the smallest of them.
+/// The work on some seed failed: the failure of the smallest of them. Or the program was asked to end before all had their turn.
 pub fn each<T: Send>(
     seeds: Range<u64>,
     jobs: usize,
@@ -20,10 +20,13 @@ pub fn each<T: Send>(
         result
     };
     pool::each(seeds.end.saturating_sub(seeds.start), jobs, one, |_, result| {
-        let goes_on = result.is_ok();
+        let goes_on = result.is_ok() && !interrupt::asked();
         results.push(result);
         goes_on
     });
+    if interrupt::asked() {
+        return Err(interrupt::UNFINISHED.to_owned());
+    }
     results.into_iter().collect()
 }
 

@@ -67,7 +67,7 @@ fn so_far(at_ms: u64, duration_ms: u64) -> String {
     format!("{} of {} s of virtual time", grouped(at_ms / 1_000), grouped(duration_ms / 1_000))
 }
 
-/// How many of several runs are done: a bar on standard error where there is a terminal that wants one, or else a line now
+/// How many of several runs, or of whatever is counted, are done: a bar on standard error where there is a terminal that wants one, or else a line now
 /// and then.
 pub struct Counter {
     bar: ProgressBar,
@@ -93,7 +93,7 @@ impl Counter {
         if told.elapsed() >= LINE_EVERY {
             *told = Instant::now();
             let [done, all] = [self.bar.position(), self.bar.length().unwrap_or(0)].map(grouped);
-            self.show.banner(&format!("{done} of {all} runs done"));
+            self.show.banner(&format!("{done} of {all} done"));
         }
     }
 

@@ -58,3 +58,11 @@ fn comparing_runs_tells_how_many_were_compared() {
         "{told}"
     );
 }
+
+#[test]
+fn a_plot_tells_the_rows_that_it_measured() {
+    let ttls = (1..=60).map(|s| format!("{s}s")).collect::<Vec<_>>().join(",");
+    let plot = format!("plot ttl-sweep --protocol redis-fenced --ttl {ttls} --seeds 0..1 --out interrupted-plot");
+    let told = interrupted(&plot, " done");
+    assert!(told.contains("redis-fenced 1 s") && told.contains(" of 60 rows, and nothing is drawn"), "{told}");
+}
