@@ -373,7 +373,7 @@ function drawMember(ctx, row) {
     ctx.globalAlpha = 1;
     ctx.fillRect(x, row.y, 2, row.h - 1);
     const words = fitting(ctx, ["leads the members", "leads"], w - 12, 11.5);
-    if (words) text(ctx, words, x + 7, top + 10, { size: 11.5, weight: 600 });
+    if (words) text(ctx, words, x + 7, row.y + row.h - (view.phone ? 9 : 14), { size: 11.5, weight: 600 });
   }
   drawShades(ctx, row, row.node, row.y, row.h - 1);
   drawShadeWords(ctx, { y: top }, row.node);
