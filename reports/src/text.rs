@@ -95,7 +95,9 @@ pub fn render_in(run: &Run, width: usize) -> String {
     let told = match (run.all, run.header) {
         (true, _) => Told::All,
         (false, None) => Told::Checked,
-        (false, Some(_)) => Told::Violated,
+        (false, Some(_)) if run.judgement.groups.is_empty() => Told::Violated,
+        // Each group has its own.
+        (false, Some(_)) => Told::Nothing,
     };
     section("Invariants", invariants::lines(&run.judgement.invariants, told, paint));
     let figures = figures::of(&run.judgement.metrics, run.facts, run.header).into_iter();

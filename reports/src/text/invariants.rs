@@ -13,11 +13,14 @@ pub(super) enum Told {
     Checked,
     /// None.
     Violated,
+    /// Not even those that were violated.
+    Nothing,
 }
 
 /// A line or more for each that is told.
 pub(super) fn lines(results: &[InvariantResult], told: Told, paint: Paint) -> Vec<String> {
     let is_told = |seen: &InvariantResult| match told {
+        Told::Nothing => false,
         _ if !seen.holds => true,
         Told::All => true,
         Told::Checked => seen.could_fail || seen.class == Class::Vacuity,
