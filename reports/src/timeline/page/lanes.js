@@ -44,13 +44,6 @@ function layoutRun() {
   if (asked) add("clients", view.phone ? 40 : 26);
   return y;
 }
-/// Lanes with nothing in them: of nodes that nobody elected and nothing struck.
-let unfolded = false;
-function idleOf(lanes) {
-  const busy = new Set([...M.beliefs, ...M.effects, ...M.refused].map(b => M.incarnations[b.i].node).concat(M.grants.map(g => g.node), M.moments.map(m => m.node), M.misread.map(m => m.node)));
-  for (const s of M.shades) if (s.kind !== "unborn") s.nodes.forEach(node => busy.add(node));
-  return lanes.filter(l => !busy.has(l.node) && !clockSteps(l.node).length);
-}
 const rowOf = (kind, node) => rows.find(r => r.run === run && r.kind === kind && (node === undefined || r.node === node));
 function draw() {
   const ctx = sized($("lanes"), view.width, chartHeight);
@@ -131,7 +124,7 @@ function drawGutter(ctx, row) {
     node: [nodeName(row.node ?? 0), ""],
     grants: [serviceName(row.nodes ?? []), view.phone ? "grants" : "grants leadership"],
     member: [nodeName(row.node ?? 0), ""],
-    idle: [(row.nodes ?? []).map(nodeName).join(", "), view.phone ? row.folds ? "idle" : "only followed" : ""],
+    idle: [idleNames(ctx, row), view.phone ? row.folds ? "idle" : "only followed" : ""],
     store: [row.node >= 0 ? nodeName(row.node) : M.strips.length ? resourceName(0) : "store", "number written"],
     strip: [resourceName(row.r ?? 0), ""],
     clients: [!showMessages ? view.phone ? "requests without an answer" : "unanswered" : "clients", ""],
@@ -355,29 +348,6 @@ function drawGrants(ctx, row) {
   if (row.nodes.length !== 1) return;
   drawShadeWords(ctx, { y: row.y + row.h - 22 }, row.nodes[0]);
   drawClockSteps(ctx, row.y, row.h - 1, row.nodes[0]);
-}
-/// Several lanes with nothing in them, as one.
-function drawIdle(ctx, row) {
-  if (view.phone) return;
-  const what = !row.folds ? "only followed" : unfolded ? "idle, shown above: click to fold them" : "never led, and nothing struck them: click to unfold";
-  text(ctx, what, view.gutter + 6, row.y + row.h / 2, { fill: ink.dim });
-}
-function drawMember(ctx, row) {
-  const top = row.y + (view.phone ? 12 : 2);
-  for (const [node, from, to] of M.led) {
-    if (node !== row.node) continue;
-    const x = Math.max(X(from), view.gutter), w = Math.max(2, Math.min(X(to), view.width - view.right) - x);
-    ctx.fillStyle = ink.dim;
-    ctx.globalAlpha = .25;
-    ctx.fillRect(x, row.y, w, row.h - 1);
-    ctx.globalAlpha = 1;
-    ctx.fillRect(x, row.y, 2, row.h - 1);
-    const words = fitting(ctx, ["leads the members", "leads"], w - 12, 11.5);
-    if (words) text(ctx, words, x + 7, row.y + row.h - (view.phone ? 9 : 14), { size: 11.5, weight: 600 });
-  }
-  drawShades(ctx, row, row.node, row.y, row.h - 1);
-  drawShadeWords(ctx, { y: top }, row.node);
-  drawClockSteps(ctx, row.y, row.h - 1, row.node);
 }
 function drawClients(ctx, row) {
   const top = row.y + (view.phone ? 21 : 4), height = row.h - (view.phone ? 25 : 8);

@@ -194,15 +194,6 @@ function leave() {
   drawOver();
 }
 const shadesAt = (node, t) => M.shades.filter(s => s.nodes.includes(node) && s.from <= t && s.to >= t).map(s => escape(s.text)).join("<br>");
-function leadsAt(node, t) {
-  const led = M.led.find(l => l[0] === node && l[1] <= t && l[2] >= t);
-  return led ? `leads the members: ${at(led[1])} – ${at(led[2])}` : "follows";
-}
-function toggleIdle() {
-  unfolded = !unfolded;
-  layout();
-  redraw();
-}
 /// The rare events near a place, as they stand in the history.
 function eventsNear(x, fits) {
   const near = rareEvents().filter(e => Math.abs(X(e.t) - x) < 6 && fits(e)).slice(0, 3);

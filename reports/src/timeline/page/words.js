@@ -45,7 +45,7 @@ function fillWords() {
   $("list").style.setProperty("--time", LONG || M.clock ? "104px" : DIGITS > 3 ? "88px" : "70px");
   $("list").className = M.clock?.dates ? "dated" : "";
   $("list").innerHTML = MOMENTS.map(m =>
-    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t, DIGITS, RUNS[m.runs[0]].M.clock)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text)}</span></button></li>`).join("");
+    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t, DIGITS, RUNS[m.runs[0]].M.clock)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text).replaceAll("_", "_<wbr>")}</span></button></li>`).join("");
   [...$("list").children].forEach((item, i) => item.firstChild.onclick = () => { pick(i); showChart(); });
   fillTable();
   fillKey();
