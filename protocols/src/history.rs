@@ -143,6 +143,13 @@ pub enum Kind {
         /// The new state.
         state: NodeState,
     },
+    /// A member of the coordination service began to lead its other members, or ceased to, as far as it knows.
+    MemberLeads {
+        /// Which.
+        node: NodeId,
+        /// Does it lead from now on?
+        leads: bool,
+    },
     /// The copy on a leader's node became the primary; see [`crate::copies`].
     Promoted {
         incarnation: Incarnation,
@@ -184,7 +191,7 @@ impl Kind {
     /// Whether it concerns all groups. Events of processes and their faults do; those of one leadership do not.
     pub fn is_shared(&self) -> bool {
         match self {
-            Kind::Clock { .. } | Kind::End { .. } => true,
+            Kind::Clock { .. } | Kind::MemberLeads { .. } | Kind::End { .. } => true,
             Kind::Node { state, .. } => !matches!(state, NodeState::Joined | NodeState::Left),
             // A joining process starts outside of all groups.
             Kind::Fault(fault) => !fault.kind.ends_leadership(),

@@ -3,6 +3,7 @@
 
 mod curves;
 mod leaderships;
+mod members;
 mod misread;
 pub(crate) mod model;
 mod moments;
@@ -11,6 +12,7 @@ mod writes;
 
 use crate::{Judgement, Names, Verdict, cause, clock::Clock as Times};
 use leaderships::Leaderships;
+use members::Members;
 use misread::Misreads;
 use model::{Clock, Lane, Model};
 use moments::Notes;
@@ -34,6 +36,7 @@ pub(crate) struct Course {
     writes: Writes,
     notes: Notes,
     misreads: Misreads,
+    members: Members,
     /// The instant shown as 0 s, if times were counted from elsewhere.
     epoch: Option<String>,
     clocks: Vec<Clock>,
@@ -54,6 +57,7 @@ impl Course {
             writes: Writes::new(header),
             notes: Notes::default(),
             misreads: Misreads::default(),
+            members: Members::default(),
             epoch: None,
             clocks: Vec::new(),
             acted: Vec::new(),
@@ -173,6 +177,7 @@ impl Course {
             believing: curves::believing(&self.leaderships.beliefs, begin, end),
             beliefs: self.leaderships.beliefs,
             grants: self.leaderships.grants,
+            led: self.members.finish(end),
             effects: self.writes.effects,
             shades: self.struck.shades,
             stale: self.writes.stale,
@@ -220,6 +225,7 @@ impl Sink for Course {
         notes.observe(event, *place, name, believes);
         leaderships.observe(event, *place);
         self.struck.observe(event);
+        self.members.observe(event);
         match &event.kind {
             Kind::Elected(incarnation) => {
                 self.acted(incarnation.node);

@@ -46,7 +46,7 @@ pub struct Run<'a> {
     pub meaning: Option<&'a str>,
     /// What to run next if something went wrong: what it shows, and the command.
     pub next: &'a [(&'a str, String)],
-    /// List every invariant? Otherwise only violated ones and those that say most.
+    /// All of it; otherwise, of a run, the story, what was violated, a few figures, and the verdict.
     pub all: bool,
     /// Use colours, for a terminal?
     pub colour: bool,
@@ -81,24 +81,33 @@ pub fn render_in(run: &Run, width: usize) -> String {
             );
         }
     };
-    section("Plan", columns(run.parameters, paint.width));
+    // A run can be told again, with all of it.
+    let whole = run.all || run.header.is_none();
+    section("Plan", if whole { columns(run.parameters, paint.width) } else { Vec::new() });
     let of = run.highlights.group.map_or(String::new(), |group| format!(" of group {group}"));
     section(&format!("Timeline{of}"), timeline::draw::draw(run.highlights, paint));
-    section(&format!("Leaders{of}"), leaders(run.highlights, paint));
+    section(&format!("Leaders{of}"), if whole { leaders(run.highlights, paint) } else { Vec::new() });
     section("Groups", groups::lines(&run.judgement.groups, paint));
     let shards = run.judgement.metrics.shards.as_ref().map(|figures| shards::lines(figures, paint));
     section("Shards", shards.unwrap_or_default());
     let told = match (run.all, run.header) {
         (true, _) => Told::All,
         (false, None) => Told::Checked,
-        (false, Some(_)) => Told::Key,
+        (false, Some(_)) if run.judgement.groups.is_empty() => Told::Violated,
+        // Each group has its own.
+        (false, Some(_)) => Told::Nothing,
     };
     section("Invariants", invariants::lines(&run.judgement.invariants, told, paint));
-    section("Figures", columns(&figures::of(&run.judgement.metrics, run.facts, run.header), paint.width));
+    let figures = figures::of(&run.judgement.metrics, run.facts, run.header).into_iter();
+    let figures: Vec<_> = figures.filter(|(label, _)| whole || figures::BRIEF.contains(&&**label)).collect();
+    section("Figures", columns(&figures, paint.width));
     lines.push(String::new());
     lines.extend(verdict(run.judgement, run.header.is_some(), paint));
     if let Some(replay) = run.replay {
         lines.push(format!("{} {replay}", paint.paint(Tone::Dim, "run it again:")));
+    }
+    if !whole {
+        lines.push(paint.paint(Tone::Dim, "-v adds the plan, the leaders, every invariant and all figures"));
     }
     lines.join("\n") + "\n"
 }

@@ -379,7 +379,12 @@ impl Sink for Highlights {
             Kind::Work { incarnation, for_us, .. } => {
                 self.leaders.worked(*incarnation, t_us.saturating_sub(*for_us), t_us)
             }
-            Kind::Vote { .. } | Kind::Clock { .. } => {}
+            // The first has led before the run began.
+            Kind::MemberLeads { node, leads: true } if self.last().is_some() => {
+                let text = told::leads_members(&self.names.node(*node));
+                self.row(t_us, Mark::Quiet, About::Other, text);
+            }
+            Kind::Vote { .. } | Kind::Clock { .. } | Kind::MemberLeads { .. } => {}
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),
             Kind::Seal { resource, incarnation, accepted, seq, .. } => {

@@ -55,6 +55,11 @@ pub(crate) fn node(who: &str, state: NodeState, believes: bool) -> String {
     format!("{who} {what}")
 }
 
+/// A member of the coordination service leads the others.
+pub(crate) fn leads_members(who: &str) -> String {
+    format!("{who} leads the members of the service")
+}
+
 /// The first accepted write of a leadership; `on` is the resource if it must be named.
 pub(crate) fn takes_effect(who: &str, on: Option<&str>, seq: u64) -> String {
     let on = on.map_or_else(String::new, |on| format!(" on {on}"));

@@ -4,6 +4,7 @@
 use crate::{
     advise::predict::Lease,
     error::Failed,
+    interrupt,
     registry::Registry,
     run::{self, Options},
     seeds,
@@ -59,7 +60,7 @@ impl Strikes {
     }
 }
 
-/// Measures every point; `done` is called after each run.
+/// Measures every point, or as many as there are before the program is asked to end; `done` is told of each run.
 ///
 /// # Errors
 /// A ttl makes no sense, or a run could not be finished.
@@ -72,10 +73,14 @@ pub fn measure(
     done: impl Fn() + Sync,
 ) -> Result<TtlSweep, Failed> {
     let mut points = Vec::new();
-    for protocol in protocols {
-        for ttl_ms in ttls_ms {
-            points.push(point(registry, *ttl_ms, protocol, seeds.clone(), jobs, &done)?);
+    for (protocol, ttl_ms) in protocols.iter().flat_map(|protocol| ttls_ms.iter().map(move |ttl_ms| (protocol, ttl_ms)))
+    {
+        let point = point(registry, *ttl_ms, protocol, seeds.clone(), jobs, &done);
+        // Half of a point is none.
+        if interrupt::asked() {
+            break;
         }
+        points.push(point?);
     }
     let seeds = format!("{}..{}", seeds.start, seeds.end);
     Ok(TtlSweep { schema: 1, points, pause_profile: PAUSE_PROFILE.to_owned(), seeds })

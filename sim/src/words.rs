@@ -180,6 +180,7 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             [0x114 | u64::from(node.0) << 16, *wall_offset_us as u64, *rate_ppm as u64]
         }
         Kind::Node { node, state } => [0x10b, u64::from(node.0), *state as u64],
+        Kind::MemberLeads { node, leads } => [0x119, u64::from(node.0), u64::from(*leads)],
         Kind::End { messages, by_kind } => {
             [0x10c, *messages, by_kind.iter().fold(0, |h, (kind, n)| fold(fold(h, xxh3_64(kind.as_bytes())), *n))]
         }

@@ -29,6 +29,8 @@ const LAST: u64 = u64::MAX;
 pub(super) struct Notes {
     notes: Vec<Note>,
     started: Vec<u16>,
+    /// Has some member of the service led the others?
+    founded: bool,
     place: u64,
 }
 
@@ -92,6 +94,10 @@ impl Notes {
                         self.notes.iter_mut().rev().take(1).for_each(|note| note.moment.what = What::State(*state));
                     }
                 }
+            }
+            // The first has led before the run began.
+            Kind::MemberLeads { node, leads: true } if std::mem::replace(&mut self.founded, true) => {
+                self.note(event.t_us, Turn::Member, vec![*node], told::leads_members(&name(*node)))
             }
             _ => {}
         }
@@ -203,15 +209,22 @@ fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
         (name == no_stale_write::ENTRY.name && !model.stale.is_empty())
             || (name == no_stale_read::ENTRY.name && !model.misread.is_empty())
     };
-    // One event may violate several invariants, but is one moment.
+    // One event may violate several: it is told once, and names them.
     let mut at: BTreeMap<u64, Vec<&InvariantResult>> = BTreeMap::new();
-    for result in results.iter().filter(|r| !r.holds && r.class != Class::Vacuity && !told(r.name)) {
+    for result in results.iter().filter(|r| !r.holds && r.class != Class::Vacuity) {
         at.entry(result.violated_us.unwrap_or(model.end).min(model.end)).or_default().push(result);
     }
     for (t, together) in at {
-        let names: Vec<&str> = together.iter().map(|result| result.name).collect();
-        let text = format!("VIOLATED {}: {}", names.join(", "), together[0].detail);
-        all.push(note(t, LAST, Turn::Bad, None, text));
+        let names = |of: &[&InvariantResult]| of.iter().map(|result| result.name).collect::<Vec<_>>().join(", ");
+        if let Some(note) = all.iter_mut().find(|note| note.moment.k == Turn::Bad && note.moment.t == t) {
+            note.moment.text += &format!("; violates {}", names(&together));
+            continue;
+        }
+        let untold: Vec<&InvariantResult> = together.into_iter().filter(|result| !told(result.name)).collect();
+        if let Some(first) = untold.first() {
+            let text = format!("VIOLATED {}: {}", names(&untold), first.detail);
+            all.push(note(t, LAST, Turn::Bad, None, text));
+        }
     }
 }
 

@@ -205,7 +205,7 @@ impl Kinds {
     /// [`Kind::Work`].
     pub const WORK: Kinds = Kinds(1 << 20);
     /// The number of kinds.
-    pub const COUNT: usize = 21;
+    pub const COUNT: usize = 22;
 
     /// The union of both sets.
     pub const fn and(self, other: Kinds) -> Kinds {
@@ -241,6 +241,7 @@ impl Kinds {
             Kind::Deleted(_) => 18,
             Kind::Promoted { .. } | Kind::Rewound { .. } => 19,
             Kind::Work { .. } => 20,
+            Kind::MemberLeads { .. } => 21,
         }
     }
 }

@@ -13,6 +13,25 @@ const KINDS_MAX: usize = 6;
 /// The value of an empty list of times.
 const NONE: &str = "none";
 
+/// What a short report has of them: how it went, and what became of work that had to be handed over.
+pub(super) const BRIEF: [&str; 15] = [
+    "elections",
+    "failover time",
+    "dark time",
+    "writes accepted",
+    "writes refused for their token",
+    "acknowledged and lost",
+    "copies differed for",
+    "items of the work-set done",
+    "of them done again",
+    "items left out",
+    "work-set stood still for",
+    "items done outside",
+    "of them done twice",
+    "items passed over",
+    "a cache was set back for",
+];
+
 /// A list of times: each if they are few, otherwise their distribution.
 fn times(values_ms: &[f64]) -> String {
     let say = |ms: f64| duration(ms * 1000.0);

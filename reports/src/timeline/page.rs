@@ -36,12 +36,13 @@ const HTML: &str = include_str!("page/page.html");
 const CSS: &str = include_str!("page/page.css");
 /// The colours of all our pages, light and dark.
 pub(crate) const THEME: &str = include_str!("page/theme.css");
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("page/base.js"),
     include_str!("page/decode.js"),
     include_str!("page/scale.js"),
     include_str!("page/pen.js"),
     include_str!("page/lanes.js"),
+    include_str!("page/members.js"),
     include_str!("page/store.js"),
     include_str!("page/turns.js"),
     include_str!("page/words.js"),

@@ -111,6 +111,24 @@ fn a_page_turns_to_each_group_in_a_browser() {
     look("groups.js", &sheet(known("groups-bad")).page(), "", 6);
 }
 
+/// A member that leads the service's others dies, and another one takes over; four candidates have nothing to do.
+#[test]
+fn members_show_who_leads_and_idle_lanes_fold_in_a_browser() {
+    let header = r#"{"event":"header","schema":2,"scenario":"service-failover","protocol":"zk-election","seed":1,"fencing":true,"tokened":true,"plan_digest":"0","nodes":["n1","n2","n3","n4","n5","zk-1","zk-2","zk-3","store","c1"],"candidates":5,"lease_ttl_ms":3000,"rate":10,"liveness_bound_ms":9000,"dark_after_ms":55,"requires":[],"services":[5,6,7],"tick_ms":1000,"store":8}"#;
+    let up = |node: u64| format!(r#"{{"t_us":{node},"event":"node","node":"n{node}","state":"up"}}"#);
+    let events = [
+        r#"{"t_us":70000,"event":"grant","node":"n1","token":1}"#,
+        r#"{"t_us":70500,"event":"elected","node":"n1","token":1,"generation":1}"#,
+        r#"{"t_us":80000,"event":"apply","resource":"sequence","node":"n1","token":1,"generation":1,"seq":1,"read":0,"version":1,"request":"c1:1","verdict":"ok"}"#,
+        r#"{"t_us":5000000,"event":"node","node":"zk-1","state":"down"}"#,
+        r#"{"t_us":6000000,"event":"member-leads","node":"zk-2"}"#,
+        r#"{"t_us":10000000,"event":"end","messages":9}"#,
+    ];
+    let lines = [header.to_owned(), r#"{"t_us":0,"event":"member-leads","node":"zk-1"}"#.to_owned()].into_iter();
+    let lines = lines.chain((1..=5).map(up)).chain(events.map(str::to_owned));
+    look("members.js", &sheet(&(lines.collect::<Vec<_>>().join("\n") + "\n")).page(), "", 10);
+}
+
 /// A sweep of 40 cells, one of them broken and with a hostile name.
 fn summary() -> Value {
     let cell = |(place, protocol): (usize, &str)| {
@@ -143,7 +161,9 @@ fn sections_and_a_grid_in_a_browser() {
         json!({ "scenario": "steady", "protocol": protocol, "outcome": outcome, "seed": 0, "violated": [], "why": "", "parts": null,
                 "command": "matrix it", "show": "run it" })
     };
-    let cells: Vec<Value> = ["raft", "raft-core", "kraft", HOSTILE].map(|protocol| cell(protocol, "broken")).into();
+    let cells: Vec<Value> = ["raft", "raft-core", "kraft", HOSTILE]
+        .map(|protocol| cell(protocol, if protocol == "kraft" { "by-fencing" } else { "broken" }))
+        .into();
     let matrix = json!({ "schema": 1, "seeds": [0, 5], "options": "", "interrupted": false, "cells": cells });
     let matrix = index::matrix(&matrix, &|_| None).expect("a matrix");
     let sweep = index::sweep(&summary(), &[], &|_| None).expect("a summary");

@@ -18,6 +18,13 @@ impl World {
         self.enter(Some(group), kind);
     }
 
+    /// A member of the service leads the others from now on, or no longer. The trace has what members do: that one of them
+    /// leads follows from it.
+    pub fn member_leads(&mut self, node: NodeId, leads: bool) {
+        let kind = Kind::MemberLeads { node, leads };
+        self.recorder.record(&Event { t_us: self.now / MICROSECOND, group: 0, kind });
+    }
+
     /// Shared by both and not inlined, so that the functions it calls can be inlined here.
     #[inline(never)]
     fn enter(&mut self, group: Option<u16>, kind: Kind) {

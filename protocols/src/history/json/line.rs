@@ -116,7 +116,7 @@ impl Leadership<'_> {
 }
 
 /// The event names.
-pub const EVENTS: [&str; 22] = [
+pub const EVENTS: [&str; 24] = [
     "header",
     "campaign",
     "elected",
@@ -138,6 +138,8 @@ pub const EVENTS: [&str; 22] = [
     "rewound",
     "work",
     "node",
+    "member-leads",
+    "member-follows",
     "end",
 ];
 
@@ -245,6 +247,8 @@ impl Line<'_> {
                 shared: self.shared,
             },
             "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },
+            "member-leads" => Kind::MemberLeads { node: self.node(nodes)?, leads: true },
+            "member-follows" => Kind::MemberLeads { node: self.node(nodes)?, leads: false },
             "end" => Kind::End { messages: self.messages.unwrap_or(0), by_kind: self.by_kind.clone() },
             other => return Err(format!("there is no event {other:?}")),
         })

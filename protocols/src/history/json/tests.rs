@@ -141,6 +141,8 @@ fn every_kind() -> Vec<Event> {
         Kind::Vote { voter: NodeId(0), candidate: NodeId(1), token: 6 },
         Kind::Clock { node: NodeId(0), wall_offset_us: -1_500, rate_ppm: 42 },
         Kind::Node { node: NodeId(0), state: NodeState::Paused },
+        Kind::MemberLeads { node: NodeId(1), leads: true },
+        Kind::MemberLeads { node: NodeId(1), leads: false },
         Kind::Deposed { incarnation, reason: Deposed::Fenced },
         Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into() },
     ];

@@ -256,6 +256,10 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
         Kind::Node { node, state } => {
             write!(line, "node\",\"node\":\"{}\",\"state\":{}", Name(names, *node), word(state))?;
         }
+        Kind::MemberLeads { node, leads } => {
+            let event = if *leads { "member-leads" } else { "member-follows" };
+            write!(line, "{event}\",\"node\":\"{}\"", Name(names, *node))?;
+        }
         Kind::End { messages, by_kind } => {
             write!(line, "end\",\"messages\":{messages}")?;
             if !by_kind.is_empty() {

@@ -20,14 +20,20 @@ function layoutRun() {
   const candidates = M.lanes.filter(l => l.role === "candidate"), services = M.lanes.filter(l => l.role === "service");
   add("curves", view.phone ? 94 : TWO ? 76 : 100);
   add("marks", 46 + view.markAt);
-  const tall = printing ? Math.max(24, Math.min(54, 420 / candidates.length)) : TWO || candidates.length > 5 ? 54 : view.phone ? 62 : 66;
-  for (const lane of candidates) add("node", tall, { node: lane.node });
+  const idle = idleOf(candidates), fold = lanes => lanes.length > 1 && add("idle", view.phone ? 24 : 26, { nodes: lanes.map(l => l.node), folds: true });
+  const shown = candidates.filter(l => unfolded || idle.length < 2 || !idle.includes(l));
+  const tall = printing ? Math.max(24, Math.min(54, 420 / shown.length)) : TWO || shown.length > 5 ? 54 : view.phone ? 62 : 66;
+  for (const lane of shown) add("node", tall, { node: lane.node });
+  fold(idle);
   const hit = services.length === 1 && (M.shades.some(s => s.nodes.includes(services[0].node)) || clockSteps(services[0].node).length);
   if (M.grants.length) add("grants", (view.phone ? 44 : 36) + (hit ? 20 : 0), { hit, nodes: services.map(l => l.node) });
   const struck = lane => M.shades.some(s => s.nodes.includes(lane.node));
-  // Members to which nothing happened have nothing to show.
-  const members = services.length > 1 ? services.filter(struck) : M.grants.length || TWO ? [] : services;
+  // Members to which nothing happened have nothing to show, unless another one of them leads at last.
+  const changed = M.led.some(l => l[0] !== M.led[0][0]), lively = lane => struck(lane) || (changed && M.led.some(l => l[0] === lane.node));
+  const members = services.length > 1 ? services.filter(lively) : M.grants.length || TWO ? [] : services;
   for (const lane of members) add("member", view.phone ? 34 : 26, { node: lane.node });
+  const others = services.filter(l => !members.includes(l)).map(l => l.node);
+  if (changed && others.length) add("idle", view.phone ? 24 : 26, { nodes: others });
   const store = M.lanes.find(l => l.role === "store");
   const strips = M.strips.filter(r => !TWO || M.stale.some(e => e.r === r));
   const asked = E && (E.unanswered.length > 0 || (showMessages && E.client.some(c => c > 0))), below = strips.length * 28 + (asked ? 26 : 0) + 100;
@@ -66,7 +72,7 @@ function drawRun(ctx) {
   });
   drawCurves(ctx, curves);
   if (TWO) drawTitle(ctx, rowOf("title"));
-  const painters = { node: drawNode, grants: drawGrants, member: drawMember, store: drawStore, strip: drawStrip, clients: drawClients };
+  const painters = { node: drawNode, grants: drawGrants, member: drawMember, idle: drawIdle, store: drawStore, strip: drawStrip, clients: drawClients };
   for (const row of own) {
     if (!painters[row.kind]) continue;
     ctx.strokeStyle = ink.line;
@@ -118,6 +124,7 @@ function drawGutter(ctx, row) {
     node: [nodeName(row.node ?? 0), ""],
     grants: [serviceName(row.nodes ?? []), view.phone ? "grants" : "grants leadership"],
     member: [nodeName(row.node ?? 0), ""],
+    idle: [idleNames(ctx, row), view.phone ? row.folds ? "idle" : "only followed" : ""],
     store: [row.node >= 0 ? nodeName(row.node) : M.strips.length ? resourceName(0) : "store", "number written"],
     strip: [resourceName(row.r ?? 0), ""],
     clients: [!showMessages ? view.phone ? "requests without an answer" : "unanswered" : "clients", ""],
@@ -341,11 +348,6 @@ function drawGrants(ctx, row) {
   if (row.nodes.length !== 1) return;
   drawShadeWords(ctx, { y: row.y + row.h - 22 }, row.nodes[0]);
   drawClockSteps(ctx, row.y, row.h - 1, row.nodes[0]);
-}
-function drawMember(ctx, row) {
-  drawShades(ctx, row, row.node, row.y, row.h - 1);
-  drawShadeWords(ctx, { y: row.y + (view.phone ? 12 : 2) }, row.node);
-  drawClockSteps(ctx, row.y, row.h - 1, row.node);
 }
 function drawClients(ctx, row) {
   const top = row.y + (view.phone ? 21 : 4), height = row.h - (view.phone ? 25 : 8);

@@ -217,9 +217,10 @@ function laneWords(row, x, y) {
   const t = timeAt(x), name = row.node >= 0 ? nodeName(row.node) : "", mine = e => e.about.has(name);
   if (row.kind === "store" || row.kind === "strip") return storeWords(row, x, y, t);
   if (row.kind === "node") return `<b>${escape(name)} at ${at(t, v1 - v0 < 5e6 ? 6 : 3)}</b><br>` + nodeWords(row.node, t).join("<br>") + eventsNear(x, e => e.event !== "seal" && mine(e));
-  if (row.kind === "member") return `<b>${escape(name)} at ${at(t)}</b><br>` + (shadesAt(row.node, t) || "runs") + clockLine(row.node, t) + eventsNear(x, mine);
+  if (row.kind === "member") return `<b>${escape(name)} at ${at(t)}</b><br>` + leadsAt(row.node, t) + "<br>" + (shadesAt(row.node, t) || "runs") + clockLine(row.node, t) + eventsNear(x, mine);
+  if (row.kind === "idle") return row.nodes.map(node => `<b>${escape(nodeName(node))}</b>: ${row.folds ? nodeWords(node, t).join(", ") : leadsAt(node, t)}`).join("<br>");
   if (row.kind === "grants") return `<b>${escape(serviceName(row.nodes))} at ${at(t)}</b><br>` + (M.grants.filter(g => g.from <= t && g.to >= t).map(g => `granted to <b>${escape(nodeName(g.node))}</b>${g.token ? " with token " + g.token : ""}: ${at(g.from)} – ${at(g.to)}${g.why ? "<br>" + g.why : ""}`).join("<br>") || "granted to nobody") +
-    row.nodes.map(node => (shadesAt(node, t) && "<br>" + shadesAt(node, t)) + clockLine(node, t)).join("") + eventsNear(x, e => /^grant/.test(e.event) || row.nodes.some(node => e.about.has(nodeName(node))));
+    M.led.filter(l => l[1] <= t && l[2] >= t).map(l => `<br>${escape(nodeName(l[0]))} leads the members`).join("") + row.nodes.map(node => (shadesAt(node, t) && "<br>" + shadesAt(node, t)) + clockLine(node, t)).join("") + eventsNear(x, e => /^grant/.test(e.event) || row.nodes.some(node => e.about.has(nodeName(node))));
   if (row.kind === "clients") {
     const place = lowerBound(E.unanswered, i => E.t[i], t), i = [E.unanswered[place - 1], E.unanswered[place]].filter(i => i !== undefined).sort((a, b) => Math.abs(E.t[a] - t) - Math.abs(E.t[b] - t))[0];
     if (i === undefined || Math.abs(X(E.t[i]) - x) > 8) return `${at(t)}: no request without an answer here`;
@@ -247,8 +248,8 @@ function showUnder() {
   let html = "";
   if (on) html = markWords(on);
   else if (row && cursor !== null && E) html = laneWords(row, x, y);
-  else if (row && x < view.gutter && { node: 1, member: 1, grants: 1, store: 1, strip: 1 }[row.kind])
-    html = `<b>${escape(row.kind === "strip" ? resourceName(row.r) : row.kind === "grants" ? serviceName(row.nodes) : row.node >= 0 ? nodeName(row.node) : "store")}</b>`;
+  else if (row && x < view.gutter && { node: 1, member: 1, idle: 1, grants: 1, store: 1, strip: 1 }[row.kind])
+    html = `<b>${escape(row.kind === "idle" ? row.nodes.map(nodeName).join(", ") : row.kind === "strip" ? resourceName(row.r) : row.kind === "grants" ? serviceName(row.nodes) : row.node >= 0 ? nodeName(row.node) : "store")}</b>`;
   drawOver();
   showTip(html, px, py);
 }

@@ -3,7 +3,7 @@
 const KEYS = {
   ArrowLeft: () => pan(-.15), ArrowRight: () => pan(.15), "+": () => zoom(.6), "=": () => zoom(.6), "-": () => zoom(1 / .6),
   0: () => go(BEGIN, END), n: () => step(1), p: () => step(-1), l: copyLink, v: nextViolation,
-  s: () => rescale(scale === "story" ? "true" : "story"), m: toggleMessages, t: flipTheme, "/": () => $("find").focus(),
+  s: () => rescale(scale === "story" ? "true" : "story"), m: toggleMessages, f: toggleIdle, t: flipTheme, "/": () => $("find").focus(),
   Escape: () => { instant = found = null; $("answer").textContent = ""; leave(); settle(); },
 };
 // Single-character keys can be switched off, for people who use speech input or hit keys by accident.
@@ -121,6 +121,7 @@ function listenToMini() {
 function clicked(event) {
   const y = onChart(event), row = rows.find(r => y >= r.y && y < r.y + r.h), on = row && markAt(row, event.offsetX, y);
   if (on) pick(on.last > selected + 1 && on.first <= selected + 1 ? selected + 1 : on.first - 1);
+  else if (row?.folds) toggleIdle();
   else if (row && event.offsetX >= view.gutter) mark(Math.min(END, Math.max(0, timeAt(event.offsetX))));
   hover(event.offsetX, y, event.clientX, event.clientY);
 }
@@ -193,7 +194,7 @@ async function start() {
   listenToPage();
   // For tests: where things are.
   const of = n => (enter(RUNS[n ?? 0]), true);
-  window.timeline = { M: RUNS[0].M, RUNS, MOMENTS, X, of, rowOf, line, issueOf, get view() { return [toTime(v0), toTime(v1)]; }, get scale() { return scale; }, get events() { return E.n; }, draw };
+  window.timeline = { M: RUNS[0].M, RUNS, MOMENTS, X, of, rowOf, rows: () => rows, line, issueOf, get view() { return [toTime(v0), toTime(v1)]; }, get scale() { return scale; }, get events() { return E.n; }, draw };
   document.documentElement.dataset.ready = "yes";
 }
 start();

@@ -45,7 +45,7 @@ function fillWords() {
   $("list").style.setProperty("--time", LONG || M.clock ? "104px" : DIGITS > 3 ? "88px" : "70px");
   $("list").className = M.clock?.dates ? "dated" : "";
   $("list").innerHTML = MOMENTS.map(m =>
-    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t, DIGITS, RUNS[m.runs[0]].M.clock)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text)}</span></button></li>`).join("");
+    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t, DIGITS, RUNS[m.runs[0]].M.clock)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text).replaceAll("_", "_<wbr>")}</span></button></li>`).join("");
   [...$("list").children].forEach((item, i) => item.firstChild.onclick = () => { pick(i); showChart(); });
   fillTable();
   fillKey();
@@ -91,6 +91,7 @@ function keySigns() {
     [some(() => M.beliefs.length), ctx => { faint(ctx, c, .2); band(ctx); }, "believes that it leads"],
     [some(() => M.beliefs.some(b => b.outlived)), ctx => band(ctx, [6, 4], ink.bad), "believes without ground"],
     [some(() => M.grants.length), lines(c, [5, 3]), "granted by the service"],
+    [rows.some(r => r.kind === "member") && some(() => M.led.length), ctx => faint(ctx, ink.dim, .25), "leads the members of the service"],
     [some(() => M.effects.length), lines(c, [2, 10]), "its writes take effect"],
     [some(() => M.effects.some(e => e.runs.length > 1)), lines(c, [9, 3]), "between its first and last write"],
     [shade("unborn"), ctx => faint(ctx, ink.faint, 1), "not started"],
@@ -112,7 +113,7 @@ function keySigns() {
   ].filter(sign => sign[0]);
 }
 function fillKey() {
-  const keys = `<span class="wide"><kbd>n</kbd> <kbd>p</kbd> moments, <kbd>v</kbd> violations, <kbd>s</kbd> scale, <kbd>m</kbd> messages, <kbd>l</kbd> link, <kbd>/</kbd> find, ` +
+  const keys = `<span class="wide"><kbd>n</kbd> <kbd>p</kbd> moments, <kbd>v</kbd> violations, <kbd>s</kbd> scale, <kbd>m</kbd> messages, ${rows.some(r => r.folds) ? "<kbd>f</kbd> idle lanes, " : ""}<kbd>l</kbd> link, <kbd>/</kbd> find, ` +
     `<kbd>←</kbd> <kbd>→</kbd> <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> move; drag pans, <kbd>Ctrl</kbd> and wheel zooms, drag on the curves selects, a click marks an instant</span>`;
   const signs = keySigns();
   $("key").innerHTML = signs.map(([, paint, words]) => `<span>${paint ? "<canvas></canvas>" : ""}${words}</span>`).join("") + keys;

@@ -6,10 +6,11 @@ use super::{
     advise_args::AdviseArgs,
     args::jobs_or_cores,
     exit::{INCONCLUSIVE, Stop},
+    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     parse,
+    progress::Counter,
 };
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use protocols::election::Protocol;
 use scenarios::{
     Params,
@@ -20,6 +21,7 @@ use scenarios::{
 use serde_json::Value;
 use sim::{
     advise::{self, Choice, Ladder, Situation, trial},
+    interrupt::asked as is_asked_to_end,
     registry::Registry,
 };
 use std::{fs, io::Read, path::Path};
@@ -41,6 +43,10 @@ pub fn run(registry: &Registry, args: &AdviseArgs) -> Result<u8, Stop> {
         }
         confirmed
     })?;
+    if is_asked_to_end() {
+        show.banner("INTERRUPTED: the advice is arithmetic alone, and was not tried");
+        return Ok(INTERRUPTED);
+    }
     Ok(if confirmed { 0 } else { INCONCLUSIVE })
 }
 
@@ -72,16 +78,18 @@ fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, 
     let best = advise::best(&ladders);
     let shorter = best.and_then(|(ladder, _)| ladder.steps.get(ladder.advised?.checked_sub(1)?));
     let choices: Vec<&Choice> = [best.map(|(_, choice)| choice), shorter].into_iter().flatten().collect();
-    let bar = ProgressBar::new(trial::RUNS_MAX * (choices.len() + usize::from(now.is_some())) as u64);
-    let shown = show.progress() && !args.no_trial;
-    bar.set_draw_target(if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+    let bar = Counter::new(trial::RUNS_MAX * (choices.len() + usize::from(now.is_some())) as u64, show);
+    interrupt::listen()?;
     let tried = |choice| {
-        let trial = || trial::of(registry, &situation, choice, jobs_or_cores(args.jobs), || bar.inc(1));
-        (!args.no_trial).then(trial).transpose().map(|trial| Tried { choice, trial }).map_err(Stop::from)
+        let trial = || trial::of(registry, &situation, choice, jobs_or_cores(args.jobs), || bar.done());
+        match (!args.no_trial).then(trial).transpose() {
+            Err(_) if is_asked_to_end() => Ok(Tried { choice, trial: None }),
+            trial => trial.map(|trial| Tried { choice, trial }).map_err(Stop::from),
+        }
     };
     let all = choices.into_iter().map(tried).collect::<Result<Vec<_>, _>>()?;
     let now = now.as_ref().map(tried).transpose()?;
-    bar.finish_and_clear();
+    bar.finish();
     let told = Told { args, seen: &seen, situation: &situation, ladders: &ladders, tried: &all, now: now.as_ref() };
     // A trial in which no pause struck confirms nothing about the given pauses.
     let confirms = |trial: trial::Trial| trial.dark <= situation.may_be_dark && (trial.pauses > 0 || seen.number == 0);

@@ -79,7 +79,8 @@ fn text(plan: &Plan, explained: &Explained, conclusion: &str, next: &str, width:
     let cause = explained.run.highlights.as_ref().map(|story| &story.cause);
     let told = |text: String| if text.is_empty() { text } else { paragraph(&text, width) };
     let happened = cause.map_or_else(String::new, |cause| told(cause.text()));
-    let rule = cause.and_then(|cause| cause.rule()).map_or_else(String::new, told);
+    let rule =
+        cause.and_then(|cause| cause.rule()).map_or_else(String::new, |rule| told(format!("Why it is wrong: {rule}")));
     let rows = explained.flips.iter().map(|(change, came)| [format!("  {}", word(came)), row(plan, change, came)]);
     let table = aligned(rows.collect(), |_| false);
     let conclusion = wrap(conclusion, width).join("\n");

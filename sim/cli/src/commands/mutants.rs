@@ -6,11 +6,11 @@ use super::{
     findings_args::MutantsArgs,
     interrupt::{self, INTERRUPTED},
     output::{Show, print},
+    progress::Counter,
     shown,
     sweep::aligned,
 };
 use crate::terminal::suggest;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use protocols::bug::{Bug, Shown};
 use reports::{json::pretty, statistics::count};
 use serde_json::{Value, json};
@@ -28,10 +28,10 @@ pub fn run(registry: &Registry, args: &MutantsArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let all = mutants_of(registry, &args.ids)?;
     interrupt::listen()?;
-    let bar = bar(all.len() as u64, show)?;
-    let fates = mutants::hunt(&all, registry, &args.seeds, jobs_or_cores(args.jobs), || bar.inc(1));
+    let bar = Counter::new(all.len() as u64, show);
+    let fates = mutants::hunt(&all, registry, &args.seeds, jobs_or_cores(args.jobs), || bar.done());
     let fates = fates?;
-    bar.finish_and_clear();
+    bar.finish();
     let survivors = fates.iter().filter(|fate| matches!(fate, Fate::Survived(_))).count() as u64;
     let interrupted = fates.len() < all.len();
     if show.json {
@@ -75,15 +75,6 @@ fn mutant(registry: &Registry, bug: &'static Bug, protocol: &'static str) -> Res
     let story = registry.plans.scenarios.iter().copied().find(|story| story.name == scenario);
     let scenario = story.ok_or_else(|| Failed::Harness(format!("{}: there is no scenario `{scenario}`", bug.id)))?;
     Ok(Mutant { bug, protocol: registry.plans.protocol(protocol)?, scenario, without })
-}
-
-/// A progress bar on standard error, if that is a terminal that wants one.
-fn bar(mutants: u64, show: Show) -> Result<ProgressBar, Stop> {
-    let bar = ProgressBar::new(mutants);
-    bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} bugs, {elapsed}");
-    bar.set_style(style.map_err(|e| Stop::harness(e.to_string()))?);
-    Ok(bar)
 }
 
 fn table(all: &[Mutant], fates: &[Fate]) -> String {

@@ -67,7 +67,8 @@ fn so_far(at_ms: u64, duration_ms: u64) -> String {
     format!("{} of {} s of virtual time", grouped(at_ms / 1_000), grouped(duration_ms / 1_000))
 }
 
-/// Counts finished runs: a bar on standard error if that is a terminal that wants one, otherwise a line now and then.
+/// How many of several runs, or of whatever is counted, are done: a bar on standard error where there is a terminal that wants one, or else a line now
+/// and then.
 pub struct Counter {
     bar: ProgressBar,
     show: Show,
@@ -91,7 +92,7 @@ impl Counter {
         if told.elapsed() >= LINE_EVERY {
             *told = Instant::now();
             let [done, all] = [self.bar.position(), self.bar.length().unwrap_or(0)].map(grouped);
-            self.show.banner(&format!("{done} of {all} runs done"));
+            self.show.banner(&format!("{done} of {all} done"));
         }
     }
 

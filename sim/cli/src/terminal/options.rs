@@ -216,8 +216,8 @@ pub struct ShowArgs {
     /// Print only the verdict
     #[arg(long, help_heading = OUTPUT)]
     pub quiet: bool,
-    /// List every invariant in a run's report, including those that held or had nothing to check
-    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["json", "quiet"])]
+    /// Print all of a run's report: also its plan, leaders, every invariant and all figures
+    #[arg(long, short, help_heading = OUTPUT, conflicts_with_all = ["json", "quiet"])]
     pub verbose: bool,
 }
 

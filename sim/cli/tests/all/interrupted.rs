@@ -34,7 +34,7 @@ fn a_long_run_tells_how_far_it_came() {
     let told = interrupted("scenario steady --duration 24h --rate 100", "seed ");
     assert!(told.contains("INTERRUPTED: the run was interrupted at "), "{told}");
     assert!(told.contains("of 86400.000 s; nothing was violated until then"), "{told}");
-    assert!(told.contains("Invariants") && !told.contains("PASS"), "{told}");
+    assert!(told.contains("Timeline") && !told.contains("PASS"), "{told}");
     let json = interrupted("scenario steady --duration 24h --rate 100 --json", "seed ");
     let report: serde_json::Value = serde_json::from_str(&json).expect("one object");
     assert_eq!(report["verdict"], "vacuous", "{report:#}");
@@ -58,4 +58,12 @@ fn comparing_runs_tells_how_many_were_compared() {
         told.contains("INTERRUPTED after ") && told.contains(" of 100000 plans, three runs each: 0 gave"),
         "{told}"
     );
+}
+
+#[test]
+fn a_plot_tells_the_rows_that_it_counted() {
+    // The first is counted exactly, at once.
+    let plot = "plot message-counts --protocol bully,kraft --nodes 3 --runs 100000 --out interrupted-plot";
+    let told = interrupted(plot, " of 200,000 done");
+    assert!(told.contains("bully 3 exact ") && told.contains("INTERRUPTED after 1 of 2 rows, and nothing"), "{told}");
 }

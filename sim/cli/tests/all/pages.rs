@@ -35,7 +35,7 @@ const OFF: &str = "scenario gc-pause --rate 50 --seed 42 --fencing off";
 fn a_failure_is_told_first_with_what_to_run_next() {
     let folder = folder("head");
     let said = text(&fencepost(OFF, &folder).stdout);
-    let head: Vec<&str> = said.lines().take_while(|line| !line.starts_with("Plan")).collect();
+    let head: Vec<&str> = said.lines().take_while(|line| !line.starts_with("Timeline")).collect();
     let head = head.join("\n");
     for part in [
         "✗ SAFETY VIOLATED",

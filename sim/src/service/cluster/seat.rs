@@ -100,9 +100,15 @@ impl<C: Clustered> Model for Process<C> {
                 return world::model::crash_here(env.node).await;
             };
             let told = self.leads.clone();
+            let node = env.node;
             let leads = Box::new(move |leads| {
-                told.store(leads, Ordering::Relaxed);
-                world::with(|world| world.service_leads());
+                let changed = told.swap(leads, Ordering::Relaxed) != leads;
+                world::with(|world| {
+                    if changed {
+                        world.member_leads(node, leads);
+                    }
+                    world.service_leads();
+                });
             });
             let (machine, front) = self.service.open(Seat { env, member: member.clone(), place: self.place, leads });
             *self.running() = Arc::downgrade(&front);

@@ -90,6 +90,7 @@ impl Model for Replicated {
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
         let lag_ms = world::with(|world| world.replica_lag_ms());
         self.shared.lock().lag_ms = lag_ms;
+        self.shared.starts_as(env.node);
         Box::pin(async move { self.shared.serve(env, port).await })
     }
 }

@@ -8,8 +8,11 @@ use super::{
     replica::{Primary, file},
     server::{ClientId, Server},
 };
-use crate::service::redis::wire::{Broken, Parser};
-use protocols::types::{MILLISECOND, SECOND};
+use crate::{
+    service::redis::wire::{Broken, Parser},
+    world,
+};
+use protocols::types::{MILLISECOND, NodeId, SECOND};
 use protocols_clients::{
     env::{Env, Listener},
     resp::{self, Reader, Reply},
@@ -34,11 +37,27 @@ pub struct Shared {
     server: Arc<Mutex<Server>>,
     /// Notified when it is to follow another primary, or none.
     follows: Arc<Notify>,
+    /// Which process of the world it is, and whether the history has it as the primary.
+    told: Arc<Mutex<Option<(NodeId, bool)>>>,
 }
 
 impl Shared {
     pub fn new(server: Server) -> Self {
-        Shared { server: Arc::new(Mutex::new(server)), follows: Arc::default() }
+        Shared { server: Arc::new(Mutex::new(server)), follows: Arc::default(), told: Arc::default() }
+    }
+
+    /// It is that process of the world, which starts: the history is told from now on when it becomes the primary.
+    pub(super) fn starts_as(&self, node: NodeId) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some((node, false));
+    }
+
+    fn tell(&self) {
+        let leads = self.lock().is_primary();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((node, told)) = told.as_mut().filter(|(_, told)| *told != leads) {
+            *told = leads;
+            world::try_with(|world| world.member_leads(*node, leads));
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Server> {
@@ -55,6 +74,7 @@ impl Shared {
             (done, server.follows != before)
         };
         if follows {
+            self.tell();
             self.follows.notify_waiters();
         }
         done
@@ -67,6 +87,7 @@ impl Shared {
     pub async fn serve<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
         let now_ms = wall_ms(&env);
         self.lock().restart(now_ms);
+        self.tell();
         let _ticks = env.spawn(self.clone().ticks(env.clone()));
         let _replica = env.spawn(self.clone().follow(env.clone()));
         let mut listener = env.listen(port).await?;
