@@ -82,8 +82,8 @@ fn what_is_not_understood_is_said_at_once_and_its_advice_judges() {
     let why = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(
         why,
-        "fencepost: billing-1.jsonl, billing-2.jsonl: of the verdicts, `APPLIED`, `REJECTED` are none of ok, duplicate, \
-         fenced, failed; if this guess is right, add --word verdict:APPLIED=ok,verdict:REJECTED=fenced\n"
+        "fencepost: billing-1.jsonl, billing-2.jsonl: unknown verdicts: `APPLIED`, `REJECTED` (known: ok, duplicate, \
+         fenced, failed); if this guess is right, add --word verdict:APPLIED=ok,verdict:REJECTED=fenced\n"
     );
     // Without any options.
     let output = check(&["invoices.csv"]);
@@ -249,7 +249,7 @@ fn work_that_lies_over_another_s_is_found_and_what_is_shared_is_not() {
     assert!(code == Some(2) && report.contains("nothing was checked"), "{report}");
     // A foreign log's length has an unknown meaning.
     let (code, report) = ended(&log("latency.csv", "ts,node,duration,verdict", &["1,a,10,ok"]), &["--map=t_us=ts"]);
-    assert!(code == Some(64) && report.contains("nothing says what the field `duration` is"), "{report}");
+    assert!(code == Some(64) && report.contains("unknown field `duration`"), "{report}");
 }
 
 #[test]
@@ -272,5 +272,5 @@ fn tokens_of_two_groups_are_never_compared() {
     let rows = [("a", 5), ("b", 103), ("a", 6), ("b", 103), ("a", 7), ("c", 104)];
     let undeclared: Vec<String> = (1..).zip(rows).map(|(t, (node, token))| write(t, node, token, 0)).collect();
     let (code, report) = judged("groups-undeclared.jsonl", &undeclared);
-    assert!(code == Some(1) && report.contains("go on side by side"), "{report}");
+    assert!(code == Some(1) && report.contains("run side by side"), "{report}");
 }
