@@ -33,7 +33,8 @@ pub fn render(template: &str, numbers: &Numbers) -> Result<String, String> {
         let mut rest = content;
         while let Some((before, after)) = rest.split_once("{{") {
             let wrong = |why: String| format!("the findings, line {}: {why}", line + 1);
-            let (place, behind) = after.split_once("}}").ok_or_else(|| wrong("a place has no end".to_owned()))?;
+            let (place, behind) =
+                after.split_once("}}").ok_or_else(|| wrong("a placeholder is not closed".to_owned()))?;
             text += before;
             text += &filled(place, numbers).map_err(wrong)?;
             rest = behind;
@@ -77,7 +78,7 @@ fn filled(place: &str, numbers: &Numbers) -> Result<String, String> {
             // A variant's name may contain spaces, written as `+`.
             tables::written(tables::value(numbers, how, &pattern.replace('+', " "), figure)?, format)
         }
-        _ => Err(format!("`{place}` is no place")),
+        _ => Err(format!("unknown placeholder `{place}`")),
     }
 }
 
@@ -133,7 +134,7 @@ mod tests {
         let text = render("{{commits}}", &numbers).unwrap();
         let rows = "|---|---|\n| 1, 3, 5 | `aa` |\n| 4 | `bb`; its `steady` with `raft`: `cc` |\n";
         assert!(text.ends_with(rows), "{text}");
-        assert!(render("{{only", &numbers).unwrap_err().ends_with("a place has no end"));
-        assert!(render("{{nothing}}", &numbers).unwrap_err().ends_with("`nothing` is no place"));
+        assert!(render("{{only", &numbers).unwrap_err().ends_with("a placeholder is not closed"));
+        assert!(render("{{nothing}}", &numbers).unwrap_err().ends_with("unknown placeholder `nothing`"));
     }
 }

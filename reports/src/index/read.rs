@@ -6,8 +6,8 @@ use serde_json::Value;
 pub(super) fn of_schema(value: &Value, known: u64) -> Result<(), String> {
     match value["schema"].as_u64() {
         Some(schema) if schema == known => Ok(()),
-        Some(schema) => Err(format!("it is of schema {schema}, and this program reads {known}")),
-        None => Err("it does not say its schema".to_owned()),
+        Some(schema) => Err(format!("its schema is {schema}; this program reads schema {known}")),
+        None => Err("it has no schema number".to_owned()),
     }
 }
 

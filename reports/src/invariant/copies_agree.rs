@@ -94,7 +94,7 @@ fn say(First { t_us, resource, lost, kept }: &First, names: &Names) -> String {
     let number = format!("seq {} of {}", grouped(lost.seq), names.resource(*resource));
     match kept {
         Some(kept) => format!(
-            "the first difference is {number} since {}: {} in one copy, {} in the one that stays",
+            "the first difference is {number} since {}: {} in one copy, {} in the surviving one",
             names.at(*t_us),
             lost.said(names),
             kept.said(names)

@@ -104,10 +104,10 @@ impl Invariant for DoneOnce {
         });
         let done: u64 = self.on.iter().map(|(_, on)| on.row.items()).sum();
         let seen = match (done, self.again) {
-            (0, _) => "nothing was done outside".to_owned(),
-            (_, 0) => format!("{} done outside, none asked for again", count(done, "item")),
+            (0, _) => "no external effects".to_owned(),
+            (_, 0) => format!("{}, none requested again", count(done, "external effect")),
             (_, again) => {
-                format!("{} done outside, each once; {} asked for again", count(done, "item"), grouped(again))
+                format!("{}, each once; {} requested again", count(done, "external effect"), grouped(again))
             }
         };
         Finding {
