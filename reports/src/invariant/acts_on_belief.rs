@@ -358,8 +358,7 @@ impl Invariant for ActsOnBelief {
             Violation::Ungranted { incarnation, holder } => {
                 let (who, holder) = (ending.names.incarnation(*incarnation), ending.names.node(*holder));
                 format!(
-                    "a write of {who}, which had no recorded grant, was accepted while leadership was granted to \
-                         {holder}"
+                    "a write of {who} without a recorded grant was accepted while leadership was granted to {holder}"
                 )
             }
             Violation::Unsealed { incarnation, resource } => {

@@ -89,7 +89,7 @@ pub fn point(text: &str) -> Result<At, String> {
     match text {
         "now" => Ok(At(None)),
         "lease_checked" => Ok(At(Some(Point::LeaseChecked))),
-        _ => Err(format!("`{text}` is no place to pause at; there are lease_checked and now")),
+        _ => Err(format!("`{text}` is not a point to pause at; there are lease_checked and now")),
     }
 }
 

@@ -75,7 +75,7 @@ fn mistakes_get_one_sentence_and_64() {
         ),
         (vec!["scenario", "swarm", "--retry-period", "1s"], "--retry-period means nothing here"),
         (vec!["scenario", "partition", "--pause", "3s"], "--pause means nothing to `partition`"),
-        (vec!["plan", "steady", "--trace", "x"], "`plan` runs nothing"),
+        (vec!["plan", "steady", "--trace", "x"], "`plan` only prints the plan"),
         (vec!["scenario", "steady", "--protocol", "etcd"], "did you mean `etcd-election` or `etcd-key`?"),
         (vec!["scenario", "steady", "--latency", "40ms..20ms"], "--latency: "),
         (vec!["scenario", "steady", "--loss", "101%"], "at most 100%"),
