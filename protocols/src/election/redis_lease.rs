@@ -76,7 +76,7 @@ pub const PROTOCOL: Protocol = Protocol {
 pub const BELIEF_FROM_ANSWER: Bug = Bug {
     id: "redis-lease-belief-from-answer",
     protocols: &["redis-lease"],
-    what: "The leader counts its lease from the answer on, so that it believes for longer than the key lives, by as long as \
+    what: "The leader counts its lease from the answer, so it believes for longer than the key lives, by the time that \
            the answer took.",
     source: "derived; in Raft's leases: etcd-io/raft issue 166, sofa-jraft issue 34",
     violation: "dual_belief",

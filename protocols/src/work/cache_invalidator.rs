@@ -35,8 +35,8 @@ pub const RECORDS: &str = WORK.resources[0];
 pub const NOT_CAUGHT_UP: Bug = Bug {
     id: "cache-not-caught-up",
     protocols: &[],
-    what: "A new leader does not look which edges have heard of the last version: what its predecessor had recorded and told \
-           nobody of, no edge ever hears of.",
+    what: "A new leader does not check which edges have heard of the last version: one that its predecessor had \
+           recorded but told nobody of never reaches any edge.",
     source: "derived: the outbox pattern without its outbox, as in debezium's documentation, \"Outbox Event Router\" (dual writes)",
     violation: "no_stale_cache_entry",
     shown: Shown::by("stale-cache", "etcd-election", 4),

@@ -54,7 +54,7 @@ pub const PENDING_JOBS: Kind = Kind {
 pub const CURSOR_FIRST: Bug = Bug {
     id: "cursor-first",
     protocols: &[],
-    what: "The leader records that an item is done before it does it: whoever leads next goes on behind it, and nobody does it.",
+    what: "The leader records an item as done before it does it: its successor continues behind it, and nobody does it.",
     source: "derived: the order of side effect and commit of an offset, as in Kafka's consumer documentation, \"Manual Offset \
              Control\" (at most once instead of at least once)",
     violation: "nothing_skipped",
