@@ -23,10 +23,11 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "controller-resign-storm",
-    about: "The leader's session is ended twelve times, each time when a successor has taken over.",
-    story: "From a time drawn from the seed on, twelve times, the coordination service ends the session of whoever leads, as an \
-            overloaded one does to its busiest client. Each time somebody else is elected, or the same one again with a new \
-            session. Every election has a higher token than the last, and the resource never takes two for leaders.",
+    about: "The leader's session is ended twelve times, each time once a successor has taken over.",
+    story: "From a time drawn from the seed on, twelve times, the coordination service ends the current leader's \
+            session, as an overloaded one does to its busiest client. Each time another candidate is elected, or the \
+            same one with a new session. Every election has a higher token than the last, and the resource never \
+            accepts two leaders.",
     hazard: Hazard::LostLease,
     needs: Needs::Named(&[
         "kafka-zk-controller",

@@ -30,10 +30,11 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "incident-k8s-controller-2017",
-    about: "The leading controller manager is cut off from the API server for one lease and a half.",
-    story: "The reference text tells of two controller managers that both believed that they held the lease after a brief trouble of \
-            the network, and made objects twice. Here the leader cannot reach the API server for one lease and a half. It has \
-            to stop by itself before another one takes the lease; `--bug k8s-renews-for-ever` is the code that did not.",
+    about: "The leading controller manager is cut off from the API server for one and a half leases.",
+    story: "The article \"07 — Leader Election\" reports two controller managers that both believed that they held the \
+            lease after a brief network problem, and created objects twice. Here the leader cannot reach the API \
+            server for one and a half leases. It has to stop by itself before another one takes the lease; `--bug \
+            k8s-renews-for-ever` is the code that did not.",
     hazard: Hazard::CutOffFromService,
     needs: Needs::Named(&["k8s-lease"]),
     plan,

@@ -22,10 +22,12 @@ use protocols::election::{Hazard, Protocol};
 
 pub const SCENARIO: Scenario = Scenario {
     name: "incident-solr-2015",
-    about: "Under load, a shard leader is stopped for longer than its ZooKeeper session lasts, and indexes on when it wakes.",
-    story: "The reference text tells of a SolrCloud in which two nodes led one shard after a session had timed out under load, and \
-            documents of one of them were deleted later. Here a shard's leader is stopped for longer than its session, another \
-            one is elected, and the sleeper sends the document that it had already checked its leadership for.",
+    about: "Under load, a shard leader is stopped for longer than its ZooKeeper session lasts, and keeps indexing when \
+            it wakes.",
+    story: "The article \"07 — Leader Election\" reports a SolrCloud in which two nodes led one shard after a session \
+            had timed out under load, and documents of one of them were deleted later. Here a shard's leader is \
+            stopped for longer than its session, another one is elected, and the sleeper sends the document that it \
+            had already checked its leadership for.",
     hazard: Hazard::PauseBeyondLease,
     needs: Needs::Named(&["zk-election", "zk-selector"]),
     plan,

@@ -21,9 +21,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "long-job",
     about: "A singleton worker's jobs take longer than its lease, and nothing goes wrong.",
-    story: "The leader takes one message of a queue after the other, and each takes a third longer than the lease lasts. A worker \
-            that renews beside its job stays the leader, and every message is delivered once. One that renews between jobs, as \
-            the reference text's does, loses its lease at every job, and what it was at is done by another as well.",
+    story: "The leader takes one message of a queue after the other, and each takes a third longer than the lease \
+            lasts. A worker that renews beside its job stays the leader, and every message is delivered once. One that \
+            renews between jobs, as in a published example, loses its lease at every job, and another does the same \
+            job as well.",
     hazard: Hazard::None,
     needs: Needs::Named(&["redis-lease", "redis-fenced", "etcd-election"]),
     plan,
