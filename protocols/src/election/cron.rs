@@ -1,13 +1,13 @@
 //! Three ways to run a cron job once in a fleet: whoever is picked for a night leads for as long as its job takes.
 //!
 //! - `cron-lock`: at its own midnight every host tries to take a lock, once; the first runs the job and releases the lock when it
-//!   is done (reference text 002, "Cron job that runs once", as printed).
+//!   is done (*Leader election: mechanisms, failure modes, fencing*, "Cron job that runs once", as printed).
 //! - `cron-hash`: the host that the job's name hashes to runs it (the text's "naive").
 //! - `cron-key`: at its own midnight every host tries to create a key that has the night's date in its name and is kept; the one
 //!   that did runs the job.
 //!
-//! **Where it comes from.** Reference text 002. The lock is `SET NX PX` and a compare-and-delete on Redis; an etcd lock differs in
-//! nothing that matters here.
+//! **Where it comes from.** The same article. The lock is `SET NX PX` and a compare-and-delete on Redis; an etcd lock
+//! differs in nothing that matters here.
 //!
 //! **What it assumes about time.** The lock: that the clocks of all hosts are closer to each other than the job is long; who comes
 //! to its midnight when the lock has been released again runs the job again. The hash and the key: nothing, but that a clock is

@@ -1,9 +1,9 @@
 //! `redis-lease`: a lease that ends, and a leader that knows when.
 //!
-//! **Where it comes from.** Reference text "Leader Election Gone Wrong", Fix 1: `SET NX PX` with a ttl of 15 s; every ttl/3 a
-//! script renews the key *if it is still ours*; a node that cannot renew stops, "even if it feels healthy". Release compares
-//! too. Two things are added that the text's code leaves out although it asks for them: the belief ends by the local clock,
-//! so that an unreachable Redis is a lost lease, and a lost answer is not taken for a refusal.
+//! **Where it comes from.** The article *Leader Election Gone Wrong*, Fix 1: `SET NX PX` with a ttl of 15 s; every
+//! ttl/3 a script renews the key *if it is still ours*; a node that cannot renew stops, "even if it feels healthy".
+//! Release compares too. Two things are added that the text's code leaves out although it asks for them: the belief
+//! ends by the local clock, so that an unreachable Redis is a lost lease, and a lost answer is not taken for a refusal.
 //!
 //! **What it assumes about time.** The belief runs for one ttl of the node's monotonic clock from when the last confirmed
 //! request was *sent*; Redis counts the same ttl on its wall clock from when it arrived (redis/redis, `src/db.c:
@@ -83,7 +83,7 @@ pub const BELIEF_FROM_ANSWER: Bug = Bug {
     shown: Shown::by("late-answer", "redis-lease", 4),
 };
 
-/// Reference text 000, "Fix 1", as printed.
+/// *Leader Election Gone Wrong*, "Fix 1", as printed.
 pub const RENEWAL_THROWS: Bug = Bug {
     id: "redis-lease-renewal-throws",
     protocols: &["redis-lease"],

@@ -1,5 +1,6 @@
 //! A table whose rows say by which token each was completed, and the check that goes with it:
-//! `UPDATE … WHERE id = $2 AND (processed_by_token IS NULL OR processed_by_token < $1)` (reference text 000, Fix 2).
+//! `UPDATE … WHERE id = $2 AND (processed_by_token IS NULL OR processed_by_token < $1)` (*Leader Election Gone Wrong*,
+//! Fix 2).
 //!
 //! It compares tokens row by row, and so it orders nothing but two updates of one row. A former leader's update of a row that
 //! its successor has not come to is let in, and so is the successor's of the same row after it: both rows are "affected", and

@@ -2,10 +2,11 @@
 //!
 //! A new leader may need some time before it serves anybody: it fills caches, makes connections, recovers state. And what watches
 //! over leaders errs: a health check that takes a healthy leader for a sick one costs a change of leadership, and another
-//! warm-up. If that is longer than checks take to err, nobody ever serves: an election storm (reference text 002, "Election
-//! storms": buggy health checks; cache warm-up; "after a recent failover, wait longer before another"). A hold-down is the
-//! remedy: what a check says of a leader that is younger than that is not believed. So does Orchestrator for MySQL, which
-//! replaces no primary of a cluster that it has replaced within `RecoveryPeriodBlockSeconds`.
+//! warm-up. If that is longer than checks take to err, nobody ever serves: an election storm (*Leader election:
+//! mechanisms, failure modes, fencing*, "Election storms": buggy health checks; cache warm-up; "after a recent
+//! failover, wait longer before another"). A hold-down is the remedy: what a check says of a leader that is younger
+//! than that is not believed. So does Orchestrator for MySQL, which replaces no primary of a cluster that it has
+//! replaced within `RecoveryPeriodBlockSeconds`.
 //!
 //! A leader can also be unable to work although it holds on to its lease: it renews, and the store does not answer it. To those who
 //! would replace it nothing is wrong, and nobody leads in effect (tikv/pd issue 10671: 47 minutes; AcalephStorage/consul-alerts

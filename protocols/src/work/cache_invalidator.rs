@@ -8,7 +8,8 @@
 //! entry and fills it from whatever copy it asks. What comes late from a former leader sets it back, unless its token is looked
 //! at; and it stays set back until the next version.
 //!
-//! After reference text 002, "Distributed cache invalidator": one node broadcasts invalidations to N edge servers.
+//! After the article *Leader election: mechanisms, failure modes, fencing*, "Distributed cache invalidator": one node
+//! broadcasts invalidations to N edge servers.
 
 use super::{Context, Kind, Work};
 use crate::{

@@ -10,7 +10,8 @@
 //! An effect whose answer was lost is asked for again. A leader that resigns in the middle leaves the item to its successor,
 //! as one does that dies.
 //!
-//! After reference text 000 (a job queue of invoices) and 002, "Singleton background worker".
+//! After the articles *Leader Election Gone Wrong* (a job queue of invoices) and *Leader election: mechanisms, failure
+//! modes, fencing*, "Singleton background worker".
 
 use super::{Context, Kind, Work, work_set::Asked};
 use crate::{

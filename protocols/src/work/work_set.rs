@@ -10,7 +10,8 @@
 //! it, minutes where the set has to be read as a whole. An item that is under way when leadership ends is lost, and none of
 //! it is in the resource.
 //!
-//! After reference text 004, "Leader work-set": 10M to 100M pending jobs, or a compaction cursor over 100 GB of segments.
+//! After the design exercise, "Leader work-set": 10M to 100M pending jobs, or a compaction cursor over 100 GB of
+//! segments.
 
 use super::{Context, Kind, Work};
 use crate::{

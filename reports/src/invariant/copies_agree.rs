@@ -11,7 +11,8 @@
 //!
 //! **Memory.** The latest 32,768 writes of each leadership to each resource.
 //!
-//! **Source.** Reference text 003, "Detecting split-brain": compare the last N writes between the suspected dual leaders.
+//! **Source.** *07 — Leader Election*, "Detecting split-brain": compare the last N writes between the suspected dual
+//! leaders.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kinds, not_applicable};
 use crate::{

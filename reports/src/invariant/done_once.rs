@@ -7,8 +7,8 @@
 //!
 //! **Memory.** The gaps between items that have had their effect, and who performed the latest 1,024.
 //!
-//! **Source.** Reference text 000, "Same invoice processed twice → customer charged twice"; the end-to-end argument (Saltzer,
-//! Reed and Clark, 1984): duplicates are suppressed at the end that has the effect, or not at all.
+//! **Source.** *Leader Election Gone Wrong*, "Same invoice processed twice → customer charged twice"; the end-to-end
+//! argument (Saltzer, Reed and Clark, 1984): duplicates are suppressed at the end that has the effect, or not at all.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{

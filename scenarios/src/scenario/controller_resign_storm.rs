@@ -1,10 +1,10 @@
 //! `controller-resign-storm`: the leader's session ends again and again, each time once a successor is at work.
 //!
 //! Kafka's operators know it as controllers that resign one after the other: a slow ZooKeeper ends the session of its
-//! busiest client, the controller, and the next controller has to load everything before it can act (reference text 003
-//! names the storm; `lost-lease` is two of these and looks at the writes in between). The scenario checks that each of
-//! many elections gets a higher epoch than the one before, that one leader acts at a time, and that the storm costs as
-//! many elections as sessions, not more.
+//! busiest client, the controller, and the next controller has to load everything before it can act (the article *07 —
+//! Leader Election* names the storm; `lost-lease` is two of these and looks at the writes in between). The scenario
+//! checks that each of many elections gets a higher epoch than the one before, that one leader acts at a time, and that
+//! the storm costs as many elections as sessions, not more.
 //!
 //! From a time drawn from the seed, the service ends the leader's session twelve times. Between two of them lies the
 //! longest takeover and up to a quarter of a lease more.

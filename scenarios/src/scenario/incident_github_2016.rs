@@ -1,9 +1,9 @@
 //! `incident-github-2016`: the primary is cut off for 43 s, a majority elsewhere promotes another, and nobody can fence
 //! the first.
 //!
-//! *What the text says* (reference text 003, "Failure Modes"): "2016, GitHub MySQL Split-Brain … Orchestrator promoted
-//! a replica … the old primary had ~30 seconds of writes that the new primary didn't have. Because Redis Sentinel was
-//! configured without fencing tokens, the old primary briefly served reads".
+//! *What the article says* (*07 — Leader Election*, "Failure Modes"): "2016, GitHub MySQL Split-Brain … Orchestrator
+//! promoted a replica … the old primary had ~30 seconds of writes that the new primary didn't have. Because Redis
+//! Sentinel was configured without fencing tokens, the old primary briefly served reads".
 //!
 //! *The record differs.* No such incident of 2016 is on record, and Redis Sentinel had no part. GitHub's incidents were
 //! in 2012 and on 2018-10-21, both with MySQL. In 2018 a data centre on the US East Coast was cut off for 43 s;

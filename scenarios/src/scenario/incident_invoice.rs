@@ -1,9 +1,9 @@
 //! `incident-invoice`: a job queue of invoices, and a customer who is charged twice.
 //!
-//! *What the text says* (reference text 000, "Leader Election Gone Wrong"): node 1 leads, and at 0:10 it is cut off
-//! from nodes 2 and 3, but not from the database. At 0:15 they elect node 2. At 0:20 both pull jobs: "Same invoice
-//! processed twice → customer charged twice". In Fix 2 each row records the token that processed it and is completed
-//! `WHERE processed_by_token IS NULL OR processed_by_token < $1`: "Fencing tokens turn *maybe processed twice* into
+//! *What the article says* (*Leader Election Gone Wrong*): node 1 leads, and at 0:10 it is cut off from nodes 2 and 3,
+//! but not from the database. At 0:15 they elect node 2. At 0:20 both pull jobs: "Same invoice processed twice →
+//! customer charged twice". In Fix 2 each row records the token that processed it and is completed `WHERE
+//! processed_by_token IS NULL OR processed_by_token < $1`: "Fencing tokens turn *maybe processed twice* into
 //! *definitely processed once*."
 //!
 //! *What the run shows.* The leader is cut off from its service and the others, and finds its lease valid for charging

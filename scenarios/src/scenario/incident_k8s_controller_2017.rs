@@ -1,9 +1,9 @@
 //! `incident-k8s-controller-2017`: the controller manager cannot reach the API server for slightly longer than its
 //! lease.
 //!
-//! *What the text says* (reference text 003, "Failure Modes"): "A bug in the Kubernetes leader election lease refresh
-//! mechanism caused two instances of the controller manager to both believe they held the lease during a brief network
-//! hiccup … creating duplicate objects. The fix was to strengthen the OnStoppedLeading callback to immediately
+//! *What the article says* (*07 — Leader Election*, "Failure Modes"): "A bug in the Kubernetes leader election lease
+//! refresh mechanism caused two instances of the controller manager to both believe they held the lease during a brief
+//! network hiccup … creating duplicate objects. The fix was to strengthen the OnStoppedLeading callback to immediately
 //! terminate the process."
 //!
 //! The text gives no reference. The bug on record is older and differs: a leader that had lost its lease went on

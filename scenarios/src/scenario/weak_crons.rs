@@ -1,7 +1,8 @@
 //! `weak-crons`: a nightly job that must run once, in a fleet where one clock is late and one host is down for two
 //! nights.
 //!
-//! Reference text 002, "Cron job that runs once", has two ways, and recommends one of them:
+//! The article *Leader election: mechanisms, failure modes, fencing*, "Cron job that runs once", has two ways, and
+//! recommends one of them:
 //!
 //! | | runs twice | misses | why |
 //! |---|---|---|---|
