@@ -46,9 +46,7 @@ pub async fn raise<E: Env>(env: E, service: &Service, endpoint: Endpoint, above:
     match service.name {
         "redis" => redis(&endpoint, above).await,
         "etcd" => revision(env, endpoint, above).await,
-        _ => {
-            Err("only redis and etcd have tokens that can be raised; terms of the nodes' own are in their data".into())
-        }
+        _ => Err("only redis and etcd have tokens that can be raised; terms are in the nodes' own data".into()),
     }
 }
 

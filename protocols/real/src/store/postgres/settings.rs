@@ -48,7 +48,7 @@ impl PostgresSettings {
         }
         match (config.get_ssl_mode(), &tls) {
             (SslMode::Require, None) => {
-                return Err("sslmode=require needs to know whose certificates to trust; give their file".to_owned());
+                return Err("sslmode=require needs the authority whose certificates to trust; give its file".to_owned());
             }
             // Who gave certificates does not want to be talked out of TLS.
             (_, Some(_)) => config.ssl_mode(SslMode::Require),
