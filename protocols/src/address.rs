@@ -36,8 +36,8 @@ pub const CLAIMED_EVERY: u64 = 3 * SECOND;
 pub const KEPT_AFTER_LOSS: Bug = Bug {
     id: "address-kept-after-loss",
     protocols: &["redis-lease", "redis-fenced", "etcd-election", "k8s-lease"],
-    what: "A node that has lost its leadership keeps the address by which clients find the leader, and goes on claiming it: clients \
-           are sent to a node that does not lead, beside the one that does.",
+    what: "A deposed leader keeps claiming the address at which clients find the leader: clients are sent to a node \
+           that does not lead, beside the one that does.",
     source: "kube-vip/kube-vip issues 277, 996 and 1775; acassen/keepalived issue 1702; hashicorp/vault issue 18117",
     violation: "metrics.dark_ms",
     shown: Shown::by("stale-address", "k8s-lease", 4).with("--address vip").above(4_000),

@@ -215,7 +215,7 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     let all: u64 = model.stale.iter().map(|s| s.n).sum();
     let it = if all == 1 { "it".to_owned() } else { format!("{} such writes", grouped(all)) };
     let reason = match header.map(|h| h.fencing) {
-        _ if model.incarnations[c.i].token.is_empty() => ": without a token there is nothing by which it could refuse",
+        _ if model.incarnations[c.i].token.is_empty() => ": without a token, it had nothing to check",
         Some(Fencing::Off) => ", because fencing was off",
         Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",
         // This store claims to compare them.
@@ -245,8 +245,7 @@ fn without_culprit(model: &Model) -> Vec<String> {
         sentences.push(led(model));
         return sentences;
     }
-    let refused =
-        if model.effects.is_empty() { "Nothing was written." } else { "No write from the past reached the store." };
+    let refused = if model.effects.is_empty() { "Nothing was written." } else { "No stale write reached the store." };
     vec![refused.to_owned(), led(model)]
 }
 

@@ -215,8 +215,7 @@ fn nothing_checked(findings: &mut [(&'static Entry, Finding)]) -> bool {
     }
     if let Some((_, finding)) = findings.iter_mut().find(|(entry, _)| entry.class == Class::Vacuity) {
         let seen = std::mem::take(&mut finding.detail);
-        let detail =
-            format!("nothing was checked, since no invariant had anything that could have violated it; {seen}");
+        let detail = format!("nothing was checked, since no invariant could have been violated; {seen}");
         *finding = Finding { holds: false, could_fail: true, detail };
     }
     true

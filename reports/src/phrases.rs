@@ -127,9 +127,11 @@ pub(crate) fn past(fault: &FaultEvent, t_us: u64, model: &Model) -> String {
             whom.was(&format!("killed and lost {data}"))
         }
         FaultKind::RestoreCopy => whom.was("killed, and restored from a copy"),
-        FaultKind::ForgeToken => format!("somebody showed the store a forged token as {on}"),
-        FaultKind::ForgeClaim => format!("somebody told {to} as {on} that it led"),
-        FaultKind::RogueFence => format!("somebody asked as {to} for {} power to be cut", whom.possessive()),
+        FaultKind::ForgeToken => format!("an intruder, posing as {on}, showed the store a forged token"),
+        FaultKind::ForgeClaim => format!("an intruder, posing as {on}, told {to} that it led"),
+        FaultKind::RogueFence => {
+            format!("an intruder, posing as {to}, asked for {} power to be cut", whom.possessive())
+        }
         FaultKind::LyingDevice => format!("{on} confirmed cuts that it did not make"),
         FaultKind::CloudDevice => format!("{on} confirmed cuts before they were made"),
         FaultKind::Other(name) if fault.on.is_empty() => format!("{name} struck"),

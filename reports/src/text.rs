@@ -274,12 +274,12 @@ fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
         Verdict::Pass => {
             let seen = judgement.invariants.iter().filter(|i| i.could_fail && i.name != invariant::vacuity::ENTRY.name);
             let (seen, all) = (seen.count(), ALL.len() - 1);
-            (Tone::Good, format!("PASS: what this log lets one check held: {seen} of {all} invariants"))
+            (Tone::Good, format!("PASS: every invariant that could be checked held: {seen} of {all}"))
         }
         Verdict::Safety => (Tone::Bad, format!("SAFETY VIOLATED: {}", failed(Class::Safety))),
         Verdict::Liveness => {
             let what = match failed(Class::Liveness) {
-                only if only == invariant::placed::ENTRY.name => "a shard stayed with another than it is placed at",
+                only if only == invariant::placed::ENTRY.name => "a shard stayed with the wrong member",
                 _ => "no leader acted within the bound",
             };
             (Tone::Bad, format!("LIVENESS VIOLATED: {what}"))

@@ -12,7 +12,7 @@ use protocols::{
 pub(crate) fn elected(who: &str, still: &[String], untold: &[String]) -> String {
     match (still, untold) {
         ([], []) => format!("{who} is elected"),
-        ([], untold) => format!("{who} is elected; nobody has said that {} stopped", untold.join(" and ")),
+        ([], untold) => format!("{who} is elected; no report yet that {} stopped", untold.join(" and ")),
         ([one], _) => format!("{who} is elected; {one} still believes"),
         (still, _) => format!("{who} is elected; {} still believe", still.join(" and ")),
     }

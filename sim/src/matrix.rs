@@ -49,7 +49,7 @@ impl Came {
             Came::Untried => "untried",
             Came::Holds => "holds",
             Came::Unavailable => "unavailable",
-            Came::ByFencing => "holds by fencing only",
+            Came::ByFencing => "holds only with fencing",
             Came::Broken => "broken",
         }
     }

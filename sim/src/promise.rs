@@ -116,11 +116,7 @@ fn above(bounds: &Bounds, judgement: &Judgement) -> Option<String> {
     let metrics = &judgement.metrics;
     let figures = [
         (["election", "elections"], bounds.elections, metrics.elections),
-        (
-            ["failover that was not needed", "failovers that were not needed"],
-            bounds.false_failovers,
-            metrics.false_failovers,
-        ),
+        (["unnecessary failover", "unnecessary failovers"], bounds.false_failovers, metrics.false_failovers),
         (
             ["write refused for its token", "writes refused for their token"],
             bounds.writes_fenced,

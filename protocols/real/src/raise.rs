@@ -41,7 +41,7 @@ pub struct Raised {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RaiseError {
     /// The service has no token source of its own.
-    #[error("only redis and etcd have tokens that can be raised; terms of the nodes' own are in their data")]
+    #[error("only redis and etcd have tokens that can be raised; terms are in the nodes' own data")]
     NoSource,
     /// Nothing counts so far.
     #[error("{0} is more than Redis's scripts can count; tokens are below {EXACT_MAX}")]

@@ -24,7 +24,7 @@ pub const IN_STEP: Bug = Bug {
         "db-row",
         "db-row-node-clock",
     ],
-    what: "Who polls waits for exactly an interval: candidates that ever ask in the same moment do so from then on.",
+    what: "Candidates poll after exactly one interval: those that once ask at the same moment do so from then on.",
     source: "derived; Brooker, Exponential Backoff and Jitter (AWS Architecture Blog, 2015)",
     violation: "metrics.requests_to_service_in_ten_ms_max",
     // With 24 candidates, jitter alone brings up to 14 of their requests together.

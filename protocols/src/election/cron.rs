@@ -1,13 +1,13 @@
 //! Three ways to run a cron job once in a fleet. The host chosen for a night leads for as long as its job takes.
 //!
-//! - `cron-lock`: at its own midnight every host tries once to take a lock; the first runs the job, and releases the
-//!   lock afterwards (article 002, "Cron job that runs once", as printed).
-//! - `cron-hash`: the host that the job's name hashes to runs it (the article's "naive").
-//! - `cron-key`: at its own midnight every host tries to create a key with the night's date in its name, which is kept;
-//!   the host that succeeds runs the job.
+//! - `cron-lock`: at its own midnight every host tries to take a lock, once; the first runs the job and releases the lock when it
+//!   is done (*Leader election: mechanisms, failure modes, fencing*, "Cron job that runs once", as printed).
+//! - `cron-hash`: the host that the job's name hashes to runs it (the text's "naive").
+//! - `cron-key`: at its own midnight every host tries to create a key that has the night's date in its name and is kept; the one
+//!   that did runs the job.
 //!
-//! **Where it comes from.** Article 002. The lock is `SET NX PX` and a compare-and-delete on Redis; an etcd lock does
-//! not differ in any relevant way.
+//! **Where it comes from.** The same article. The lock is `SET NX PX` and a compare-and-delete on Redis; an etcd lock
+//! differs in nothing that matters here.
 //!
 //! **What it assumes about time.** The lock: that all hosts' clocks differ by less than the job's duration; a host that
 //! reaches its midnight after the lock was released runs the job again. The hash and the key: only that no clock is off

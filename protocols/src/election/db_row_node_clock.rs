@@ -46,7 +46,8 @@ type Output = elector::Output<Nothing, postgres::Api>;
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "db-row-node-clock",
-    about: "A row that says when the leader was last seen, by clocks of nodes; read and written under the row's lock",
+    about: "A row with the time when the leader was last seen, by the nodes' clocks; read and written under the row's \
+            lock",
     service: &postgres::CHECK_INS,
     tokened: true,
     transport: Transport::Stream,

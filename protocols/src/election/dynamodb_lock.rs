@@ -78,7 +78,7 @@ fn refuses(timings: &Timings) -> Option<String> {
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "dynamodb-lock",
-    about: "Amazon's DynamoDB lock client: who sees one version of the item for a whole lease takes it",
+    about: "Amazon's DynamoDB lock client: a node that sees one version of the item for a whole lease takes it",
     service: &object_store::SERVICE,
     tokened: false,
     transport: Transport::Datagram,
@@ -124,8 +124,8 @@ pub const PROTOCOL: Protocol = Protocol {
 pub const NEVER_OBSERVES: Bug = Bug {
     id: "dynamodb-skip-wait-forgets",
     protocols: &["dynamodb-lock"],
-    what: "With `shouldSkipBlockingWait` each call judges the item by its own first look, which never has expired: the lock of \
-           a holder that died is never free again.",
+    what: "With `shouldSkipBlockingWait`, each call judges the item by its own first look, from which it has never \
+           expired: a dead holder's lock is never free again.",
     source: "awslabs/amazon-dynamodb-lock-client issue 44",
     violation: "liveness",
     shown: Shown::by("clean-kill", "dynamodb-lock", 4),

@@ -35,7 +35,7 @@ type Output = elector::Output<Message, Nothing>;
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "lowest-id",
-    about: "VRRP's rule: the leader advertises, the lowest live id takes over from silence; no quorum, no token",
+    about: "VRRP's rule: the leader advertises, the lowest live id takes over after silence; no quorum, no token",
     service: &Service::NONE,
     tokened: false,
     transport: Transport::Datagram,

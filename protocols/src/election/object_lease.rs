@@ -54,7 +54,8 @@ fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "object-lease",
-    about: "A lease in an object that is replaced by its entity tag, as on S3; who sees no change takes it, with the next token",
+    about: "A lease in an object that is replaced by its entity tag, as on S3; a node that sees no change takes it, \
+            with the next token",
     service: &object_store::SERVICE,
     tokened: true,
     transport: Transport::Datagram,

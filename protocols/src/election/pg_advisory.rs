@@ -47,7 +47,7 @@ type Output = elector::Output<Nothing, postgres::Api>;
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "pg-advisory",
-    about: "A session advisory lock, and whoever's connection has it leads; no token, and none can be had",
+    about: "A session advisory lock: the node whose connection holds it leads; no token, and none is available",
     service: &postgres::SESSIONS,
     tokened: false,
     transport: Transport::Stream,
@@ -83,8 +83,8 @@ pub const PROTOCOL: Protocol = Protocol {
 pub const NEVER_ASKED: Bug = Bug {
     id: "pg-advisory-never-asked",
     protocols: &["pg-advisory"],
-    what: "The holder of the lock never asks whether its session still stands: when that is terminated, it leads on beside \
-           whoever takes the lock next.",
+    what: "The lock's holder never checks that its session still exists: if the session is terminated, it keeps \
+           leading beside the next holder.",
     source: "JasperFx/wolverine issue 2602",
     violation: "leaders_acting_by_effect",
     shown: Shown::by("lost-lease", "pg-advisory", 4),
@@ -94,8 +94,8 @@ pub const NEVER_ASKED: Bug = Bug {
 pub const KEPT_IN_POOL: Bug = Bug {
     id: "pg-advisory-kept-in-pool",
     protocols: &["pg-advisory"],
-    what: "A request for the lock that takes too long is given up, and its connection goes back to a pool that hands out another: \
-           the lock was taken on it all the same, by nobody.",
+    what: "A lock request that takes too long is abandoned, and its connection returns to a pool that hands out \
+           another: the lock was taken on it all the same, for nobody.",
     source: "GreptimeTeam/greptimedb issue 7670 (`rds/postgres.rs: ElectionPgClient::query, reset_client`)",
     violation: "liveness",
     shown: Shown::by("slow-service", "pg-advisory", 4),
@@ -104,7 +104,8 @@ pub const KEPT_IN_POOL: Bug = Bug {
 /// The same through a pool.
 pub const POOLED: Protocol = Protocol {
     name: "pg-advisory-pooled",
-    about: "The same lock through a connection pool in transaction mode: the pool has it, and everybody is told yes",
+    about: "The same lock through a connection pool in transaction mode: the pool holds it, and every candidate is \
+            told yes",
     service: &postgres::POOLED,
     promise: |_, _| UNFENCED,
     bounds: |_| promise::Bounds::default(),

@@ -1,9 +1,9 @@
 //! `redis-lease`: a lease that expires, and a leader that knows when.
 //!
-//! **Where it comes from.** The article "Leader Election Gone Wrong", Fix 1: `SET NX PX` with a TTL of 15 s; every
+//! **Where it comes from.** The article *Leader Election Gone Wrong*, Fix 1: `SET NX PX` with a ttl of 15 s; every
 //! ttl/3 a script renews the key *if it is still ours*; a node that cannot renew stops, "even if it feels healthy".
-//! Release compares too. Two things are added that the article's code lacks although its text demands them: the belief
-//! ends by the local clock, so an unreachable Redis means a lost lease, and a lost answer is not taken for a refusal.
+//! Release compares too. Two things are added that the text's code leaves out although it asks for them: the belief
+//! ends by the local clock, so that an unreachable Redis is a lost lease, and a lost answer is not taken for a refusal.
 //!
 //! **What it assumes about time.** The belief lasts one TTL of the node's monotonic clock since the last confirmed
 //! request was *sent*; Redis counts the same TTL on its wall clock since the request arrived (redis/redis, `src/db.c:
@@ -76,14 +76,14 @@ pub const PROTOCOL: Protocol = Protocol {
 pub const BELIEF_FROM_ANSWER: Bug = Bug {
     id: "redis-lease-belief-from-answer",
     protocols: &["redis-lease"],
-    what: "The leader counts its lease from the answer on, so that it believes for longer than the key lives, by as long as \
+    what: "The leader counts its lease from the answer, so it believes for longer than the key lives, by the time that \
            the answer took.",
     source: "derived; in Raft's leases: etcd-io/raft issue 166, sofa-jraft issue 34",
     violation: "dual_belief",
     shown: Shown::by("late-answer", "redis-lease", 4),
 };
 
-/// Article 000, "Fix 1", as printed.
+/// *Leader Election Gone Wrong*, "Fix 1", as printed.
 pub const RENEWAL_THROWS: Bug = Bug {
     id: "redis-lease-renewal-throws",
     protocols: &["redis-lease"],

@@ -33,7 +33,7 @@ use crate::{
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "redis-naive",
-    about: "SET NX PX, renewed and released without looking whose key it is: the wrong default, for showing what goes wrong",
+    about: "SET NX PX, renewed and released without checking whose key it is: the wrong default, to show what goes wrong",
     service: &redis::SERVICE,
     tokened: false,
     transport: Transport::Datagram,

@@ -28,7 +28,7 @@ use crate::service::redis_sentinel;
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "redis-sentinel",
-    about: "redis-fenced on a primary with asynchronous replicas, which Redis Sentinel replaces when it is missed",
+    about: "redis-fenced on a primary with asynchronous replicas, which Redis Sentinel replaces when it falls silent",
     service: &redis_sentinel::SERVICE,
     timers: OwnTimers::of(&[RETRIED, OwnTimer { timer: Timer::ReplicaLag, default: None }]),
     promise: |hazard, fencing| match hazard {

@@ -57,7 +57,7 @@ pub use message::{Message, Said};
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "stonith",
-    about: "Pacemaker's fencing around lowest-id: takes over once the silent ones' power is off, and that acknowledged",
+    about: "Pacemaker's fencing around lowest-id: takes over once the device has confirmed that the silent nodes are off",
     service: &device::SERVICE,
     tokened: false,
     transport: Transport::Datagram,

@@ -67,8 +67,8 @@ pub const FORGED: u64 = u64::MAX;
 pub const READ_BEFORE_SEAL: Bug = Bug {
     id: "ledger-read-before-seal",
     protocols: &[],
-    what: "A new leader reads the resource's state without sealing it first: what is older is refused from its first write \
-           on, and not before.",
+    what: "A new leader reads the resource's state without sealing it first: older writes are refused only from its \
+           first write on.",
     source: "derived: a new leader has to seal a resource before it reads what it goes on from",
     violation: "no_stale_write",
     shown: Shown::by("gc-pause", "redis-fenced", 12),
@@ -89,9 +89,8 @@ pub const EQUAL_REFUSED: Bug = Bug {
 pub const NO_OWNER: Bug = Bug {
     id: "ledger-no-owner",
     protocols: &[],
-    what: "The resource compares bare integers and lets in whoever has a token as high as the last: two owners of one token \
-           write.",
-    source: "derived: a token is of one owner, and the resource has to compare both",
+    what: "The resource compares bare integers and lets in any token as high as the last: two owners of one token write.",
+    source: "derived: a token belongs to one owner, and the resource has to compare both",
     violation: "tokens_monotone",
     shown: Shown::by("lost-lease", "k8s-lease", 12),
 };
@@ -100,8 +99,8 @@ pub const NO_OWNER: Bug = Bug {
 pub const ONE_SEALED: Bug = Bug {
     id: "ledger-one-sealed",
     protocols: &[],
-    what: "A new leader seals the first of its resources only, and finds the others as they are.",
-    source: "derived: a fence is of one resource, and each needs its own",
+    what: "A new leader seals only the first of its resources, and leaves the others as they are.",
+    source: "derived: a fence protects one resource, and each needs its own",
     violation: "no_stale_write",
     shown: Shown::by("gc-pause", "redis-fenced", 24).with("--rate 2"),
 };
@@ -110,7 +109,8 @@ pub const ONE_SEALED: Bug = Bug {
 pub const FORGED_TOKEN: Bug = Bug {
     id: "ledger-forged-token",
     protocols: &[],
-    what: "Tokens are not authenticated: one that somebody made up, higher than all, is taken, and no leader is let in any more.",
+    what: "Tokens are not authenticated: a made-up one, higher than all others, is accepted, and no leader is let in \
+           any more.",
     source: "derived: whoever can make a token up can lock everybody out; Chubby's sequencers can be checked (Burrows 2006)",
     violation: "liveness",
     shown: Shown::by("adversary-forged-token", "redis-fenced", 1),
@@ -142,8 +142,9 @@ pub const DELETIONS_UNFENCED: Bug = Bug {
 pub const ENACTMENTS_UNFENCED: Bug = Bug {
     id: "ledger-enactments-unfenced",
     protocols: &[],
-    what: "The resource lets anybody make a plan live, and refuses only clean-ups of former leaders: a delayed one puts its old \
-           plan in the place of a newer one, and the rightful leader's clean-up has deleted it, or will.",
+    what: "The resource lets anybody make a plan live, and refuses only clean-ups of former leaders: a delayed leader \
+           puts its old plan in place of a newer one, and the rightful leader's clean-up has deleted that old plan, or \
+           will.",
     source: "AWS, summary of the DynamoDB disruption in us-east-1 on 19 and 20 October 2025: a delayed DNS Enactor overwrote a \
              newer plan with its old one, and the clean-up of another deleted that",
     violation: "no_stale_deletion",

@@ -1,5 +1,6 @@
-//! A table whose rows record the token that completed them, and the check that goes with it: `UPDATE … WHERE id = $2
-//! AND (processed_by_token IS NULL OR processed_by_token < $1)` (article 000, Fix 2).
+//! A table whose rows say by which token each was completed, and the check that goes with it:
+//! `UPDATE … WHERE id = $2 AND (processed_by_token IS NULL OR processed_by_token < $1)` (*Leader Election Gone Wrong*,
+//! Fix 2).
 //!
 //! It compares tokens row by row, and so only orders two updates of the same row. It accepts a former leader's update
 //! of a row that its successor has not reached, and then the successor's update of that row: both rows are "affected",

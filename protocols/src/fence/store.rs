@@ -26,7 +26,7 @@ pub type Ledgers<M = Window> = Vec<Ledger<M>>;
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     id: "store-forgotten-on-restart",
     protocols: &[],
-    what: "The store acknowledges before it is on disk: when it comes back, its numbers and tokens are gone.",
+    what: "The store acknowledges writes before they are on disk: when it comes back, its numbers and tokens are gone.",
     source: "Jepsen: NATS 2.12.1, fsync every two minutes",
     violation: "seq_strictly_increasing",
     shown: Shown::by("store-restart", "redis-fenced", 4),

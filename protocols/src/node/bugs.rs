@@ -9,7 +9,7 @@ use crate::{
 pub const RELEASED_BEFORE_JOINED: Bug = Bug {
     id: "released-before-joined",
     protocols: &[],
-    what: "A leader that is told to stop gives leadership back at once, while work of its is still under way.",
+    what: "A leader that is told to stop gives leadership back at once, while its work is still under way.",
     source: "kubernetes/kubernetes pull request 139504 and KEP-5366: `ReleaseOnCancel` releases before `OnStartedLeading` has \
              returned",
     violation: "leaders_acting_by_effect",
@@ -30,8 +30,8 @@ pub const SHUTDOWN_STARTS_WORK: Bug = Bug {
 pub const RENEWS_BETWEEN_JOBS: Bug = Bug {
     id: "renews-between-jobs",
     protocols: &["redis-lease", "redis-fenced", "etcd-election"],
-    what: "The worker renews its lease when it is done with a job, and hears of nothing while it is at one: a job that takes longer \
-           than the lease is done by whoever takes over as well.",
+    what: "The worker renews its lease only between jobs, and learns nothing during one: a job that takes longer than \
+           the lease is also done by the successor.",
     source: "derived from a usual way to write a worker's loop: `process(msg)`, and then `session.renew()`",
     violation: "done_once",
     shown: Shown::by("long-job", "etcd-election", 4).with("--fencing off"),

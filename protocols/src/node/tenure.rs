@@ -1,11 +1,12 @@
 //! How a leader starts to serve, and how it is removed by mistake.
 //!
-//! A new leader may need time before it serves: to fill caches, make connections, recover state. And leaders'
-//! monitoring errs: a health check that reports a healthy leader as failed costs a change of leadership, and another
-//! warm-up. If the warm-up takes longer than checks take to err, nobody ever serves: an election storm (article 002,
-//! "Election storms": buggy health checks; cache warm-up; "after a recent failover, wait longer before another"). A
-//! hold-down is the remedy: it ignores health checks of a leader younger than that. Orchestrator for MySQL does so, and
-//! replaces no primary of a cluster whose primary it has replaced within `RecoveryPeriodBlockSeconds`.
+//! A new leader may need some time before it serves anybody: it fills caches, makes connections, recovers state. And what watches
+//! over leaders errs: a health check that takes a healthy leader for a sick one costs a change of leadership, and another
+//! warm-up. If that is longer than checks take to err, nobody ever serves: an election storm (*Leader election:
+//! mechanisms, failure modes, fencing*, "Election storms": buggy health checks; cache warm-up; "after a recent
+//! failover, wait longer before another"). A hold-down is the remedy: what a check says of a leader that is younger
+//! than that is not believed. So does Orchestrator for MySQL, which replaces no primary of a cluster that it has
+//! replaced within `RecoveryPeriodBlockSeconds`.
 //!
 //! A leader can also be unable to work although it keeps its lease: it renews, but the store does not answer it. Its
 //! possible successors see nothing wrong, and effectively nobody leads (tikv/pd issue 10671: 47 minutes;

@@ -8,7 +8,8 @@
 //! drop an entry and refills it from whatever copy it asks. A late message from a former leader sets it back, unless
 //! its token is checked, and it stays set back until the next version.
 //!
-//! After article 002, "Distributed cache invalidator": one node broadcasts invalidations to N edge servers.
+//! After the article *Leader election: mechanisms, failure modes, fencing*, "Distributed cache invalidator": one node
+//! broadcasts invalidations to N edge servers.
 
 use super::{Context, Kind, Work};
 use crate::{
@@ -34,8 +35,8 @@ pub const RECORDS: &str = WORK.resources[0];
 pub const NOT_CAUGHT_UP: Bug = Bug {
     id: "cache-not-caught-up",
     protocols: &[],
-    what: "A new leader does not look which edges have heard of the last version: what its predecessor had recorded and told \
-           nobody of, no edge ever hears of.",
+    what: "A new leader does not check which edges have heard of the last version: one that its predecessor had \
+           recorded but told nobody of never reaches any edge.",
     source: "derived: the outbox pattern without its outbox, as in debezium's documentation, \"Outbox Event Router\" (dual writes)",
     violation: "no_stale_cache_entry",
     shown: Shown::by("stale-cache", "etcd-election", 4),

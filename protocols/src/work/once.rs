@@ -10,7 +10,8 @@
 //! An effect whose answer was lost is requested again. A leader that resigns during an item leaves it to its successor,
 //! as does one that dies.
 //!
-//! After articles 000 (a job queue of invoices) and 002, "Singleton background worker".
+//! After the articles *Leader Election Gone Wrong* (a job queue of invoices) and *Leader election: mechanisms, failure
+//! modes, fencing*, "Singleton background worker".
 
 use super::{Context, Kind, Work, work_set::Asked};
 use crate::{

@@ -10,7 +10,8 @@
 //! of it, minutes if the whole set must be read. An item under way when leadership ends is lost, and no part of it is
 //! in the resource.
 //!
-//! After article 004, "Leader work-set": 10M to 100M pending jobs, or a compaction cursor over 100 GB of segments.
+//! After the design exercise, "Leader work-set": 10M to 100M pending jobs, or a compaction cursor over 100 GB of
+//! segments.
 
 use super::{Context, Kind, Work};
 use crate::{
@@ -54,7 +55,7 @@ pub const PENDING_JOBS: Kind = Kind {
 pub const CURSOR_FIRST: Bug = Bug {
     id: "cursor-first",
     protocols: &[],
-    what: "The leader records that an item is done before it does it: whoever leads next goes on behind it, and nobody does it.",
+    what: "The leader records an item as done before it does it: its successor continues behind it, and nobody does it.",
     source: "derived: the order of side effect and commit of an offset, as in Kafka's consumer documentation, \"Manual Offset \
              Control\" (at most once instead of at least once)",
     violation: "nothing_skipped",

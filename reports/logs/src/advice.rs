@@ -175,8 +175,8 @@ impl<'a> Advice<'a> {
             let listed: Vec<String> = open.iter().take(5).map(|word| format!("`{word}`")).collect();
             let (each, it) = if open.len() == 1 { ("it", "it") } else { ("each", "one of them") };
             self.asked.push(format!(
-                "{} may mean anything: --word 'verdict:{}=ok' says what {each} means (or fenced, duplicate, failed); if a line \
-                 with {it} tells of no write, --only FIELD=VALUE leaves it out",
+                "the meaning of {} is unknown: --word 'verdict:{}=ok' (or fenced, duplicate, failed) for {each}, or \
+                 --only FIELD=VALUE to skip lines with {it} if they are not writes",
                 listed.join(", "),
                 open[0]
             ));
@@ -261,13 +261,15 @@ impl<'a> Advice<'a> {
                 ("verdict", true) => self.set.push("verdict=ok".to_owned()),
                 ("resource", true) => self.set.push(format!("resource={}", known.stem)),
                 ("node", true) if known.several => self.asked.push(
-                    "no field says who wrote: --set 'node={file}' if each file is one node's, and no node has two"
+                    "no field names the writer: --set 'node={file}' if each file is from one node, and no node has two \
+                     files"
                         .to_owned(),
                 ),
                 ("node", true) if elections => self.asked.push(
-                    "no field of its own says who leads: write it as a field `node` (for example with jq)".to_owned(),
+                    "no field names the leader alone: write its name into a field `node` (for example with jq)".to_owned(),
                 ),
-                ("node", true) => self.asked.push("--set node=NAME says who wrote, if it was one program".to_owned()),
+                ("node", true) => self.asked.push("no field names the writer: --set node=NAME if one program wrote the \
+                                                   log".to_owned()),
                 ("t_us", _) => self.time(known),
                 _ => {
                     self.asked.push(which(ours, &may));
@@ -288,12 +290,12 @@ impl<'a> Advice<'a> {
             Some(column) => {
                 self.used.insert(&column.name);
                 format!(
-                    "{} is not written like a time that is read: --map {} and --time-format FORMAT say how, such as '%d.%m.%Y %H:%M:%S'",
+                    "the time format of {} is unknown: --map {} and --time-format FORMAT, such as '%d.%m.%Y %H:%M:%S'",
                     column.shown(),
                     quoted(&format!("t_us={}", column.name))
                 )
             }
-            None => "--map t_us=FIELD says which field is the time; every line needs one".to_owned(),
+            None => "which field is the time, which every line needs: --map t_us=FIELD".to_owned(),
         };
         self.asked.push(asked);
     }
@@ -306,7 +308,7 @@ impl<'a> Advice<'a> {
             return;
         };
         self.asked.push(format!(
-            "who wrote, {} or {}? --map node={} --ignore node says the latter, --ignore {} the former",
+            "which is the writer, {} or {}? --ignore {} for the former, --map node={} --ignore node for the latter",
             node.shown(),
             leader.shown(),
             leader.name,

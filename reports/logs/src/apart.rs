@@ -66,8 +66,8 @@ pub fn question(args: &Options, files: &[PathBuf], seen: &Seen, judge: impl Fn()
         false => format!("--map {}", quoted(&format!("resource={name}"))),
     };
     Some(format!(
-        "two led at once if all lines are of one leadership, and none did if {shown} says of which each is; add {add} if it \
-         does, or --set group=0 if all are of one"
+        "two leaders overlap, unless {shown} assigns the lines to separate leaderships; add {add} if it does, or --set \
+         group=0 if all lines belong to one leadership"
     ))
 }
 

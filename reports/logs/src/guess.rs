@@ -58,7 +58,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
                     "-" => what.clone(),
                     name => what.replace(" FILE ", &format!(" {} ", in_quotes(name))),
                 };
-                let only = "; --only FIELD passes over text, and judges lines with that field alone";
+                let only = "; pass --only FIELD to skip plain text and judge only lines with that field";
                 let what = format!("{what}{}", if what.starts_with("is no ") { only } else { "" });
                 LogError::at(&file.name, *line, what)
             })?;
@@ -70,7 +70,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
     if columns.is_empty() {
         let others = match translation.seen.borrow().others {
             0 => String::new(),
-            others => format!("; --only passed over {others}"),
+            others => format!("; --only skipped {others}"),
         };
         return Err(format!("{names} holds no events{others}").into());
     }
@@ -270,40 +270,40 @@ impl Survey<'_> {
         let mut wrong = Vec::new();
         let quoted: Vec<String> = self.unknown().iter().map(|column| format!("`{}`", column.name)).collect();
         if !quoted.is_empty() {
-            let (is, a) = if quoted.len() == 1 { ("field", "is") } else { ("fields", "are") };
-            wrong.push(format!("nothing says what the {is} {} {a}", quoted.join(", ")));
+            let fields = if quoted.len() == 1 { "field" } else { "fields" };
+            wrong.push(format!("unknown {fields} {}", quoted.join(", ")));
         }
         let missing = self.missing();
         if !missing.is_empty() {
             let called = |ours: &'static str| if ours == "t_us" { "time (t_us)" } else { ours };
             let missing: Vec<&str> = missing.into_iter().map(called).collect();
-            wrong.push(format!("no field is the {}", missing.join(", the ")));
+            wrong.push(format!("missing: {}", missing.join(", ")));
         }
         let words = self.words();
         if !words.is_empty() {
             let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            wrong.push(format!("of the verdicts, {} are none of ok, duplicate, fenced, failed", quoted.join(", ")));
+            wrong.push(format!("unknown verdicts: {} (known: ok, duplicate, fenced, failed)", quoted.join(", ")));
         }
         if let Some(first) = self.events().first().filter(|_| wrong.is_empty()) {
             let (name, word) = self.column("event").map_or(("", first), |column| (&*column.name, first));
             if self.column("event").is_some_and(tells_role) {
                 wrong.push(format!(
-                    "nothing says what happened where `{name}` is {word:?}: --word 'event:1=elected,event:0=deposed' if it says of a \
-                     node whether it leads (or with the words that stand there)"
+                    "the meaning of `{name}`={word:?} is unknown: --word 'event:1=elected,event:0=deposed' if it says \
+                     whether a node leads (with the field's own values for 1 and 0)"
                 ));
                 return Some(wrong.join("; "));
             }
             let (apply, only) = (in_quotes(&format!("event:{word}=apply")), in_quotes(&format!("{name}={word}")));
             wrong.push(format!(
-                "nothing says what happened where `{name}` is {word:?}: --word {apply} if it was a write, or the same with elected, \
-                 deposed, grant or grant-end; --only FIELD=VALUE leaves out what is about something else, and --only {only} all but \
-                 such lines"
+                "the event `{name}`={word:?} is unknown: --word {apply} if it is a write, or the same with elected, \
+                 deposed, grant or grant-end; --only FIELD=VALUE to skip lines about something else, --only {only} to \
+                 keep only such lines"
             ));
         }
         if let Some((_, some)) = self.of_some().filter(|_| wrong.is_empty()) {
             let (some, name, lines) = (some.lines, &some.name, self.lines);
             wrong.push(format!(
-                "of the first {lines} lines, only {some} have the field `{name}`, which every write has"
+                "only {some} of the first {lines} lines have the field `{name}`, which every write needs"
             ));
         }
         (!wrong.is_empty()).then(|| wrong.join("; "))
@@ -320,7 +320,8 @@ impl Survey<'_> {
         }
         match (Times::unit_of(value), column.name == "t_us") {
             (Some(unit), true) if unit != Unit::Us => Err(format!(
-                "t_us is {}, which is a time of this century in {unit}; pass --time-unit, with us if it counts from elsewhere",
+                "t_us ({}) looks like {unit} since 1970; pass its --time-unit, or --time-unit us if it does not count \
+                 from 1970",
                 plain(value)
             )),
             (_, true) => Ok(Some(Unit::Us)),

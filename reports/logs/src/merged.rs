@@ -44,8 +44,8 @@ pub fn by_time(name: &str, lines: File) -> Result<File, LogError> {
         for moment in all.chunk_by(|one, next| one.ns == next.ns) {
             if let Some((one, other)) = in_no_order(moment) {
                 let what = format!(
-                    "lines {one} and {other} are of one node and one moment, and nothing says which came first; write \
-                     times more exactly, or pass --order FIELD with a number that rises from line to line"
+                    "lines {one} and {other} of one node have the same time, so their order is unknown; log finer \
+                     times, or pass --order FIELD with a number that rises from line to line"
                 );
                 return Err(LogError::of(name, what));
             }
@@ -214,9 +214,8 @@ impl Merged {
             let back = (last_ns - told.ns).div_ceil(1_000);
             let time = &self.seen.borrow().time;
             let what = format!(
-                "time goes back by {back} µs; if the lines stand in no order, or the newest first, --order \
-                 {} sorts them by their time; if they stand in the order in which the resource took them, pass --order line, and \
-                 if it numbered them, --order FIELD",
+                "time goes back by {back} µs; pass --order {} to sort the lines by time, --order line if they are in \
+                 the order in which the resource applied them, or --order FIELD if it numbered them",
                 quoted(time)
             );
             return Err(LogError::at(&self.names[file], told.line, what));

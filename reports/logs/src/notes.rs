@@ -61,8 +61,9 @@ impl Notes {
             }
         }
         Some(self.unsure().unwrap_or_else(|| {
-            "lines of two leaders have the same time, as far as times tell, and the verdict depends on which came first; if lines \
-             stand in the order in which the resource took them, pass --order line, and if it numbered them, --order FIELD"
+            "lines of two leaders have indistinguishable times, and the verdict depends on which came first; pass \
+             --order line if lines are in the order in which the resource applied them, or --order FIELD if it \
+             numbered them"
                 .to_owned()
         }))
     }
@@ -99,11 +100,10 @@ impl Notes {
         let why = match self.maps.iter().find(|(_, theirs)| !seen.fields.contains(theirs)) {
             Some((ours, theirs)) => format!("--map {ours}={theirs}: no line has a field `{theirs}`"),
             None if self.said.is_some() && seen.counted == 0 && seen.zoned + seen.bare > 0 => {
-                "--time-unit means nothing here: every time is a date and time, which needs no unit; leave it out"
-                    .to_owned()
+                "--time-unit has no effect: every time is a date and time, which needs no unit; remove it".to_owned()
             }
             None if self.zone.is_some() && seen.bare == 0 && seen.counted > 0 => {
-                "--zone means nothing here: no time is a date and time without a zone; leave it out".to_owned()
+                "--zone has no effect: no time is a date and time without a zone; remove it".to_owned()
             }
             None => return Ok(()),
         };
@@ -127,8 +127,8 @@ impl Notes {
         let seen = self.seen.as_ref()?.borrow();
         if seen.bare > 0 && seen.zoned > 0 && self.zone.is_none() {
             return Some(
-                "some times name a zone and others do not, so lines of both kinds cannot be put in order; --zone says the zone of \
-                 those that name none"
+                "some times have a zone and others do not, so lines of both kinds cannot be put in order; pass --zone \
+                 for the times without one"
                     .to_owned(),
             );
         }
@@ -138,7 +138,8 @@ impl Notes {
         };
         if let Some([one, other]) = seen.unended.map(|lines| lines.map(named)) {
             return Some(format!(
-                "{one} does not say when what it began was over, as other lines do, so that it may have gone on when {other} began"
+                "{one} does not say when its work or grant ended, as other lines do, so it may have lasted until \
+                 {other} or longer"
             ));
         }
         if let Some((token, higher)) = seen.opaque.as_ref().and_then(Opaque::back) {
@@ -151,20 +152,21 @@ impl Notes {
         let [one, other] = lines.map(named);
         let remedy = match self.names.len() {
             1 => {
-                "if lines stand in the order in which the resource took them, pass --order line, and if it numbered them, --order \
-                  FIELD"
+                "pass --order line if lines are in the order in which the resource applied them, or --order FIELD if \
+                 it numbered them"
             }
-            _ => "--order FIELD puts lines in order by a number that the resource gave",
+            _ => "pass --order FIELD to order lines by a number that the resource assigned",
         };
         if over {
             return Some(format!(
-                "what {one} began was over within {} of {other}, and their times do not tell whether the two overlap; {remedy}",
+                "the work or grant of {one} ended within {} of {other}, too close to tell whether the two overlap; \
+                 {remedy}",
                 said(apart_ns)
             ));
         }
         let why = match apart_ns {
             0 => "have the same time".to_owned(),
-            apart => format!("are {} apart, less than their times tell", said(apart)),
+            apart => format!("are {} apart, closer than their times can distinguish", said(apart)),
         };
         Some(format!("{one} and {other} {why}, and the verdict depends on which came first; {remedy}"))
     }
@@ -188,7 +190,7 @@ impl Notes {
         let (seen, mut notes) = (seen.borrow(), Vec::new());
         let lines = |n: u64| if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
         if let Some(unit) = self.unit {
-            notes.push(format!("Times that are numbers were taken for {unit} since 1970; --time-unit says otherwise."));
+            notes.push(format!("Numeric times were read as {unit} since 1970; pass --time-unit if that is wrong."));
         }
         if let Some(opaque) = &seen.opaque {
             let called: Vec<String> =
@@ -200,14 +202,14 @@ impl Notes {
             ));
         }
         if seen.bare > 0 && self.zone.is_none() {
-            let beside = if seen.zoned > 0 { ", beside others that name one" } else { "" };
+            let beside = if seen.zoned > 0 { ", beside others with one" } else { "" };
             notes.push(format!(
-                "{} without a time zone{beside}, taken for UTC; --zone says otherwise.",
+                "{} without a time zone{beside}, read as UTC; pass --zone if that is wrong.",
                 lines(seen.bare)
             ));
         }
         if seen.others > 0 {
-            notes.push(format!("{} left out, by --only or --word event:…=none.", lines(seen.others)));
+            notes.push(format!("{} skipped, by --only or --word event:…=none.", lines(seen.others)));
         }
         if seen.led.len() > 1 {
             let led: Vec<String> =
@@ -215,7 +217,7 @@ impl Notes {
             notes.push(format!("Each `resource` that has leaders was judged on its own; group {}.", led.join(", ")));
         }
         if seen.twice > 0 {
-            notes.push(format!("{} there twice, word for word; each was counted once.", lines(seen.twice)));
+            notes.push(format!("{} repeated word for word; each was counted once.", lines(seen.twice)));
         }
         if seen.back > 0 {
             let (are, them) = if seen.back == 1 { ("is", "it") } else { ("are", "them") };
@@ -225,22 +227,24 @@ impl Notes {
         if self.names.len() > 1 && self.by_time {
             let files = self.names.len();
             let skew = match self.skew_ns {
-                0 => "--skew 200ms says by how much clocks may differ; a number that the resource gave is better"
-                    .to_owned(),
-                skew => format!("clocks may differ by {}; a number that the resource gave is better", said(skew)),
+                0 => {
+                    "Pass --skew 200ms if clocks may differ by that much; a number that the resource assigned is better"
+                        .to_owned()
+                }
+                skew => format!("Clocks may differ by {}; a number that the resource assigned is better", said(skew)),
             };
             notes.push(format!("{files} files were merged by their times. {skew}: --order FIELD."));
             if (1..10_000_000_000).contains(&behind) {
                 let behind = said(behind.div_ceil(1_000_000) * 1_000_000);
                 notes.push(format!(
-                    "Each stale write, and each overlap, is within {behind} of a line of another file. If clocks may differ by so much, \
-                     it shows nothing: --skew {behind}."
+                    "Every stale write and every overlap is within {behind} of a line of another file. If clocks may \
+                     differ by that much, pass --skew {behind}: they then prove nothing."
                 ));
             }
         }
         if seen.ties > 0 {
             let (lines, have) = (lines(seen.ties), if seen.ties == 1 { "has" } else { "have" });
-            notes.push(format!("{lines} {have} the same time as one of another file; which came first is not known."));
+            notes.push(format!("{lines} {have} the same time as one of another file; which came first is unknown."));
         }
         notes
     }

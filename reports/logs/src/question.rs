@@ -35,7 +35,7 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
         match ours {
             "node" => "who wrote",
             "verdict" => "whether a write was accepted",
-            "resource" => "what was written to",
+            "resource" => "which resource was written to",
             "t_us" => "when a write took effect",
             _ => "the fencing token",
         },
@@ -46,15 +46,16 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
             let value = found[0].values.first().map(plain).unwrap_or_default();
             let only = quoted(&format!("{first}={value}"));
             format!(
-                "{one} may say what its line is about: {}--map {} if it says whether a write was accepted, --only {only} if only \
-                 such lines tell of writes that were accepted, --ignore {} if none of these",
+                "{one} may say what its line is about: {}--map {} if it says whether a write was accepted, --only \
+                 {only} if only such lines are accepted writes, --ignore {} if none of these",
                 leading(first),
                 quoted(&format!("verdict={first}")),
                 quoted(first)
             )
         }
         [one] if ours == "resource" => format!(
-            "{one} may say {is}: --map {} if so, --map {} if it names what must be done once, --ignore {} if neither",
+            "{one} may say {is}: --map {} if so, --map {} if it identifies work that must be done once, --ignore {} if \
+             neither",
             quoted(&format!("resource={first}")),
             quoted(&format!("request={first}")),
             quoted(first)
@@ -64,7 +65,7 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
             let text = ours == "verdict" && found[0].is_few_words() && found[0].is_content();
             let about = found[0].values.first().filter(|_| text).map(|value| {
                 let only = quoted(&format!("{first}={}", plain(value)));
-                format!(", --only {only} if only such lines tell of writes that were accepted")
+                format!(", --only {only} if only such lines are accepted writes")
             });
             format!(
                 "{one} may say {is}: --map {} if so{}, --ignore {} if not",
@@ -79,9 +80,10 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
             let is = if ours == "token" { "be the fencing token".to_owned() } else { format!("say {is}") };
             let others = match ours {
                 "resource" => {
-                    "; of the others, --map request=NAME for what must be done once, and --ignore for the rest"
+                    "; for the others, --map request=NAME if it identifies work that must be done once, and --ignore \
+                     for the rest"
                 }
-                _ => "; --ignore leaves those out that say nothing of a write",
+                _ => "; --ignore for those that say nothing about a write",
             };
             format!("{} may each {is}: {}{others}", shown.join(" and "), maps.join(" or "))
         }

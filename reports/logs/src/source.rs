@@ -141,7 +141,7 @@ impl Source {
             return Err(what);
         }
         if let (Some(Format::Csv | Format::Logfmt), Format::Json) = (format, self.format()) {
-            return Err("holds JSON objects; leave --format out, or say --format json".to_owned());
+            return Err("contains JSON objects; omit --format, or pass --format json".to_owned());
         }
         Ok(match format.unwrap_or_else(|| self.format()) {
             Format::Json if array => rows::json_array(self.whole()),

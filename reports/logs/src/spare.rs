@@ -15,21 +15,22 @@ use super::{
 /// What a field may be; `FIELD` stands for its name.
 const NUMBERS: &str =
     "may number the writes: --map seq=FIELD if the resource's numbers must rise, --ignore FIELD if not";
-const ONCE: &str = "may name what must be done once: --map request=FIELD if so, --ignore FIELD if it may come twice";
-const OPAQUE: &str = "may be the token: --map token=FIELD if each leadership has one of its own, --ignore FIELD if not";
-const TEXT: &str = "is text: write what it says of each write as fields (for example with jq), or --ignore FIELD if that is in other \
-                    fields";
-const ANYTHING: &str = "may decide: --map OURS=FIELD if it says who wrote (OURS is node), under which token (token), what was \
-                        written to (resource), for which request (request), what became of it (verdict) or under which number \
-                        that must rise (seq); --ignore FIELD if none of these";
-const GROUP: &str = "may say which of several leaderships a line is of: --map group=FIELD if each has leaders and tokens of its \
-                     own, --ignore FIELD if not";
-const SHARED: &str = "may say that others may be at the same work: --map shared=FIELD if so, --ignore FIELD if not";
-const READS: &str = "may say that others may be at the same work, as readers are: --map shared=FIELD and a --word \
+const ONCE: &str = "may identify work that must be done once: --map request=FIELD if so, --ignore FIELD if not";
+const OPAQUE: &str = "may be the token: --map token=FIELD if each leadership has its own, --ignore FIELD if not";
+const TEXT: &str = "is text: write what it says about each write into fields (for example with jq), or --ignore FIELD \
+                    if other fields have it";
+const ANYTHING: &str = "may matter: --map OURS=FIELD if it is the writer (OURS is node), its token (token), the \
+                        resource written to (resource), the request served (request), the outcome (verdict) or a \
+                        number that must rise (seq); --ignore FIELD if none of these";
+const GROUP: &str = "may separate leaderships, such as shards: --map group=FIELD if each value has its own leaders and \
+                     tokens, --ignore FIELD if not";
+const SHARED: &str =
+    "may say that others may do the same work at once: --map shared=FIELD if so, --ignore FIELD if not";
+const READS: &str = "may say that others may do the same work at once, as readers may: --map shared=FIELD and a --word \
                      'shared:VALUE=true' or 'shared:VALUE=false' for each of its values if so; or it";
 
-const READS_TOO: &str = "--map shared=FIELD, and a --word 'shared:VALUE=true' or 'shared:VALUE=false' for each of its values, if \
-                         it says that others may be at the same work, as readers are";
+const READS_TOO: &str = "--map shared=FIELD, and a --word 'shared:VALUE=true' or 'shared:VALUE=false' for each of its \
+                         values, if it says that others may do the same work at once, as readers may";
 
 /// Phrases a question about a field.
 fn asked(column: &Column, may_be: &str) -> String {
@@ -67,23 +68,24 @@ impl<'a> Advice<'a> {
         for column in all.into_iter().filter(|column| self.free(column)).collect::<Vec<_>>() {
             let (name, shown) = (&column.name, column.shown());
             let Some(other) = at.map(|at| &at.name) else {
-                let first = "may say when the line was: --map t_us=FIELD if so, --ignore FIELD if not";
+                let first = "may be the line's time: --map t_us=FIELD if so, --ignore FIELD if not";
                 self.ask(column, asked(column, first));
                 continue;
             };
             let question = match (ends(column) || is_lease(column), begins(column)) {
                 (true, _) => format!(
-                    "{shown} may say until when a lease or work lasts: --map until={name} if work does, --map until={name} --set \
-                     event=grant if each line grants or renews a lease, --ignore {name} if neither"
+                    "{shown} may be the end of a lease or of work: --map until={name} if of work, --map until={name} \
+                     --set event=grant if each line grants or renews a lease, --ignore {name} if neither"
                 ),
                 (_, true) => format!(
-                    "{shown} may say when work began that ended at `{other}`: --map t_us={name},until={other} if two leaders must not \
-                     be at it at once, --map t_us={other} --ignore {name} if that does not matter"
+                    "{shown} may be the start of the work that ended at `{other}`: --map t_us={name},until={other} if \
+                     two leaders must not do it at once, --map t_us={other} --ignore {name} if that does not matter"
                 ),
                 _ => format!(
-                    "`{other}` and {shown} may each say when a write took effect: --map t_us={name} --ignore {other}, or --map \
-                     t_us={other} --ignore {name}, or --map t_us={other},until={name} if work lasts from the one to the other, or \
-                     --map t_us={other},request={name} if it says what was due, which must be done once"
+                    "`{other}` and {shown} may each be the time at which a write took effect: --map t_us={name} \
+                     --ignore {other}, or --map t_us={other} --ignore {name}, or --map t_us={other},until={name} if \
+                     work lasts from the former to the latter, or --map t_us={other},request={name} if the latter is \
+                     when work was due that must be done once"
                 ),
             };
             // The user then has to say which one is the time.
@@ -102,23 +104,23 @@ impl<'a> Advice<'a> {
             let (name, shown, unit) = (&column.name, column.shown(), unit_of(column));
             if is_lease(column) {
                 let question = format!(
-                    "{shown} may say how long a lease lasts: --set event=grant --map ttl={name}{unit} if each line grants or renews \
-                     it, --ignore {name} if not"
+                    "{shown} may be the length of a lease: --set event=grant --map ttl={name}{unit} if each line \
+                     grants or renews one, --ignore {name} if not"
                 );
                 self.ask(column, question);
             } else if is_length(column, began) && !began && !column.has_word(&["duration", "held"]) {
                 let other = at.map_or("the time", |at| &at.name);
                 let question = format!(
-                    "{shown} may say how long the work took that ended at `{other}`: if two leaders must not be at it at once, write \
-                     when it began as a field BEGAN (for example with jq) and --map t_us=BEGAN,until={other}; --ignore {name} if that \
-                     does not matter"
+                    "{shown} may be the duration of the work that ended at `{other}`: if two leaders must not do it at \
+                     once, write its start into a field BEGAN (for example with jq) and --map \
+                     t_us=BEGAN,until={other}; --ignore {name} if that does not matter"
                 );
                 self.ask(column, question);
             } else if is_length(column, began) {
                 let question = format!(
-                    "{shown} may say how long the work took: --map duration={name}{unit} if a line is written when its work begins \
-                     and two leaders must not be at it at once, --map ttl={name}{unit} --set event=grant if each line grants a lease \
-                     for so long, --ignore {name} if neither"
+                    "{shown} may be the duration of the work: --map duration={name}{unit} if a line is written when \
+                     its work begins and two leaders must not do it at once, --map ttl={name}{unit} --set event=grant \
+                     if each line grants a lease of that length, --ignore {name} if neither"
                 );
                 self.ask(column, question);
             }
@@ -134,13 +136,14 @@ impl<'a> Advice<'a> {
                 let other = if token { ", beside the one above" } else { "" };
                 let opaque = if column.is_numbers() && column.has_word(&["id"]) { " --opaque-tokens" } else { "" };
                 let question = format!(
-                    "{shown} may be the token{other}: --map token={name}{opaque} if writes are refused by it, --ignore {name} if not"
+                    "{shown} may be the token{other}: --map token={name}{opaque} if the resource refuses writes by it, \
+                     --ignore {name} if not"
                 );
                 self.ask(column, question);
             } else if column.holds_lines() {
                 let question = format!(
-                    "`{name}` holds objects or lists, which are not taken apart: write each record as an object on a line of its \
-                     own (for example with jq), or --ignore {name} if no write is in it"
+                    "`{name}` holds objects or lists, which are not split: write each record as an object on its own \
+                     line (for example with jq), or --ignore {name} if it holds no writes"
                 );
                 self.ask(column, question);
             } else if column.is_called(&["shared"]) {
@@ -163,13 +166,13 @@ impl<'a> Advice<'a> {
                 let only = quoted(&format!("{name}={writes}"));
                 let only = match ends_work(column) {
                     true => String::new(),
-                    false => format!("--only {only} if only such lines tell of writes that took effect, "),
+                    false => format!("--only {only} if only such lines are writes that took effect, "),
                 };
                 let reads =
                     if is_reading(column) { format!("{}; ", READS_TOO.replace("FIELD", name)) } else { String::new() };
                 let question = format!(
-                    "{shown} may say what a line is about: {}{reads}{only}--map verdict={name} if it says what became of each, \
-                     --ignore {name} if neither",
+                    "{shown} may say what a line is about: {}{reads}{only}--map verdict={name} if it is the outcome of \
+                     each, --ignore {name} if neither",
                     leading(name)
                 );
                 self.ask(column, question);
@@ -216,10 +219,11 @@ impl<'a> Advice<'a> {
         let Some((ours, column)) = known.of_some else { return };
         let name = &column.name;
         let without = match ours {
-            "verdict" => "--set verdict=ok if what lacks it was accepted".to_owned(),
-            "node" => "--set node=NAME says who wrote what lacks it".to_owned(),
-            _ => format!("--set {ours}=VALUE says what holds where it is missing"),
+            "verdict" => "--set verdict=ok if they were accepted".to_owned(),
+            "node" => "--set node=NAME if one node wrote them".to_owned(),
+            _ => format!("--set {ours}=VALUE if they share one value"),
         };
-        self.asked.push(format!("some lines lack `{name}`: {without}, --only {name} if they tell of no write"));
+        self.asked
+            .push(format!("some lines lack `{name}`: {without}, --only {name} to skip them if they are not writes"));
     }
 }

@@ -102,8 +102,8 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "at,seq\nsoon,1\n",
             args(&["t_us=at"], &set, &[]),
-            "a.csv: line 2: \"soon\" is no time; write it like 2026-11-21T10:00:00.250Z or as a number of --time-unit, or say how \
-             it is written: --time-format '%d.%m.%Y %H:%M:%S'",
+            "a.csv: line 2: \"soon\" is not a known form of time; write it like 2026-11-21T10:00:00.250Z or as a \
+             number (--time-unit), or pass its form, such as --time-format '%d.%m.%Y %H:%M:%S'",
         ),
         (
             "a.csv",
@@ -115,15 +115,14 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "t_us,seq\r\n5,1\r\n4,2\r\n",
             args(&[], &set, &[]),
-            "a.csv: line 3: time goes back by 1 µs; if the lines stand in no order, or the newest first, --order t_us sorts \
-             them by their time; if they stand in the order in which the resource took them, pass --order line, and if it \
-             numbered them, --order FIELD",
+            "a.csv: line 3: time goes back by 1 µs; pass --order t_us to sort the lines by time, --order line if they \
+             are in the order in which the resource applied them, or --order FIELD if it numbered them",
         ),
         (
             "a.csv",
             "t_us,n,seq\n1,2,3\n",
             args(&["seq=n"], &set, &[]),
-            "a.csv: line 2: has two fields that are \"seq\"; --ignore seq leaves one of them out",
+            "a.csv: line 2: has two fields for \"seq\"; pass --ignore seq to skip one of them",
         ),
         (
             "a.csv",
@@ -141,15 +140,15 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "t_us,seq\n1795255200400,1\n",
             args(&[], &set, &[]),
-            "a.csv: t_us is 1795255200400, which is a time of this century in milliseconds; pass --time-unit, with us if it \
-             counts from elsewhere",
+            "a.csv: t_us (1795255200400) looks like milliseconds since 1970; pass its --time-unit, or --time-unit us \
+             if it does not count from 1970",
         ),
         (
             "a.jsonl",
             "{\"t_us\":1",
             args(&[], &set, &[]),
-            "a.jsonl: line 1: is no JSON object: EOF while parsing an object (column 9); --only FIELD passes over text, and \
-             judges lines with that field alone",
+            "a.jsonl: line 1: is no JSON object: EOF while parsing an object (column 9); pass --only FIELD to skip \
+             plain text and judge only lines with that field",
         ),
     ] {
         assert_eq!(refused(name, text, log), must);
@@ -203,7 +202,7 @@ fn a_format_says_how_times_are_written() {
     assert_eq!(read("00:00:02.5", "%H:%M:%S%.f"), Ok((2_500_000_000, 100_000_000)));
     assert_eq!(
         read("2026-03-01 21:05:01", "%d.%m.%Y").expect_err("another one"),
-        "\"2026-03-01 21:05:01\" is not written as --time-format '%d.%m.%Y' says"
+        "\"2026-03-01 21:05:01\" does not match --time-format '%d.%m.%Y'"
     );
     for wrong in ["%Q", "date", "%d.%m.%Y %H:%M:%S %Z"] {
         assert!(times::format(wrong).is_err(), "{wrong}");
@@ -217,7 +216,7 @@ fn lines_that_tell_of_something_else_are_left_out_and_said_so() {
     };
     let text = line(1, "PUT") + &line(2, "MONITOR") + &line(3, "PUT");
     let why = refused("a.jsonl", &text, args(&["event=op"], &[], &["event:PUT=apply", "event:MONITOR=idle"]));
-    assert!(why.contains("op is `idle`") && why.contains("--word event:idle=none if it is to be left out"), "{why}");
+    assert!(why.contains("op is `idle`") && why.contains("--word event:idle=none to skip it"), "{why}");
     let input =
         opened("left-out", &[("a.jsonl", &text)], args(&["event=op"], &[], &["event:PUT=apply", "event:MONITOR=none"]));
     let input = input.expect("it is understood");
@@ -322,8 +321,8 @@ fn all_that_is_not_understood_is_said_at_once_and_the_advice_works() {
     assert!(otherwise.contains("(--map OURS=FIELD)"), "{otherwise}");
     assert_eq!(
         what,
-        "billing.csv: nothing says what the fields `created`, `fence_token`, `holder`, `invoice`, `level`, `result` are; no \
-         field is the time (t_us), the resource, the node, the verdict"
+        "billing.csv: unknown fields `created`, `fence_token`, `holder`, `invoice`, `level`, `result`; missing: time \
+         (t_us), resource, node, verdict"
     );
     assert_eq!(
         advice,
@@ -356,7 +355,7 @@ fn lines_that_stand_there_twice_count_once_and_order_can_be_the_resources() {
         assert_eq!(
             notes.sentences(),
             [
-                "1 line there twice, word for word; each was counted once.",
+                "1 line repeated word for word; each was counted once.",
                 "1 line is dated before the line above it; file order was kept."
             ]
         );

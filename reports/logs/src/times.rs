@@ -68,10 +68,10 @@ impl Times {
         let Some(decimal) = Decimal::read(&text) else {
             return lengths::us(&text).map_or_else(|| duration_us(&text).map_err(|why| why.to_string()), Ok);
         };
-        let unit = self
-            .length
-            .ok_or_else(|| format!("{text} is a length in what? --duration-unit says it: s, ms, us or ns"))?;
-        decimal.ns(unit).map(|ns| ns / 1_000).ok_or_else(|| format!("{text} is no length of time"))
+        let unit = self.length.ok_or_else(|| {
+            format!("the unit of the duration {text} is unknown; pass --duration-unit s, ms, us or ns")
+        })?;
+        decimal.ns(unit).map(|ns| ns / 1_000).ok_or_else(|| format!("{text} is too long a duration"))
     }
 
     /// Parses a time; nanoseconds since the log's own zero, or since 1970.
@@ -80,10 +80,10 @@ impl Times {
     /// It is no time, or before 1970, or a number whose unit is unknown.
     pub(crate) fn ns(&self, time: &Value) -> Result<(u64, Written), String> {
         let no_time = || match &self.format {
-            Some(format) => format!("{time} is not written as --time-format {} says", quoted(format)),
+            Some(format) => format!("{time} does not match --time-format {}", quoted(format)),
             None => format!(
-                "{time} is no time; write it like 2026-11-21T10:00:00.250Z or as a number of --time-unit, or say how it is written: \
-                 --time-format '%d.%m.%Y %H:%M:%S'"
+                "{time} is not a known form of time; write it like 2026-11-21T10:00:00.250Z or as a number \
+                 (--time-unit), or pass its form, such as --time-format '%d.%m.%Y %H:%M:%S'"
             ),
         };
         let text = match time {
@@ -191,7 +191,7 @@ pub fn zone(text: &str) -> Result<FixedOffset, Unread> {
     let utc = ["UTC", "GMT", "Z"].contains(&text);
     let at = if utc { "1970-01-01T00:00:00+00:00".to_owned() } else { format!("1970-01-01T00:00:00{text}") };
     let time = DateTime::parse_from_str(&at, "%Y-%m-%dT%H:%M:%S%#z");
-    time.map(|time| *time.offset()).map_err(|_| Unread::of(text, "is no zone; write it like +02:00, or UTC"))
+    time.map(|time| *time.offset()).map_err(|_| Unread::of(text, "is not a time zone; write it like +02:00, or UTC"))
 }
 
 /// Checks a strftime format.
@@ -203,7 +203,7 @@ pub fn format(text: &str) -> Result<String, Unread> {
     // A zone's name would be skipped without being read.
     let wrong = |item| matches!(item, Item::Error | Item::Fixed(Fixed::TimezoneName));
     if !text.contains('%') || items.any(wrong) {
-        return Err(Unread::of(text, "does not say how a time is written; write it like '%d.%m.%Y %H:%M:%S'"));
+        return Err(Unread::of(text, "is not a time format; write it like '%d.%m.%Y %H:%M:%S'"));
     }
     Ok(text.to_owned())
 }

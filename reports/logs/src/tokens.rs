@@ -131,14 +131,14 @@ impl Tokens {
         let of_writes = !self.again && self.accepted > 2 || self.beside.values().any(Beside::are_of_writes);
         match self.accepted_without {
             _ if of_writes && !elected() => Some(
-                "no token was accepted twice on one resource, so tokens do not tell which writes are of one leadership; if no node \
-                 was elected twice, --ignore them and --set generation=1"
+                "no token was accepted twice on one resource, so tokens do not identify leaderships; if no node was \
+                 elected twice, pass --ignore for the token and --set generation=1"
                     .to_owned(),
             ),
             0 => None,
             _ if self.accepted == 0 => None,
             without => Some(format!(
-                "{} accepted without a token, although others have one: whether such a write was stale cannot be told",
+                "{} accepted without a token, although others have one: whether such a write was stale is unknown",
                 if without == 1 { "1 write was".to_owned() } else { format!("{without} writes were") }
             )),
         }
@@ -148,9 +148,8 @@ impl Tokens {
     pub fn numbers_begin_anew(&self) -> Option<String> {
         let mut all = self.written.values();
         let first = all.next().filter(|written| written.first <= 1 && written.rise)?.first;
-        (self.written.len() > 1 && all.all(|other| other.first == first && other.rise)).then(|| {
-            format!("`seq` is {first} in the first write under each token; if it counts anew in each leadership, --ignore seq")
-        })
+        (self.written.len() > 1 && all.all(|other| other.first == first && other.rise))
+            .then(|| format!("`seq` restarts at {first} under each token; if that is intended, pass --ignore seq"))
     }
 
     /// What a reader of the verdict should know, as sentences.
@@ -160,28 +159,26 @@ impl Tokens {
             let lines =
                 if self.without == 1 { "1 write has".to_owned() } else { format!("{} writes have", self.without) };
             all.push(format!(
-                "{lines} no token, although others have one: whether a write without one was stale cannot be told."
+                "{lines} no token, although others have one: whether a write without one was stale is unknown."
             ));
         }
         if self.beside.values().any(Beside::are_two) {
             all.push(
-                "On one resource, new leaders with lower tokens and others with higher ones go on side by side. If they are of several \
-                 leaderships, such as shards or tenants, tokens must not be compared across these: --map resource=FIELD says \
-                 which line is of which."
+                "On one resource, two rising sequences of tokens run side by side. If they belong to separate \
+                 leaderships, such as shards or tenants, pass --map resource=FIELD so that their tokens are not \
+                 compared."
                     .to_owned(),
             );
         }
         if let Some((lower, higher)) = self.elsewhere {
             all.push(format!(
-                "Token {lower} was accepted on one resource after {higher} on another. That is harmless if each resource has a leader \
-                 of its own; if one leader writes to all of them, these are two leaders at once: --ignore what tells resources \
-                 apart, and --set resource=all."
+                "Token {lower} was accepted on one resource after {higher} on another. That is harmless if each \
+                 resource has its own leader. If one leader writes to all of them, two led at once: pass --ignore for \
+                 the field that names the resource, and --set resource=all."
             ));
         }
         if self.above == 0 && self.zero.len() > 1 {
-            all.push(
-                "Every token is 0, and was read as one; if 0 stands for none, --word token:0= says so.".to_owned(),
-            );
+            all.push("Every token is 0, which was read as a token; if 0 means none, pass --word token:0=.".to_owned());
         }
         all
     }

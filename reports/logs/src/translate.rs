@@ -106,7 +106,7 @@ impl Translation {
             }
             if fields.contains_key(ours) {
                 return Err(format!(
-                    "has two fields that are {ours:?}; --ignore {} leaves one of them out",
+                    "has two fields for {ours:?}; pass --ignore {} to skip one of them",
                     if self.maps.contains_key(ours) { ours } else { &name }
                 ));
             }
@@ -127,7 +127,10 @@ impl Translation {
             return Ok(None);
         }
         if fields["event"] == "header" {
-            return Err("is the header of a whole history; that is judged alone and as it is".to_owned());
+            return Err(
+                "is the header of a history; check a history by itself, with no options but --map and --ignore"
+                    .to_owned(),
+            );
         }
         if self.alone {
             self.led(&mut fields)?;
@@ -170,7 +173,8 @@ impl Translation {
         }
         let word = |ours: &str| format!("--word {}", quoted(&format!("event:{event}={ours}")));
         Err(format!(
-            "{} is `{event}`: {} if it tells of a write, {} if somebody began to lead, {} if somebody stopped, {} if it is to be left out",
+            "{} is `{event}`, which is unknown: pass {} if it is a write, {} if a node was elected, {} if it was \
+             deposed, {} to skip it",
             self.maps.get("event").map_or("event", String::as_str),
             word("apply"),
             word("elected"),
@@ -208,7 +212,7 @@ impl Translation {
                 });
                 if group >= usize::from(GROUPS_MAX) {
                     return Err(format!(
-                        "is of another leadership than {GROUPS_MAX} before; judge a part, with --only FIELD=VALUE"
+                        "exceeds the limit of {GROUPS_MAX} leaderships; check a part with --only FIELD=VALUE"
                     ));
                 }
                 fields.entry("group").or_insert_with(|| group.into());
@@ -218,8 +222,8 @@ impl Translation {
         }
         match (seen.wrote, &seen.led[..]) {
             (true, [one, other, ..]) => Err(format!(
-                "tells of leaders of `{one}` and of `{other}` beside writes, which may be of either; judge one at a time, with \
-                 --only {}={}",
+                "has elections for `{one}` and for `{other}`, but its writes may belong to either; check one at a \
+                 time, with --only {}={}",
                 self.maps.get("resource").map_or("resource", String::as_str),
                 quoted(one)
             )),
@@ -259,7 +263,7 @@ impl Translation {
 
     fn place(&self, theirs: &Map<String, Value>) -> Result<u64, String> {
         let Some(field) = &self.order else { return Ok(0) };
-        let value = theirs.get(field).ok_or_else(|| format!("has no field {field:?}, which --order goes by"))?;
+        let value = theirs.get(field).ok_or_else(|| format!("has no field {field:?}, which --order needs"))?;
         let number = retype("seq", field, value.clone())?;
         number.as_u64().ok_or_else(|| format!("{field} is {number}, and --order needs a number"))
     }
@@ -285,7 +289,7 @@ impl Translation {
 
     /// Takes the time out of the line.
     fn time(&self, fields: &mut Map<String, Value>) -> Result<u64, String> {
-        let time = fields.remove("t_us").ok_or("has no time; --map t_us=FIELD says which field it is")?;
+        let time = fields.remove("t_us").ok_or("has no time; pass --map t_us=FIELD to name its field")?;
         let (ns, written) = self.times.ns(&time)?;
         let mut seen = self.seen.borrow_mut();
         match written {

@@ -81,8 +81,8 @@ fn storm(numbers: &Numbers) -> Against {
     let pattern = format!("6/steady/{STORM_OF}/*");
     let lines = by(numbers.matching(&pattern), |cell| parts(cell).map_or(String::new(), |(warm, _)| warm));
     Against {
-        title: "Health checks that err, new leaders that warm up, and a hold-down".to_owned(),
-        about: format!("{STORM_OF}; one health check a second, of which 5 % take a healthy leader for a sick one"),
+        title: "False-positive health checks, leader warm-up, and a hold-down".to_owned(),
+        about: format!("{STORM_OF}; one health check per second, 5 % false positives"),
         axes: ("elections an hour".to_owned(), "dark time, per cent".to_owned()),
         lines: lines.into_iter().map(|(warm, cells)| line(warm, &cells, point)).collect(),
     }

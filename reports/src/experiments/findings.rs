@@ -43,7 +43,8 @@ pub fn render(template: &str, numbers: &Numbers) -> Result<String, Unfilled> {
         let mut rest = content;
         while let Some((before, after)) = rest.split_once("{{") {
             let wrong = |why: String| Unfilled { line: line + 1, why };
-            let (place, behind) = after.split_once("}}").ok_or_else(|| wrong("a place has no end".to_owned()))?;
+            let (place, behind) =
+                after.split_once("}}").ok_or_else(|| wrong("a placeholder is not closed".to_owned()))?;
             text += before;
             text += &filled(place, numbers).map_err(wrong)?;
             rest = behind;
@@ -87,7 +88,7 @@ fn filled(place: &str, numbers: &Numbers) -> Result<String, String> {
             // A variant's name may contain spaces, written as `+`.
             tables::written(tables::value(numbers, how, &pattern.replace('+', " "), figure)?, format)
         }
-        _ => Err(format!("`{place}` is no place")),
+        _ => Err(format!("unknown placeholder `{place}`")),
     }
 }
 
@@ -143,7 +144,7 @@ mod tests {
         let text = render("{{commits}}", &numbers).unwrap();
         let rows = "|---|---|\n| 1, 3, 5 | `aa` |\n| 4 | `bb`; its `steady` with `raft`: `cc` |\n";
         assert!(text.ends_with(rows), "{text}");
-        assert!(render("{{only", &numbers).unwrap_err().why.ends_with("a place has no end"));
-        assert!(render("{{nothing}}", &numbers).unwrap_err().why.ends_with("`nothing` is no place"));
+        assert!(render("{{only", &numbers).unwrap_err().why.ends_with("a placeholder is not closed"));
+        assert!(render("{{nothing}}", &numbers).unwrap_err().why.ends_with("unknown placeholder `nothing`"));
     }
 }

@@ -1,4 +1,4 @@
-//! The service-level objectives of the reference text, each with its target, what was measured, and the command.
+//! The service-level objectives of the design exercise, each with its target, what was measured, and the command.
 
 use super::{
     chance::limit,

@@ -67,11 +67,11 @@ pub fn experiments(numbers: &Value, plots: &[Plot]) -> Result<Index, Foreign> {
         title: "The experiments".to_owned(),
         verdict: format!("{}, {}", count(asked.len() as u64, "experiment"), count(runs, "run")),
         notes: vec![
-            "What they mean is in FINDINGS.md beside the numbers.".to_owned(),
-            "A command runs the first seed of its cell, 0; --seed takes any other.".to_owned(),
+            "FINDINGS.md, beside the numbers, explains what they mean.".to_owned(),
+            "Each command runs its cell's first seed, 0; --seed takes any other.".to_owned(),
         ],
         tables: vec![Table {
-            title: "What each came to".to_owned(),
+            title: "Results".to_owned(),
             columns: COLUMNS.to_vec(),
             rows: cells.iter().map(row).collect(),
         }],

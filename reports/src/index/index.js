@@ -221,8 +221,8 @@ function pictures(all) {
 function parts(index) {
   const tables = index.tables.map(tableOf);
   const own = INDEX.sections.length ? [make("h2", {}, index.title), verdict(make("p"), index), notes(make("ul", { className: "notes" }), index)] : [];
-  const all = [...own, index.grid ? grid(index.grid, text => tables[0].show(text)) : null, stories(index.stories, "What went wrong, or showed nothing", false),
-    ...tables.map(t => t.section), stories(index.expected, "Unsafe, as nobody had promised otherwise", true), pictures(index.pictures)];
+  const all = [...own, index.grid ? grid(index.grid, text => tables[0].show(text)) : null, stories(index.stories, "Failures and inconclusive runs", false),
+    ...tables.map(t => t.section), stories(index.expected, "Unsafe, but no promise was broken", true), pictures(index.pictures)];
   return all.filter(part => part !== null);
 }
 head();

@@ -10,9 +10,9 @@ use serde_json::Value;
 /// The possible results of a cell, the worst first: word, sign, and meaning.
 const CAME: [(&str, &str, &str); 5] = [
     ("broken", "X", "broken, although the store fences"),
-    ("by-fencing", "F", "holds by fencing only"),
-    ("unavailable", "-", "safe, but nobody led in time"),
-    ("holds", "+", "holds either way"),
+    ("by-fencing", "F", "holds only with fencing"),
+    ("unavailable", "-", "safe, but no leader in time"),
+    ("holds", "+", "holds with and without fencing"),
     ("untried", "?", "the situation under test never arose"),
 ];
 
@@ -63,10 +63,8 @@ pub fn matrix(matrix: &Value, links: Links) -> Result<Index, Foreign> {
     let counts: Vec<String> = CAME.iter().map(|(word, _, means)| format!("{} {means}", of(word))).collect();
     let seeds = format!("Seeds {}..{}", text(&matrix["seeds"][0]), text(&matrix["seeds"][1]));
     let options = text(&matrix["options"]);
-    let mut notes = vec![
-        format!("{seeds} of each cell, with fencing and without; a cell is the worst of them."),
-        counts.join(", "),
-    ];
+    let mut notes =
+        vec![format!("{seeds} per cell, with and without fencing; a cell shows its worst run."), counts.join(", ")];
     if !options.is_empty() {
         notes.push(format!("Options: {options}"));
     }

@@ -6,15 +6,15 @@ use serde_json::Value;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Foreign {
     /// It is of another schema.
-    #[error("it is of schema {is}, and this program reads {known}")]
+    #[error("its schema is {is}; this program reads schema {known}")]
     Schema {
         /// Its own.
         is: u64,
         /// The one that is read here.
         known: u64,
     },
-    /// It does not say its schema.
-    #[error("it does not say its schema")]
+    /// It has no schema number.
+    #[error("it has no schema number")]
     NoSchema,
     /// It has no cells.
     #[error("it has no cells")]

@@ -19,7 +19,7 @@ const COLUMNS: [Column; 15] = [
     Column::new("refused", "number"),
     Column::ms_to("failover, median", 10),
     Column::ms("failover, p95"),
-    Column::ms("two believed, most"),
+    Column::ms("dual belief, most"),
     Column::ms("dark, median"),
     Column::new("elections", "number"),
     Column::new("not needed", "number"),
@@ -117,12 +117,12 @@ fn verdict(summary: &Value, cells: &[Value]) -> String {
     let runs = format!("{interrupted}{}", count(all, "run"));
     let but = match unpromised(cells) {
         0 => String::new(),
-        1 => "; 1 was unsafe, which nobody had promised to be safe".to_owned(),
-        more => format!("; {} were unsafe, which nobody had promised to be safe", grouped(more)),
+        1 => "; 1 was unsafe without breaking a promise".to_owned(),
+        more => format!("; {} were unsafe without breaking a promise", grouped(more)),
     };
     match (failed, number(&summary["inconclusive"])) {
         (0, 0) => format!("{runs}: every promise was kept{but}"),
-        (0, none) if none == all => format!("{runs}: none came to the situation under test"),
+        (0, none) if none == all => format!("{runs}: the situation under test never arose"),
         (0, some) => format!("{runs}: no promise was broken, {} inconclusive{but}", grouped(some)),
         (failed, _) => format!("{runs}: {} broke a promise", grouped(failed)),
     }

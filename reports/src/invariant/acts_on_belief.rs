@@ -357,7 +357,9 @@ impl Invariant for ActsOnBelief {
             }
             Violation::Ungranted { incarnation, holder } => {
                 let (who, holder) = (ending.names.incarnation(*incarnation), ending.names.node(*holder));
-                format!("a write of {who}, which no grant was told of, was accepted while leadership was granted to {holder}")
+                format!(
+                    "a write of {who} without a recorded grant was accepted while leadership was granted to {holder}"
+                )
             }
             Violation::Unsealed { incarnation, resource } => {
                 let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));

@@ -11,7 +11,8 @@
 //!
 //! **Memory.** The latest 32,768 writes of each leadership to each resource.
 //!
-//! **Source.** Reference text 003, "Detecting split-brain": compare the last N writes between the suspected dual leaders.
+//! **Source.** *07 — Leader Election*, "Detecting split-brain": compare the last N writes between the suspected dual
+//! leaders.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kinds, not_applicable};
 use crate::{
@@ -94,7 +95,7 @@ fn say(First { t_us, resource, lost, kept }: &First, names: &Names) -> String {
     let number = format!("seq {} of {}", grouped(lost.seq), names.resource(*resource));
     match kept {
         Some(kept) => format!(
-            "the first difference is {number} since {}: {} in one copy, {} in the one that stays",
+            "the first difference is {number} since {}: {} in one copy, {} in the surviving one",
             names.at(*t_us),
             lost.said(names),
             kept.said(names)

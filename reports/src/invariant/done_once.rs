@@ -7,8 +7,8 @@
 //!
 //! **Memory.** The gaps between items that have had their effect, and who performed the latest 1,024.
 //!
-//! **Source.** Reference text 000, "Same invoice processed twice → customer charged twice"; the end-to-end argument (Saltzer,
-//! Reed and Clark, 1984): duplicates are suppressed at the end that has the effect, or not at all.
+//! **Source.** *Leader Election Gone Wrong*, "Same invoice processed twice → customer charged twice"; the end-to-end
+//! argument (Saltzer, Reed and Clark, 1984): duplicates are suppressed at the end that has the effect, or not at all.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
@@ -104,10 +104,10 @@ impl Invariant for DoneOnce {
         });
         let done: u64 = self.on.iter().map(|(_, on)| on.row.items()).sum();
         let seen = match (done, self.again) {
-            (0, _) => "nothing was done outside".to_owned(),
-            (_, 0) => format!("{} done outside, none asked for again", count(done, "item")),
+            (0, _) => "no external effects".to_owned(),
+            (_, 0) => format!("{}, none requested again", count(done, "external effect")),
             (_, again) => {
-                format!("{} done outside, each once; {} asked for again", count(done, "item"), grouped(again))
+                format!("{}, each once; {} requested again", count(done, "external effect"), grouped(again))
             }
         };
         Finding {

@@ -147,10 +147,10 @@ pub(super) fn untold(beliefs: &Beliefs, ending: &Ending) -> String {
     let [former, newer] = [first.former, first.newer].map(|i| ending.names.incarnation(i));
     let more = match beliefs.untold().len() as u64 - 1 {
         0 => String::new(),
-        more => format!(", nor in {}", count(more, "later election")),
+        more => format!(" (likewise in {})", count(more, "later election")),
     };
     format!(
-        "; when {newer} was elected at {}, nobody had said that {former} had stopped{more}",
+        "; when {newer} was elected at {}, {former} had not been reported as stopped{more}",
         ending.names.at(first.t_us)
     )
 }

@@ -95,9 +95,11 @@ impl Invariant for LeadersActing {
         }
         let detail = match &overlap {
             Some(overlap) => sentence(overlap, ending),
-            None if turns.is_some() => "writes by turns, which the log does not tell from elections".to_owned(),
+            None if turns.is_some() => {
+                "nodes took turns writing, and the log does not show whether they were re-elected".to_owned()
+            }
             None if took_effect == 0 => "no write was accepted".to_owned(),
-            None if took_effect == 1 && could_fail => "1 incarnation took effect, of those that tried".to_owned(),
+            None if took_effect == 1 && could_fail => "only 1 incarnation of those that tried took effect".to_owned(),
             None if took_effect == 1 => "1 incarnation took effect; no other tried".to_owned(),
             None => format!("{} took effect, intervals disjoint", count(took_effect, "incarnation")),
         };

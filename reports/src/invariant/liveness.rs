@@ -58,7 +58,8 @@ use std::collections::BTreeSet;
 
 pub const ENTRY: Entry = Entry {
     name: "liveness",
-    about: "While a candidate, the store and the service or a majority can reach each other, somebody acts within the bound.",
+    about: "While a candidate, the store and the service or a majority can reach each other, some leader acts within \
+            the bound.",
     class: Class::Liveness,
     only_defects: false,
     new: |header| match header.and_then(|h| Some((h, Cluster::new(h)?))) {
@@ -316,10 +317,10 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
         text += &format!("; {}, elected last, wrote nothing", names.incarnation(elected.incarnation));
     }
     if let Some(node) = gap.half_heard {
-        text += &format!("; {} was heard and did not hear the others in time", names.node(node));
+        text += &format!("; the others heard {}, but it did not hear them in time", names.node(node));
     }
     if gap.uncounted > 0 {
-        text += &format!("; {} of leaders that had stopped came in", count(gap.uncounted, "write"));
+        text += &format!("; the store accepted {} of leaders that had stopped", count(gap.uncounted, "write"));
     }
     text
 }

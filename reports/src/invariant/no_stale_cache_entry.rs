@@ -14,8 +14,8 @@
 //!
 //! **Memory.** One version per edge.
 //!
-//! **Source.** Reference text 002, "Distributed cache invalidator"; stale sets and leases: Nishtala et al., "Scaling Memcache at
-//! Facebook", NSDI 2013, §3.2.1.
+//! **Source.** *Leader election: mechanisms, failure modes, fencing*, "Distributed cache invalidator"; stale sets and
+//! leases: Nishtala et al., "Scaling Memcache at Facebook", NSDI 2013, §3.2.1.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{

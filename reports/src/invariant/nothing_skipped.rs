@@ -8,7 +8,7 @@
 //!
 //! **Memory.** The gaps between the items done.
 //!
-//! **Source.** Reference text 004, "Handoff of in-flight work": "or both redo/skip work".
+//! **Source.** The design exercise, "Handoff of in-flight work": "or both redo/skip work".
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{

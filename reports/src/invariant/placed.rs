@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 pub const ENTRY: Entry = Entry {
     name: "placed",
-    about: "When all has settled, each shard is led by the member that its placement gives it.",
+    about: "Once everything has settled, each shard is led by the member that its placement assigns.",
     class: Class::Liveness,
     only_defects: true,
     new: |header| Box::new(Placed::new(header)),
@@ -135,11 +135,13 @@ impl Invariant for Placed {
         let wrong = self.wrong.sentence(ending.names, |(leader, owner)| {
             let name = |node: &NodeId| ending.names.node(*node);
             let led = leader.as_ref().map_or("nobody leads".to_owned(), |leader| format!("{} leads", name(leader)));
-            format!("{led} the shard, which is {}'s", name(owner))
+            format!("{led} the shard, which is placed at {}", name(owner))
         });
         let seen = match self.judged {
-            0 => "all was never quiet for long enough".to_owned(),
-            times => format!("led by the member that it is placed at, {} that all had settled", count(times, "time")),
+            0 => "the cluster was never quiet for long enough".to_owned(),
+            times => {
+                format!("led by the member that it is placed at, {} after everything had settled", count(times, "time"))
+            }
         };
         Finding { holds: wrong.is_none(), could_fail: self.judged > 0, detail: wrong.unwrap_or(seen) }
     }

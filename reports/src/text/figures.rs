@@ -81,7 +81,7 @@ fn outside(m: &Metrics) -> Vec<(&'static str, String)> {
         return Vec::new();
     };
     vec![
-        ("items done outside", grouped(done)),
+        ("external effects", grouped(done)),
         ("of them done twice", grouped(again)),
         ("items passed over", grouped(left_out)),
     ]
@@ -104,8 +104,8 @@ fn leading(m: &Metrics, whole: bool) -> Vec<(&'static str, String)> {
     }
     rows.extend((whole || m.elections > 0).then(|| ("elections", grouped(m.elections))));
     if whole {
-        rows.push(("failovers that were not needed", grouped(m.false_failovers)));
-        rows.push(("failovers that a pause caused", grouped(m.avoidable_failovers)));
+        rows.push(("unnecessary failovers", grouped(m.false_failovers)));
+        rows.push(("failovers caused by a pause", grouped(m.avoidable_failovers)));
     }
     rows.push(("writes accepted", grouped(m.writes_accepted)));
     rows.push(("writes refused for their token", grouped(m.writes_fenced)));
@@ -160,7 +160,7 @@ pub(super) fn of(m: &Metrics, facts: &RunFacts, header: Option<&Header>) -> Vec<
     }
     if !m.messages_by_kind.is_empty() {
         rows.push(("contested elections", grouped(m.contested_elections)));
-        rows.push(("messages of the election", by_kind(&m.messages_by_kind)));
+        rows.push(("election messages", by_kind(&m.messages_by_kind)));
     }
     if let Some(asked) = m.requests_to_service {
         let peak = m.requests_to_service_in_one_second_max.zip(m.requests_to_service_in_ten_ms_max);

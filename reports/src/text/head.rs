@@ -38,7 +38,7 @@ pub(super) fn lines(
     match judgement.verdict {
         Verdict::Vacuous if judgement.is_cut_short => {}
         Verdict::Vacuous => {
-            let meaning = meaning.unwrap_or("too little was put to the test");
+            let meaning = meaning.unwrap_or("the run tested too little");
             paragraph("What it means", &format!("this is neither a pass nor a violation: {meaning}."));
         }
         _ => paragraph("Why it is wrong", &cause.rule().unwrap_or_default()),

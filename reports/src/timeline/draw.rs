@@ -25,7 +25,7 @@ const TEXT_MIN: usize = 20;
 
 const LEGEND: [(&str, Tone, &str); 7] = [
     ("█", Tone::Good, "believes that it leads"),
-    ("?", Tone::Warn, "nobody has said yet whether it stopped"),
+    ("?", Tone::Warn, "not yet reported as stopped"),
     ("▒", Tone::Warn, "believes, but is paused"),
     ("░", Tone::Warn, "paused"),
     ("·", Tone::Dim, "follows"),

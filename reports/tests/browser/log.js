@@ -37,5 +37,5 @@ run(async () => {
   check(/w-9007199254740993, token 9007199254740993/.test(turns), "the table of leaderships has the token: " + turns.slice(0, 200).replace(/\s+/g, " "));
   check(/payments: .*1 of them from the past/s.test(turns) && /orders: /.test(turns), "and what took effect where");
   const head = await evaluate("[...document.querySelectorAll('#turns th[scope=col]')].map(th => th.textContent).join()");
-  check(head === "Leadership,Granted,Believed,Without ground,Took effect", "its columns: " + head);
+  check(head === "Leadership,Granted,Believed,Wrongly believed,Took effect", "its columns: " + head);
 });

@@ -94,14 +94,14 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::Hang,
-        about: "The connections of client libraries between two groups take what is sent on them, and nothing comes out.",
+        about: "The connections of client libraries between two groups swallow what is sent on them.",
         // Not drawn, so that existing generated plans stay the same.
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::Bandwidth,
-        about: "What a process sends leaves its machine no faster than so many bits a second.",
+        about: "A process's machine sends no faster than so many bits a second.",
         applies: |_| false,
         make: |_, _, _| None,
     },
@@ -185,7 +185,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::DropLease,
-        about: "The coordination service drops a candidate's lease, with all that hangs on it; nobody tells the holder.",
+        about: "The coordination service drops a candidate's lease, with all that depends on it; the holder is not told.",
         applies: |protocol| protocol.service.has_leases,
         make: |cast, draft, _| Some(Fault::DropLease { node: cast.holder(draft) }),
     },
@@ -210,31 +210,31 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::ForgeToken,
-        about: "Somebody shows the store a token that nobody handed out, as a candidate would.",
+        about: "An intruder, posing as a candidate, shows the store a made-up token.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::ForgeClaim,
-        about: "Somebody says in a candidate's name that this candidate leads.",
+        about: "An intruder, posing as a candidate, claims that this candidate leads.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::RogueFence,
-        about: "Somebody asks the fencing device, in a candidate's name, to cut the power of another.",
+        about: "An intruder, posing as a candidate, asks the fencing device to cut another's power.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::LyingDevice,
-        about: "The fencing device says that it has cut the power, and has not.",
+        about: "The fencing device confirms cuts of power that it has not made.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::CloudDevice,
-        about: "The fencing device accepts a request, stops the machine later, and turns away requests that come too fast.",
+        about: "The fencing device accepts a request, stops the machine later, and rejects requests that come too fast.",
         applies: |_| false,
         make: |_, _, _| None,
     },

@@ -24,10 +24,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-delayed-renewals",
-    about: "What keeps the leader in office is held up for longer than its lease; everything else passes.",
-    story: "At a time drawn from the seed somebody holds up everything that the leader sends to the coordination service, or to \
-            the other candidates, by a lease and a half. The lease runs out, a successor is elected, and the renewals of its \
-            predecessor arrive.",
+    about: "The messages that keep the leader in office are delayed for longer than its lease; everything else passes.",
+    story: "At a time drawn from the seed an adversary delays everything that the leader sends to the coordination \
+            service, or to the other candidates, by one and a half leases. The lease runs out, a successor is elected, \
+            and then its predecessor's renewals arrive.",
     hazard: Hazard::DelayedRenewals,
     needs: Needs::Lease,
     plan,

@@ -24,10 +24,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-forged-coordinator",
-    about: "Somebody says in the name of a dead candidate, which all prefer, that it leads.",
-    story: "At a time drawn from the seed the candidate that the protocol prefers dies for good, and another takes over. Some \
-            time later everybody is told in the dead one's name that it leads. Who leads gives way, and nobody does until \
-            the dead one is missed again.",
+    about: "An intruder, posing as a dead candidate that all prefer, claims that it leads.",
+    story: "At a time drawn from the seed the candidate that the protocol prefers dies for good, and another takes \
+            over. Some time later an intruder, posing as the dead one, tells all that it leads. The current leader \
+            gives way, and nobody leads until the dead one is missed again.",
     hazard: Hazard::ForgedClaim,
     needs: Needs::Claim,
     plan,

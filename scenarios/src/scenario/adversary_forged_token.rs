@@ -17,10 +17,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-forged-token",
-    about: "Somebody who is no leader shows the store a token that nobody handed out, higher than all.",
-    story: "At a time drawn from the seed somebody seals every resource in a follower's name, with a token that nobody handed \
-            out and that is higher than all. A store that authenticates tokens refuses it, and the leader goes on; one that does \
-            not lets nobody in any more.",
+    about: "An intruder shows the store a made-up token, higher than all others.",
+    story: "At a time drawn from the seed an intruder, posing as a follower, seals every resource with a made-up token \
+            that is higher than all others. A store that authenticates tokens refuses it, and the leader continues; \
+            one that does not lets nobody in any more.",
     hazard: Hazard::Any,
     needs: Needs::Named(&["redis-fenced", "etcd-election", "raft-core"]),
     plan,

@@ -20,10 +20,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-lying-device",
-    about: "The fencing device confirms cuts that it does not make, and the leader is stopped with a write in its hands.",
-    story: "From the start the fencing device says of every cut that it was made, and makes none. Then, as in gc-pause, the \
-            leader is stopped with a write in its hands. The others ask for its power to be cut, are told that it was, and \
-            take over; and it wakes.",
+    about: "The fencing device confirms cuts that it does not make, and the leader is stopped with a pending write.",
+    story: "From the start the fencing device confirms every cut and makes none. Then, as in gc-pause, the leader is \
+            stopped with a pending write. The others ask for its power to be cut, are told that it was, and take over; \
+            then it wakes.",
     hazard: Hazard::LyingDevice,
     needs: Needs::PowerDevice,
     plan,

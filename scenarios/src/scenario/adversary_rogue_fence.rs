@@ -20,9 +20,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-rogue-fence",
-    about: "Somebody asks the fencing device in a follower's name to cut the power of a healthy leader.",
-    story: "At a time drawn from the seed the fencing device is asked in a follower's name to cut the leader's power, and does. \
-            Nobody was silent and nobody wants to take over: the others find out as if the machine had failed.",
+    about: "An intruder, posing as a follower, asks the fencing device to cut the power of a healthy leader.",
+    story: "At a time drawn from the seed an intruder, posing as a follower, asks the fencing device to cut the \
+            leader's power, and it does. Nobody was silent and nobody wants to take over: the others find out as if \
+            the machine had failed.",
     hazard: Hazard::RogueFence,
     needs: Needs::PowerDevice,
     plan,

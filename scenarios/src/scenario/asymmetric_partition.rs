@@ -27,9 +27,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "asymmetric-partition",
     about: "Between the leader and the others, one direction is lost: the leader is mute, or deaf.",
-    story: "At a time drawn from the seed, and by the seed, either what the leader sends to the other candidates is lost, or \
-            what they send to it, for three leases and two seconds. A mute leader is replaced, and hears of it. A deaf one \
-            is heard by everybody and hears nobody: whether it may go on depends on whether it needs answers.",
+    story: "At a time drawn from the seed, and by the seed, either what the leader sends to the other candidates is \
+            lost, or what they send to it, for three leases and two seconds. A mute leader is replaced, and hears of \
+            it. A deaf one is heard by all but hears nobody: whether it may go on depends on whether it needs \
+            answers.",
     hazard: Hazard::OneWayCut,
     needs: Needs::Peers,
     plan,

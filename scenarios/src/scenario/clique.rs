@@ -24,10 +24,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "clique",
-    about: "One link is missing for ever, between two candidates or a candidate and the service; all others are well.",
-    story: "At a time drawn from the seed the link between two candidates, or a candidate and the coordination service, goes \
-            down and stays down. Everybody else reaches both of its ends. By the seed the leader is one of them, or not. To \
-            one end the other is dead, and nobody else can see why.",
+    about: "One link is down for ever, between two candidates or a candidate and the service; all others work.",
+    story: "At a time drawn from the seed the link between two candidates, or a candidate and the coordination \
+            service, goes down and stays down. All others reach both of its ends. By the seed the leader is one of \
+            them, or not. To one end the other seems dead, and nobody else can see why.",
     hazard: Hazard::MissingLink,
     needs: Needs::ThirdParty,
     plan,

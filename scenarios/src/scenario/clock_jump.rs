@@ -22,9 +22,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "clock-jump",
     about: "The coordination service's wall clock jumps forward by more than a lease, and back later.",
-    story: "At a time drawn from the seed the wall clock of the coordination service is set forward by one lease to ten, and \
-            five seconds later set right. A service that counts leases on a wall clock gives the lease away at once, while \
-            the leader goes by a clock that nobody touched.",
+    story: "At a time drawn from the seed the wall clock of the coordination service is set forward by one lease to \
+            ten, and five seconds later set right. A service that counts leases on a wall clock grants the lease to \
+            another at once, while the leader's own clock was not touched.",
     hazard: Hazard::ClockSteps,
     needs: Needs::Service,
     plan,

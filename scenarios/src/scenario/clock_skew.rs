@@ -20,9 +20,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "clock-skew",
     about: "The candidates' wall clocks are minutes apart, and the leader dies.",
-    story: "From the start on, each candidate's wall clock is off by up to three minutes, either way. At a time drawn from the \
-            seed the leader is killed, and starts again later. Whoever counts leases on its own wall clock takes one that is \
-            good, or waits minutes for one that is not.",
+    story: "From the start on, each candidate's wall clock is off by up to three minutes, either way. At a time drawn \
+            from the seed the leader is killed, and starts again later. A candidate that counts leases on its own wall \
+            clock takes one that is still valid, or waits minutes for one that is not.",
     hazard: Hazard::ClockSteps,
     needs: Needs::Nothing,
     plan,

@@ -24,9 +24,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "clock-step",
     about: "Wall clocks are set forward and back: the leader's, its followers' and the coordination service's.",
-    story: "From a time drawn from the seed on, the wall clocks of the leader, of its followers and of the coordination \
-            service are set forward and set back, by anything from 50 ms to an hour. Whoever counts its lease on a monotonic \
-            clock goes on as if nothing had happened.",
+    story: "From a time drawn from the seed on, the wall clocks of the leader, of its followers and of the \
+            coordination service are set forward and set back, by anything from 50 ms to an hour. A node that counts \
+            its lease on a monotonic clock goes on as if nothing had happened.",
     hazard: Hazard::ClockSteps,
     needs: Needs::Nothing,
     plan,

@@ -1,10 +1,10 @@
 //! `controller-resign-storm`: the leader's session ends again and again, each time once a successor is at work.
 //!
 //! Kafka's operators know it as controllers that resign one after the other: a slow ZooKeeper ends the session of its
-//! busiest client, the controller, and the next controller has to load everything before it can act (reference text 003
-//! names the storm; `lost-lease` is two of these and looks at the writes in between). The scenario checks that each of
-//! many elections gets a higher epoch than the one before, that one leader acts at a time, and that the storm costs as
-//! many elections as sessions, not more.
+//! busiest client, the controller, and the next controller has to load everything before it can act (the article *07 —
+//! Leader Election* names the storm; `lost-lease` is two of these and looks at the writes in between). The scenario
+//! checks that each of many elections gets a higher epoch than the one before, that one leader acts at a time, and that
+//! the storm costs as many elections as sessions, not more.
 //!
 //! From a time drawn from the seed, the service ends the leader's session twelve times. Between two of them lies the
 //! longest takeover and up to a quarter of a lease more.
@@ -23,10 +23,11 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "controller-resign-storm",
-    about: "The leader's session is ended twelve times, each time when a successor has taken over.",
-    story: "From a time drawn from the seed on, twelve times, the coordination service ends the session of whoever leads, as an \
-            overloaded one does to its busiest client. Each time somebody else is elected, or the same one again with a new \
-            session. Every election has a higher token than the last, and the resource never takes two for leaders.",
+    about: "The leader's session is ended twelve times, each time once a successor has taken over.",
+    story: "From a time drawn from the seed on, twelve times, the coordination service ends the current leader's \
+            session, as an overloaded one does to its busiest client. Each time another candidate is elected, or the \
+            same one with a new session. Every election has a higher token than the last, and the resource never \
+            accepts two leaders.",
     hazard: Hazard::LostLease,
     needs: Needs::Named(&[
         "kafka-zk-controller",

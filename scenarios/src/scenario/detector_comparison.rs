@@ -31,9 +31,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "detector-comparison",
     about: "Links between candidates lose messages and nodes stall, but nobody dies; then the leader does.",
-    story: "From a time drawn from the seed on, up to 30 % of what candidates say to each other is lost, and three times one of \
-            them stalls for less than a lease. Nobody is dead, and whoever is deposed now is deposed for nothing. Then the \
-            leader is killed, and what counts is how soon that is noticed.",
+    story: "From a time drawn from the seed on, up to 30 % of what candidates say to each other is lost, and three \
+            times one of them stalls for less than a lease. Nobody is dead, so every deposition now is for nothing. \
+            Then the leader is killed, and what counts is how soon that is noticed.",
     hazard: Hazard::FalseSuspicion,
     needs: Needs::Detector,
     plan,

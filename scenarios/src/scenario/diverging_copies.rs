@@ -43,11 +43,11 @@ pub const DIVERGING: Scenario = Scenario {
 pub const MAJORITY: Scenario = Scenario {
     name: "majority-copies",
     about: "The same where a copy acknowledges only what a majority of the copies have.",
-    story: "There is no store: the leader writes to the copy on its own node, which acknowledges what a majority of the copies \
-            have. At a time drawn from the seed the leader and a client are cut off from everybody else, for three leases and \
-            two seconds. The leader's copy has no majority any more, and acknowledges nothing; its successor's begins with the \
-            newest that a majority has. When the cut is healed the former leader's copy is rewound, and nothing is lost that \
-            anybody was told.",
+    story: "There is no store: the leader writes to the copy on its own node, which acknowledges what a majority of \
+            the copies have. At a time drawn from the seed the leader and a client are cut off from everybody else, \
+            for three leases and two seconds. The leader's copy has no majority any more, and acknowledges nothing; \
+            its successor's begins with the newest that a majority has. When the cut is healed the former leader's \
+            copy is rewound, and no acknowledged write is lost.",
     hazard: Hazard::CutOffFromPeers,
     needs: Needs::Votes,
     plan: majority,

@@ -21,10 +21,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "expired-waiter",
-    about: "Those who wait lose their sessions, and the leader resigns before they notice.",
-    story: "At a time drawn from the seed the coordination service ends the sessions of all who wait, and everything that they \
-            hold goes with them. Before they hear of it the leader resigns, and whoever looks finds nobody in front. To lead \
-            takes more than that: a place of one's own.",
+    about: "Waiting candidates lose their sessions, and the leader resigns before they notice.",
+    story: "At a time drawn from the seed the coordination service ends the sessions of all waiting candidates, with \
+            everything that they hold. Before they hear of it the leader resigns, and a candidate that looks finds \
+            nobody in front. That is not enough to lead: it also needs a place of its own in the queue.",
     hazard: Hazard::LostLease,
     needs: Needs::Named(&["etcd-election", "etcd-key", "zk-election", "zk-selector"]),
     plan,

@@ -23,9 +23,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "flapping",
     about: "Links between the leader, the others and the service go down and up many times, never for long.",
-    story: "From a time drawn from the seed on, twelve times, nothing passes between the leader and the other candidates, or \
-            the coordination service, or both, one way or both ways, for less than half a lease. Then all is well for a \
-            moment. No cut is long enough to be a reason to replace anybody, and all of them together are trouble.",
+    story: "From a time drawn from the seed on, twelve times, nothing passes between the leader and the other \
+            candidates, or the coordination service, or both, one way or both ways, for less than half a lease. Then \
+            all is well for a moment. No single cut is long enough to justify replacing anybody, but together they are \
+            trouble.",
     hazard: Hazard::Flapping,
     needs: Needs::Nothing,
     plan,

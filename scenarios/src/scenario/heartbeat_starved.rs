@@ -31,9 +31,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "heartbeat-starved",
     about: "The leader's link is full of data, and its heartbeats wait behind them.",
-    story: "At a time drawn from the seed the link by which everything leaves the leader's machine becomes so narrow that what \
-            it sends in a second takes ten. Heartbeats and renewals wait behind the data, arrive too late, and a leader that \
-            is well is replaced; unless they have a link of their own.",
+    story: "At a time drawn from the seed the leader's uplink becomes so narrow that what it sends in a second takes \
+            ten. Heartbeats and renewals wait behind the data and arrive too late, and a healthy leader is replaced, \
+            unless they have a link of their own.",
     hazard: Hazard::SaturatedLink,
     needs: Needs::Heartbeats,
     plan,

@@ -23,10 +23,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "hung-connection",
-    about: "The connections of those who wait begin to hang, and the leader dies.",
-    story: "At a time drawn from the seed everything that followers and the coordination service send each other is taken by \
-            something in between, and nothing comes out; new connections would work. A second later the leader dies. Whoever \
-            has no timeout for its requests waits for an answer that does not come, while nobody leads.",
+    about: "The connections of waiting candidates begin to hang, and the leader dies.",
+    story: "At a time drawn from the seed everything that followers and the coordination service send each other is \
+            swallowed on the way; new connections would work. A second later the leader dies. A candidate without a \
+            timeout for its requests waits for an answer that does not come, while nobody leads.",
     hazard: Hazard::Crash,
     needs: Needs::Named(&["k8s-lease", "redis-fenced"]),
     plan,

@@ -1,9 +1,9 @@
 //! `incident-github-2016`: the primary is cut off for 43 s, a majority elsewhere promotes another, and nobody can fence
 //! the first.
 //!
-//! *What the text says* (reference text 003, "Failure Modes"): "2016, GitHub MySQL Split-Brain … Orchestrator promoted
-//! a replica … the old primary had ~30 seconds of writes that the new primary didn't have. Because Redis Sentinel was
-//! configured without fencing tokens, the old primary briefly served reads".
+//! *What the article says* (*07 — Leader Election*, "Failure Modes"): "2016, GitHub MySQL Split-Brain … Orchestrator
+//! promoted a replica … the old primary had ~30 seconds of writes that the new primary didn't have. Because Redis
+//! Sentinel was configured without fencing tokens, the old primary briefly served reads".
 //!
 //! *The record differs.* No such incident of 2016 is on record, and Redis Sentinel had no part. GitHub's incidents were
 //! in 2012 and on 2018-10-21, both with MySQL. In 2018 a data centre on the US East Coast was cut off for 43 s;
@@ -34,9 +34,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "incident-github-2016",
     about: "The primary and its leader are cut off for 43 s, and a majority elsewhere promotes another that cannot fence it.",
-    story: "The reference text puts it in 2016 and blames Redis Sentinel; what happened was in 2018, with MySQL under Orchestrator. \
-            For 43 s the primary's side of a cut goes on acknowledging, while a majority on the other side promotes a replica \
-            without those writes. Both sides lead, and nothing but the resource can tell which of them is the past.",
+    story: "The article \"07 — Leader Election\" dates it to 2016 and blames Redis Sentinel; it happened in 2018, with \
+            MySQL under Orchestrator. For 43 s the primary's side of a partition keeps acknowledging, while a majority \
+            on the other side promotes a replica without those writes. Both sides lead, and only the resource can tell \
+            which of them is out of date.",
     hazard: Hazard::PromotedElsewhere,
     needs: Needs::Named(&["redis-sentinel"]),
     plan,

@@ -1,9 +1,9 @@
 //! `incident-invoice`: a job queue of invoices, and a customer who is charged twice.
 //!
-//! *What the text says* (reference text 000, "Leader Election Gone Wrong"): node 1 leads, and at 0:10 it is cut off
-//! from nodes 2 and 3, but not from the database. At 0:15 they elect node 2. At 0:20 both pull jobs: "Same invoice
-//! processed twice → customer charged twice". In Fix 2 each row records the token that processed it and is completed
-//! `WHERE processed_by_token IS NULL OR processed_by_token < $1`: "Fencing tokens turn *maybe processed twice* into
+//! *What the article says* (*Leader Election Gone Wrong*): node 1 leads, and at 0:10 it is cut off from nodes 2 and 3,
+//! but not from the database. At 0:15 they elect node 2. At 0:20 both pull jobs: "Same invoice processed twice →
+//! customer charged twice". In Fix 2 each row records the token that processed it and is completed `WHERE
+//! processed_by_token IS NULL OR processed_by_token < $1`: "Fencing tokens turn *maybe processed twice* into
 //! *definitely processed once*."
 //!
 //! *What the run shows.* The leader is cut off from its service and the others, and finds its lease valid for charging
@@ -45,8 +45,12 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "incident-invoice",
-    about: "The leader is cut off with an invoice in its hands, its successor dies between charging one and marking it.",
-    story: "The reference text's job queue: the leader charges pending invoices and marks their rows. It is cut off, and stopped             with a charge in its hands that it had checked its lease for; its successor charges that invoice; then the first             goes on. Later the successor dies right after a charge. With the text's per-row check both invoices are charged             twice, behind a sealed resource one of them, and none where a charge carries the invoice's id as well.",
+    about: "The leader is cut off with an invoice under way; its successor dies between charging one and marking it.",
+    story: "The article \"Leader Election Gone Wrong\" has this job queue: the leader charges pending invoices and marks their \
+            rows. It is cut off, and stopped between checking its lease and a charge; its successor charges that invoice; \
+            then the first leader resumes. Later the successor dies right after a charge. With the article's per-row check \
+            both invoices are charged twice, behind a sealed resource one of them, and none where a charge carries the \
+            invoice's id as well.",
     hazard: Hazard::PauseBeyondLease,
     needs: Needs::Named(&["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "k8s-lease"]),
     plan,

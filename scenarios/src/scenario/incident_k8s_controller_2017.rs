@@ -1,9 +1,9 @@
 //! `incident-k8s-controller-2017`: the controller manager cannot reach the API server for slightly longer than its
 //! lease.
 //!
-//! *What the text says* (reference text 003, "Failure Modes"): "A bug in the Kubernetes leader election lease refresh
-//! mechanism caused two instances of the controller manager to both believe they held the lease during a brief network
-//! hiccup … creating duplicate objects. The fix was to strengthen the OnStoppedLeading callback to immediately
+//! *What the article says* (*07 — Leader Election*, "Failure Modes"): "A bug in the Kubernetes leader election lease
+//! refresh mechanism caused two instances of the controller manager to both believe they held the lease during a brief
+//! network hiccup … creating duplicate objects. The fix was to strengthen the OnStoppedLeading callback to immediately
 //! terminate the process."
 //!
 //! The text gives no reference. The bug on record is older and differs: a leader that had lost its lease went on
@@ -30,10 +30,11 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "incident-k8s-controller-2017",
-    about: "The leading controller manager is cut off from the API server for one lease and a half.",
-    story: "The reference text tells of two controller managers that both believed that they held the lease after a brief trouble of \
-            the network, and made objects twice. Here the leader cannot reach the API server for one lease and a half. It has \
-            to stop by itself before another one takes the lease; `--bug k8s-renews-for-ever` is the code that did not.",
+    about: "The leading controller manager is cut off from the API server for one and a half leases.",
+    story: "The article \"07 — Leader Election\" reports two controller managers that both believed that they held the \
+            lease after a brief network problem, and created objects twice. Here the leader cannot reach the API \
+            server for one and a half leases. It has to stop by itself before another one takes the lease; `--bug \
+            k8s-renews-for-ever` is the code that did not.",
     hazard: Hazard::CutOffFromService,
     needs: Needs::Named(&["k8s-lease"]),
     plan,

@@ -1,11 +1,11 @@
 //! `incident-solr-2015`: under load, a garbage collection stops a shard leader for longer than its ZooKeeper session
 //! lasts.
 //!
-//! *What the text says* (reference text 003, "Failure Modes"): "ZooKeeper session timeout during high load. Multiple
-//! nodes simultaneously believed they were leader for the same shard. Both accepted indexing requests. After the split
-//! was detected, the secondary leader's documents were deleted." No public report of that incident could be found; the
-//! remedy is Solr's own: since 7.3 a shard's replicas have terms in ZooKeeper (SOLR-11702, `ZkShardTerms`), which is a
-//! fence by number.
+//! *What the article says* (*07 — Leader Election*, "Failure Modes"): "ZooKeeper session timeout during high load.
+//! Multiple nodes simultaneously believed they were leader for the same shard. Both accepted indexing requests. After
+//! the split was detected, the secondary leader's documents were deleted." No public report of that incident could be
+//! found; the remedy is Solr's own: since 7.3 a shard's replicas have terms in ZooKeeper (SOLR-11702, `ZkShardTerms`),
+//! which is a fence by number.
 //!
 //! *What the run shows.* Two shards with a leader each, from the same nodes, under five times the usual load. The first
 //! shard's leader is paused between checking that it leads and writing, for a session and a tick more. Without the
@@ -22,10 +22,12 @@ use protocols::election::{Hazard, Protocol};
 
 pub const SCENARIO: Scenario = Scenario {
     name: "incident-solr-2015",
-    about: "Under load, a shard leader is stopped for longer than its ZooKeeper session lasts, and indexes on when it wakes.",
-    story: "The reference text tells of a SolrCloud in which two nodes led one shard after a session had timed out under load, and \
-            documents of one of them were deleted later. Here a shard's leader is stopped for longer than its session, another \
-            one is elected, and the sleeper sends the document that it had already checked its leadership for.",
+    about: "Under load, a shard leader is stopped for longer than its ZooKeeper session lasts, and keeps indexing when \
+            it wakes.",
+    story: "The article \"07 — Leader Election\" reports a SolrCloud in which two nodes led one shard after a session \
+            had timed out under load, and documents of one of them were deleted later. Here a shard's leader is \
+            stopped for longer than its session, another one is elected, and the sleeper sends the document that it \
+            had already checked its leadership for.",
     hazard: Hazard::PauseBeyondLease,
     needs: Needs::Named(&["zk-election", "zk-selector"]),
     plan,

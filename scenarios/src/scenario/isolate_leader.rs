@@ -23,9 +23,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "isolate-leader",
     about: "Nothing passes between the leader and the other candidates; clients and the store reach everyone.",
-    story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other, both ways, for \
-            three leases and two seconds. The others hear nothing and elect a successor. The store hears from whoever \
-            believes to lead, and clients ask both.",
+    story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other, both ways, \
+            for three leases and two seconds. The others hear nothing and elect a successor. The store hears from \
+            every node that believes it leads, and clients ask both.",
     hazard: Hazard::CutOffFromPeers,
     needs: Needs::Peers,
     plan,

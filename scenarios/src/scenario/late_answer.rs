@@ -23,9 +23,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "late-answer",
     about: "Answers to the leader take long, and right after one of them it is cut off.",
-    story: "At a time drawn from the seed everything that confirms the leader begins to take a good part of a lease to arrive. \
-            Right after the second confirmation the leader is cut off from whoever confirms it. Others wait for a lease from \
-            when they said yes; the leader may not believe for longer.",
+    story: "At a time drawn from the seed everything that confirms the leader begins to take a good part of a lease to \
+            arrive. Right after the second confirmation the leader is cut off from those that confirm it. They wait \
+            for one lease from their confirmation; the leader must not believe for longer.",
     hazard: Hazard::Any,
     needs: Needs::Named(&[
         "redis-lease",

@@ -31,9 +31,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "leader-cannot-work",
     about: "The leader renews its lease and cannot get through to the store, while everybody else could.",
-    story: "From a time drawn from the seed on, the leader is cut off from the store, or hears from it seconds late, or loses \
-            nearly all packets to it and from it; which, is drawn. It still reaches everything that it needs to stay the \
-            leader, and the others reach the store. Somebody has to take effect within the bound all the same.",
+    story: "From a time drawn from the seed on, the leader is cut off from the store, or hears from it seconds late, \
+            or loses nearly all packets to it and from it; which of these, the seed decides. It still reaches \
+            everything that it needs to stay the leader, and the others reach the store. Some leader must take effect \
+            within the bound all the same.",
     hazard: Hazard::LeaderCannotWork,
     needs: Needs::Nothing,
     plan,
@@ -43,9 +44,9 @@ pub const SCENARIO: Scenario = Scenario {
 pub const CLIENTS: Scenario = Scenario {
     name: "leader-without-clients",
     about: "The leader renews its lease and no client reaches it, while everybody else could serve.",
-    story: "From a time drawn from the seed on, nothing passes between the leader and the clients. It still reaches the store and \
-            everything that it needs to stay the leader, and clients reach the others, who know that they do not lead. \
-            Somebody has to take effect within the bound all the same.",
+    story: "From a time drawn from the seed on, nothing passes between the leader and the clients. It still reaches \
+            the store and everything that it needs to stay the leader, and clients reach the others, who know that \
+            they do not lead. Some leader must take effect within the bound all the same.",
     hazard: Hazard::LeaderCannotWork,
     needs: Needs::Nothing,
     plan: without_clients,

@@ -25,9 +25,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "lock-delay",
     about: "The leader is stopped for longer than its session lasts, and wakes before its lock is given to another.",
-    story: "Some renewals into its reign the leader is stopped with a lease it has checked and a write in its hands. Its \
-            session ends, and the service keeps the lock from everybody for the lock-delay. A part of that later the sleeper \
-            resumes, sends its write, and hears that it leads no more. Only then is another elected.",
+    story: "Some renewals into its reign the leader is stopped with a checked lease and a pending write. Its session \
+            ends, and the service withholds the lock for the lock-delay. Part of the way through it the sleeper \
+            resumes, sends its write, and hears that it no longer leads. Only then is another elected.",
     hazard: Hazard::PauseWithinLockDelay,
     needs: Needs::Named(&["consul-session"]),
     plan,

@@ -1,9 +1,10 @@
 //! `long-job`: a singleton worker whose jobs take longer than its lease.
 //!
-//! Reference text 002, "Singleton background worker", has a loop: take a message, `process(msg)`, `session.renew()`.
-//! Nothing renews while a message is processed, so a job longer than the lease outlives it. Another worker is elected,
-//! finds the message unacknowledged, and processes it as well; the first, whose only thread was busy with the job, goes
-//! on as if nothing had happened (`--bug renews-between-jobs`). No fault is needed.
+//! The article *Leader election: mechanisms, failure modes, fencing*, "Singleton background worker", has a loop: take a
+//! message, `process(msg)`, `session.renew()`. Nothing renews while a message is processed, so a job longer than the
+//! lease outlives it. Another worker is elected, finds the message unacknowledged, and processes it as well; the first,
+//! whose only thread was busy with the job, goes on as if nothing had happened (`--bug renews-between-jobs`). No fault
+//! is needed.
 //!
 //! The remedy is a renewal that runs beside the job, as in every client library: this scenario without the bug. A fence
 //! is not: behind one, a worker that finishes its job is refused, since another leads by then, with the same problem:
@@ -21,9 +22,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "long-job",
     about: "A singleton worker's jobs take longer than its lease, and nothing goes wrong.",
-    story: "The leader takes one message of a queue after the other, and each takes a third longer than the lease lasts. A worker \
-            that renews beside its job stays the leader, and every message is delivered once. One that renews between jobs, as \
-            the reference text's does, loses its lease at every job, and what it was at is done by another as well.",
+    story: "The leader takes one message of a queue after the other, and each takes a third longer than the lease \
+            lasts. A worker that renews beside its job stays the leader, and every message is delivered once. One that \
+            renews between jobs, as in a published example, loses its lease at every job, and another does the same \
+            job as well.",
     hazard: Hazard::None,
     needs: Needs::Named(&["redis-lease", "redis-fenced", "etcd-election"]),
     plan,

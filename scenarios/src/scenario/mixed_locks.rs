@@ -34,9 +34,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "mixed-locks",
     about: "Half of the candidates take the lock by its old name, and half by its new one.",
-    story: "A migration to another lock is half done when the run begins: candidates of odd numbers stand for the old one, those \
-            of even numbers for the new one. Each lock has one holder, as it should, so there are two leaders; whether both take \
-            effect is for the resource. Where the new version takes both locks, one leads at a time, whoever dies.",
+    story: "A migration to another lock is half done when the run begins: candidates of odd numbers stand for the old \
+            one, those of even numbers for the new one. Each lock has one holder, as it should, so there are two \
+            leaders; whether both take effect is up to the resource. Where the new version takes both locks, one leads \
+            at a time, whoever dies.",
     hazard: Hazard::MixedLocks,
     needs: Needs::Named(&["redis-lease", "redis-fenced", "redis-lease-migrating", "redis-fenced-migrating"]),
     plan,

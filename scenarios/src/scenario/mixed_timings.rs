@@ -22,8 +22,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "mixed-timings",
     about: "The leader has a longer lease than the others are configured for, and is cut off for longer than theirs.",
-    story: "One candidate asks for a lease five times as long as the others do, and leads. At a time drawn from the seed it cannot \
-            reach the service for two of the others' leases. Its own goes on, and the record says so: nobody may lead but it.",
+    story: "One candidate asks for a lease five times as long as the others do, and leads. At a time drawn from the \
+            seed it cannot reach the service for two of the others' leases. Its own goes on, and the record says so: \
+            only it may lead.",
     hazard: Hazard::None,
     needs: Needs::Named(&["k8s-lease"]),
     plan,

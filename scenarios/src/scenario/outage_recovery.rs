@@ -25,7 +25,7 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "outage-recovery",
-    about: "The coordination service is away for longer than any lease, and everybody comes back to it at once.",
+    about: "The coordination service is down for longer than any lease, and all candidates come back to it at once.",
     story: "At a time drawn from the seed the coordination service is killed or its machine loses power, for two leases to \
             four. Every lease has run out and every leader has stepped down when it is back, and all candidates ask it at \
             once. Where it can keep several leaderships, four are lost and taken together.",

@@ -18,9 +18,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "partition",
     about: "The leader is cut off from the coordination service but still reaches the store.",
-    story: "At a time drawn from the seed nothing passes between the leader and the coordination service any more, neither \
-            way, for three leases and two seconds. Clients, candidates and the store still reach it. Its renewals are lost, \
-            the service gives the lease to somebody else, and the store hears from whoever believes to lead.",
+    story: "At a time drawn from the seed nothing passes between the leader and the coordination service any more, \
+            neither way, for three leases and two seconds. Clients, candidates and the store still reach it. Its \
+            renewals are lost, the service grants the lease to another candidate, and the store hears from every node \
+            that believes it leads.",
     hazard: Hazard::CutOffFromService,
     needs: Needs::Service,
     plan,

@@ -27,9 +27,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "power-outage",
     about: "Every machine loses power at once, twice, and each is back after a time of its own.",
-    story: "At a time drawn from the seed all candidates, the coordination service and the store lose power together, with \
-            syncs under way, and come back one after the other within a lease. While they are electing again, all of them \
-            lose power once more. Whoever leads afterwards must not go by a token that somebody has had before.",
+    story: "At a time drawn from the seed all candidates, the coordination service and the store lose power together, \
+            with syncs under way, and come back one after the other within a lease. While they are electing again, all \
+            of them lose power once more. The next leader must not use a token that was granted before.",
     hazard: Hazard::PowerOutage,
     needs: Needs::Nothing,
     plan,

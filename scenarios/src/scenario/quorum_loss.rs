@@ -21,10 +21,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "quorum-loss",
-    about: "The candidates are cut into groups of which none is a majority.",
-    story: "At a time drawn from the seed the candidates fall into groups that hear nothing of each other, and none of them \
-            is a majority, for three leases and two seconds. Whoever needs a majority stops, and nobody leads until the cut \
-            is healed; whoever needs none leads in every group at once.",
+    about: "The candidates are split into groups, none of which is a majority.",
+    story: "At a time drawn from the seed the candidates fall into groups that hear nothing of each other, and none of \
+            them is a majority, for three leases and two seconds. A leader that needs a majority stops, and nobody \
+            leads until the cut is healed; if none is needed, every group has a leader at once.",
     hazard: Hazard::NoQuorum,
     needs: Needs::Peers,
     plan,

@@ -26,7 +26,7 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "reaped-parent",
-    about: "All candidates are away for longer than a session, and the node that they queue up below is reaped meanwhile.",
+    about: "All candidates are down for longer than a session, and the parent node of their queue is reaped meanwhile.",
     story: "At a time drawn from the seed every candidate's machine loses power. Their sessions run out, and ZooKeeper deletes the \
             container that their nodes were in, as it does with empty ones. Then they are back, and the first of them makes it \
             again, with numbers that begin at 0.",

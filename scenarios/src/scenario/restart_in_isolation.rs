@@ -26,9 +26,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "restart-in-isolation",
     about: "Followers restart while the leader is cut off from them.",
-    story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other. Before or while \
-            the others elect a successor, all of them, or one candidate drawn from the seed, are killed and are back within \
-            half a second. Whoever forgets what it has granted grants it to somebody else.",
+    story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other. Before or \
+            while the others elect a successor, all of them, or one candidate drawn from the seed, are killed and are \
+            back within half a second. A node that forgets what it has granted grants it to another.",
     hazard: Hazard::RestartInIsolation,
     needs: Needs::Peers,
     plan,

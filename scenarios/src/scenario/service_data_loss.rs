@@ -33,9 +33,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "service-data-loss",
     about: "The coordination service loses its disk after several changes of leadership, and comes back empty.",
-    story: "Eight leaders give leadership up, one after the other. Then, at a time drawn from the seed, the coordination service \
-            dies with its disk, and within half a second one that was never used answers in its place. It grants leadership at \
-            once, with tokens below all that the resource has seen.",
+    story: "Eight leaders give leadership up, one after the other. Then, at a time drawn from the seed, the \
+            coordination service dies with its disk, and within half a second an unused one answers in its place. It \
+            grants leadership at once, with tokens below all that the resource has seen.",
     hazard: Hazard::ServiceDataLoss,
     needs: Needs::Data,
     plan,

@@ -23,10 +23,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "service-leader-cut-off",
     about: "The member that leads the coordination service is cut off from everybody, is replaced, and comes back.",
-    story: "At a time drawn from the seed nothing passes any more between the member that leads the coordination service and \
-            anybody else, for half of the time that the service takes to elect another to all of that and a lease. Who was \
-            connected to it goes to the others, at the same time as the rest, and has to find its place again. Then it comes \
-            back, and follows.",
+    story: "At a time drawn from the seed nothing passes any more between the member that leads the coordination \
+            service and anybody else, for between half of the time that the service takes to elect another, and all of \
+            that and a lease. Clients that were connected to it move to the others, all at the same time, and have to \
+            find their place again. Then it comes back, and follows.",
     hazard: Hazard::ServiceLeaderCutOff,
     needs: Needs::Cluster,
     plan,

@@ -34,10 +34,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "service-leader-isolated",
     about: "The member that leads the coordination service is cut off from its peers, but not from candidates; their leader may die.",
-    story: "At a time drawn from the seed nothing passes any more between the member that leads the coordination service and \
-            the other members, which elect another; every candidate reaches all of them. In every second run the candidates' \
-            leader is killed meanwhile. Whoever goes on asking the isolated member learns nothing of that, until the cut is \
-            healed, long after a successor should lead.",
+    story: "At a time drawn from the seed nothing passes any more between the member that leads the coordination \
+            service and the other members, which elect another; every candidate reaches all of them. In every second \
+            run the candidates' leader is killed meanwhile. A candidate that keeps asking the isolated member learns \
+            nothing of that until the cut is healed, long after a successor should lead.",
     hazard: Hazard::ServiceLeaderCutOff,
     needs: Needs::Cluster,
     plan,

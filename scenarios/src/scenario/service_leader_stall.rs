@@ -29,9 +29,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "service-leader-stall",
     about: "The member that leads the coordination service stops or waits for its disk, is replaced, and wakes up.",
-    story: "At a time drawn from the seed the process of the member that leads the coordination service stops, or no sync of \
-            its disk ends (the followers have started again, and want leases), for longer than a lease of 30 s. The others elect another, and leases are kept alive with that one. \
-            Then it wakes up, believes to lead, and to know that all leases are over. They are not.",
+    story: "At a time drawn from the seed the process of the member that leads the coordination service stops, or no \
+            sync of its disk ends (the followers have started again, and want leases), for longer than a lease of 30 \
+            s. The others elect another, and leases are kept alive with that one. Then it wakes up, and believes that \
+            it leads and that all leases are over. They are not.",
     hazard: Hazard::ServiceStall,
     needs: Needs::Cluster,
     plan,

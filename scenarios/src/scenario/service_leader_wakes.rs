@@ -30,7 +30,7 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "service-leader-wakes",
-    about: "Consul's leader stops with a candidate's question in its hands, is replaced, and answers when it wakes up.",
+    about: "Consul's leader stops with a candidate's query pending, is replaced, and answers when it wakes up.",
     story: "The first candidate has acquired the lock and asks for its token, and in this moment it stops, together with the \
             server that leads: their host is suspended. The others elect another server, the candidate's session ends and the \
             lock-delay after it, and somebody else leads. Then both run again, and the server first of all answers what it was \

@@ -21,10 +21,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "service-quorum-loss",
-    about: "No majority of the coordination service's members is left for longer than a lease.",
+    about: "For longer than a lease, the coordination service has no majority of its members.",
     story: "At a time drawn from the seed a majority of the coordination service's members dies, or its members hear \
-            nothing of each other, for one lease to two and the service's own patience. Nobody is granted anything meanwhile, \
-            and whoever leads has to stop. Then the members are a majority again, and somebody leads.",
+            nothing of each other, for one lease to two and the service's own patience. Nobody is granted anything \
+            meanwhile, and the current leader has to stop. Then the members are a majority again, and somebody leads.",
     hazard: Hazard::ServiceQuorumLoss,
     needs: Needs::Cluster,
     plan,

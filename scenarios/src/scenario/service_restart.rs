@@ -16,7 +16,7 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "service-restart",
-    about: "The coordination service dies or loses power, and is back soon, and another time late.",
+    about: "The coordination service dies or loses power twice: it is back soon the one time, late the other.",
     story: "Twice, from a time drawn from the seed on, the coordination service is killed or its machine loses power. Once it \
             is back within half a second, once after one lease to two, longer than any leader may believe without it. It has \
             kept what it acknowledged, and nothing that was in memory only.",

@@ -24,9 +24,10 @@ use protocols::election::{Hazard, Protocol};
 pub const SCENARIO: Scenario = Scenario {
     name: "service-restored",
     about: "The coordination service is restored from a backup that was made before several changes of leadership.",
-    story: "Eight leaders give leadership up, one after the other. Then, at a time drawn from the seed, the coordination service \
-            dies, and within half a second one answers in its place that has what was there when the first of them led. Who \
-            leads by that is not who does, and tokens are given that were given before.",
+    story: "Eight leaders give leadership up, one after the other. Then, at a time drawn from the seed, the \
+            coordination service dies, and within half a second one answers in its place that has the state from when \
+            the first of them led. By that state another node leads than the one that does, and tokens are granted \
+            that were granted before.",
     hazard: Hazard::ServiceRestored,
     needs: Needs::Data,
     plan,

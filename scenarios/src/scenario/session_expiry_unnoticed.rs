@@ -22,9 +22,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "session-expiry-unnoticed",
     about: "The leader is cut off from the coordination service, which ends its session early.",
-    story: "At a time drawn from the seed nothing passes between the leader and the coordination service any more, for a lease \
-            and a half, and in the same moment the service drops the leader's lease or key. A successor is elected as soon as \
-            it looks. The former leader cannot be told, and goes by a lease that its own clock says is good.",
+    story: "At a time drawn from the seed nothing passes between the leader and the coordination service any more, for \
+            a lease and a half, and in the same moment the service drops the leader's lease or key. A successor is \
+            elected as soon as it looks. The former leader cannot be told, and relies on a lease that is valid by its \
+            own clock.",
     hazard: Hazard::LostLease,
     needs: Needs::Service,
     plan,

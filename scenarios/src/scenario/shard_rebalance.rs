@@ -28,10 +28,11 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "shard-rebalance",
-    about: "One leader a shard, placed by consistent hashing; a member dies, and comes back.",
-    story: "Each of twelve shards has a leadership of its own, and should be led by the next member on a consistent hash ring; \
-            whoever leads another's hands it over. At a time drawn from the seed a member is killed: its shards go to others, \
-            and only those. When all has settled it is started again, and they come back to it by a hand-over.",
+    about: "One leader per shard, placed by consistent hashing; a member dies, and comes back.",
+    story: "Each of twelve shards has a leadership of its own, and should be led by the next member on a consistent \
+            hash ring; a member that leads another's shard hands it over. At a time drawn from the seed a member is \
+            killed: its shards go to others, and only those. When all has settled it is started again, and they come \
+            back to it by a hand-over.",
     hazard: Hazard::RollingRestart,
     needs: Needs::Shards,
     plan,

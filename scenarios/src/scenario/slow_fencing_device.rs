@@ -24,10 +24,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "slow-fencing-device",
     about: "The fencing device is a cloud provider's API: it accepts, stops the machine much later, and throttles.",
-    story: "From the start the fencing device accepts requests at once, stops machines much later, tells of it who asks again, \
-            and turns requests away that come too fast. As in gc-pause the leader is stopped with a write in its hands; \
-            the others ask for its power to be cut, and it wakes while its machine is being stopped. Nobody may take over \
-            before the stop is confirmed.",
+    story: "From the start the fencing device accepts requests at once, stops machines much later, reports a stop only \
+            when asked again, and rejects requests that come too fast. As in gc-pause the leader is stopped with a \
+            pending write; the others ask for its power to be cut, and it wakes while its machine is being stopped. \
+            Nobody may take over before the stop is confirmed.",
     hazard: Hazard::CloudDevice,
     needs: Needs::PowerDevice,
     plan,

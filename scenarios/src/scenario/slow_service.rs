@@ -27,10 +27,11 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "slow-service",
-    about: "The leader dies, and the coordination service answers later than anybody waits for, and then as before.",
-    story: "From a time drawn from the seed on, answers of the coordination service take longer than requests may, for two leases to \
-            three; requests arrive as ever, and are carried out. Just then the leader's process dies. Whoever asks for leadership is \
-            given it, and has stopped waiting when it is told. Then the service is as fast as before, and somebody has to lead.",
+    about: "The leader dies while the coordination service answers too late for every timeout; then it answers as before.",
+    story: "From a time drawn from the seed on, answers of the coordination service take longer than requests may, for \
+            two leases to three; requests arrive as ever, and are carried out. Just then the leader's process dies. A \
+            candidate that asks for leadership is granted it, but has stopped waiting when the answer comes. Then the \
+            service is as fast as before, and somebody has to lead.",
     hazard: Hazard::SlowService,
     needs: Needs::Service,
     plan,

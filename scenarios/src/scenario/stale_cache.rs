@@ -27,7 +27,8 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "stale-cache",
-    about: "The leader is stopped with a checked refresh of the caches in its hands; its successor brings newer versions.",
+    about: "The leader is stopped between checking its lease and refreshing the caches; its successor brings newer \
+            versions.",
     story: "The leader records one version after the other, and tells the caches of each. It finds its lease valid for telling \
             them, and right there everything on its node stops. The lease runs out; a successor tells the caches of what they \
             have missed, and of newer versions. Then the sleeper resumes, and tells them of the old one.",

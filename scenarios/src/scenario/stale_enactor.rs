@@ -35,7 +35,8 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "stale-enactor",
-    about: "The leader is stopped with a checked clean-up, or a checked plan, in its hands; its successor makes newer ones.",
+    about: "The leader is stopped between checking its lease and cleaning up, or using a plan; its successor makes \
+            newer ones.",
     story: "The leader makes numbered plans, makes each of them live, and deletes those that are not in use any more. It finds \
             its lease valid for a clean-up, or for making a plan live, and right there everything on its node stops. The lease \
             runs out; a successor makes plans of its own and cleans up. Then the sleeper resumes: its clean-up would delete \

@@ -21,9 +21,9 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "starvation",
     about: "Every candidate stalls again and again, each time for less than the lease.",
-    story: "From a time drawn from the seed on, for four leases, every candidate stops four times, at times of its own and \
-            for up to two fifths of a lease, as processes do on a host that has too many. Nobody is dead. Elections may \
-            happen, and each of them is for nothing.",
+    story: "From a time drawn from the seed on, for four leases, every candidate stops four times, at times of its own \
+            and for up to two fifths of a lease, as processes do on an overloaded host. Nobody is dead. Elections may \
+            happen, but each of them is for nothing.",
     hazard: Hazard::Starvation,
     needs: Needs::Nothing,
     plan,

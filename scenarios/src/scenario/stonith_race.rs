@@ -27,9 +27,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "stonith-race",
     about: "The candidates are cut in half, and both halves want the other's power cut.",
-    story: "At a time drawn from the seed the candidates fall into two halves that hear nothing of each other, and both reach \
-            the power device, the store and the clients. By the seed the device is well, slow, or dead for a while. Whoever \
-            may fence has the other side powered off, and takes over only when the device has said that it is done.",
+    story: "At a time drawn from the seed the candidates fall into two halves that hear nothing of each other, and \
+            both reach the power device, the store and the clients. By the seed the device works, is slow, or is dead \
+            for a while. A side that may fence has the other powered off, and takes over only when the device has \
+            confirmed it.",
     hazard: Hazard::FencingRace,
     needs: Needs::PowerDevice,
     plan,

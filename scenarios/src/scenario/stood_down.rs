@@ -18,8 +18,8 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "stood-down",
     about: "The followers are asked to give up a leadership that they do not have.",
-    story: "At a time drawn from the seed an operator asks every candidate to stop that does not lead. They have nothing to give \
-            up and nothing to finish; the leader goes on as if nothing had happened.",
+    story: "At a time drawn from the seed an operator asks every candidate that does not lead to stop. They have \
+            nothing to give up and nothing to finish; the leader goes on as if nothing had happened.",
     hazard: Hazard::None,
     needs: Needs::Named(&["redis-lease", "etcd-election", "raft-core"]),
     plan,

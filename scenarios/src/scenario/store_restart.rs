@@ -22,7 +22,7 @@ use rand_core::RngCore;
 
 pub const SCENARIO: Scenario = Scenario {
     name: "store-restart",
-    about: "The store dies or loses power, and is back soon, and another time late.",
+    about: "The store dies or loses power twice: it is back soon the one time, late the other.",
     story: "Twice, from a time drawn from the seed on, the store's process is killed or its machine loses power. Once it is \
             back within half a second, once after one lease to two. It has kept all that it had acknowledged. The leader has \
             to learn what became of the write that was under way, and goes on.",

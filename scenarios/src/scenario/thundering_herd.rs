@@ -19,10 +19,10 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "thundering-herd",
-    about: "The leader dies for good, and whoever waited asks the coordination service at once.",
-    story: "At a time drawn from the seed the leader is killed, and stays dead. Whoever waits for the vacancy asks the \
-            coordination service: all of them, or only the next in line. The report counts what the service was asked, and \
-            the most in one second. Best seen with nine candidates.",
+    about: "The leader dies for good, and the waiting candidates ask the coordination service at once.",
+    story: "At a time drawn from the seed the leader is killed, and stays dead. The candidates that wait for the \
+            vacancy ask the coordination service: all of them, or only the next in line. The report counts the \
+            requests to the service, and the most in one second. Best seen with nine candidates.",
     hazard: Hazard::Crash,
     needs: Needs::Service,
     plan,

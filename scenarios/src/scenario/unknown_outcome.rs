@@ -24,10 +24,11 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "unknown-outcome",
     about: "The service does what a candidate asks, and its answer is lost; then the next leader dies.",
-    story: "At a time drawn from the seed the leader is killed, or resigns. At one of the next questions to the coordination \
-            service, drawn from the seed too, the answers to whoever asks are lost for one to two request timeouts, while \
-            everything that is asked arrives. The candidate has to find out what was done, or take it back. When all is healed and \
-            somebody leads, the leader is killed again, and somebody who waits must take over in the usual time.",
+    story: "At a time drawn from the seed the leader is killed, or resigns. At one of the next questions to the \
+            coordination service, drawn from the seed too, the answers to the asking candidate are lost for one to two \
+            request timeouts, while all requests arrive. The candidate has to find out what was done, or take it back. \
+            When all is healed and somebody leads, the leader is killed again, and a waiting candidate must take over \
+            in the usual time.",
     // The fault loses an answer, not a renewal: the leader goes on until it dies.
     hazard: Hazard::Crash,
     needs: Needs::Service,

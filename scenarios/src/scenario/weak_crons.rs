@@ -1,7 +1,8 @@
 //! `weak-crons`: a nightly job that must run once, in a fleet where one clock is late and one host is down for two
 //! nights.
 //!
-//! Reference text 002, "Cron job that runs once", has two ways, and recommends one of them:
+//! The article *Leader election: mechanisms, failure modes, fencing*, "Cron job that runs once", has two ways, and
+//! recommends one of them:
 //!
 //! | | runs twice | misses | why |
 //! |---|---|---|---|
@@ -38,7 +39,8 @@ use protocols::{
 
 pub const SCENARIO: Scenario = Scenario {
     name: "weak-crons",
-    about: "A nightly job that is to run once, where one clock is late and one host is down: by lock, by hash, by a key a night.",
+    about: "A nightly job that must run once, while one clock is late and one host is down: by lock, by hash, by a key \
+            per night.",
     story: "Every night, which is ten seconds, a job of one second is to run once in the fleet. One host's clock is late by more \
             than the job takes, and the host that the job's name hashes to is down for two nights. A lock that is released when \
             the job is done lets the late host run it again; the hash misses two nights; a key for each night, which is kept, \

@@ -26,9 +26,9 @@ pub fn render(defects: &[Defect], results: &Results, how: &str) -> String {
     let all: Vec<&Defect> = defects.iter().collect();
     let mut text = format!(
         "# Defects of our own making\n\n\
-         Each of these was put into the code on purpose, one at a time; the files beside this one say what and where. What\n\
-         sweeps make of them, by `cargo run -p sim --example defects -- measure --write`\n({how}):\n\n\
-         {}. \"Seeds\" is how many it took; \"of runs\" is the share of the runs of the named cell that fail.\n",
+         Each of these was planted in the code, one at a time; the files beside this one describe them. What sweeps\n\
+         detect of them, by `cargo run -p sim --example defects -- measure --write`\n({how}):\n\n\
+         {}. \"Seeds\" is the number of seeds that it took; \"of runs\" is the share of the named cell's runs that fail.\n",
         count(&all, results)
     );
     for (area, name) in AREAS {

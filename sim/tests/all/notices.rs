@@ -95,7 +95,7 @@ fn a_run_in_which_nobody_gets_over_a_deaf_leader_is_no_pass_and_only_that_promis
     for judgement in dark {
         assert_eq!(judgement.verdict, Verdict::Liveness);
         let seen = judgement.invariant("liveness").expect("it is always judged");
-        assert!(seen.while_half_heard && seen.detail.contains("did not hear the others in time"), "{}", seen.detail);
+        assert!(seen.while_half_heard && seen.detail.contains("did not hear them in time"), "{}", seen.detail);
         assert_eq!(broken(scenario, &zab_fle::PROTOCOL, judgement), None);
         assert!(broken(scenario, &BOASTS, judgement).is_some());
     }

@@ -171,14 +171,14 @@ struct Heir {
 
 async fn transfer(State(api): Shared, heir: Result<Query<Heir>, QueryRejection>) -> Response {
     let Ok(Query(Heir { to })) = heir else {
-        return error(StatusCode::BAD_REQUEST, "say to whom: /transfer?to=NAME");
+        return error(StatusCode::BAD_REQUEST, "name the successor: /transfer?to=NAME");
     };
     if !api.transfers {
         return error(StatusCode::NOT_IMPLEMENTED, "this election cannot name a successor; ask for /resign");
     }
     let heir = api.directory.member(&to).filter(|heir| heir.index() < api.addresses.len() && to != api.name);
     let Some(heir) = heir else {
-        return error(StatusCode::BAD_REQUEST, "no other member is called so");
+        return error(StatusCode::BAD_REQUEST, "no other member has that name");
     };
     if api.standing.borrow().incarnation.is_none() {
         return not_leader(&api, api.standing.borrow().observed);
@@ -215,7 +215,7 @@ async fn number(api: &Api, request: RequestId, redirect: bool) -> Response {
     };
     let message = Message::Next { request };
     if api.inputs.send(Input::Message { from: request.client, message }).is_err() {
-        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is about to end");
+        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is shutting down");
     }
     let answer = tokio::time::timeout(PATIENCE, answer).await;
     match answer {
@@ -249,7 +249,7 @@ async fn last(State(api): Shared, headers: HeaderMap) -> Response {
         return error(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already");
     };
     if api.inputs.send(Input::Message { from: request.client, message: Message::Read { request } }).is_err() {
-        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is about to end");
+        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is shutting down");
     }
     match tokio::time::timeout(PATIENCE, answer).await {
         Ok(Ok(Answer::Number { token, seq })) => Json(json!({ "token": token, "seq": seq })).into_response(),
@@ -306,7 +306,7 @@ fn request_id(api: &Api, headers: &HeaderMap) -> Result<RequestId, &'static str>
         return Err(WRONG);
     }
     if is_ours(&api.directory, api.addresses.len(), api.own, client) {
-        return Err("a client may not call itself what a node, the service or the store is called, or NODE.http");
+        return Err("a client must not have the name of a node, the service or the store, or NODE.http");
     }
     Ok(RequestId { client: api.directory.number(client), number })
 }

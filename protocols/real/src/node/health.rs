@@ -109,12 +109,14 @@ impl Health {
         let ours = |value: &str| self.names.iter().any(|name| value == name || value.starts_with(&format!("{name}/")));
         let foreign = holder.filter(|holder| !ours(&holder.value)).map(|Holder { place, value }| {
             let shown: String = value.chars().take(80).collect();
-            format!("{place} holds `{shown}`, which is nobody of this fleet; nobody can be elected before it is gone")
+            format!(
+                "{place} holds `{shown}`, which is not a node of this fleet; nobody can be elected until it is gone"
+            )
         });
         let before = self.seen(|seen| std::mem::replace(&mut seen.foreign, foreign.clone()));
         match (before, foreign) {
             (before, Some(now)) if before.as_ref() != Some(&now) => tracing::warn!("{now}"),
-            (Some(_), None) => tracing::info!("the leaders' key is this fleet's again"),
+            (Some(_), None) => tracing::info!("the leaders' key belongs to this fleet again"),
             _ => {}
         }
     }
@@ -162,8 +164,8 @@ impl Health {
             highest,
             short,
             resource,
-            "the coordination service hands out tokens below what `{resource}` has seen: has it lost its data? Every leader \
-             is refused until its tokens are above {highest}. {}",
+            "the coordination service hands out tokens below those that `{resource}` has seen: has it lost its data? \
+             Every leader is refused until its tokens are above {highest}. {}",
             self.remedy(highest)
         );
     }
@@ -191,7 +193,7 @@ impl Health {
             }
             if let Some(short) = seen.short(now) {
                 return Some(format!(
-                    "the coordination service hands out tokens {short} below what the store has seen. {}",
+                    "the coordination service hands out tokens {short} below the highest that the store has seen. {}",
                     self.remedy(seen.highest)
                 ));
             }

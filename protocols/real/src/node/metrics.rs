@@ -129,7 +129,7 @@ impl Metrics {
         );
         registry.register(
             "fencepost_lease_remaining_seconds",
-            "How long this node believes yet that it leads; 0 when it does not",
+            "How much longer this node believes that it leads; 0 when it does not",
             self.lease_remaining.clone(),
         );
         registry.register(
@@ -139,7 +139,7 @@ impl Metrics {
         );
         registry.register(
             "fencepost_campaign_seconds",
-            "From when leadership could be had, as far as this node could see, to having it",
+            "Time from when leadership was free, as far as this node could see, to its election",
             self.campaign_seconds.clone(),
         );
         registry.register("fencepost_renewals", "Renewals that were confirmed", self.renewals.clone());
@@ -159,7 +159,7 @@ impl Metrics {
         );
         registry.register(
             "fencepost_service_up",
-            "0 since the coordination service failed last, until it answers",
+            "0 from the coordination service's last failure until it answers again",
             self.service_up.clone(),
         );
         registry.register(
@@ -175,7 +175,7 @@ impl Metrics {
         );
         registry.register(
             "fencepost_last_write_accepted_age_seconds",
-            "How long ago the store last accepted something of this node; -1 before the first time",
+            "How long ago the store last accepted something from this node; -1 before the first time",
             self.accepted_age.clone(),
         );
         registry.register(
@@ -185,7 +185,7 @@ impl Metrics {
         );
         registry.register(
             "fencepost_token_short",
-            "How far the coordination service's tokens are below what the store has seen; 0 when it is well",
+            "How far the coordination service's tokens are below the highest that the store has seen; 0 if they are not",
             self.token_short.clone(),
         );
     }

@@ -218,7 +218,7 @@ async fn converse(
                     let line = match lines.decode(&mut buffer) {
                         Ok(Some(line)) => line,
                         Ok(None) => break,
-                        Err(e) => return Some(format!("what came is not a store's: {e}")),
+                        Err(e) => return Some(format!("the answer is not a store's: {e}")),
                     };
                     heard = Instant::now();
                     outstanding = outstanding.saturating_sub(1);
@@ -271,7 +271,7 @@ fn answered(line: &str, codec: &Codec, warned: &mut bool) -> Result<Option<Optio
             Ok(None)
         }
         Ok(reply) => Ok(Some(codec.message(reply))),
-        Err(_) => Err("what came is not a store's answer".to_owned()),
+        Err(_) => Err("the answer is not a store's".to_owned()),
     }
 }
 
@@ -284,7 +284,7 @@ async fn say(write: &mut (impl AsyncWrite + Unpin), text: &str, most: Duration) 
     match timeout(most, writing).await {
         Ok(Ok(())) => None,
         Ok(Err(e)) => Some(e.to_string()),
-        Err(_) => Some("the store takes nothing".to_owned()),
+        Err(_) => Some("the store accepts nothing".to_owned()),
     }
 }
 

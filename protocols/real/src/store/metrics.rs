@@ -156,8 +156,8 @@ impl Metrics {
         let registry = &mut self.registry;
         registry.register(
             "fencepost_leaders_acting",
-            "How many leaders of the fleet took effect at once in the last 10 s: whose accepted writes interleave; it must \
-             not pass 1, and is 0 while nobody writes",
+            "How many leaders of the fleet took effect at once in the last 10 s, with interleaved accepted writes; it \
+             must not exceed 1, and is 0 while nobody writes",
             self.acting.clone(),
         );
         registry.register(
@@ -232,7 +232,7 @@ impl Metrics {
 
     fn refused(&self, resource: &'static str, what: &str, node: &str, generation: u32, token: u64, highest: u64) {
         self.rejections.get_or_create(&[("resource", resource)]).inc();
-        tracing::warn!(resource, node, generation, token, highest, "refused a {what}: its token is from the past");
+        tracing::warn!(resource, node, generation, token, highest, "refused a {what}: its token is stale");
     }
 
     fn effects(&self) -> std::sync::MutexGuard<'_, Effects> {

@@ -29,9 +29,9 @@ pub const LOCK_INDEX: Bug = Bug {
 pub const UNVERIFIED_READS: Bug = Bug {
     id: "consul-unverified-reads",
     protocols: &["consul-session"],
-    what: "The lock and its token are read from a server that nobody has confirmed as the leader: one that was stopped, and \
-           replaced, tells a candidate that it holds a lock which another one has by now.",
-    source: "hashicorp/consul issue 54; fixed for who asks so by `?consistent`, pull request 68",
+    what: "The lock and its token are read from a server whose leadership is not confirmed: one that was stopped, and \
+           replaced, tells a candidate that it holds a lock that another now has.",
+    source: "hashicorp/consul issue 54; fixed for requests with `?consistent`, pull request 68",
     violation: "tokens_monotone",
     shown: Shown::by("service-leader-wakes", "consul-session", 20).with("--rate 200 --fencing off"),
 };
@@ -40,8 +40,8 @@ pub const UNVERIFIED_READS: Bug = Bug {
 pub const RENEWAL_NOT_RETRIED: Bug = Bug {
     id: "consul-renewal-not-retried",
     protocols: &["consul-session"],
-    what: "One renewal that fails, as while the servers elect a leader, ends the renewing: the session runs out, and with it a lock \
-           whose holder is well, and may not even hear of it.",
+    what: "One failed renewal, for example while the servers elect a leader, ends all renewing: the session expires, \
+           and with it the lock of a healthy holder, which may not even learn of it.",
     source: "hashicorp/consul pull request 912",
     violation: "no_stale_write",
     shown: Shown::by("service-leader-isolated", "consul-session", 20).with("--lease-ttl 20s --rate 50 --fencing off"),
@@ -78,5 +78,5 @@ pub(super) fn retry(timings: &Timings) -> u64 {
 /// The server silently caps a longer lock-delay.
 pub(super) fn refuses(timings: &Timings) -> Option<String> {
     let long = lock_delay(timings) > LOCK_DELAY_MAX;
-    long.then(|| "the lock delay is above 60s, and Consul makes 60s of that".to_owned())
+    long.then(|| "the lock delay is above 60s, to which Consul limits it".to_owned())
 }

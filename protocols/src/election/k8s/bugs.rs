@@ -9,7 +9,7 @@ use crate::{
 pub const RENEWS_FOR_EVER: Bug = Bug {
     id: "k8s-renews-for-ever",
     protocols: &["k8s-lease"],
-    what: "A leader that cannot renew tries again for ever, also when the lease is another's: it never stops leading.",
+    what: "A leader that cannot renew tries again for ever, even when another holds the lease: it never stops leading.",
     source: "kubernetes/kubernetes issue 23731: \"Split-Brain bug in leaderelection client\"",
     violation: "leaders_acting_by_effect",
     shown: Shown::by("partition", "k8s-lease", 4).with("--fencing off --lease-ttl 15s"),
@@ -19,7 +19,7 @@ pub const RENEWS_FOR_EVER: Bug = Bug {
 pub const OWN_DURATION: Bug = Bug {
     id: "k8s-own-duration",
     protocols: &["k8s-lease"],
-    what: "A candidate waits for as long as its own configuration says, and not as the leader's record does.",
+    what: "A candidate waits for the duration in its own configuration, not for the one in the leader's record.",
     source: "kubernetes/kubernetes issue 47671; fabric8io/kubernetes-client issue 7160, pull request 7249",
     violation: "leaders_acting_by_effect",
     shown: Shown::by("mixed-timings", "k8s-lease", 4).with("--fencing off"),
@@ -29,7 +29,7 @@ pub const OWN_DURATION: Bug = Bug {
 pub const NO_REQUEST_TIMEOUT: Bug = Bug {
     id: "k8s-no-request-timeout",
     protocols: &["k8s-lease"],
-    what: "Requests have no timeout of their own: on a connection that hangs a candidate waits for as long as the kernel does.",
+    what: "Requests have no timeout of their own: on a hung connection, a candidate waits as long as the kernel does.",
     source: "kubernetes/kubernetes issue 65090, fixed by pull request 65094; issue 125530",
     violation: "liveness",
     shown: Shown::by("hung-connection", "k8s-lease", 4),
@@ -39,8 +39,8 @@ pub const NO_REQUEST_TIMEOUT: Bug = Bug {
 pub const LEADS_BEFORE_UPDATE: Bug = Bug {
     id: "k8s-leads-before-update",
     protocols: &["k8s-lease"],
-    what: "A candidate leads as soon as it has seen that it may, before its update of the lease is accepted; another's may have \
-           been faster.",
+    what: "A candidate leads as soon as it sees that it may, before its update of the lease is accepted; another \
+           candidate may have been faster.",
     source: "fabric8io/kubernetes-client issue 7350",
     violation: "phantom_leader",
     shown: Shown::by("clean-kill", "k8s-lease", 8),

@@ -21,7 +21,8 @@ type Output = elector::Output<Nothing, Api>;
 pub const MOVED_UNCHECKED: Bug = Bug {
     id: "kafka-moved-unchecked",
     protocols: &["kafka-zk-controller"],
-    what: "A controller that gives up deletes `/controller` whatever the epoch is by then: that may be its successor's.",
+    what: "A controller that resigns deletes `/controller` whatever the epoch is by then: the node may be its \
+           successor's.",
     source: "KAFKA-6082: zookeeper updates are not fenced with the controller epoch's zkVersion",
     violation: "metrics.false_failovers",
     shown: Shown::by("lost-answer", "kafka-zk-controller", 12),

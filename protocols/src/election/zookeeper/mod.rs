@@ -22,8 +22,8 @@ pub const REGAINS: Bug = Bug {
 pub const KEEPS_FLAG: Bug = Bug {
     id: "zk-latch-keeps-flag",
     protocols: &["zk-election"],
-    what: "A latch whose connection comes back may be found in front by the node that it is about to delete, and is not told that \
-           the new one stands behind another's.",
+    what: "A latch whose connection comes back may count as first by the node that it is about to delete, and never \
+           learns that its new node is behind another's.",
     source: "CURATOR-620; apache/curator pull request 398 (CURATOR-653); fixed with CURATOR-644 and 645",
     violation: "phantom_leader",
     shown: Shown::by("service-restart", "zk-election", 12),
@@ -33,8 +33,9 @@ pub const KEEPS_FLAG: Bug = Bug {
 pub const RESETS: Bug = Bug {
     id: "zk-latch-resets",
     protocols: &["zk-election"],
-    what: "A latch begins anew whenever its connection comes back, and whenever the node in front of its own is gone before it is \
-           watched; what it had under way goes on beside that. Two that do so drive each other out of the queue, over and over.",
+    what: "A latch starts over whenever its connection comes back, and whenever the node in front of its own is gone \
+           before it is watched, while what it had under way continues. Two such latches drive each other out of the \
+           queue, over and over.",
     source: "CURATOR-644 and CURATOR-645; fixed in 5.4.0 by apache/curator pull request 430",
     violation: "metrics.requests_to_service_in_one_second_max",
     shown: Shown::by("service-leader-isolated", "zk-election", 30).with("--latency 2..3ms --rate 50").above(35),
@@ -44,7 +45,8 @@ pub const RESETS: Bug = Bug {
 pub const TOKEN_BY_SEQUENCE: Bug = Bug {
     id: "zk-token-by-sequence",
     protocols: &["zk-election"],
-    what: "The number in the node's name is taken for a token: it begins again when the empty queue was reaped and is made anew.",
+    what: "The number in the node's name is used as the token: it restarts when the empty queue is reaped and created \
+           again.",
     source: "derived, from `ContainerManager.java` (apache/zookeeper 3.8): empty containers are deleted, and with them the count",
     violation: "elections",
     shown: Shown::by("reaped-parent", "zk-election", 4),

@@ -1,7 +1,7 @@
 
 // Leaderships as a table: who was granted leadership, believed and took effect, and when. It has what the bands show.
 function turnsTable() {
-  const head = ["Leadership", ...(TWO ? ["Run"] : []), "Granted", "Believed", "Without ground", "Took effect"];
+  const head = ["Leadership", ...(TWO ? ["Run"] : []), "Granted", "Believed", "Wrongly believed", "Took effect"];
   const span = (from, to, why) => `${at(from, 6)} – ${at(to, 6)}${why ? ` (${escape(why)})` : ""}`;
   const rows = each(() => {
     const turns = M.incarnations.map((one, i) => ({

@@ -89,7 +89,7 @@ function keySigns() {
   const stale = some(() => M.stale.length);
   return [
     [some(() => M.beliefs.length), ctx => { faint(ctx, c, .2); band(ctx); }, "believes that it leads"],
-    [some(() => M.beliefs.some(b => b.outlived)), ctx => band(ctx, [6, 4], ink.bad), "believes without ground"],
+    [some(() => M.beliefs.some(b => b.outlived)), ctx => band(ctx, [6, 4], ink.bad), "believes wrongly"],
     [some(() => M.grants.length), lines(c, [5, 3]), "granted by the service"],
     [rows.some(r => r.kind === "member") && some(() => M.led.length), ctx => faint(ctx, ink.dim, .25), "leads the members of the service"],
     [some(() => M.effects.length), lines(c, [2, 10]), "its writes take effect"],
@@ -154,7 +154,7 @@ function nodeWords(node, t) {
   if (grant) lines.push(`granted ${grant.token ? "token " + grant.token : "leadership"}: ${at(grant.from)} – ${at(grant.to)}${grant.why ? ", until " + grant.why : ""}`);
   if (!believes) return [...lines, "does not believe that it leads"];
   lines.push(`believes that it leads, ${escape(M.incarnations[believes.i].label)}: ${at(believes.from)} – ${at(believes.to)}${believes.why ? " (" + escape(believes.why) + ")" : ""}`);
-  if (believes.outlived && t >= believes.outlived[0]) lines.push(`<span class="bad">since ${at(believes.outlived[0])} without ground: ${escape(believes.outlived[1])}</span>`);
+  if (believes.outlived && t >= believes.outlived[0]) lines.push(`<span class="bad">since ${at(believes.outlived[0])} wrongly: ${escape(believes.outlived[1])}</span>`);
   for (const e of M.effects) if (e.i === believes.i)
     lines.push(`takes effect on ${escape(resourceName(e.r))}: ${at(e.from)} – ${at(e.to)}, ${plural(e.n, "write")}${e.stale ? `, <span class="bad">${grouped(e.stale)} of them from the past</span>` : ""}`);
   return lines;

@@ -123,8 +123,8 @@ fn advice(registry: &Registry, protocol: &Protocol, stories: &[Story]) -> Vec<St
     let mut all = Vec::new();
     if protocol.tokened {
         all.push(
-            "Send the token with every write, and have the resource refuse a lower one than it has seen. Seal it first: \
-             show it the new token before you read its state."
+            "Send the token with every write, and have the resource refuse any token lower than one it has seen. Seal \
+             it first: show it the new token before you read its state."
                 .to_owned(),
         );
     } else {
@@ -132,33 +132,40 @@ fn advice(registry: &Registry, protocol: &Protocol, stories: &[Story]) -> Vec<St
             Some(other) => format!("use `{}`, which has one", other.name),
             None => "take one from a counter in the store itself, in the same step as the lock".to_owned(),
         };
-        all.push(format!("Do not rely on it where two leaders do harm: without a token no store can tell a stale write. Instead, {instead}."));
+        all.push(format!(
+            "Do not rely on it where two leaders do harm: without a token, no store can recognise a stale \
+                          write. Instead, {instead}."
+        ));
     }
     if stories.iter().any(|story| story.comes.is_dark()) {
         all.push(
-            "Have a leader step down when its work has failed for some time (`--step-down-after` here), and look from outside \
-             whether clients are served: leadership alone does not say so."
+            "Have a leader step down when its work has failed for some time (`--step-down-after` here), and monitor \
+             from outside whether clients are served: leadership alone does not show it."
                 .to_owned(),
         );
     }
     if stories.iter().any(|story| story.comes == Comes::Broken && story.violated.contains(&"elections")) {
         all.push(
-            "Never let the token's source begin again (a deleted key, a restored backup, an empty restart): it hands out \
-             tokens that the store has seen."
+            "Never reset the source of tokens (by a deleted key, a restored backup, an empty restart): it would hand \
+             out tokens that the store has already seen."
                 .to_owned(),
         );
     }
     all.push(match overlap(protocol) {
         Some(0) => {
-            "By its timers alone two never believe at once while clocks run evenly; a pause breaks that, and only the \
-                    store's comparison helps then."
+            "By its timers alone, two nodes never believe at once while clocks run evenly; a pause breaks this, and \
+             then only the store's comparison helps."
                 .to_owned()
         }
         Some(ms) => {
-            format!("After a cut, two may believe at once for up to {}, even with perfect clocks.", duration_text(ms))
+            format!(
+                "After a partition, two nodes may believe at once for up to {}, even with perfect clocks.",
+                duration_text(ms)
+            )
         }
         None => {
-            "After a cut, two may believe at once for any length of time: no clock of the leader's ends its belief."
+            "After a partition, two nodes may believe at once for any length of time: no clock on the leader ends its \
+             belief."
                 .to_owned()
         }
     });

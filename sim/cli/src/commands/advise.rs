@@ -130,12 +130,12 @@ fn situation(args: &AdviseArgs) -> Result<(Seen, Situation), Stop> {
         (Some(ms), _) => ms,
         (None, true) => DAY_MS,
         (None, false) => {
-            return Err(Stop::usage("in what time were these pauses seen? Say it with --over, as --over 7d"));
+            return Err(Stop::usage("give the time over which these pauses were seen: --over, such as --over 7d"));
         }
     };
     let paused_ms: f64 = lengths_ms.iter().sum();
     if paused_ms >= pauses_over_ms {
-        let text = "the pauses together are longer than the time in which they were seen; is --over right?";
+        let text = "the pauses add up to more than the time in which they were seen; check --over";
         return Err(Stop::usage(text));
     }
     let (crashes, crashes_over_ms) = args.crashes;

@@ -92,7 +92,7 @@ pub enum Command {
     /// Judge a history from anywhere: a real run, or a log of your own service
     #[command(
         after_help = "A log of accepted and refused writes is enough for safety: time, resource, node, token, verdict (ok, \
-        duplicate, fenced or failed). Start without options: what is not understood is said, with the options to add.\n\n\
+        duplicate, fenced or failed). Start without options: if a field is unclear, the error suggests the options to add.\n\n\
         Examples:  fencepost check history.jsonl\n           \
         fencepost check writes.csv --map t_us=created_at,node=worker,token=fence_token,seq=version --set verdict=ok,resource=orders\n           \
         fencepost check n1.log n2.log --map t_us=ts --set resource=orders,node={file} --word verdict:REJECTED=fenced\n           \
@@ -176,7 +176,7 @@ pub enum Command {
     },
     /// Run every scenario with every protocol, with and without fencing: what holds, and what makes it hold
     #[command(
-        after_help = "Exit codes: 0 done, whatever the cells came to, broken ones included: read them in the table, or with --json; \
+        after_help = "Exit codes: 0 done, even if cells are broken: read the results in the table, or with --json; \
         130 interrupted.\n\n\
         Examples:  fencepost matrix\n           fencepost matrix gc-pause lost-lease --protocol etcd-election,redis-lease",
         mut_arg("fencing", |arg| arg.hide(true))
@@ -184,7 +184,7 @@ pub enum Command {
     Matrix(MatrixArgs),
     /// Find the smallest clock drift at which some seed violates safety
     #[command(
-        after_help = "Exit codes: 0 done, whether something breaks or not: read it in the answer, or with --json.\n\n\
+        after_help = "Exit codes: 0 done, whether or not something breaks: read the result in the output, or with --json.\n\n\
         Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50",
         mut_arg("clock_drift", |arg| arg.hide(true))
     )]
@@ -194,9 +194,7 @@ pub enum Command {
     Frontier(FrontierArgs),
     /// Run the findings' experiments from committed plan sets, and write numbers, plots and FINDINGS.md
     #[command(
-        after_help = "Without anything else all of them run in full, and reports/ is written anew. With numbers or --reduced, \
-        nothing is written unless --out says where. Exit codes: 0 all is as it must be, 1 a leader acted beside another, or \
-        with --check a number differs.\n\n\
+        after_help = "Without options, every experiment runs in full, and reports/ is rewritten. With numbers or --reduced, nothing is written without --out. Exit codes: 0 everything is as expected, 1 a leader acted beside another, or with --check a number differs.\n\n\
         Examples:  fencepost experiments\n           fencepost experiments 4 5\n           fencepost experiments --reduced --check"
     )]
     Experiments(ExperimentsArgs),
@@ -207,8 +205,10 @@ pub enum Command {
     )]
     WorkSet(WorkSetArgs),
     /// Explain what breaks a protocol, why, and what to do about it
-    #[command(after_help = "Nothing is run: this is what sweeps hold the protocol to, scenario by scenario.\n\n\
-        Example:  fencepost about pg-advisory")]
+    #[command(
+        after_help = "Runs nothing: prints the promises that sweeps hold the protocol to, scenario by scenario.\n\n\
+        Example:  fencepost about pg-advisory"
+    )]
     About(AboutArgs),
     /// Check whether a protocol with these timers is safe under a hazard: by what margin, what breaks first, what to
     /// change
@@ -225,9 +225,7 @@ pub enum Command {
     Assess(AssessArgs),
     /// Recommend a protocol and lease for an availability target, from observed pauses and crashes
     #[command(
-        after_help = "Of the leases that meet the target, the one that changes the leader least often is advised, and the shortest \
-        of those. It is then tried in the simulated world, and so are the next shorter one and --now. Exit codes: 0 an advice \
-        that its trial confirms, 2 none, or a trial in which no pause struck.\n\n\
+        after_help = "Advises the lease that meets the target with the fewest changes of leader; of several, the shortest. Then tries it in the simulated world, as well as the next shorter one and --now. Exit codes: 0 the trial confirms the advice, 2 no advice, or no pause struck in the trial.\n\n\
         Examples:  fencepost advise --slo 99.95% --pauses gc.log --crashes 3/30d\n           \
         fencepost advise --slo 99.9% --pause '40x 200ms' --pause '2x 4s' --over 7d --now k8s-lease@15s"
     )]
@@ -242,11 +240,9 @@ pub enum Command {
     },
     /// Build an index page from the results of a sweep, a matrix, the experiments or runs: tables, failures, links to
     /// timelines
-    #[command(
-        after_help = "Exit codes: 0 the page is written, whatever it is of; 64 the folder has nothing to make one of.\n\n\
+    #[command(after_help = "Exit codes: 0 the page is written, whatever it shows; 64 the folder has no results.\n\n\
         Examples:  fencepost sweep all --seeds 0..5 && fencepost report --open\n           \
-        fencepost report reports --out target/report --open"
-    )]
+        fencepost report reports --out target/report --open")]
     Report(ReportArgs),
     /// Print the manual page, or write those of all commands
     #[command(

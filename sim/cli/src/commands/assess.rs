@@ -41,9 +41,7 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
         latency_us: given.latency_us.map(|(_, longest_us)| longest_us),
     };
     if hazards.first().is_none() {
-        return Err(Stop::usage(
-            "what may go wrong? Say it with --pause, --partition, --clock-drift, --clock-skew or --latency",
-        ));
+        return Err(Stop::usage("name a hazard: --pause, --partition, --clock-drift, --clock-skew or --latency"));
     }
     not_about(&given)?;
     let params = with_own_timers(&given, args);

@@ -23,7 +23,9 @@ use std::ffi::OsString;
 pub fn arguments(words: &[OsString], beside: &str, seed: u64) -> Result<ScenarioArgs, Stop> {
     let first = beside.split_whitespace().next().unwrap_or_default();
     if !first.starts_with('-') && !first.contains('=') {
-        return Err(Stop::usage(format!("--beside: `{first}` is no change; write OPTION=VALUE, such as fencing=on")));
+        return Err(Stop::usage(format!(
+            "--beside: `{first}` is not a change; write OPTION=VALUE, such as fencing=on"
+        )));
     }
     let changes = beside.split_whitespace().map(|word| match word.starts_with('-') || !word.contains('=') {
         true => word.to_owned(),

@@ -26,9 +26,7 @@ pub enum FindingsCommand {
     Shrink(ShrinkArgs),
     /// Switch known bugs on, and report after how many seeds each is detected
     #[command(
-        after_help = "Each bug is run under the command that `list bugs` names, in every protocol that has it. A seed detects it \
-        that shows what the bug is said to do, and does not without the bug; in a protocol other than the command's, also \
-        one that violates any invariant only with the bug. Exit codes: 0 all were detected, 1 one survived.\n\n\
+        after_help = "Each bug is run under the command that `list bugs` names, in every protocol that has it. A seed detects a bug if it shows what the bug is said to do, and does not show it without the bug; in a protocol other than the command's, also if it violates any invariant only with the bug. Exit codes: 0 all were detected, 1 one survived.\n\n\
         Examples:  fencepost mutants\n           fencepost mutants ledger-one-sealed mixed-locks --seeds 0..100"
     )]
     Mutants(MutantsArgs),

@@ -148,8 +148,11 @@ fn table(figures: &Figures) -> String {
     for point in figures.points.iter().filter(|p| !p.again.is_empty()) {
         let values: Vec<String> = point.again.iter().map(|value| value.to_string()).collect();
         let unit = &figures.y.unit;
-        text +=
-            &format!("\nAt {x} {} these are past the edge, but unlike it: {} {unit}.\n", point.text, values.join(", "));
+        text += &format!(
+            "\nAt {x} {} these are past the edge, but disagree with it: {} {unit}.\n",
+            point.text,
+            values.join(", ")
+        );
     }
     text += "\nThe seeds:\n";
     for point in &figures.points {

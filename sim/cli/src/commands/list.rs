@@ -78,7 +78,7 @@ fn overview(registry: &Registry) -> String {
             Listing::Faults => ("what `sweep swarm` draws plans of", "pause, partition, kill"),
             Listing::Invariants => ("what is judged", "leaders_acting_by_effect, no_stale_write, liveness"),
             Listing::Works => ("what a leader does", "sequencer, job-queue, invoices"),
-            Listing::Networks => ("what links are like, for --net", "lan, wan"),
+            Listing::Networks => ("how links behave, for --net", "lan, wan"),
             Listing::Bugs => ("mistakes of real systems, for --bug", "redis-lease-renewal-throws"),
             Listing::All => ("", ""),
         };

@@ -142,7 +142,7 @@ fn headings(width: usize, first: usize, end: usize) -> String {
 fn whys(cells: &[Cell], all: bool, show: Show) -> String {
     let behind: Vec<_> = cells.iter().filter(|cell| cell.outcome != Came::Holds).collect();
     if behind.len() > WHY_MAX && !all {
-        return format!("--why says what is behind {} that do not simply hold.\n", count(behind.len() as u64, "cell"));
+        return format!("--why explains {} that do not simply hold.\n", count(behind.len() as u64, "cell"));
     }
     behind.into_iter().map(|cell| why(cell, show)).collect()
 }
@@ -174,7 +174,7 @@ fn summary(matrix: &Matrix, cells: &[Cell]) -> String {
     let all = count(cells.len() as u64, "cell");
     let interrupted = match sim::interrupt::asked() {
         true => {
-            format!("INTERRUPTED after {all} of {}, the last perhaps not by all of its seeds\n", matrix.pairs().len())
+            format!("INTERRUPTED after {all} of {}; the last cell may lack some of its seeds\n", matrix.pairs().len())
         }
         false => String::new(),
     };

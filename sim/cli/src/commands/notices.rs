@@ -42,7 +42,7 @@ pub fn sentences(protocol: &Protocol) -> String {
     let notices = protocol.notices;
     let stuck = match notices.cannot_work {
         Notice::Never => {
-            "It never replaces a leader that renews in time and cannot reach its store or its clients.".to_owned()
+            "It never replaces a leader that renews in time but cannot reach its store or its clients.".to_owned()
         }
         notice => {
             let when = words(protocol, notice);
@@ -50,10 +50,10 @@ pub fn sentences(protocol: &Protocol) -> String {
         }
     };
     let half_heard = match notices.half_heard {
-        Notice::Never => "It may wait for ever for a candidate that others hear and that hears nobody.".to_owned(),
+        Notice::Never => "It may wait for ever for a candidate that others hear but that hears nobody.".to_owned(),
         notice => {
             let when = words(protocol, notice);
-            format!("It gets over a leader that others hear and that hears nobody {when}.")
+            format!("It replaces a leader that others hear but that hears nobody {when}.")
         }
     };
     format!("{stuck} {half_heard}")
@@ -76,6 +76,6 @@ pub fn table(protocols: &[&Protocol]) -> Vec<String> {
     };
     vec![
         row("Replaces a leader that cannot work", |p| p.notices.cannot_work),
-        row("Gets over a leader that others hear and that hears nobody", |p| p.notices.half_heard),
+        row("Replaces a leader that others hear but that hears nobody", |p| p.notices.half_heard),
     ]
 }

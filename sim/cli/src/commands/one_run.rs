@@ -117,7 +117,8 @@ impl OneRun {
                 if written.history_left_out {
                     let capsule = whole_path(&folder.join("capsule.json"));
                     let words = ["replay", &capsule, "--no-artifacts", "--history", "history.jsonl"].map(str::to_owned);
-                    self.show.banner(&format!("the history is too long to keep unasked: {}", repro::command(&words)));
+                    self.show
+                        .banner(&format!("the history is too long to keep by default: {}", repro::command(&words)));
                 }
                 folder.join(TIMELINE)
             }

@@ -43,7 +43,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Stop> {
     let dir = args.dir.clone().unwrap_or_else(default_out);
     let out = args.out.clone().unwrap_or_else(|| dir.clone());
     if !dir.is_dir() {
-        let what = if dir.exists() { "is a file, and what is reported is a folder" } else { "does not exist" };
+        let what = if dir.exists() { "is a file, but `report` needs a folder" } else { "does not exist" };
         return Err(Stop::usage(format!("{} {what}; run a sweep, or give --out to `scenario`, first", dir.display())));
     }
     let found = find(&dir, &out)?;

@@ -66,7 +66,7 @@ pub fn print_plan(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> 
         ("--beside", args.beside.is_some()),
     ];
     if let Some((option, _)) = of_a_run.iter().find(|(_, given)| *given) {
-        return Err(Stop::usage(format!("{option} is of a run, and `plan` runs nothing: it prints the plan")));
+        return Err(Stop::usage(format!("{option} needs a run; `plan` only prints the plan")));
     }
     let seed = args.seed.unwrap_or_else(draw_seed);
     print(&compile(registry, args, seed)?.0.to_json_pretty());
@@ -126,7 +126,7 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
             let missed = match pause_ms < lease_ms {
                 true => format!("nobody takes over within the pause ({pause}), since the lease ({lease}) outlasts it"),
                 false => format!(
-                    "somebody may take over after the pause only ({pause}), since the lease ({lease}) runs out first"
+                    "a takeover can come only after the pause ({pause}), since the lease ({lease}) runs out first"
                 ),
             };
             format!("{missed}: give --pause {enough} or longer")

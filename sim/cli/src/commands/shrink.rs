@@ -100,7 +100,7 @@ fn text(before: &Plan, shrunk: &Shrunk, file: &Path, again: &str, runs_max: u64,
     let ended = match shrunk.ending {
         Ending::Smallest => format!("Nothing smaller that was tried fails the same way; {runs}."),
         Ending::Budget => format!("All {runs_max} runs are used up; --runs N gives it more."),
-        Ending::Interrupted => format!("INTERRUPTED after {runs}; this is the smallest until then."),
+        Ending::Interrupted => format!("INTERRUPTED after {runs}; this is the smallest plan so far."),
     };
     let table = aligned(rows, |column| column > 0);
     let head = headline(before, &shrunk.symptom);

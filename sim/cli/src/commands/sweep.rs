@@ -297,7 +297,7 @@ const LEGEND: [(usize, &str); 7] = [
     (8, "unsafe: runs that violated safety, whatever was promised"),
     (9, "fenced: writes refused"),
     (10, "false (paused): needless failovers per run, and how many of them a pause caused"),
-    (11, "two believed: runs in which two nodes believed at once, and the longest overlap"),
+    (11, "dual belief: runs in which two nodes believed at once, and the longest overlap"),
     (12, "failover ms: median and 95th percentile"),
 ];
 
@@ -315,7 +315,7 @@ fn table(cells: &[Cell], show: Show) -> String {
         "unsafe",
         "fenced",
         "false (paused)",
-        "two believed",
+        "dual belief",
         "failover ms",
     ];
     // An interrupted or partial sweep has cells without runs.

@@ -106,7 +106,7 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
         }
         let code = check::report(&judged, &file.display().to_string(), Some(&plan), true, Show::from(&args.show));
         if let Some(excuse) = excuse {
-            print(&format!("INCONCLUSIVE: {excuse}; nothing is said about liveness, play it again on a quiet machine"));
+            print(&format!("INCONCLUSIVE: {excuse}; liveness was not judged; run it again on a quiet machine"));
         }
         return Ok(code);
     };
@@ -273,7 +273,7 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     let mut plan = scenario.compile(&params, args.backend, seed)?;
     if service_runs_true(&mut plan) {
         Show::from(&args.show)
-            .banner("the coordination service goes by the machine's clock: only the nodes' clocks are changed");
+            .banner("the coordination service uses the machine's clock: only the nodes' clocks are changed");
     }
     Ok(plan)
 }

@@ -117,20 +117,18 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
         )));
     }
     if plan.groups > 1 {
-        return Err(Stop::usage("real processes stand in one group; leave `groups` out".to_owned()));
+        return Err(Stop::usage("real processes form one group; leave `groups` out".to_owned()));
     }
     if !(Tenure { step_down_after_ms: 0, ..plan.tenure }).is_nothing() {
-        let why = "real leaders neither warm up nor have health checks that err; of `tenure`, leave in only `step_down_after_ms`";
+        let why = "real leaders have neither a warm-up nor mistaken health checks; in `tenure`, keep only \
+                   `step_down_after_ms`";
         return Err(Stop::usage(why.to_owned()));
     }
     if !plan.bugs.is_empty() {
         return Err(Stop::usage("bugs are switched on in the simulation only; leave `bugs` out".to_owned()));
     }
     if protocol.elects_among_peers() && !protocol.service.is_embedded {
-        return Err(Stop::usage(format!(
-            "`{}` runs in the simulation only; of its kind, `raft` runs here",
-            plan.protocol
-        )));
+        return Err(Stop::usage(format!("`{}` runs only in the simulation; use `raft` here", plan.protocol)));
     }
     if world.service.is_some() && protocol.service.process.is_none() {
         return Err(Stop::usage(format!("--service is given, but `{}` asks no service", plan.protocol)));
@@ -157,7 +155,7 @@ pub fn fresh(folder: &Path) -> Result<(), Stop> {
     }
     if folder.exists() && !folder.join(MARK).exists() && folder.read_dir().is_ok_and(|mut d| d.next().is_some()) {
         return Err(Stop::usage(format!(
-            "{} holds something that is no cluster's; give another --dir",
+            "{} holds files that are not a cluster's; give another --dir",
             folder.display()
         )));
     }

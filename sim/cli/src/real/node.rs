@@ -71,12 +71,12 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
         let own = Clocks::new(args.clock_skew, args.clock_drift);
         if let Some(director) = args.points {
             points::follow_clocks(director, &args.id, own.clone())
-                .map_err(|e| Stop::harness(format!("nobody sets clocks at {director}: {e}")))?;
+                .map_err(|e| Stop::harness(format!("no director sets clocks at {director}: {e}")))?;
         }
         let points = match args.points {
             Some(address) => Some(
                 Directed::connect(address, &args.id)
-                    .map_err(|e| Stop::harness(format!("nobody answers for named points at {address}: {e}")))?,
+                    .map_err(|e| Stop::harness(format!("no director answers for named points at {address}: {e}")))?,
             ),
             None => None,
         };
@@ -158,7 +158,7 @@ fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, S
     }
     if args.backend.elects_among_peers() {
         if !args.backend.service.is_embedded {
-            return Err(Stop::usage(format!("`{name}` runs in the simulation only; of its kind, `raft` runs here")));
+            return Err(Stop::usage(format!("`{name}` runs only in the simulation; use `raft` here")));
         }
         let missing = |option: &str| Stop::usage(format!("{option} is missing: `{name}` elects among its members"));
         port = args.elect_listen.ok_or_else(|| missing("--elect-listen HOST:PORT"))?.port();
@@ -240,7 +240,9 @@ fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
     let (service, store) = (args.backend.service.process, scenarios::plan::STORE);
     let is_taken = |name: &str| name == store || service.is_some_and(|service| names_member(name, service));
     if let Some(taken) = names.iter().find(|name| is_taken(name)) {
-        return Err(Stop::usage(format!("a peer may not be called `{taken}`: histories call the {taken} so")));
+        return Err(Stop::usage(format!(
+            "a peer must not be called `{taken}`: histories use that name for the {taken}"
+        )));
     }
     match &args.others[..] {
         [] => {
@@ -332,7 +334,7 @@ fn own_timers(protocol: &Protocol, args: &NodeArgs, granted: u64) -> Result<Time
     let mut given = args.own.given_ms();
     sense::own_timers(&given, protocol)?;
     if given.replica_lag.is_some() {
-        return Err(Stop::usage("--replica-lag is of simulated servers: real replicas are as far behind as they are"));
+        return Err(Stop::usage("--replica-lag is for simulated servers; a real replica's lag cannot be set"));
     }
     for timer in Timer::ALL {
         match given.get(timer) {

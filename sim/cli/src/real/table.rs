@@ -63,7 +63,7 @@ pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, pos
     if tls && card.service.is_none() {
         let _ = writeln!(
             text,
-            "  note:        --tls is for clients and store; what nodes say to elect is neither encrypted nor authenticated"
+            "  note:        --tls is for clients and store; elections are neither encrypted nor authenticated"
         );
     }
     let keep = match postgres {

@@ -90,7 +90,7 @@ pub fn point(text: &str) -> Result<At, Unread> {
     match text {
         "now" => Ok(At(None)),
         "lease_checked" => Ok(At(Some(Point::LeaseChecked))),
-        _ => Err(Unread::of(text, "is no place to pause at; there are lease_checked and now")),
+        _ => Err(Unread::of(text, "is not a point to pause at; there are lease_checked and now")),
     }
 }
 

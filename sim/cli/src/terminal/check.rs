@@ -80,7 +80,7 @@ fn tell_unchecked(judged: &Judged, show: Show) {
         let names: Vec<&str> = unchecked.iter().map(|(name, _)| *name).collect();
         if !names.is_empty() {
             let text = format!(
-                "Not checked, for the log lacks what it takes: {}; --verbose says what that is.",
+                "Not checked, since the log lacks the fields: {}; --verbose lists what each needs.",
                 names.join(", ")
             );
             print(&format!("\n{}", text::paragraph(&text, show.width()).trim()));

@@ -77,7 +77,7 @@ fn it_says_what_it_goes_by_and_what_is_dangerous() {
     assert!(said.contains("Warning: the lease of 15s has room for one renewal (every 8s)"), "{said}");
     let nothing = advise(&["--slo", "99.9999%", "--no-trial", "--pause", "3s", "--over", "1d"], None);
     assert_eq!(nothing.status.code(), Some(2));
-    let why = "a leader that is paused leads nobody, and pauses alone take 0.00347 %";
+    let why = "a paused leader serves nobody, and pauses alone take 0.00347 %";
     assert!(text(&nothing.stdout).contains(why), "{}", text(&nothing.stdout));
 }
 
@@ -99,7 +99,7 @@ fn it_advises_what_can_be_deployed_and_says_when_a_trial_shows_nothing() {
     assert!(said.contains("200 pauses struck, 0 changed the leader"), "{said}");
     assert_eq!(output.status.code(), Some(0), "{said}");
     let unnoticed = advise(&[&brief[..], &["--unnoticed", "300ms"]].concat(), None);
-    assert!(text(&unnoticed.stdout).contains("about pauses the trial confirms nothing"), "{}", text(&unnoticed.stdout));
+    assert!(text(&unnoticed.stdout).contains("the trial confirms nothing about pauses"), "{}", text(&unnoticed.stdout));
     assert_eq!(unnoticed.status.code(), Some(2), "nothing struck");
 }
 
@@ -136,17 +136,20 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
             "`k8s-lease` is no setting; write a protocol and its lease, as k8s-lease@15s",
         ),
         (&["--slo", "99%", "--now", "kubernetes@15s"], "did you mean `k8s-lease`?"),
-        (&["--slo", "100%"], "`100%` is no target; write one below 100%, such as 99.95%"),
+        (&["--slo", "100%"], "`100%` is not a target; write one below 100%, such as 99.95%"),
         (&["--slo", "0.9995"], "`0.9995` could be a share or a percentage; write a percentage, such as 99.95%"),
-        (&["--slo", "99%", "--pause", "1s"], "in what time were these pauses seen? Say it with --over, as --over 7d"),
+        (
+            &["--slo", "99%", "--pause", "1s"],
+            "give the time over which these pauses were seen: --over, such as --over 7d",
+        ),
         (
             &["--slo", "99%", "--pause", "1", "--over", "1d"],
             "--pause is `1`; write a duration, such as 1.2s, or several of it, as 3x 1.2s",
         ),
-        (&["--slo", "99%", "--crashes", "often"], "`often` does not say how often in what time; write it as 3/30d"),
+        (&["--slo", "99%", "--crashes", "often"], "`often` is not a number per time; write it like 3/30d"),
         (
             &["--slo", "99%", "--pause", "2s", "--over", "1s"],
-            "the pauses together are longer than the time in which they were seen; is --over right?",
+            "the pauses add up to more than the time in which they were seen; check --over",
         ),
         (
             &["--slo", "99%", "--protocol", "redis-lease"],

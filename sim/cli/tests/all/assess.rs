@@ -56,7 +56,7 @@ fn what_is_asked_decides_between_safe_not_safe_and_cannot_be_said() {
         ("k8s-lease --pause 13.1s --fencing off", 2, "the timers exclude a change of leader only up to"),
         ("k8s-lease --partition 40s --fencing off", 0, "stops believing"),
         ("k8s-lease --lease-ttl 15s --renew-deadline 14s --partition 40s --fencing off", 2, "two may believe for"),
-        ("redis-lease --pause 20s", 1, "there is no token to tell it by"),
+        ("redis-lease --pause 20s", 1, "no token tells it apart"),
         ("redis-lease --pause 5s", 0, "nobody takes over within 5 s"),
         ("pg-advisory --pause 2m", 0, "however long its process stops"),
         ("etcd-election --lease-ttl 5s --cut 20s --fencing off", 1, "the store compares no tokens"),
@@ -118,7 +118,7 @@ fn it_fits_a_screen_and_leads_on_to_commands() {
 #[test]
 fn what_makes_no_sense_is_refused_in_one_sentence() {
     for (arguments, why) in [
-        ("k8s-lease", "what may go wrong? Say it with --pause"),
+        ("k8s-lease", "name a hazard: --pause"),
         ("kubernetes --pause 12s", "did you mean `k8s-lease`?"),
         ("postgres --pause 12s", "did you mean `pg-advisory`, `db-row` or `db-row-node-clock`?"),
         ("etcd --pause 12s", "did you mean `etcd-election` or `etcd-key`?"),

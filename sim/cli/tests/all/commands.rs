@@ -75,7 +75,7 @@ fn mistakes_get_one_sentence_and_64() {
         ),
         (vec!["scenario", "swarm", "--retry-period", "1s"], "--retry-period means nothing here"),
         (vec!["scenario", "partition", "--pause", "3s"], "--pause means nothing to `partition`"),
-        (vec!["plan", "steady", "--trace", "x"], "`plan` runs nothing"),
+        (vec!["plan", "steady", "--trace", "x"], "`plan` only prints the plan"),
         (vec!["scenario", "steady", "--protocol", "etcd"], "did you mean `etcd-election` or `etcd-key`?"),
         (vec!["scenario", "steady", "--latency", "40ms..20ms"], "--latency: "),
         (vec!["scenario", "steady", "--loss", "101%"], "at most 100%"),
@@ -141,7 +141,7 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["plot", "election-cdf", "--nodes", "0", "--runs", "1"], "`0` is not a number of candidates"),
         (vec!["plot", "message-counts", "--protocol", "etcd-election", "--runs", "1"], "no message of `etcd-election`"),
         (vec!["plot", "message-counts", "--nodes", "3,x"], "`x` is not a number of candidates"),
-        (vec!["check", &path(&history)], "nothing says what the field `event` is"),
+        (vec!["check", &path(&history)], "unknown field `event`"),
         (vec!["check", &path(&whole_plan)], "is a plan, not a history; run it with `"),
         (vec!["check", "no-such-file.jsonl"], "cannot read"),
     ]
@@ -366,7 +366,7 @@ fn a_log_with_fields_of_its_own_is_judged_or_refused() {
         file("stale.jsonl", &[line(1, "web-12", 5, 1), line(2, "web-7", 7, 2), line(3, "web-12", 5, 3)].concat());
     let [healthy, stale] = [&healthy, &stale].map(|path| path.display().to_string());
     let cases: [(&[&str], u8, &str); 5] = [
-        (&["check", &healthy], 64, "nothing says what the fields `fence_token`, `region` are"),
+        (&["check", &healthy], 64, "unknown fields `fence_token`, `region`"),
         (&["check", &healthy, "--map", "tokn=fence_token"], 64, "a history has no field \"tokn\""),
         (&["check", &healthy, "--map", "fence_token"], 64, "does not say which field is which"),
         (&["check", &healthy, "--map", "token=fence_token", "--ignore", "region"], 2, "only one leader wrote;"),

@@ -45,7 +45,7 @@ fn what_only_the_clocks_of_two_files_say_of_grants_is_inconclusive() {
     for (early, skew, must) in [(150, "0s", 1), (150, "100ms", 1), (150, "200ms", 2), (9_000, "200ms", 1)] {
         let (code, report) = judged(early, &["--skew", skew]);
         assert_eq!(code, must, "{early} ms too early, {skew}: {report}");
-        assert!(code == 1 || report.contains("was over within 150ms of line 1 of b.jsonl"), "{report}");
+        assert!(code == 1 || report.contains("ended within 150ms of line 1 of b.jsonl"), "{report}");
         assert!(code == 2 || report.contains("while the grant to a lasts"), "{report}");
     }
     assert!(judged(150, &[]).1.contains("--skew 150ms"));
@@ -118,7 +118,11 @@ fn a_field_that_may_tell_leaderships_apart_is_asked_for() {
         let (code, report) = check("asked", &writes(field, &APART), &ignore);
         let add = format!("--map resource={field}");
         assert!(
-            code == 2 && report.contains(&format!("{add} if it does, or --set group=0 if all are of one")),
+            code == 2
+                && report.contains(&format!(
+                    "{add} if it does, or --set group=0 if all lines belong to one \
+                                                   leadership"
+                )),
             "{report}"
         );
         // An answer to the question leads to a verdict.
@@ -216,7 +220,7 @@ fn a_member_s_states_are_elections_and_the_length_of_a_lease_is_never_left_out_u
         let (_, answer) = check("states", &files, &[]);
         let (_, advice) = answer.split_once("if this guess is right, add ").expect("advice");
         let (advice, asked) = advice.split_once("; and only you can say: ").expect("a question");
-        assert!(asked.contains("--set 'node={file}' if each file is one node's"), "{asked}");
+        assert!(asked.contains("--set 'node={file}' if each file is from one node"), "{asked}");
         let own = ["--set", "node={file}"].map(str::to_owned);
         let options: Vec<String> = advice.split(' ').map(|word| word.replace('\'', "")).chain(own).collect();
         let (is, report) = check("states", &files, &options.iter().map(String::as_str).collect::<Vec<_>>());

@@ -32,8 +32,8 @@ fn each_mistake_gets_one_sentence_that_helps() {
         ("check iso.jsonl --map token=", "--map token= names no field of the log; write its name after the `=`"),
         ("check iso.jsonl --map =fence", "--map =fence does not say what `fence` is; write it before the `=`"),
         ("check iso.jsonl --map fence", "--map fence does not say which field is which, such as token=fence_token"),
-        ("check iso.jsonl --format csv", "iso.jsonl: holds JSON objects; leave --format out, or say --format json"),
-        ("check iso.jsonl --format logfmt", "holds JSON objects; leave --format out, or say --format json"),
+        ("check iso.jsonl --format csv", "iso.jsonl: contains JSON objects; omit --format, or pass --format json"),
+        ("check iso.jsonl --format logfmt", "contains JSON objects; omit --format, or pass --format json"),
         ("sweep", "--seeds <A..B>"),
         ("sweep --seeds 0..1", "name what to sweep: `sweep all` runs every scenario"),
         ("sweep gc-pause --seeds 0..1 --protocol raft redlock", "several protocols take commas: --protocol P,redlock"),
@@ -63,7 +63,7 @@ fn each_mistake_gets_one_sentence_that_helps() {
     .into_iter()
     .chain([(
         format!("check iso.jsonl {MEANT} --time-unit ms"),
-        "--time-unit means nothing here: every time is a date and time, which needs no unit",
+        "--time-unit has no effect: every time is a date and time, which needs no unit",
     )])
     .collect();
     let mut wrong = Vec::new();

@@ -69,7 +69,7 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
         ("scenario steady --protocol raft --members 3", "--members is 3, but `raft` has no service"),
         ("scenario steady --work-items 5", "as --works sequencer,compaction or sequencer,pending-jobs"),
         ("matrix steady --nodes 3,5", "--nodes: one number of candidates for a matrix"),
-        ("plan steady --out planned", "--out is of a run, and `plan` runs nothing"),
+        ("plan steady --out planned", "--out needs a run; `plan` only prints the plan"),
         ("scenario steady --nodes -3", "--nodes: `-3` is not a number of candidates"),
         ("sweep steady --seeds 0..1 --jobs -1", "--jobs: `-1` is not a number from 1 to 1024"),
         ("sweep steady --seeds 0..1 --jobs 0", "--jobs: `0` is not a number from 1 to 1024"),
@@ -79,7 +79,7 @@ fn a_mistake_is_told_in_the_words_of_the_command_line() {
         ("sweep steady --seeds 0..1 --protocol raft,,bully", "--protocol: there is an empty name in `raft,,bully`"),
         (
             "scenario steady --beside nonsense",
-            "--beside: `nonsense` is no change; write OPTION=VALUE, such as fencing=on",
+            "--beside: `nonsense` is not a change; write OPTION=VALUE, such as fencing=on",
         ),
         ("scenario", " list scenarios` has the names"),
         ("replay plan.json --seed 3", "--seed: a plan says that itself"),

@@ -196,7 +196,7 @@ impl Told<'_> {
             if trial.dark <= self.situation.may_be_dark { "meets" } else { "misses" }
         );
         if trial.pauses == 0 {
-            text += "  No pause that was seen is long enough to be noticed: about pauses the trial confirms nothing.\n";
+            text += "  No observed pause is long enough to be noticed, so the trial confirms nothing about pauses.\n";
         }
         text
     }
@@ -240,9 +240,10 @@ impl Told<'_> {
             let all = self.ladders.iter().flat_map(|ladder| &ladder.steps);
             let surest = all.max_by(|one, other| one.confidence.total_cmp(&other.confidence));
             let why = match (alone > self.situation.may_be_dark, surest) {
-                (true, _) => format!("a leader that is paused leads nobody, and pauses alone take {}", percent(alone)),
+                (true, _) => format!("a paused leader serves nobody, and pauses alone take {}", percent(alone)),
                 (false, Some(step)) if step.dark.share() <= self.situation.may_be_dark => format!(
-                    "the surest is {} with {}: {} dark is below the target, and as few pauses were seen, that is {} % sure only",
+                    "the surest is {} with {}: {} dark is below the target, but since few pauses were seen, that is \
+                     only {} % sure",
                     step.protocol.name,
                     duration_text(step.granted_ms),
                     percent(step.dark.share()),
@@ -286,8 +287,8 @@ impl Told<'_> {
             let Choice { params, protocol, granted_ms, .. } = advised.choice;
             if let Some(longest) = self.situation.pauses_ms.last().filter(|longest| **longest > *granted_ms as f64) {
                 warnings.push(format!(
-                    "the longest pause, {}, outlasts the lease: whoever wakes from it may have a write in its hands, and only \
-                     the token refuses it",
+                    "the longest pause, {}, outlasts the lease: a leader that wakes from it may still send a write, \
+                     and only the token gets it refused",
                     time(*longest)
                 ));
             }
@@ -295,13 +296,13 @@ impl Told<'_> {
         }
         let number = self.seen.number;
         if number == 0 {
-            let none = "no pauses were given, so this counts on none: every process is paused now and then; give what was seen \
-                        with --pauses or --pause";
+            let none = "no pauses were given, so none are assumed, but every process is paused now and then: pass \
+                        those that were seen with --pauses or --pause";
             warnings.push(none.to_owned());
         }
         if (1..3_000).contains(&number) {
             warnings.push(format!(
-                "of {number} pauses none tells of longer ones: up to {:.1} % of all may be longer than the longest that was \
+                "{number} pauses say nothing about longer ones: up to {:.1} % of all may be longer than the longest \
                  seen (95 % confidence)",
                 confidence::unseen(number) * 100.0
             ));

@@ -68,8 +68,8 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
             let took = seen.asked.iter().filter(|outcome| outcome.takeover_ms.is_some()).count();
             let refused: u64 = seen.asked.iter().map(|outcome| outcome.refused).sum();
             format!(
-                "whoever is replaced cannot write: the store compares tokens. Somebody took over in {took} of {}, and the store \
-                 refused {}",
+                "a replaced leader cannot write: the store compares tokens. Another node took over in {took} of {}, \
+                 and the store refused {}",
                 count(SEEDS, "run"),
                 count(refused, "stale write")
             )
@@ -112,7 +112,7 @@ fn harm(case: &Case) -> &'static str {
     match (case.protocol.tokened, case.compares()) {
         (true, false) => "a former leader's write takes effect, since the store compares no tokens",
         (true, true) => "two leaders take effect although the store compares tokens",
-        (false, _) => "a former leader's write takes effect, since there is no token to tell it by",
+        (false, _) => "a former leader's write takes effect, since no token tells it apart",
     }
 }
 
@@ -143,7 +143,7 @@ pub(super) fn first(case: &Case, seen: &Assessment) -> String {
     };
     let what = match event {
         Event::Takeover => "another takes over",
-        Event::TwoBelieve => "two believe to lead",
+        Event::TwoBelieve => "two nodes believe that they lead",
         Event::Violation => "two leaders take effect",
         Event::Unled => "nobody leads in time",
     };
@@ -158,7 +158,7 @@ fn then(case: &Case, seen: &Assessment) -> String {
     let longest = |of: fn(&Outcome) -> Option<f64>| seen.at_most.iter().filter_map(of).max_by(f64::total_cmp);
     let taken = longest(|outcome| outcome.takeover_ms).map(|ms| {
         let begins = if case.along() == Along::Pause { "stopped" } else { "was cut off" };
-        format!(" A new leader took effect within {} of when the old one {begins}.", time(ms))
+        format!(" A new leader took effect within {} of the moment when the old one {begins}.", time(ms))
     });
     let awake = longest(|outcome| Some(outcome.awake_ms)).filter(|ms| *ms >= 1.0).map(|ms| {
         let store = match (case.protocol.tokened, case.compares()) {

@@ -107,14 +107,14 @@ impl Told<'_> {
             }
             Along::Drift => {
                 let ppm = seen.drift_ppm.map(|ppm| ppm as f64);
-                rows.push(row("two_believe_by_timers", "two may believe, by the timers", ppm.or(Some(0.0))));
+                rows.push(row("two_believe_by_timers", "two nodes may believe, by the timers", ppm.or(Some(0.0))));
             }
             _ => {}
         }
         if matches!(along, Along::Pause | Along::Cut) {
             rows.push(row("takeover", "somebody takes over, in runs", edge(Event::Takeover)));
         }
-        rows.push(row("two_believe", "two believe to lead, in runs", edge(Event::TwoBelieve)));
+        rows.push(row("two_believe", "two nodes believe that they lead, in runs", edge(Event::TwoBelieve)));
         let stale = match self.case.compares() {
             true => "a stale write arrives, which the store refuses",
             false => "a stale write takes effect, in runs",
@@ -163,7 +163,7 @@ impl Told<'_> {
     fn stands_on(&self) -> String {
         let along = self.case.along();
         format!(
-            "Stands on the timers' arithmetic and on {}: {SEEDS} seeds at {}, the others in search of the edges. Runs are \
+            "Based on the timers' arithmetic and on {}: {SEEDS} seeds at {}, the others to find the edges. Runs are \
              samples: what they do not show may still happen.",
             count(self.seen.runs + self.changes.iter().map(|change| change.runs).sum::<u64>(), "run"),
             value(along, self.case.asked() as f64)

@@ -284,7 +284,7 @@ fn markdown(told: &[Told]) -> String {
         }
         text.push('\n');
         if !refusals.is_empty() {
-            text += "What the real store refused, the first of each:\n\n";
+            text += "The first write of each protocol that the real store refused:\n\n";
             text += "| protocol | seed | at, s | write | its token | highest token |\n|---|---:|---:|---|---:|---:|\n";
             text.extend(refusals.iter().map(Refusal::line));
             text.push('\n');
@@ -342,7 +342,7 @@ fn wrong(told: &[Told]) -> Vec<(u8, String)> {
             }
             if row.unwell > 0 {
                 let runs = count(row.unwell as u64, "run");
-                wrong.push((0, format!("{of}: the machine stood still in {runs}, times may be too long")));
+                wrong.push((0, format!("{of}: the machine stalled in {runs}, so times may be too long")));
             }
         }
     }

@@ -73,7 +73,7 @@ fn plan(args: &FailoverArgs, seed: u64) -> Result<Plan, Stop> {
 fn simulate(simulator: &Simulator, plan: &Plan) -> Result<Vec<f64>, Stop> {
     let report = simulator.play(plan)?;
     let failovers = report["metrics"]["failover_ms"].as_array();
-    let failovers = failovers.ok_or_else(|| Stop::harness("the simulation tells of no failovers"))?;
+    let failovers = failovers.ok_or_else(|| Stop::harness("the simulation reports no failovers"))?;
     Ok(failovers.iter().filter_map(Value::as_f64).collect())
 }
 
@@ -126,7 +126,8 @@ impl Told<'_> {
         );
         if self.exceeds() {
             text += &format!(
-                "EXCEEDED: furthest apart at {:.0} ms, when {} of the real ones are over and {} of the simulated\n",
+                "EXCEEDED: furthest apart at {:.0} ms, when {} of the real failovers have ended and {} of the \
+                 simulated ones\n",
                 apart.at,
                 percent(apart.first),
                 percent(apart.second)

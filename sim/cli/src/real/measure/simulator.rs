@@ -57,7 +57,7 @@ impl Simulator {
         let run = run?;
         serde_json::from_slice(&run.stdout).map_err(|_| {
             let said = String::from_utf8_lossy(&run.stderr);
-            wrong(format!("does not play this plan; is it the simulation, and of this build? {}", said.trim()))
+            wrong(format!("does not run this plan; is it the simulation, of this build? {}", said.trim()))
         })
     }
 }

@@ -64,7 +64,7 @@ pub const ALL: [Trial; 6] = [
         ..trial(1, &["clean-kill"])
     },
     Trial {
-        title: "Partition: the leader is cut off from whoever elects, but not from the store",
+        title: "Partition: the leader is cut off from the service or its peers, but not from the store",
         columns: &[FAILOVER, BELIEVED, ACTING, REFUSED, REUSED],
         ..trial(3, &["partition", "isolate-leader"])
     },

@@ -98,7 +98,7 @@ pub fn groups(text: &str) -> Result<u16, Unread> {
 /// # Errors
 /// One sentence.
 pub fn frequency(text: &str) -> Result<(u64, u64), Unread> {
-    let wrong = || Unread::of(text, "does not say how often in what time; write it as 3/30d");
+    let wrong = || Unread::of(text, "is not a number per time; write it like 3/30d");
     let (times, span) = text.split_once('/').ok_or_else(wrong)?;
     let times = times.parse().ok().filter(|times| *times <= 1_000_000).ok_or_else(wrong)?;
     Ok((times, span_ms(span)?))
@@ -123,7 +123,7 @@ pub fn target(text: &str) -> Result<u32, Unread> {
     }
     match percent_ppm(text)? {
         ppm @ 1..1_000_000 => Ok(1_000_000 - ppm),
-        _ => Err(Unread::of(text, "is no target; write one below 100%, such as 99.95%")),
+        _ => Err(Unread::of(text, "is not a target; write one below 100%, such as 99.95%")),
     }
 }
 

@@ -39,7 +39,7 @@ fn the_timeline_leaves_open_what_the_log_does() {
     let told: String = ["1 a elected", "2 b elected", "4 a deposed", "5 b deposed"].map(|said| line(said).2).concat();
     let (code, report) = check_one("lanes", &told, &[]);
     assert!(code == 1 && report.contains("10:00:02 ? █ b"), "{report}");
-    assert!(report.contains("? nobody has said yet whether it stopped"), "{report}");
+    assert!(report.contains("? not yet reported as stopped"), "{report}");
     let grant = |second: u32, node: &str, token: u32| {
         format!(r#"{{"t_us":{second}000000,"event":"grant","node":"{node}","token":{token},"ttl":"15s"}}"#)
     };

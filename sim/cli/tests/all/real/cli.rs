@@ -80,9 +80,9 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service 127.0.0.1:1 --id n1 --peers n1", "`n1` is no peer"),
         ("--service 127.0.0.1:1 --id n1 --peers n1=h", "`n1=h` is no peer"),
         ("--service 127.0.0.1:1 --id a/b --peers a/b=h:1", "`a/b=h:1` is no peer"),
-        ("--service 127.0.0.1:1 --id etcd --peers etcd=h:1", "may not be called `etcd`"),
-        ("--service 127.0.0.1:1 --id store --peers store=h:1", "may not be called `store`"),
-        ("--service h:1,h:2 --backend redlock --id redis-2 --peers redis-2=h:1", "may not be called `redis-2`"),
+        ("--service 127.0.0.1:1 --id etcd --peers etcd=h:1", "must not be called `etcd`"),
+        ("--service 127.0.0.1:1 --id store --peers store=h:1", "must not be called `store`"),
+        ("--service h:1,h:2 --backend redlock --id redis-2 --peers redis-2=h:1", "must not be called `redis-2`"),
         (
             "--backend redis-lease --service h:1,h:2 --id n1 --peers n1=h:1",
             "--service has 2 addresses; `redis-lease` uses one server",
@@ -92,7 +92,7 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service h:99999 --id n1 --peers n1=h:1", "`h:99999` is no HOST:PORT"),
         ("--service redis://h:1 --id n1 --peers n1=h:1", "is no HOST:PORT"),
         ("--backend raft --id n1 --peers n1=h:1", "--elect-listen HOST:PORT is missing"),
-        ("--backend bully --id n1 --peers n1=h:1 --elect-listen 127.0.0.1:1 --data %d", "runs in the simulation only"),
+        ("--backend bully --id n1 --peers n1=h:1 --elect-listen 127.0.0.1:1 --data %d", "runs only in the simulation"),
         ("--service h:1 --elect-listen 127.0.0.1:1 --id n1 --peers n1=h:1", "asks a service"),
     ];
     all_refused(&folder, most, &cases.map(|(line, word)| (line, 64, word)));
@@ -173,7 +173,7 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
         ("cluster --dir %c --backend etcd --service nonsense", 64, "`nonsense` is no HOST:PORT"),
         ("cluster --dir %c --backend k8s", 64, "no `apiserver` is started here; give --service HOST:PORT"),
         ("cluster --dir %c --service 127.0.0.1:1", 64, "`raft` asks no service"),
-        ("cluster --dir %c --backend swim", 64, "runs in the simulation only"),
+        ("cluster --dir %c --backend swim", 64, "runs only in the simulation"),
         ("cluster --dir %c --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
         ("cluster --dir %half", 64, "give another --dir"),
         ("chaos kill-leader --dir %nowhere", 64, "no cluster runs in"),
@@ -223,8 +223,8 @@ fn a_plan_with_a_clock_fault_of_the_store_is_for_the_simulation() {
 }
 
 #[test]
-fn real_processes_stand_in_one_group() {
-    let cases = [("--groups 2", 64, "real processes stand in one group; leave `groups` out")];
+fn real_processes_form_one_group() {
+    let cases = [("--groups 2", 64, "real processes form one group; leave `groups` out")];
     all_refused(&folder(), "chaos run steady --backend raft --dir %r", &cases);
 }
 

@@ -47,9 +47,9 @@ fn what_is_wrong_with_the_service_is_said_and_can_be_remedied() {
     let remedy = format!("cargo real raise-token --backend redis --service {} --above 2001", redis.address);
     assert!(reason.contains(&remedy), "{reason}");
     let logs = fleet.logs().into_iter().map(|(_, log)| log).collect::<String>();
-    assert!(logs.contains("hands out tokens below what `sequence` has seen"), "{logs}");
+    assert!(logs.contains("hands out tokens below those that `sequence` has seen"), "{logs}");
     let refusal = fleet.store().process.log();
-    assert!(refusal.contains("WARN") && refusal.contains("refused a seal: its token is from the past"), "{refusal}");
+    assert!(refusal.contains("WARN") && refusal.contains("refused a seal: its token is stale"), "{refusal}");
     let shown = http::send(metrics, http::request("GET", "/metrics", &[]).as_bytes());
     assert!(shown.contains("fencepost_store_highest_token{resource=\"sequence\"} 2001"), "{shown}");
     assert!(!shown.contains("fencepost_store_rejections_total{resource=\"sequence\"} 0"), "{shown}");

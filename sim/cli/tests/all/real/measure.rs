@@ -31,7 +31,7 @@ fn measured_experiments_say_what_is_wrong_with_their_arguments() {
         ("--simulator %garbage --backend raft,nonsense", 64, "nonsense"),
         ("--simulator %garbage --only 8", 64, "`8` is not a number from 1 to 7"),
         ("--simulator %garbage --only 2", 64, "only 1, 3, 4, 5 and 7"),
-        ("--simulator %garbage --backend bully", 64, "runs in the simulation only"),
+        ("--simulator %garbage --backend bully", 64, "runs only in the simulation"),
         ("--simulator %garbage --backend raft --runs 1", 70, "cannot be run"),
     ];
     all_refused(&folder, "measure experiments --quiet", &cases);
