@@ -198,7 +198,6 @@ pub struct Owner {
 /// See [`WriteVerdict`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-#[expect(missing_docs, reason = "the same as WriteVerdict's")]
 pub enum Verdict {
     Ok,
     Duplicate { seq: u64 },
