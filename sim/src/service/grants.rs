@@ -2,7 +2,7 @@
 //! against real servers' scripts; then nobody listens.
 
 use crate::world;
-use protocols::history::GrantEnd;
+use protocols::{history::GrantEnd, types::NodeId};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use crate::world::Holder;
@@ -35,6 +35,11 @@ pub fn tell_agreed(index: u64, (term, data): (u64, &[u8]), why: GrantEnd, holder
 /// A member of a service was elected by the others in that epoch: no other one may be.
 pub fn tell_elected(epoch: u64, member: &str) {
     world::try_with(|world| world.elected_in(epoch, member));
+}
+
+/// A member of a service leads the others from now on, or no longer.
+pub fn tell_member(node: NodeId, leads: bool) {
+    world::try_with(|world| world.member_leads(node, leads));
 }
 
 /// How many groups the world has; one where there is no world.
