@@ -2,7 +2,7 @@
 //! against scripts for real servers; then nothing is reported.
 
 use crate::world;
-use protocols::history::GrantEnd;
+use protocols::{history::GrantEnd, types::NodeId};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use crate::world::Holder;
@@ -35,6 +35,11 @@ pub fn tell_agreed(index: u64, (term, data): (u64, &[u8]), why: GrantEnd, holder
 /// A service's member was elected in this epoch; no other may be.
 pub fn tell_elected(epoch: u64, member: &str) {
     world::try_with(|world| world.elected_in(epoch, member));
+}
+
+/// A member of a service leads the others from now on, or no longer.
+pub fn tell_member(node: NodeId, leads: bool) {
+    world::try_with(|world| world.member_leads(node, leads));
 }
 
 /// The number of groups in the world; one without a world.

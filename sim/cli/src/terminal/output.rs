@@ -13,7 +13,7 @@ pub struct Show {
     pub json: bool,
     /// No banner, no progress, and only the verdict of the report.
     pub quiet: bool,
-    /// Every invariant in the report, including those that held.
+    /// All of the report.
     pub verbose: bool,
 }
 

@@ -8,9 +8,9 @@ use super::{
     replica::{Primary, file},
     server::{ClientId, Server},
 };
-use crate::{
-    service::redis::wire::{Broken, Parser},
-    world,
+use crate::service::{
+    grants,
+    redis::wire::{Broken, Parser},
 };
 use protocols::types::{MILLISECOND, NodeId, SECOND};
 use protocols_clients::{
@@ -56,7 +56,7 @@ impl Shared {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((node, told)) = told.as_mut().filter(|(_, told)| *told != leads) {
             *told = leads;
-            world::try_with(|world| world.member_leads(*node, leads));
+            grants::tell_member(*node, leads);
         }
     }
 
