@@ -118,7 +118,7 @@ impl Frontier<'_> {
             Seen::Held(Held { inconclusive: 1, .. }) => "vacuous",
             Seen::Held(Held { leaderless: 1, .. }) => "liveness",
             Seen::Held(_) => "pass",
-            Seen::Violated(_) => return Err(format!("seed {seed} came to another verdict when it ran again")),
+            Seen::Violated(_) => return Err(format!("seed {seed} gave another verdict when it ran again")),
         };
         let Held { passed, inconclusive, leaderless } = seeds;
         let (text, verdict, arguments) = (self.y.axis.text(y), verdict.to_owned(), self.arguments(x, y, seed));

@@ -32,7 +32,8 @@ pub(super) fn possible(fault: &Fault) -> Result<(), String> {
 fn nodes_only(fault: &Fault) -> String {
     let kind = fault.kind();
     format!(
-        "`{kind}` is for the simulation but on nodes: only they have clocks of their own, the rest go by the machine's"
+        "`{kind}` on anything but nodes is for the simulation: only nodes have clocks of their own, the rest use the \
+         machine's"
     )
 }
 
@@ -40,8 +41,8 @@ fn nodes_only(fault: &Fault) -> String {
 pub(super) fn playable(plan: &Plan) -> Result<(), String> {
     if plan.load.reads_per_s > 0 && !plan.read_lease {
         return Err(
-            "reads through the store are for the simulation; real leaders answer them from memory (--read-lease on), \
-                    or there are none (--reads 0)"
+            "reads through the store are for the simulation; let real leaders answer them from memory (--read-lease \
+             on), or ask for none (--reads 0)"
                 .to_owned(),
         );
     }
@@ -63,7 +64,7 @@ pub(super) fn playable(plan: &Plan) -> Result<(), String> {
     }
     if plan.candidates.iter().any(|candidate| candidate.timings.is_some()) {
         return Err(
-            "candidates with timers of their own are for the simulation; real processes share the plan's".to_owned()
+            "candidates with their own timers are for the simulation; real processes share the plan's".to_owned()
         );
     }
     let topology = plan.election().map(|protocol| plan.topology_of(protocol));
