@@ -148,7 +148,7 @@ impl std::fmt::Display for Moved {
         let what = match by {
             By::Median => "has the median",
             By::OneRun => "reached",
-            By::Many => "is far too often as far out as",
+            By::Many => "is far too often as extreme as",
             By::Share => return write!(f, "{cell}: {figure} in {is:.0} % of {runs} runs; it was {p50:.0} %"),
         };
         write!(f, "{cell}: {figure} {what} {is} in {runs} runs; it was {min} to {max}, median {p50}")

@@ -249,7 +249,7 @@ fn in_order(mut shards: Vec<(PathBuf, Shard)>) -> Result<Vec<(PathBuf, Shard)>, 
             return Err(format!("{one} is one of {of} shards, and {other} one of {}", shard.part.1));
         }
         if let Some(what) = first.asked.difference(&shard.asked) {
-            return Err(format!("{one} and {other} are of different sweeps: the {what} differ"));
+            return Err(format!("{one} and {other} belong to different sweeps: the {what} differ"));
         }
         if shard.interrupted {
             return Err(format!("shard {}/{of} in {other} was interrupted; run it again", shard.part.0));

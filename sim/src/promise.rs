@@ -122,7 +122,7 @@ fn above(bounds: &Bounds, judgement: &Judgement) -> Option<String> {
             bounds.writes_fenced,
             metrics.writes_fenced,
         ),
-        (["write that came twice", "writes that came twice"], bounds.writes_duplicate, metrics.writes_duplicate),
+        (["duplicate write", "duplicate writes"], bounds.writes_duplicate, metrics.writes_duplicate),
     ];
     let (what, most, seen) = figures.into_iter().find(|(_, most, seen)| most.is_some_and(|most| *seen > most))?;
     let what = what[usize::from(seen != 1)];
@@ -147,7 +147,7 @@ const MUTE_OR_DEAF: &str =
     "the leader is mute in half of the seeds, and replaced; in the others it is deaf, and nobody notices";
 const TAKES_OVER: &str = "a better id takes over while the other's last write is under way";
 const SUSPECTED: &str = "a healthy leader is suspected when enough messages in a row were lost";
-const OVERLAP: &str = "the belief outlasts what others wait, by less than an election sometimes takes";
+const OVERLAP: &str = "the belief outlasts the others' wait, by less than an election sometimes takes";
 
 const fn chance(scenario: &'static str, protocol: &'static str, of_1000: u64, why: &'static str) -> Chance {
     Chance { scenario, protocol, fencing: true, of_1000, why }

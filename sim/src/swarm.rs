@@ -41,7 +41,7 @@ pub const RARE: &[(Mark, &str)] = &[
     (Mark::DynamoDbTooLate, "2,000 plans never reached it; why it is rare was not looked into"),
     (Mark::OutboxGap, "connections deliver in order; datagrams (`--net hostile`) do not"),
     (Mark::LedgerGap, "connections deliver in order; datagrams (`--net hostile`) do not"),
-    (Mark::NodeFencedAtSeal, "somebody newer has to seal between an election and its own seal, a trip later"),
+    (Mark::NodeFencedAtSeal, "a newer leader has to seal between an election and its own seal, a trip later"),
     (Mark::RaftLateRound, "a leader has to stand still while its answer is on its way"),
     (Mark::RaftNewerTerm, "openraft gives an old term up before it wins a newer one"),
     (Mark::RaftJournalAnew, "a run is too short for 32 KiB of journal"),

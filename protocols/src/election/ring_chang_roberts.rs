@@ -33,7 +33,8 @@ use crate::{
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "ring-chang-roberts",
-    about: "Chang and Roberts 1979: on a ring, a higher id swallows a lower, one comes home; no quorum, no token",
+    about: "Chang and Roberts 1979: on a ring, a higher id swallows a lower one, and one gets all the way round; no \
+            quorum, no token",
     service: &Service::NONE,
     tokened: false,
     transport: Transport::Datagram,

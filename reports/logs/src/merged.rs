@@ -44,7 +44,7 @@ pub fn by_time(name: &str, lines: File) -> Result<File, LogError> {
         for moment in all.chunk_by(|one, next| one.ns == next.ns) {
             if let Some((one, other)) = in_no_order(moment) {
                 let what = format!(
-                    "lines {one} and {other} of one node have the same time, so their order is unknown; log finer \
+                    "lines {one} and {other} of one node have the same time, so their order is unknown; write finer \
                      times, or pass --order FIELD with a number that rises from line to line"
                 );
                 return Err(LogError::of(name, what));

@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 
 pub const ENTRY: Entry = Entry {
     name: "records",
-    about: "What is recorded is what was sent, no tick or job is recorded twice, and a seal reads the latest.",
+    about: "Each record is what was sent, no tick or job is recorded twice, and a seal reads the latest.",
     class: Class::Safety,
     only_defects: false,
     new: |header| Box::new(Records::new(header)),

@@ -230,8 +230,8 @@ impl LeadersActing {
         root.draw(&Rectangle::new(mark(1160, 8), OVER.filled()))?;
         root.draw(&PathElement::new([(1160, y - 10), (1160, y + 10)], INK.stroke_width(3)))?;
         root.draw(&Text::new("the run is over", (1210, y), middle()))?;
-        let lanes = "A lane and a colour for each node, n1 at the top. An arrow: the run goes on. On the right: the most of the whole run, and \
-                     what comes after the picture.";
+        let lanes = "A lane and a colour for each node, n1 at the top. An arrow: the run goes on. On the right: the \
+                     maximum of the whole run, and what follows the picture.";
         root.draw(&Text::new(lanes, (30, y + 30), middle()))
     }
 }

@@ -111,7 +111,7 @@ fn fences(whole: &Whole) -> Checked {
     if protocol.cuts_power() {
         Ok(())
     } else {
-        Err(format!("is of a fencing device, but `{}` has none", plan.protocol))
+        Err(format!("concerns a fencing device, but `{}` has none", plan.protocol))
     }
 }
 

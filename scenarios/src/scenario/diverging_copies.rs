@@ -42,7 +42,7 @@ pub const DIVERGING: Scenario = Scenario {
 /// Only a majority acknowledges.
 pub const MAJORITY: Scenario = Scenario {
     name: "majority-copies",
-    about: "The same where a copy acknowledges only what a majority of the copies have.",
+    about: "Like diverging-copies, but a copy acknowledges only what a majority of the copies have.",
     story: "There is no store: the leader writes to the copy on its own node, which acknowledges what a majority of \
             the copies have. At a time drawn from the seed the leader and a client are cut off from everybody else, \
             for three leases and two seconds. The leader's copy has no majority any more, and acknowledges nothing; \

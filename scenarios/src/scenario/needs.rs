@@ -141,9 +141,9 @@ impl Needs {
             Needs::Membership => "candidates that can join and leave",
             Needs::PowerDevice => "a device that cuts power",
             Needs::Disk => "candidates that keep something on disk",
-            Needs::ThirdParty => "somebody beside the two ends of a link",
+            Needs::ThirdParty => "a process other than the two ends of a link",
             Needs::Heartbeats => "a leader that is replaced when it is not heard",
-            Needs::Claim => "candidates that believe whoever says that it leads",
+            Needs::Claim => "candidates that believe any node that says it leads",
             Needs::Votes => "candidates of which a majority votes",
             Needs::Named(_) => "one of some protocols",
         }

@@ -75,7 +75,7 @@ pub async fn serve(listener: TcpListener, secret: String, orders: UnboundedSende
                 let outcome = match serde_json::from_str::<Order>(&line) {
                     Ok(order) if order.secret == secret => carry_out(order, &orders).await,
                     Ok(_) => Err("that is not this cluster's secret".to_owned()),
-                    Err(error) => Err(format!("no order: {error}")),
+                    Err(error) => Err(format!("not an order: {error}")),
                 };
                 let answer = serde_json::to_string(&outcome).ok()?;
                 write.write_all(format!("{answer}\n").as_bytes()).await.ok()
@@ -91,7 +91,7 @@ async fn carry_out(order: Order, orders: &UnboundedSender<Ordered>) -> Outcome {
     let unknown = |name: &String| format!("there is no point `{name}`");
     let at = at.map(|name| Point::from_name(&name).ok_or_else(|| unknown(&name))).transpose()?;
     let (answer, answered) = oneshot::channel();
-    let gone = || "the cluster is about to end".to_owned();
+    let gone = || "the cluster is shutting down".to_owned();
     orders.send(Ordered { fault, at, answer }).map_err(|_| gone())?;
     answered.await.unwrap_or_else(|_| Err(gone()))
 }

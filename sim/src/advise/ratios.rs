@@ -47,7 +47,7 @@ pub fn warnings(params: &Params, protocol: &Protocol) -> Vec<String> {
     }
     if timings.request_timeout_ms >= granted_ms {
         warnings.push(format!(
-            "a request may take {}, as long as the lease of {}: one that hangs is the last of this leader",
+            "a request may take {}, as long as the lease of {}: a single hung request loses the leadership",
             text(timings.request_timeout_ms),
             text(granted_ms)
         ));

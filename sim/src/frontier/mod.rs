@@ -120,7 +120,7 @@ impl Frontier<'_> {
             Seen::Held(Held { leaderless: 1, .. }) => "liveness",
             Seen::Held(_) => "pass",
             Seen::Violated(_) => {
-                return Err(Failed::Harness(format!("seed {seed} came to another verdict when it ran again")));
+                return Err(Failed::Harness(format!("seed {seed} gave another verdict when it ran again")));
             }
         };
         let Held { passed, inconclusive, leaderless } = seeds;

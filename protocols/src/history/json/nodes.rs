@@ -80,7 +80,8 @@ impl Nodes {
         match first == name {
             true => Ok(()),
             false => Err(format!(
-                "elects a leader of {name:?}, and lines before one of {first:?}; judge one at a time, with --only FIELD={name}"
+                "elects a leader of {name:?}, but earlier lines elect one of {first:?}; judge one at a time, with \
+                 --only FIELD={name}"
             )),
         }
     }
@@ -98,7 +99,7 @@ impl Nodes {
         }
         Err(match self.groups {
             None => format!("group {group} is too high; {} is the highest", GROUPS_MAX - 1),
-            Some(1) => format!("belongs to group {group}, and the header says nothing of groups"),
+            Some(1) => format!("belongs to group {group}, but the header has no groups"),
             Some(most) => format!("belongs to group {group}, and the header has groups 0 to {}", most - 1),
         })
     }
@@ -114,7 +115,7 @@ impl Nodes {
             ((plain, named), _) => (plain, self.group(named)?),
         };
         if of.is_some_and(|of| of != named) {
-            return Err(format!("resource {name:?} is of group {named}, and the line of another"));
+            return Err(format!("resource {name:?} belongs to group {named}, and the line to another"));
         }
         let groups = usize::from(self.groups.unwrap_or(1));
         let (each, place) = match &self.resources {
@@ -138,7 +139,7 @@ impl Nodes {
         }
         if of.unwrap_or(0) != 0 || group::split(name).1 != 0 {
             return Err(format!(
-                "resource {name:?} is of a group; without a header, groups have only the usual resources"
+                "resource {name:?} belongs to a group; without a header, groups have only the usual resources"
             ));
         }
         let usual = || USUAL_RESOURCES.iter().map(|name| (*name).to_owned());

@@ -317,7 +317,7 @@ fn a_header_lists_resources_and_nobody_else_has_any() {
     let scheduled = apply.replace("jobs", "schedule");
     assert_eq!(resources_of(&format!("{scheduled}\n{apply}")), ["sequence", "schedule", "jobs"]);
     let of_group = apply.replace("\"seq\"", "\"group\":1,\"seq\"");
-    let why = "line 1: resource \"jobs\" is of a group; without a header, groups have only the usual resources";
+    let why = "line 1: resource \"jobs\" belongs to a group; without a header, groups have only the usual resources";
     assert_eq!(error(&of_group), why);
     let wrong = apply.replace("jobs", "schedule").replace("\"seq\"", "\"payload\":{\"number\":0,\"at_us\":1},\"seq\"");
     assert!(error(&wrong).contains("is not an event: invalid value: integer `0`"), "{}", error(&wrong));
@@ -366,7 +366,7 @@ fn a_line_says_its_group_by_its_resource_or_on_its_own() {
         }
     }
     for (resource, group, why) in [
-        ("sequence@1", ",\"group\":0", "resource \"sequence@1\" is of group 1, and the line of another"),
+        ("sequence@1", ",\"group\":0", "resource \"sequence@1\" belongs to group 1, and the line to another"),
         ("sequence@2", "", "belongs to group 2, and the header has groups 0 to 1"),
         ("sequence@0", "", "the header does not list a resource \"sequence@0\""),
         ("jobs", ",\"group\":1", "the header does not list a resource \"jobs\""),
@@ -375,7 +375,7 @@ fn a_line_says_its_group_by_its_resource_or_on_its_own() {
         assert!(refused.starts_with(why), "{refused}");
     }
     let one = grouped(Some(header()), &line("sequence", ",\"group\":1")).unwrap_err();
-    assert_eq!(one, "belongs to group 1, and the header says nothing of groups");
+    assert_eq!(one, "belongs to group 1, but the header has no groups");
     assert_eq!(grouped(None, &line("sequence@64", "")).unwrap_err(), "group 64 is too high; 63 is the highest");
 }
 

@@ -16,7 +16,7 @@ function turnsTable() {
       grants.map(g => span(g.from, g.to, g.why && "until " + g.why)).join("<br>") || (M.grants.length ? "never" : "not known"),
       beliefs.map(b => span(b.from, b.to, b.why)).join("<br>") || (M.beliefs.length ? "never" : "not known"),
       beliefs.filter(b => b.outlived && b.outlived[0] < b.to).map(b => `from ${at(b.outlived[0], 6)} for ${duration(b.to - b.outlived[0])}: ${escape(b.outlived[1])}`).join("<br>") || "–",
-      effects.map(e => `${escape(resourceName(e.r))}: ${span(e.from, e.to)}, ${plural(e.n, "write")}${e.stale ? `, ${grouped(e.stale)} of them from the past` : ""}`).join("<br>") || "never",
+      effects.map(e => `${escape(resourceName(e.r))}: ${span(e.from, e.to)}, ${plural(e.n, "write")}${e.stale ? `, ${grouped(e.stale)} of them stale` : ""}`).join("<br>") || "never",
     ]);
   }).flat();
   if (!rows.length) return "";

@@ -156,7 +156,7 @@ function nodeWords(node, t) {
   lines.push(`believes that it leads, ${escape(M.incarnations[believes.i].label)}: ${at(believes.from)} – ${at(believes.to)}${believes.why ? " (" + escape(believes.why) + ")" : ""}`);
   if (believes.outlived && t >= believes.outlived[0]) lines.push(`<span class="bad">since ${at(believes.outlived[0])} wrongly: ${escape(believes.outlived[1])}</span>`);
   for (const e of M.effects) if (e.i === believes.i)
-    lines.push(`takes effect on ${escape(resourceName(e.r))}: ${at(e.from)} – ${at(e.to)}, ${plural(e.n, "write")}${e.stale ? `, <span class="bad">${grouped(e.stale)} of them from the past</span>` : ""}`);
+    lines.push(`takes effect on ${escape(resourceName(e.r))}: ${at(e.from)} – ${at(e.to)}, ${plural(e.n, "write")}${e.stale ? `, <span class="bad">${grouped(e.stale)} of them stale</span>` : ""}`);
   return lines;
 }
 function writeWords(i) {

@@ -281,7 +281,7 @@ fn as_text(registry: &Registry, protocol: &Protocol, stories: &[Story], width: u
     }
     let mistakes = mistakes(registry, protocol);
     if !mistakes.is_empty() {
-        text += "\nWhat others got wrong with it:\n";
+        text += "\nMistakes that others made with it:\n";
         for (bug, switch) in mistakes {
             let switch = if switch { format!("--bug {}", bug.id) } else { format!("{}, by design", bug.id) };
             text += &filled(&format!("{switch}: {}", bug.what), 2, width);

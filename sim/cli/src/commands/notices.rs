@@ -50,10 +50,10 @@ pub fn sentences(protocol: &Protocol) -> String {
         }
     };
     let half_heard = match notices.half_heard {
-        Notice::Never => "It may wait for ever for a candidate that others hear but that hears nobody.".to_owned(),
+        Notice::Never => "If others hear a candidate but it hears nobody, they may wait for it for ever.".to_owned(),
         notice => {
             let when = words(protocol, notice);
-            format!("It replaces a leader that others hear but that hears nobody {when}.")
+            format!("When others hear a leader but it hears nobody, another one serves {when}.")
         }
     };
     format!("{stuck} {half_heard}")

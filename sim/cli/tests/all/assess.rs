@@ -55,7 +55,11 @@ fn what_is_asked_decides_between_safe_not_safe_and_cannot_be_said() {
         // Between the timers' guarantee and what runs show.
         ("k8s-lease --pause 13.1s --fencing off", 2, "the timers exclude a change of leader only up to"),
         ("k8s-lease --partition 40s --fencing off", 0, "stops believing"),
-        ("k8s-lease --lease-ttl 15s --renew-deadline 14s --partition 40s --fencing off", 2, "two may believe for"),
+        (
+            "k8s-lease --lease-ttl 15s --renew-deadline 14s --partition 40s --fencing off",
+            2,
+            "two nodes may believe for",
+        ),
         ("redis-lease --pause 20s", 1, "no token tells it apart"),
         ("redis-lease --pause 5s", 0, "nobody takes over within 5 s"),
         ("pg-advisory --pause 2m", 0, "however long its process stops"),

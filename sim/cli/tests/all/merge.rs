@@ -119,8 +119,8 @@ fn shards_that_do_not_belong_together_are_refused() {
     let whole = sweep("whole", "0..4", "", "");
     let out = root.join("out").display().to_string();
     for (dirs, why) in [
-        (format!("{one} {others}"), "of different sweeps: the seeds differ".to_owned()),
-        (format!("{one} {options}"), "of different sweeps: the options differ".to_owned()),
+        (format!("{one} {others}"), "belong to different sweeps: the seeds differ".to_owned()),
+        (format!("{one} {options}"), "belong to different sweeps: the options differ".to_owned()),
         (format!("{one} {thirds}"), "one of 2 shards, and".to_owned()),
         (one.clone(), "shard 2/2 is missing".to_owned()),
         (two.clone(), "shard 1/2 is missing".to_owned()),

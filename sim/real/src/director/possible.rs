@@ -31,15 +31,15 @@ pub(super) fn possible(fault: &Fault) -> Result<(), Failed> {
 }
 
 fn nodes_only(fault: &Fault) -> Failed {
-    Failed::simulated(fault, " but on nodes: only they have clocks of their own, the rest go by the machine's")
+    Failed::simulated(fault, " on anything but nodes: only nodes have clocks of their own, the rest use the machine's")
 }
 
 /// Whether real processes can play `plan`.
 pub(super) fn playable(plan: &Plan) -> Result<(), Failed> {
     if plan.load.reads_per_s > 0 && !plan.read_lease {
         return Err(Failed::Unplayable(
-            "reads through the store are for the simulation; real leaders answer them from memory (--read-lease on), \
-                    or there are none (--reads 0)"
+            "reads through the store are for the simulation; let real leaders answer them from memory (--read-lease \
+             on), or ask for none (--reads 0)"
                 .to_owned(),
         ));
     }
@@ -65,7 +65,7 @@ pub(super) fn playable(plan: &Plan) -> Result<(), Failed> {
     }
     if plan.candidates.iter().any(|candidate| candidate.timings.is_some()) {
         return Err(Failed::Unplayable(
-            "candidates with timers of their own are for the simulation; real processes share the plan's".to_owned(),
+            "candidates with their own timers are for the simulation; real processes share the plan's".to_owned(),
         ));
     }
     let topology = plan.election().map(|protocol| plan.topology_of(protocol));

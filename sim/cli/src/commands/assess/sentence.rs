@@ -46,7 +46,7 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
         Why::NobodyTakesOver => {
             let waits = seen.clearance.waits_ms.map(|ms| time((ms / 100.0).round() * 100.0)).unwrap_or_default();
             let sure = match case.compares() {
-                true => "; should one last longer, the store refuses what the old leader writes then",
+                true => "; if it lasts longer, the store refuses the old leader's writes",
                 false => "; nothing else keeps two leaders apart",
             };
             let kept = match case.protocol.service.gives_up {
@@ -101,7 +101,7 @@ fn not_excluded(case: &Case, seen: &Assessment, asked: &str) -> String {
         },
         (_, None) => format!("{none}, but no clock ends the belief of a leader that is cut off"),
         (_, Some(ms)) if ms < 0.0 => {
-            format!("{none}, but by the timers two may believe for {} while one is cut off", time(-ms))
+            format!("{none}, but by the timers two nodes may believe for {} while one is cut off", time(-ms))
         }
         (_, Some(_)) => format!("{none}, but the protocol does not promise it"),
     }
