@@ -131,22 +131,15 @@ impl Axis {
 }
 
 /// Words that are no axis and its values.
+#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AxisError {
-    /// They cannot be read.
     #[error(transparent)]
     Unread(#[from] Unread),
-    /// There is no such axis.
     #[error(transparent)]
     Unknown(#[from] Unknown),
-    /// They are more than anybody looks at.
     #[error("{many} values of {name} are too many; at most {VALUES_MAX}")]
-    TooMany {
-        /// The axis's name.
-        name: &'static str,
-        /// How many they are.
-        many: usize,
-    },
+    TooMany { name: &'static str, many: usize },
 }
 
 /// The values of an axis to run at, rising: listed, or a range that is divided into as many as somebody wants.

@@ -11,22 +11,15 @@ use reports::invariant::{self, Entry as Invariant};
 use scenarios::{Scenario, registry::Twice};
 
 /// What cannot be added to a registry.
+#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotAdded {
-    /// There is one of that name.
     #[error(transparent)]
     Twice(#[from] Twice),
-    /// There are `models` or `clients` of that service already.
     #[error("there are two {0} of `{1}`")]
     Served(&'static str, &'static str),
-    /// A model and a client are of different services.
     #[error("the model is of `{model}`, and the client of `{client}`")]
-    Differ {
-        /// The model's.
-        model: &'static str,
-        /// The client's.
-        client: &'static str,
-    },
+    Differ { model: &'static str, client: &'static str },
 }
 
 /// Protocols, scenarios, works and bugs, the clients and models of services, and what judges runs.

@@ -39,15 +39,13 @@ pub struct Raised {
 }
 
 /// Why tokens stay where they are.
+#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RaiseError {
-    /// The service has no token source of its own.
     #[error("only redis and etcd have tokens that can be raised; terms of the nodes' own are in their data")]
     NoSource,
-    /// Nothing counts so far.
     #[error("{0} is more than Redis's scripts can count; tokens are below {EXACT_MAX}")]
     TooHigh(u64),
-    /// The service cannot be reached, says no, or is too far below; in one sentence.
     #[error("{0}")]
     Service(String),
 }

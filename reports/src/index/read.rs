@@ -3,20 +3,13 @@
 use serde_json::Value;
 
 /// Why a file is none of those that are understood here.
+#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Foreign {
-    /// It is of another schema.
     #[error("it is of schema {is}, and this program reads {known}")]
-    Schema {
-        /// Its own.
-        is: u64,
-        /// The one that is read here.
-        known: u64,
-    },
-    /// It does not say its schema.
+    Schema { is: u64, known: u64 },
     #[error("it does not say its schema")]
     NoSchema,
-    /// It has no cells.
     #[error("it has no cells")]
     NoCells,
 }

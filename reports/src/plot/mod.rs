@@ -49,22 +49,15 @@ type Failed<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 pub struct Undrawable(pub String);
 
 /// Why there is no file with a picture.
+#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DrawError {
-    /// There is nothing to draw.
     #[error(transparent)]
     Undrawable(#[from] Undrawable),
-    /// Text cannot be drawn.
     #[error("the built-in font cannot be read")]
     Font,
-    /// The file cannot be written.
     #[error("{path} cannot be drawn: {why}", path = path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What its system, or the library that draws, says.
-        why: String,
-    },
+    File { path: PathBuf, why: String },
 }
 
 impl DrawError {

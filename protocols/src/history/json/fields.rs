@@ -72,21 +72,13 @@ const KNOWN: [(&str, Type); 48] = [
 ];
 
 /// A name that cannot stand for a field.
+#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FieldError {
-    /// A history has no field of that name.
     #[error("a history has no field {0:?}; it has {names}", names = KNOWN.map(|(name, _)| name).join(", "))]
     Unknown(String),
-    /// What a log calls `theirs` would be two of ours.
     #[error("{theirs:?} cannot be both {before:?} and {ours:?}")]
-    Twice {
-        /// The log's name.
-        theirs: String,
-        /// What it is already.
-        before: String,
-        /// What it should be, too.
-        ours: String,
-    },
+    Twice { theirs: String, before: String, ours: String },
 }
 
 /// What a foreign log calls its fields, and which of them are left out. Without it, a field that is not known is an error:

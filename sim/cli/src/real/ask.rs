@@ -40,34 +40,6 @@ impl Status {
     }
 }
 
-/// Why there is no answer: a few words.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum NoAnswer {
-    /// Nobody listens.
-    #[error("refuses connections")]
-    Refused,
-    /// The connection fails, in the system's words.
-    #[error("{0}")]
-    Broken(String),
-    /// It takes longer than so many milliseconds.
-    #[error("no answer within {0} ms")]
-    Late(u128),
-    /// It is no HTTP.
-    #[error("answers something that is not HTTP")]
-    NoHttp,
-    /// It has another status than 200.
-    #[error("answers {path} with status {status}")]
-    Status {
-        /// What was asked for.
-        path: String,
-        /// The status.
-        status: String,
-    },
-    /// It is not what a node says.
-    #[error("answers, but not as a node does")]
-    NoNode,
-}
-
 /// Asks, in plain text or by TLS, and not for ever.
 #[derive(Clone)]
 pub struct Asker {
@@ -82,19 +54,19 @@ impl Asker {
     ///
     /// # Errors
     /// A few words: why there is none.
-    pub async fn get(&self, at: &Endpoint, path: &str) -> Result<String, NoAnswer> {
+    pub(super) async fn get(&self, at: &Endpoint, path: &str) -> Result<String, String> {
         let answer = match tokio::time::timeout(self.within, self.exchange(at, path)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                return Err(NoAnswer::Refused);
+                return Err("refuses connections".to_owned());
             }
-            Ok(Err(error)) => return Err(NoAnswer::Broken(error.to_string())),
-            Err(_) => return Err(NoAnswer::Late(self.within.as_millis())),
+            Ok(Err(error)) => return Err(error.to_string()),
+            Err(_) => return Err(format!("no answer within {} ms", self.within.as_millis())),
         };
-        let (head, body) = answer.split_once("\r\n\r\n").ok_or(NoAnswer::NoHttp)?;
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or("answers something that is not HTTP")?;
         match head.split(' ').nth(1) {
             Some("200") => Ok(body.to_owned()),
-            code => Err(NoAnswer::Status { path: path.to_owned(), status: code.unwrap_or("none").to_owned() }),
+            code => Err(format!("answers {} with status {}", path, code.unwrap_or("none"))),
         }
     }
 
@@ -102,9 +74,9 @@ impl Asker {
     ///
     /// # Errors
     /// As [`Asker::get`].
-    pub async fn status(&self, at: &Endpoint) -> Result<Status, NoAnswer> {
+    pub(super) async fn status(&self, at: &Endpoint) -> Result<Status, String> {
         let body = self.get(at, "/status").await?;
-        serde_json::from_str(&body).map_err(|_| NoAnswer::NoNode)
+        serde_json::from_str(&body).map_err(|_| "answers, but not as a node does".to_owned())
     }
 
     async fn exchange(&self, at: &Endpoint, path: &str) -> io::Result<String> {

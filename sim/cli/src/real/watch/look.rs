@@ -171,7 +171,7 @@ async fn node(asker: Arc<Asker>, name: String, at: Endpoint) -> NodeLook {
     let address = shown(&at);
     let status = match asker.status(&at).await {
         Ok(status) => status,
-        Err(why) => return NodeLook { name, address, status: None, silence: Some(why.to_string()), counts: None },
+        Err(why) => return NodeLook { name, address, status: None, silence: Some(why), counts: None },
     };
     let counts = asker.get(&at, "/metrics").await.ok().map(|text| counts(&Samples::read(&text)));
     NodeLook { name, address, status: Some(status), silence: None, counts }
@@ -191,7 +191,7 @@ async fn store(asker: Arc<Asker>, at: Endpoint) -> StoreLook {
     match asker.get(&at, "/metrics").await.map(|text| figures(&Samples::read(&text))) {
         Ok(Some(figures)) => StoreLook { address, figures: Some(figures), silence: None },
         Ok(None) => StoreLook { address, figures: None, silence: Some("answers, but not as a store does".to_owned()) },
-        Err(why) => StoreLook { address, figures: None, silence: Some(why.to_string()) },
+        Err(why) => StoreLook { address, figures: None, silence: Some(why) },
     }
 }
 
