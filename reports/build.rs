@@ -1,4 +1,5 @@
-//! Lists the known histories: every section of `testdata/known/*.txt`, so that a new one is a new section and nothing else.
+//! Generates the list of known histories from the sections of `testdata/known/*.txt`, so that a new one only needs a
+//! new section.
 
 use std::{env, error::Error, fmt::Write, fs, path::PathBuf};
 

@@ -1,19 +1,20 @@
-//! How clients find the leader when they do not ask every node: by an address that moves with leadership.
+//! How clients find the leader without asking every node: by an address that moves with leadership.
 //!
-//! **Where it comes from.** Three ways that are in use, as far as they differ:
-//! - A virtual IP (keepalived, kube-vip): the new leader announces it to everybody on the network segment (gratuitous ARP), and
-//!   whoever leads no more takes it off its own interface.
-//! - A DNS record: the new leader overwrites it, and resolvers keep the old one until its ttl is over. Whoever leads no more
+//! **Where it comes from.** Three methods are in use; they differ as follows:
+//! - A virtual IP (keepalived, kube-vip): the new leader announces it to the whole network segment (gratuitous ARP),
+//!   and a former leader removes it from its own interface.
+//! - A DNS record: the new leader overwrites it, and resolvers keep the old one until its TTL expires. A former leader
 //!   has nothing to do.
-//! - A label (Vault's `vault-active`, and a Kubernetes Service that selects by it): each node sets and removes its own. Clients
+//! - A label (Vault's `vault-active`, and a Kubernetes Service that selects by it): each node sets and removes its own.
+//!   Clients are sent to the labelled nodes in turn.
 //!   are sent to all that have it, in turn.
 //!
-//! An owner repeats its claim every [`CLAIMED_EVERY`], as kube-vip does. Claims have no token, and the last one counts: an address
-//! brings clients to the leader sooner or later, and never keeps a former leader from taking effect.
+//! An owner repeats its claim every [`CLAIMED_EVERY`], as kube-vip does. Claims carry no token, and the last one wins:
+//! an address brings clients to the leader eventually, and never stops a former leader from taking effect.
 //!
-//! **What breaks it.** A node that keeps the address after it has lost its leadership (kube-vip/kube-vip issues 277, 996 and 1775,
-//! acassen/keepalived issue 1702, hashicorp/vault issue 18117), and a ttl that is longer than anybody can wait: the clients
-//! are sent to a node that does not lead, while one that does is up.
+//! **What breaks it.** A node keeps the address after losing leadership (kube-vip/kube-vip issues 277, 996 and 1775,
+//! acassen/keepalived issue 1702, hashicorp/vault issue 18117), or the TTL is longer than clients can wait. Clients
+//! then go to a node that does not lead, although another one does.
 
 mod kind;
 
@@ -28,44 +29,42 @@ use crate::{
 };
 use std::{collections::BTreeMap, ops::Range};
 
-/// From one claim of an owner to the next, nanoseconds: as often as kube-vip broadcasts (`vip_arpRate`, 3000 ms).
+/// The interval between an owner's claims, nanoseconds: kube-vip's (`vip_arpRate`, 3000 ms).
 pub const CLAIMED_EVERY: u64 = 3 * SECOND;
 
-/// What programs do that stop leading and go on saying that they do.
+/// A program that stops leading but keeps claiming that it leads.
 pub const KEPT_AFTER_LOSS: Bug = Bug {
     id: "address-kept-after-loss",
     protocols: &["redis-lease", "redis-fenced", "etcd-election", "k8s-lease"],
-    what: "A node that has lost its leadership keeps the address by which clients find the leader, and goes on claiming it: clients \
-           are sent to a node that does not lead, beside the one that does.",
+    what: "A deposed leader keeps claiming the address at which clients find the leader: clients are sent to a node \
+           that does not lead, beside the one that does.",
     source: "kube-vip/kube-vip issues 277, 996 and 1775; acassen/keepalived issue 1702; hashicorp/vault issue 18117",
     violation: "metrics.dark_ms",
     shown: Shown::by("stale-address", "k8s-lease", 4).with("--address vip").above(4_000),
 };
 
-/// A node's hold on the address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Claim {
-    /// Who is told.
+    /// The claim's recipient.
     pub directory: NodeId,
-    /// What kind of address it is.
     pub kind: Kind,
-    /// This node says that the address is its own.
+    /// Whether this node claims the address.
     pub held: bool,
 }
 
-/// Who answers for the address: a name server, the API that has the labels, or the network segment.
+/// The party that answers for the address: a name server, the API with the labels, or the network segment.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Directory {
     kind: Kind,
     clients: Range<u16>,
-    /// In the order in which they have claimed it; of a virtual IP and a record, the last one only.
+    /// In the order of their claims; for a virtual IP or a record, only the last one.
     owners: Vec<NodeId>,
     /// How often each client has asked.
     asked: BTreeMap<NodeId, usize>,
 }
 
 impl Directory {
-    /// One that nobody has claimed anything of, for these clients.
+    /// A directory without claims, for these clients.
     pub const fn new(kind: Kind, clients: Range<u16>) -> Self {
         Directory { kind, clients, owners: Vec::new(), asked: BTreeMap::new() }
     }
@@ -84,8 +83,8 @@ impl Directory {
         }
     }
 
-    /// Whom a client is sent to. Where there are several owners, each client goes to each of them in turn, and not all begin with
-    /// the same one.
+    /// The owner that a client is sent to. With several owners, each client goes to them in turn, and the clients start
+    /// at different ones.
     fn owner(&mut self, client: NodeId) -> Option<NodeId> {
         let asked = self.asked.entry(client).or_insert(client.index());
         *asked += 1;
@@ -108,29 +107,29 @@ impl Core for Directory {
     }
 }
 
-/// What a client knows of the address.
+/// A client's view of the address.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Resolver {
     directory: NodeId,
     ttl: u64,
     patience: u64,
     leader: Option<NodeId>,
-    /// The directory owes an answer.
+    /// Whether the directory owes an answer.
     asked: bool,
 }
 
 impl Resolver {
-    /// One that keeps an answer for `ttl` nanoseconds, and asks again after `patience` without one.
+    /// A resolver that keeps an answer for `ttl` nanoseconds, and repeats an unanswered question after `patience`.
     pub const fn new(directory: NodeId, ttl: u64, patience: u64) -> Self {
         Resolver { directory, ttl, patience, leader: None, asked: false }
     }
 
-    /// Whom it takes for the leader.
+    /// The node it takes for the leader.
     pub const fn leader(&self) -> Option<NodeId> {
         self.leader
     }
 
-    /// Asks. What it was told last goes on counting until there is an answer.
+    /// Asks the directory. The last answer remains valid meanwhile.
     pub fn ask(&mut self, now: Now, timer: TimerId, out: &mut Vec<Output>) {
         if std::mem::replace(&mut self.asked, true) {
             out.push(Output::Redial { to: self.directory });
@@ -139,7 +138,7 @@ impl Resolver {
         out.push(Output::SetTimer { id: timer, at: now.mono + self.patience });
     }
 
-    /// It is told who has the address; nobody: it asks again when its patience is over.
+    /// Takes the directory's answer. If nobody has the address, it asks again after its patience.
     pub fn told(&mut self, now: Now, timer: TimerId, node: Option<NodeId>, out: &mut Vec<Output>) {
         self.asked = false;
         if node.is_some() {

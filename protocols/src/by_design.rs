@@ -1,9 +1,9 @@
-//! What happened to others by mistake, and to these by design or by their settings: the command shows it without a switch.
+//! Defects by design or configuration, which other systems have by mistake; the command shows them without a switch.
 
 use crate::bug::{Bug, ByDesign, Shown};
 
 crate::registry! {
-    /// In the order in which reports show them.
+    /// In the order of reports.
     pub const ALL: [&ByDesign] = [
         &UNFENCED,
         &ETCD_BELIEF_FROM_ANSWER,
@@ -18,12 +18,12 @@ crate::registry! {
     ];
 }
 
-/// No fence at all.
+/// No fencing at all.
 pub const UNFENCED: ByDesign = ByDesign {
     bug: Bug {
         id: "unfenced",
         protocols: &[],
-        what: "The resource checks nothing: whoever wakes up with a write in its hands is let in.",
+        what: "The resource checks nothing: a leader that wakes up with a pending write is let in.",
         source: "Kleppmann, How to do distributed locking, 2016; here it is `--fencing off`",
         violation: "leaders_acting_by_effect",
         shown: Shown::by("gc-pause", "etcd-election", 4).with("--fencing off"),
@@ -31,13 +31,13 @@ pub const UNFENCED: ByDesign = ByDesign {
     mended: Shown::by("gc-pause", "etcd-election", 4),
 };
 
-/// The library of etcd itself.
+/// etcd's own client library.
 pub const ETCD_BELIEF_FROM_ANSWER: ByDesign = ByDesign {
     bug: Bug {
         id: "etcd-belief-from-answer",
         protocols: &["etcd-election", "etcd-key"],
-        what: "A session's end is counted from the keepalive's answer and looked at once a second, and the server counts from its \
-               arrival: the belief outlives the lease.",
+        what: "The client counts a session's end from the keepalive's answer and checks it once a second, while the \
+               server counts from the keepalive's arrival: the belief outlives the lease.",
         source: "derived from etcd-io/etcd, client/v3/lease.go: recvKeepAlive, deadlineLoop",
         violation: "no_stale_write",
         shown: Shown::by("partition", "etcd-election", 4).with("--fencing off"),
@@ -50,7 +50,8 @@ pub const K8S_NO_MARGIN: ByDesign = ByDesign {
     bug: Bug {
         id: "k8s-no-margin",
         protocols: &["k8s-lease"],
-        what: "The renew deadline is as long as the lease: nothing is left for clocks and answers, and two believe after a cut.",
+        what: "The renew deadline is as long as the lease: no margin is left for clocks and answers, and after a \
+               partition two nodes believe.",
         source: "apache/flink, KubernetesLeaderElectionConfiguration: both are 15 s",
         violation: "metrics.dual_belief_ms",
         shown: Shown::by("partition", "k8s-lease", 12).with("--lease-ttl 15s --renew-deadline 15s --fencing off"),
@@ -58,12 +59,13 @@ pub const K8S_NO_MARGIN: ByDesign = ByDesign {
     mended: Shown::by("partition", "k8s-lease", 12).with("--lease-ttl 15s --fencing off"),
 };
 
-/// Leases by the clocks of servers.
+/// Leases that expire by the servers' clocks.
 pub const REDLOCK_CLOCK: ByDesign = ByDesign {
     bug: Bug {
         id: "redlock-clock",
         protocols: &["redlock"],
-        what: "Keys end by the servers' wall clocks: where those are set forward, the lock is free while its holder believes.",
+        what: "Keys expire by the servers' wall clocks: if those are set forward, the lock is free while its holder \
+               still believes.",
         source: "Kleppmann, How to do distributed locking, 2016",
         violation: "no_stale_write",
         shown: Shown::by("clock-step", "redlock", 12),
@@ -76,8 +78,8 @@ pub const REDIS_UNREPLICATED: ByDesign = ByDesign {
     bug: Bug {
         id: "redis-unreplicated",
         protocols: &["redis-sentinel"],
-        what: "A lock is acknowledged before any replica has it, and by a primary that is about to be replaced: after a failover it is \
-               given away a second time, and without a fence two write.",
+        what: "A lock is acknowledged before any replica has it, even by a primary that is about to be replaced: after \
+               a failover it is granted a second time, and without a fence two leaders write.",
         source: "redisson/redisson issue 2669",
         violation: "leaders_acting_by_effect",
         shown: Shown::by("unreplicated-grant", "redis-sentinel", 4).with("--fencing off"),
@@ -85,13 +87,14 @@ pub const REDIS_UNREPLICATED: ByDesign = ByDesign {
     mended: Shown::by("unreplicated-grant", "redis-sentinel", 4),
 };
 
-/// A promotion that nobody tells the former primary of.
+/// A promotion that the former primary does not learn of.
 pub const PROMOTED_UNFENCED: ByDesign = ByDesign {
     bug: Bug {
         id: "promoted-unfenced",
         protocols: &["redis-sentinel"],
-        what: "A majority elsewhere promotes a replica and cannot fence the primary, which is healthy and goes on for whoever reaches \
-               it: both sides write, and what one side was told is gone on the other.",
+        what: "A majority elsewhere promotes a replica but cannot fence the primary, which is healthy and keeps \
+               serving all that reach it: both sides write, and writes acknowledged on one side are missing on the \
+               other.",
         source: "GitHub, October 21 post-incident analysis (github.blog, 2018-10-30), of MySQL under Orchestrator",
         violation: "leaders_acting_by_effect",
         shown: Shown::by("incident-github-2016", "redis-sentinel", 4).with("--replica-lag 1s --fencing off"),
@@ -99,12 +102,13 @@ pub const PROMOTED_UNFENCED: ByDesign = ByDesign {
     mended: Shown::by("incident-github-2016", "redis-sentinel", 4).with("--replica-lag 1s"),
 };
 
-/// Expiry by the clock of whoever looks.
+/// Expiry by the observer's clock.
 pub const ROW_BY_NODE_CLOCK: ByDesign = ByDesign {
     bug: Bug {
         id: "row-by-node-clock",
         protocols: &["db-row-node-clock"],
-        what: "Whether a row has expired the nodes say by their own wall clocks: who is minutes ahead takes it from its holder.",
+        what: "Nodes decide by their own wall clocks whether a row has expired: one whose clock is minutes ahead takes \
+               it from its holder.",
         source: "lukas-krecan/ShedLock issue 231; quartznet/quartznet issue 3515",
         violation: "metrics.false_failovers",
         shown: Shown::by("steady", "db-row-node-clock", 4).with("--clock-skew 3m"),
@@ -112,12 +116,12 @@ pub const ROW_BY_NODE_CLOCK: ByDesign = ByDesign {
     mended: Shown::by("steady", "db-row", 4).with("--clock-skew 3m"),
 };
 
-/// Whoever hears nobody better leads.
+/// A node leads unless it hears a better one.
 pub const NO_QUORUM: ByDesign = ByDesign {
     bug: Bug {
         id: "no-quorum",
         protocols: &["lowest-id"],
-        what: "Whoever hears no better one leads: where advertisements are lost in one direction, two do.",
+        what: "A node that hears no better one leads: if advertisements are lost in one direction, two nodes lead.",
         source: "acassen/keepalived issue 1528",
         violation: "leaders_acting_by_effect",
         shown: Shown::by("asymmetric-partition", "lowest-id", 4),
@@ -125,13 +129,13 @@ pub const NO_QUORUM: ByDesign = ByDesign {
     mended: Shown::by("asymmetric-partition", "raft-core", 4),
 };
 
-/// Replication that nobody waits for.
+/// Copies without waiting for replication.
 pub const ASYNC_COPIES: ByDesign = ByDesign {
     bug: Bug {
         id: "async-copies",
         protocols: &["raft-core"],
-        what: "The leader's copy acknowledges what no other copy has yet: what it took between the cut and the end of its belief is \
-               rewound when the cut is healed, though never two led.",
+        what: "The leader's copy acknowledges writes that no other copy has yet: those between the partition and the \
+               end of its belief are rewound when the partition heals, although two never led at once.",
         source: "PostgreSQL 16: pg_rewind, and synchronous_standby_names, which is empty by default",
         violation: "copies_agree",
         shown: Shown::by("diverging-copies", "raft-core", 4),
@@ -139,7 +143,7 @@ pub const ASYNC_COPIES: ByDesign = ByDesign {
     mended: Shown::by("majority-copies", "raft-core", 4),
 };
 
-/// The best takes over whenever it is back.
+/// The best node takes over whenever it returns.
 pub const NO_HYSTERESIS: ByDesign = ByDesign {
     bug: Bug {
         id: "no-hysteresis",

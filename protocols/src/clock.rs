@@ -1,10 +1,10 @@
-//! A node's two clocks. Protocol code gets time from nowhere else.
+//! A node's two clocks, the only source of time for protocol code.
 
-/// What a node's clocks show at one instant.
+/// The readings of a node's clocks at one instant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Now {
-    /// Monotonic: nanoseconds since some start of the node's own choosing. It never steps; its rate may be off.
+    /// Monotonic clock: nanoseconds since a start of the node's own choosing. It never steps; its rate may be off.
     pub mono: u64,
-    /// Wall: nanoseconds since the Unix epoch, as this node believes. It may step either way.
+    /// Wall clock: nanoseconds since the Unix epoch according to this node. It may step either way.
     pub wall: u64,
 }

@@ -1,35 +1,32 @@
-//! Coverage marks: named places that a run may or may not come to, so that a sweep can say what it has never seen.
+//! Coverage marks: named places that a run may or may not reach, so that a sweep can list the ones it never reached.
 //!
-//! A mark stands where something rare is decided, off the hot path: `mark!(KraftVotedAlready);`. It sets a bit of the thread
-//! that it runs on and does nothing else, so that it changes neither what happens nor, to speak of, how fast. A simulated run
-//! has a thread of its own; what it came to is what that thread has marked. The idea is SQLite's `testcase()` and
-//! FoundationDB's `TEST()` macros.
+//! A mark is where something rare is decided, off the hot path: `mark!(KraftVotedAlready);`. It only sets a bit of its
+//! thread, so it does not affect behaviour, and hardly speed. A simulated run has its own thread, so the thread's marks
+//! are the run's. The idea is from SQLite's `testcase()` and FoundationDB's `TEST()` macros.
 //!
-//! A mark names the protocols whose runs can come to it; none named is all of them.
+//! A mark names the protocols whose runs can reach it; none means all.
 
 use std::cell::Cell;
 
 macro_rules! marks {
     ($($mark:ident [$($protocol:literal),*] $text:literal,)*) => {
-        /// A mark.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         #[repr(u8)]
         pub enum Mark {
             $(#[doc = $text] $mark,)*
         }
 
-        /// Every mark there is.
         pub static ALL: &[Mark] = &[$(Mark::$mark),*];
 
         impl Mark {
-            /// Where it stands, and what it means to come there.
+            /// Where the mark is, and what reaching it means.
             pub const fn text(self) -> &'static str {
                 match self {
                     $(Mark::$mark => $text,)*
                 }
             }
 
-            /// The protocols whose runs can come to it; empty: all.
+            /// The protocols whose runs can reach it; empty for all.
             const fn protocols(self) -> &'static [&'static str] {
                 match self {
                     $(Mark::$mark => &[$($protocol),*],)*
@@ -232,7 +229,7 @@ marks! {
 }
 
 impl Mark {
-    /// Can a run of this protocol come to it?
+    /// Whether a run of this protocol can reach it.
     pub fn is_of(self, protocol: &str) -> bool {
         self.protocols().is_empty() || self.protocols().contains(&protocol)
     }
@@ -242,7 +239,7 @@ impl Mark {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Marks([u128; 2]);
 
-/// Marks in one word.
+/// Marks per word.
 const WORD: usize = u128::BITS as usize;
 
 const _: () = assert!(ALL.len() <= 2 * WORD, "there are more marks than bits");
@@ -255,18 +252,17 @@ impl Marks {
         Marks(words)
     }
 
-    /// Is it in the set?
     pub const fn has(self, mark: Mark) -> bool {
         self.0[mark as usize / WORD] >> (mark as usize % WORD) & 1 == 1
     }
 
-    /// Both sets.
+    /// The union.
     #[must_use]
     pub const fn and(self, other: Marks) -> Marks {
         Marks([self.0[0] | other.0[0], self.0[1] | other.0[1]])
     }
 
-    /// Are all of the other's marks in this one?
+    /// Whether all of the other's marks are in this set.
     pub const fn contains(self, other: Marks) -> bool {
         other.0[0] & !self.0[0] == 0 && other.0[1] & !self.0[1] == 0
     }
@@ -276,12 +272,10 @@ impl Marks {
         ALL.iter().copied().filter(move |mark| self.has(*mark))
     }
 
-    /// How many there are.
     pub const fn len(self) -> usize {
         (self.0[0].count_ones() + self.0[1].count_ones()) as usize
     }
 
-    /// Is there none?
     pub const fn is_empty(self) -> bool {
         self.0[0] == 0 && self.0[1] == 0
     }
@@ -294,16 +288,16 @@ thread_local! {
 /// This thread has come to a mark; see [`mark!`](crate::mark).
 #[inline]
 pub fn mark(mark: Mark) {
-    // A thread that is ending has no more marks to make.
+    // A thread that is ending needs no more marks.
     let _ = MARKED.try_with(|marked| marked.set(marked.get().and(Marks::of(mark))));
 }
 
-/// What this thread has come to since it started, or since this was last called.
+/// The marks that this thread has reached since it started or since the last call.
 pub fn take() -> Marks {
     MARKED.with(Cell::take)
 }
 
-/// Says that this place was come to: `mark!(KraftVotedAlready)`.
+/// Marks this place as reached: `mark!(KraftVotedAlready)`.
 #[macro_export]
 macro_rules! mark {
     ($mark:ident) => {

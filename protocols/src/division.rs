@@ -1,5 +1,5 @@
-//! How what several groups share is divided among them: the store's resources, and the clients. Each group has the same
-//! works and as many clients as any other, so that what belongs to whom can be told by its place.
+//! Divides shared things among groups: the store's resources, and the clients. All groups have the same works and the
+//! same number of clients, so an index tells its group.
 
 use crate::{
     history::Kind,
@@ -7,21 +7,21 @@ use crate::{
     types::{NodeId, Resource},
 };
 
-/// Whose what is.
+/// The division of resources and clients among groups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Division {
-    /// How many groups there are, at least 1.
+    /// The number of groups, at least 1.
     pub groups: u16,
-    /// Resources of each group; those of a group stand together in the table of all.
+    /// Resources per group; those of a group are contiguous in the common table.
     pub resources: u16,
-    /// The first client; clients are the last processes, and those of a group stand together.
+    /// The first client; clients are the last processes, and those of a group are contiguous.
     pub first_client: NodeId,
-    /// Clients of each group.
+    /// Clients per group.
     pub clients: u16,
 }
 
 impl Division {
-    /// Are there several groups?
+    /// Whether there are several groups.
     #[inline]
     pub fn is_real(self) -> bool {
         self.groups > 1
@@ -36,7 +36,7 @@ impl Division {
         self.known(resource.0 / self.resources.max(1))
     }
 
-    /// The group that a client asks.
+    /// The group of a client.
     pub fn of_client(self, client: NodeId) -> u16 {
         self.known(client.0.saturating_sub(self.first_client.0) / self.clients.max(1))
     }
@@ -45,7 +45,7 @@ impl Division {
         if group < self.groups { group } else { 0 }
     }
 
-    /// The group whose node a message to it is for: the client's who asks, or that of the resource which is spoken of.
+    /// The group that a message to a node concerns: its client's, or its resource's.
     pub fn of_message(self, message: &Message) -> u16 {
         match message {
             Message::Next { request } | Message::Read { request } | Message::StoreIs { request, .. } => {
@@ -53,12 +53,12 @@ impl Division {
             }
             Message::Written { resource, .. } | Message::Sealed { resource, .. } => self.of_resource(*resource),
             Message::SealRefused { resource, .. } => self.of_resource(*resource),
-            // What is for no node.
+            // Messages that are not for nodes.
             _ => 0,
         }
     }
 
-    /// The group that something belongs to, where its resource or its client tells; `None` where whoever does it must say.
+    /// The group of an event, if its resource or client tells it; otherwise `None`, and the recorder must say it.
     pub fn of_event(self, kind: &Kind) -> Option<u16> {
         match kind {
             Kind::Seal { resource, .. } => Some(self.of_resource(*resource)),

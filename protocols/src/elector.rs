@@ -1,8 +1,8 @@
-//! What an election protocol is: a pure core that turns answers of a coordination service, or what other candidates say,
-//! into a bounded belief.
+//! What an election protocol is: a pure core that turns answers of a coordination service, or messages of other
+//! candidates, into a bounded belief.
 //!
-//! Messages, requests and replies are of the protocol's own types. Drivers know none of them: to them everything travels
-//! [`Opaque`], and [`boxed`] stands between the two.
+//! Messages, requests and replies have the protocol's own types. Drivers do not know them: for drivers everything is
+//! [`Opaque`], and [`boxed`] translates.
 
 use crate::{
     clock::Now,
@@ -15,154 +15,134 @@ use crate::{
 };
 use std::hash::{Hash, Hasher};
 
-/// Numbers the requests of one elector, from 1, never reused within a process's life.
+/// Numbers an elector's requests, from 1; never reused within a process.
 pub type RequestNumber = u64;
-/// Numbers the streams (watches, keepalives) of one elector, from 1, never reused within a process's life.
+/// Numbers an elector's streams (watches, keepalives), from 1; never reused within a process.
 pub type StreamNumber = u64;
 
-/// What the service's client hands to the elector.
+/// An input to the elector from the service's client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ServiceInput<S: Api = Erased> {
-    /// Request `number` was answered, refused, or its outcome is unknown. Comes exactly once unless it was cancelled.
+    /// Request `number` was answered or refused, or its outcome is unknown. Comes exactly once, unless the request was
+    /// cancelled.
     Reply {
-        /// The request's number.
         number: RequestNumber,
-        /// The answer.
         reply: Result<S::Reply, Failure>,
     },
-    /// An item of stream `number`.
     Item {
-        /// The stream's number.
         number: StreamNumber,
-        /// The item.
         item: S::Item,
     },
-    /// Stream `number` ended, and not because the core closed it.
+    /// Stream `number` has ended without being closed by the core.
     Ended {
-        /// The stream's number.
         number: StreamNumber,
-        /// Why.
         failure: Failure,
     },
 }
 
-/// What the elector asks of the service's client.
+/// An elector's output to the service's client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ServiceOutput<S: Api = Erased> {
-    /// Carry out a request. Requests are carried out one after the other, each after the one before was answered or timed
-    /// out, unless `concurrent`.
+    /// Carry out a request. Requests are sequential: each starts once the one before was answered or timed out, unless
+    /// `concurrent`.
     Request {
-        /// Its number.
         number: RequestNumber,
-        /// What to ask.
         request: S::Request,
         /// Nanoseconds of the node's monotonic clock after which the outcome is [`Failure::Unknown`].
         timeout: u64,
         /// Do not wait for earlier requests.
         concurrent: bool,
     },
-    /// Drop the request if it is waiting or under way; no reply comes for it. It may take effect all the same.
+    /// Drop the request if it is waiting or under way; it gets no reply, but may still take effect.
     Cancel(RequestNumber),
-    /// Open a stream.
     Open {
-        /// Its number.
         number: StreamNumber,
-        /// What to stream.
         request: S::StreamRequest,
     },
-    /// Say something on an open stream, such as one keepalive; ignored when it has ended.
+    /// Send on an open stream, such as one keepalive; ignored if the stream has ended.
     Push(StreamNumber),
-    /// Close a stream; nothing comes from it any more.
+    /// Close a stream; nothing more comes from it.
     Close(StreamNumber),
 }
 
-/// What happens to an elector.
+/// An input to an elector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input<P: Payload = Opaque, S: Api = Erased> {
-    /// The process started, or started again.
+    /// The process has started or restarted.
     Start,
-    /// A timer fired.
     Timer(TimerId),
     /// From the service's client.
     Service(ServiceInput<S>),
-    /// Another candidate, or a fencing device, says something. It may be a duplicate, late, or from a process that is gone.
+    /// A message from another candidate or a fencing device. It may be a duplicate, late, or from a process that has
+    /// died.
     Peer {
-        /// Who.
         from: NodeId,
-        /// What.
         message: P,
     },
-    /// The oldest [`Output::Persist`] that was not confirmed yet is durable now.
+    /// The oldest unconfirmed [`Output::Persist`] is durable now.
     Persisted,
-    /// Give leadership up and let others go first; the work under it has been joined already. A follower ignores it.
+    /// Resign, and let others go first; the work is already finished. A follower ignores it.
     Resign,
-    /// Comes after [`Input::Resign`] where the node has failed at the work and may fail again: let anybody else lead for so many
-    /// nanoseconds, and stand before that only where nobody leads. It means nothing to a protocol in which whoever resigned
-    /// comes last in any case.
+    /// Follows [`Input::Resign`] if the node has failed at the work and may fail again: let any other node lead for
+    /// this many nanoseconds, and campaign before that only if nobody leads. Has no meaning for protocols in which a
+    /// node that resigned comes last anyway.
     StandAside(u64),
-    /// Hand leadership over to this candidate; the work under it has been joined already. A follower ignores it, and so
-    /// does a protocol that cannot.
+    /// Hand leadership over to this candidate; the work is already finished. Followers ignore it, as do protocols
+    /// without transfers.
     Transfer(NodeId),
     /// Make this candidate a member; a follower ignores it.
     AddVoter(NodeId),
-    /// Make this candidate a member no more; a follower ignores it.
+    /// Remove this candidate from the members; a follower ignores it.
     RemoveVoter(NodeId),
-    /// The resource refused our token: somebody newer leads. Stop believing, campaign afresh.
+    /// The resource refused our token, so a newer leader exists. Stop believing, and campaign again.
     Fenced,
 }
 
-/// What an elector wants done, in order.
+/// An action requested by an elector, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Output<P: Payload = Opaque, S: Api = Erased> {
     /// For the service's client.
     Service(ServiceOutput<S>),
-    /// Say something to another candidate or to a fencing device; it may be lost.
+    /// Send a message to another candidate or to a fencing device; it may be lost.
     Send {
-        /// To whom.
         to: NodeId,
-        /// What.
         message: P,
     },
-    /// Make this the elector's state on disk, atomically; [`Input::Persisted`] follows. What is on disk when the process
-    /// starts is in [`crate::election::Setup::stored`].
+    /// Make this the elector's state on disk, atomically; [`Input::Persisted`] follows. At the process's start, the
+    /// content of the disk is in [`crate::election::Setup::stored`].
     Persist(Vec<u8>),
-    /// Cut the power of another node: what a fencing device does. It has none once this was carried out.
+    /// Cut another node's power: the action of a fencing device. Once this has been carried out, the power is off.
     PowerOff {
-        /// Whose.
         node: NodeId,
-        /// Give it back after so many nanoseconds.
+        /// Restore it after this many nanoseconds.
         restart_after: Option<u64>,
     },
     /// Fire timer `id` at `at` nanoseconds of the node's monotonic clock. Electors have the ids below
-    /// [`ELECTOR_TIMERS`]; a timer that is set is moved.
+    /// [`ELECTOR_TIMERS`]; setting a timer again moves it.
     SetTimer {
-        /// Which.
         id: TimerId,
-        /// When.
         at: u64,
     },
-    /// Forget a timer.
     CancelTimer(TimerId),
-    /// A named place was passed.
+    /// A named point in the code has been reached.
     Point(Point),
-    /// The candidate starts to want leadership; the clock of its election latency starts.
+    /// The candidate starts to campaign; its election latency counts from here.
     Campaign,
-    /// Won. A new incarnation starts.
+    /// Won. A new leadership starts.
     Elected(Leadership),
     /// The same leadership, valid for longer.
     Renewed(Leadership),
-    /// The belief ended. Never sent twice for one `Elected`.
+    /// The belief has ended. Sent once per `Elected`.
     Deposed(Deposed),
-    /// A candidate has become a member (`true`), or is none any more.
+    /// A candidate has become a member (`true`) or has ceased to be one.
     Membership(NodeId, bool),
-    /// Who leads, as far as this node can see; `None` when nobody does.
+    /// The leader as observed by this node; `None` if there is none.
     Observed(Option<NodeId>),
-    /// This node has voted: the vote is on its way, and on disk where the protocol keeps it there. What a quorum grants
-    /// is made of such votes.
+    /// This node has voted: the vote is being sent, and is on disk if the protocol stores it. A quorum's grant consists
+    /// of such votes.
     Voted {
-        /// For whom.
         candidate: NodeId,
-        /// The term or epoch that the vote is for: the token of whoever wins it.
+        /// The term or epoch of the vote: its winner's token.
         token: u64,
     },
 }
@@ -173,23 +153,22 @@ pub const ELECTOR_TIMERS: TimerId = 16;
 /// Why a belief ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Deposed {
-    /// The local clock passed the end of the lease.
+    /// The lease has expired by the local clock.
     Expired,
-    /// The service said that somebody else holds it, or nobody.
+    /// The service reported another holder, or none.
     Lost,
     /// The resource refused the token.
     Fenced,
-    /// Given up on request.
+    /// Resigned on request.
     Resigned,
-    /// Given up by the node itself, as its work has failed for too long; electors never say so.
+    /// Resigned by the node itself because its work has failed for too long; electors never report it.
     Stuck,
 }
 
 impl Deposed {
-    /// Every reason there is.
     pub const ALL: [Deposed; 5] = [Deposed::Expired, Deposed::Lost, Deposed::Fenced, Deposed::Resigned, Deposed::Stuck];
 
-    /// The words that histories carry.
+    /// The name in histories.
     pub const fn name(self) -> &'static str {
         match self {
             Deposed::Expired => "expired",
@@ -201,14 +180,14 @@ impl Deposed {
     }
 }
 
-/// An election protocol. Its state can be compared, hashed and copied, so that what its electors can come to can be explored.
+/// An election protocol. Its state can be compared, hashed and copied, so that its reachable states can be explored.
 pub trait Elector: Clone + Eq + Hash + Send + 'static {
-    /// What its candidates say to each other; [`crate::payload::Nothing`] when they do not.
+    /// The messages between its candidates; [`crate::payload::Nothing`] if there are none.
     type Peer: Payload;
-    /// What is said to its service and by it; [`crate::payload::Nothing`] when it has none.
+    /// Its service's requests and answers; [`crate::payload::Nothing`] if it has no service.
     type Service: Api;
 
-    /// Takes one input at `now` and appends what is to be done to `out`.
+    /// Takes one input at `now` and appends the resulting outputs to `out`.
     fn step(
         &mut self,
         now: Now,
@@ -217,20 +196,20 @@ pub trait Elector: Clone + Eq + Hash + Send + 'static {
     );
 }
 
-/// An elector of any protocol, as drivers know it.
+/// An elector of any protocol, as drivers see it.
 pub type AnyElector = dyn ErasedElector;
 
 /// An [`Elector`] without its types; see [`boxed`].
 pub trait ErasedElector: State {
-    /// Takes one input at `now` and appends what is to be done to `out`.
+    /// Takes one input at `now` and appends the resulting outputs to `out`.
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>);
 
-    /// Another elector in the same state.
+    /// A copy in the same state.
     fn copy(&self) -> Box<AnyElector>;
 }
 
-/// `elector` for drivers. What other protocols' candidates say does not reach it; a reply of another type than its service's
-/// reaches it as a failure whose outcome is unknown.
+/// Wraps `elector` for drivers. Messages of other protocols do not reach it; a reply of another service's type reaches
+/// it as a failure with unknown outcome.
 pub fn boxed<E: Elector>(elector: E) -> Box<AnyElector> {
     Box::new(Erasing { elector, scratch: Vec::new() })
 }
@@ -287,7 +266,7 @@ impl Clone for Box<AnyElector> {
     }
 }
 
-/// What `derive(PartialEq)` asks for of a field that is such a box (rust-lang/rust issue 31740).
+/// Required by `derive(PartialEq)` for a field that is such a box (rust-lang/rust issue 31740).
 impl PartialEq<&Self> for Box<AnyElector> {
     fn eq(&self, other: &&Self) -> bool {
         **self == ***other
@@ -304,7 +283,7 @@ impl Elector for Box<AnyElector> {
 }
 
 impl<P: Payload, S: Api> Input<P, S> {
-    /// The same with other types; `None` when it is a message for which `peer` has nothing.
+    /// Converts the types; `None` for a message that `peer` cannot convert.
     pub fn convert<Q: Payload, T: Api>(
         self,
         peer: impl FnOnce(P) -> Option<Q>,
@@ -342,7 +321,7 @@ impl ServiceInput {
 }
 
 impl<S: Api> ServiceInput<S> {
-    /// Without the service's types.
+    /// Erases the service's types.
     pub fn erase(self) -> ServiceInput {
         match self {
             ServiceInput::Reply { number, reply } => ServiceInput::Reply { number, reply: reply.map(Payload::erase) },
@@ -352,13 +331,13 @@ impl<S: Api> ServiceInput<S> {
     }
 }
 
-/// What another service says answers nothing.
+/// A reply of another service is no answer.
 fn foreign(other: Opaque) -> Failure {
     Failure::Unknown(format!("another service's answer: {other:?}"))
 }
 
 impl<P: Payload, S: Api> Output<P, S> {
-    /// The same with other types.
+    /// Converts the types.
     pub fn convert<Q: Payload, T: Api>(
         self,
         peer: impl FnOnce(P) -> Q,
@@ -384,7 +363,7 @@ impl<P: Payload, S: Api> Output<P, S> {
 }
 
 impl<S: Api> ServiceOutput<S> {
-    /// Without the service's types.
+    /// Erases the service's types.
     pub fn erase(self) -> ServiceOutput {
         match self {
             ServiceOutput::Request { number, request, timeout, concurrent } => {

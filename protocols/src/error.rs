@@ -1,14 +1,14 @@
-//! How asking somebody can fail. *Rejected* and *unknown* are never mixed up: after the first nothing happened, after the
-//! second anything may have.
+//! How a request can fail. *Rejected* and *unknown* are strictly separate: after the first nothing has happened, after
+//! the second anything may have.
 
 use std::fmt;
 
-/// Why a request brought no answer of its own kind.
+/// Why a request has no regular answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {
-    /// The service said no, in these words; nothing was changed.
+    /// The service refused, with this message; nothing was changed.
     Rejected(String),
-    /// No answer came (timeout, broken connection); the request may have taken effect, or may yet.
+    /// No answer came (timeout, broken connection); the request may have taken effect, or may still do so.
     Unknown(String),
 }
 

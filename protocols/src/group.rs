@@ -1,21 +1,21 @@
-//! Groups: each is a contest for one leadership, with tokens, resources and clients of its own. Every node stands in all of
-//! them. What belongs to group 0 has its plain name; what belongs to another is called `<name>@<group>`.
+//! Groups: each is a contest for one leadership, with its own tokens, resources and clients. Every node stands in all
+//! of them. Names in group 0 are plain; names in other groups are `<name>@<group>`.
 
-/// Most groups of a run.
+/// The most groups of a run.
 pub const GROUPS_MAX: u16 = 64;
 
-/// Stands between a name and its group.
+/// Separates a name from its group.
 const MARK: char = '@';
 
-/// What `name` is called in `group`: `sequence`, `sequence@1` …
+/// The name within `group`: `sequence`, `sequence@1` …
 pub fn named(name: &str, group: u16) -> String {
     if group == 0 { name.to_owned() } else { format!("{name}{MARK}{group}") }
 }
 
-/// The plain name and the group of what is called so; a name without a group is one of group 0.
+/// Splits a name into plain name and group; a name without a group belongs to group 0.
 pub fn split(name: &str) -> (&str, u16) {
     let parted = name.rsplit_once(MARK).and_then(|(plain, group)| Some((plain, group.parse().ok()?)));
-    // Only one way of writing it: neither `@0` nor `@01`.
+    // Other spellings, such as `@0` or `@01`, are not accepted.
     parted.filter(|(plain, group)| *group > 0 && named(plain, *group) == name).unwrap_or((name, 0))
 }
 

@@ -1,7 +1,7 @@
-//! The History: what happened at the protocol's boundary, in true time. It is all that crosses from running to judging,
-//! whether the run was simulated, real, or somebody's production log.
+//! The History: the events at the protocol's boundary, in true time. Only it passes from running to judging, whether
+//! the run was simulated, real, or an external production log.
 //!
-//! Times are microseconds of true time; events are in the order in which they happened, also within a microsecond.
+//! Times are microseconds of true time; events are in the order in which they happened, even within a microsecond.
 //! [`json`] has the line format.
 
 mod fault;
@@ -19,235 +19,211 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of a foreign log's write that does not say what it was built on, or what it made of the resource. Such
-/// writes cannot be checked for stale reads.
+/// The version in a foreign log's write that tells neither the version read nor the one written. Such writes cannot be
+/// checked for stale reads.
 pub const UNKNOWN_VERSION: u64 = u64::MAX;
-/// The number of a write of which a log says none: numbers that are handed out begin with 1.
+/// The number of a write in a log without numbers: real numbers start at 1.
 pub const UNKNOWN_SEQ: u64 = 0;
 
-/// The request of a foreign log's write that does not say whom it served. Every such write counts as a request of its own.
+/// The request of a foreign log's write that names none. Every such write counts as a separate request.
 pub const UNKNOWN_REQUEST: RequestId = RequestId { client: NodeId(u16::MAX), number: 0 };
 
-/// The kind under which [`Kind::End`] counts requests that reached the coordination service, keepalives included. They are
-/// told apart from the messages of the election.
+/// The kind under which [`Kind::End`] counts requests that reached the coordination service, including keepalives. They
+/// are separate from the election's messages.
 pub const SERVICE_REQUESTS: &str = "request-to-service";
 
-/// The kind under which it counts the most of them in any one second, from the first fault on.
+/// The kind for the most such requests in any one second, from the first fault on.
 pub const SERVICE_REQUESTS_PEAK: &str = "request-to-service-in-one-second";
 
-/// The same within ten milliseconds.
+/// The kind for the most such requests within ten milliseconds.
 pub const SERVICE_REQUESTS_BURST: &str = "request-to-service-in-ten-ms";
 
-/// One event.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
     /// True time, microseconds since the start of the run.
     pub t_us: u64,
-    /// The group that it belongs to; 0 for what concerns all of them, see [`Kind::is_shared`].
+    /// The group that it belongs to; 0 for events that concern all of them, see [`Kind::is_shared`].
     pub group: u16,
-    /// What happened.
     pub kind: Kind,
 }
 
-/// What happened.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
-    /// A candidate starts to want leadership.
-    Campaign {
-        /// Who.
-        node: NodeId,
-    },
-    /// A node began to believe that it leads.
+    /// A candidate started to campaign.
+    Campaign { node: NodeId },
+    /// A node started to believe that it leads.
     Elected(Incarnation),
-    /// A node stopped believing.
+    /// A node's belief ended.
     Deposed {
-        /// Whose belief ended.
+        /// The leadership that ended.
         incarnation: Incarnation,
-        /// Why.
         reason: Deposed,
     },
     /// The store answered a seal.
     Seal {
-        /// What was to be sealed.
+        /// The resource to be sealed.
         resource: Resource,
-        /// By whom.
+        /// The sealing leadership.
         incarnation: Incarnation,
-        /// Was the seal accepted?
         accepted: bool,
         /// The resource's last sequence number at the seal.
         seq: u64,
         /// The resource's version at the seal.
         version: u64,
-        /// What was recorded last before the seal.
+        /// The payload last recorded before the seal.
         payload: Option<Payload>,
     },
     /// A leader sent a protected write for the first time.
-    Issue {
-        /// The writer.
-        node: NodeId,
-        /// The write.
-        write: Write,
-    },
+    Issue { node: NodeId, write: Write },
     /// The store decided on a write.
     Apply {
-        /// The writer.
         node: NodeId,
-        /// The write.
         write: Write,
-        /// The decision.
         verdict: WriteVerdict,
-        /// The resource's version after it.
+        /// The resource's version after the write.
         version: u64,
     },
-    /// What a deletion that the store has just accepted removed. It follows the `Apply` of that deletion.
+    /// The plans removed by an accepted deletion. Follows the `Apply` of that deletion.
     Deleted(Box<Deleted>),
-    /// A client asked for a number for the first time.
-    Invoke {
-        /// The request.
-        request: RequestId,
-    },
+    /// A client requested a number for the first time.
+    Invoke { request: RequestId },
     /// A client's request ended.
     Reply {
-        /// The request.
         request: RequestId,
-        /// How.
+        /// The result.
         outcome: Outcome,
     },
-    /// A client asked for the last number.
-    ReadInvoke {
-        /// The request.
-        request: RequestId,
-    },
-    /// A client's question for the last number ended.
+    /// A client requested the last number.
+    ReadInvoke { request: RequestId },
+    /// A client's request for the last number ended.
     ReadReply {
-        /// The request.
         request: RequestId,
-        /// Whom the client had asked.
+        /// The node that the client had asked.
         node: NodeId,
-        /// How it ended; the number is the last that the node knew.
+        /// The result; its number is the last that the node knew.
         outcome: Outcome,
     },
-    /// The coordination service gave leadership to a node, as the service's own state has it.
+    /// The coordination service granted leadership to a node, according to the service's own state.
     Grant {
-        /// To whom.
+        /// The holder.
         node: NodeId,
-        /// The fencing token that goes with it; `None` when the protocol has none.
+        /// The grant's fencing token; `None` if the protocol has none.
         token: Option<u64>,
     },
     /// A grant ended in the service.
     GrantEnd {
-        /// Whose.
+        /// The holder.
         node: NodeId,
-        /// Its token, if it has one.
+        /// Its token, if any.
         token: Option<u64>,
-        /// Why.
         reason: GrantEnd,
     },
-    /// A candidate voted: the step by which a quorum grants leadership. Recorded when the vote is given away, that is, after
-    /// it was made durable by a protocol that does so.
+    /// A candidate voted: the step by which a quorum grants leadership. Recorded when the vote is sent, so after it was
+    /// made durable if the protocol does so.
     Vote {
-        /// Who votes.
         voter: NodeId,
-        /// For whom.
+        /// The candidate voted for.
         candidate: NodeId,
-        /// The term or epoch that the vote is for; it is the token of whoever wins it.
+        /// The term or epoch of the vote: its winner's token.
         token: u64,
     },
-    /// What a process's clocks do from now on: at the start of the run, and whenever a fault changes them.
+    /// The state of a process's clocks: at the start of the run, and whenever a fault changes them.
     Clock {
-        /// Whose.
         node: NodeId,
         /// Wall clock minus true time at this moment, microseconds.
         wall_offset_us: i64,
         /// How much faster than true time both clocks run, parts per million.
         rate_ppm: i64,
     },
-    /// A fault began, ended, or was over at once.
+    /// A fault began, ended, or happened in an instant.
     Fault(Box<FaultEvent>),
-    /// A process changed its state.
+    /// A process's state changed.
     Node {
-        /// Which.
         node: NodeId,
-        /// To what.
+        /// The new state.
         state: NodeState,
     },
-    /// The copy on a leader's node became the one that is written to; see [`crate::copies`].
+    /// A member of the coordination service began to lead its other members, or ceased to, as far as it knows.
+    MemberLeads {
+        /// Which.
+        node: NodeId,
+        /// Does it lead from now on?
+        leads: bool,
+    },
+    /// The copy on a leader's node became the primary; see [`crate::copies`].
     Promoted {
-        /// The leadership.
         incarnation: Incarnation,
-        /// The leadership whose entry was the last in that copy; `None` when there was none.
+        /// The leadership of that copy's last entry; `None` if it had none.
         after: Option<Incarnation>,
     },
-    /// A copy forgot the end of its log, as another copy's goes on differently.
+    /// A copy dropped the end of its log, because another copy's log diverges.
     Rewound {
-        /// Whose copy.
+        /// The copy's node.
         node: NodeId,
-        /// The leadership whose entry was the last in it.
+        /// The leadership of the copy's last entry before.
         from: Incarnation,
-        /// The leadership whose log it follows from now on.
+        /// The leadership whose log it follows now.
         onto: Incarnation,
-        /// How many entries are gone.
+        /// The number of dropped entries.
         entries: u64,
     },
-    /// A piece of work has ended that began with an accepted write: in a log that says how long it took.
+    /// Work that began with an accepted write has ended: in a log that gives its duration.
     Work {
-        /// On what.
+        /// The resource.
         resource: Resource,
-        /// Whose.
+        /// The leadership.
         incarnation: Incarnation,
-        /// How long it lasted, microseconds.
+        /// Its duration, microseconds.
         for_us: u64,
-        /// Others may do the same at the same time, such as reading.
+        /// Whether others may do such work at the same time, such as reading.
         shared: bool,
     },
-    /// The run is over. The last event of a complete history.
+    /// The run has ended. The last event of a complete history.
     End {
-        /// Messages delivered: datagrams and stream segments. 0 when nobody counted.
+        /// Messages delivered: datagrams and stream segments. 0 if not counted.
         messages: u64,
-        /// Messages of the election that were sent, by kind. Empty when nobody counted.
+        /// The election's messages sent, by kind. Empty if not counted.
         by_kind: BTreeMap<String, u64>,
     },
 }
 
 impl Kind {
-    /// Does it concern every group? So it is with processes and what strikes them, but not with what befalls one leadership.
+    /// Whether it concerns all groups. Events of processes and their faults do; those of one leadership do not.
     pub fn is_shared(&self) -> bool {
         match self {
-            Kind::Clock { .. } | Kind::End { .. } => true,
+            Kind::Clock { .. } | Kind::MemberLeads { .. } | Kind::End { .. } => true,
             Kind::Node { state, .. } => !matches!(state, NodeState::Joined | NodeState::Left),
-            // Who joins starts, and is outside of every group at first.
+            // A joining process starts outside of all groups.
             Kind::Fault(fault) => !fault.kind.ends_leadership(),
             _ => false,
         }
     }
 }
 
-/// What a deletion has removed.
+/// The plans removed by a deletion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deleted {
-    /// From where.
     pub resource: Resource,
-    /// On whose behalf.
+    /// The leadership that deleted them.
     pub incarnation: Incarnation,
-    /// The number of the write that asked for it.
+    /// The number of the write that requested it.
     pub seq: u64,
-    /// The numbers of the plans that are gone, in the order in which they were made.
+    /// The numbers of the removed plans, in order of creation.
     pub plans: Vec<u64>,
 }
 
-/// How a client's request ended.
+/// The result of a client's request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It got its number.
+    /// It got a number.
     Ok {
-        /// Fencing token under which it was handed out.
+        /// The fencing token under which the number was handed out.
         token: u64,
-        /// The number.
         seq: u64,
     },
-    /// Everyone it asked answered that they do not lead; nothing happened.
+    /// All nodes that it asked answered that they do not lead; nothing happened.
     Rejected,
-    /// It gave up waiting: a number may have been handed out.
+    /// It gave up: a number may have been handed out.
     Unknown,
 }
 
@@ -257,36 +233,35 @@ pub enum Outcome {
 pub enum GrantEnd {
     /// Its time ran out.
     Expired,
-    /// Its holder gave it up.
+    /// Its holder released it.
     Released,
-    /// Somebody else took it away, or wrote over it.
+    /// Another party took it away or overwrote it.
     Taken,
     /// The service lost it.
     Lost,
 }
 
-/// What state a process is in.
+/// A process's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeState {
     /// Started or restarted.
     Up,
-    /// Killed; its machine goes on and resets its connections.
+    /// Killed; its machine keeps running and resets its connections.
     Down,
-    /// Powered off; nobody is told.
+    /// Powered off, without notice to anybody.
     Off,
-    /// Stopped: runs nothing, its sockets buffer.
+    /// Paused: it runs nothing, and its sockets buffer.
     Paused,
-    /// Runs again.
+    /// Running again.
     Resumed,
-    /// Became a member of the cluster.
+    /// A member of the cluster.
     Joined,
-    /// Is no member of the cluster any more.
+    /// No longer a member of the cluster.
     Left,
 }
 
-/// Takes a history as it happens.
+/// Receives a history as it happens.
 pub trait Sink {
-    /// The next event.
     fn record(&mut self, event: &Event);
 }

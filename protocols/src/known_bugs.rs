@@ -1,4 +1,4 @@
-//! Every known bug that can be switched on, by where it is.
+//! All known bugs that can be switched on, by location.
 
 use crate::{
     address,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 crate::registry! {
-    /// In the order in which reports show them.
+    /// In the order of reports.
     pub const ALL: [&Bug] = [
         &redis_lease::BELIEF_FROM_ANSWER,
         &redis_lease::RENEWAL_THROWS,

@@ -1,10 +1,10 @@
-//! What is tested, and what runs in production: election protocols, the leader's work and the fenced store, as cores without
-//! I/O and without a clock.
+//! The code under test, which also runs in production: election protocols, the leader's work and the fenced store, as
+//! cores without I/O and without a clock.
 //!
-//! This crate imports none of Fencepost's others, and nothing in it knows whether its world is simulated. What drives its
-//! cores and carries out what they ask is in `protocols-clients`.
+//! This crate imports none of Fencepost's others, and does not know whether its world is simulated. `protocols-clients`
+//! drives its cores and carries out their requests.
 //!
-//! A leader that was paused writes with the token of its election; the resource has seen a higher one by then:
+//! A leader that was paused writes with the token of its election, but the resource has seen a higher one by then:
 //!
 //! ```
 //! use protocols::{
@@ -28,23 +28,23 @@
 //!     payload: None,
 //! };
 //! assert_eq!(ledger.write(paused, &first), WriteVerdict::Ok);
-//! // It is paused here. Its successor seals the resource before it reads its state.
+//! // It is paused here. Its successor seals the resource before reading its state.
 //! assert!(ledger.seal(successor, 1, 6));
 //! let late = Write { seq: 2, read_version: 1, number: 2, ..first };
 //! assert_eq!(ledger.write(paused, &late), WriteVerdict::Fenced { highest: 6 });
 //! ```
 //!
-//! | module | has |
+//! | module | content |
 //! |---|---|
 //! | [`elector`], [`payload`] | what an election protocol is, and how its own types travel |
 //! | [`election`] | the protocols, one file each, and what each promises under which hazard |
-//! | [`service`] | coordination services as data: what can be asked, and what comes back |
-//! | [`node`], [`work`] | a candidate: its elector, and what it does while it leads |
-//! | [`fence`] | the ledger that refuses the past, and the store of ledgers |
+//! | [`service`] | coordination services as data: requests and answers |
+//! | [`node`], [`work`] | a candidate: its elector, and its work while it leads |
+//! | [`fence`] | the ledger that refuses former leaders, and the store of ledgers |
 //! | [`copies`] | data without a common store: a copy on every candidate's node |
 //! | [`sharding`] | which node should lead which of several groups, and how leadership gets there |
-//! | [`core`], [`message`], [`load`] | the seam to drivers, what travels, and the clients that ask |
-//! | [`history`] | what happened, event by event: all that crosses to the judge |
+//! | [`core`], [`message`], [`load`] | the interface to drivers, the messages, and the clients |
+//! | [`history`] | the events of a run: all that the judge sees |
 
 pub mod address;
 pub mod bench;

@@ -1,10 +1,10 @@
-//! Open-loop clients of the sequencer: they ask at their rate, whatever the answers, so that they also measure when
-//! nobody answers. A request that is not answered is tried again elsewhere under the same id until its patience ends.
+//! Open-loop clients of the sequencer: they send requests at their rate, whatever the answers, so that they also
+//! measure outages. An unanswered request is retried elsewhere under the same id until its patience ends.
 //!
-//! They may also read the last number: every other read goes to whom the client takes for the leader, and the others to all
-//! candidates in turn, since clients that still talk to a former leader are what makes reads go wrong. A read is put once.
+//! They may also read the last number: every other read goes to the client's presumed leader, and the others to all
+//! candidates in turn, since stale reads come from clients that still talk to a former leader. A read is sent once.
 //!
-//! A client that goes by an address ([`crate::address`]) asks whoever has that, and nobody else.
+//! A client that uses an address ([`crate::address`]) asks only its owner.
 
 mod waiting;
 
@@ -19,16 +19,15 @@ use crate::{
 use std::collections::VecDeque;
 use waiting::{State, Waiting};
 
-/// A node that has not answered for this many nanoseconds is taken for silent, unless the client is told otherwise: the
-/// connection to it is given up, and the next one is asked.
+/// By default, a node that has not answered for this many nanoseconds counts as silent: the client drops the connection
+/// to it, and asks the next node.
 pub const ATTEMPT_TIMEOUT: u64 = 100 * MILLISECOND;
 /// A request is given up this many nanoseconds after it was first made.
 pub const PATIENCE: u64 = 1_000 * MILLISECOND;
-/// Waiting requests are looked at when so many nanoseconds have gone by since the client started, or a multiple of them: only
-/// at those times at which one of them may have to be asked again.
+/// Waiting requests are checked at multiples of this many nanoseconds since the client's start, but only when one of
+/// them may have to be sent again.
 const SWEEP_INTERVAL: u64 = 25 * MILLISECOND;
-/// How often one request moves on at once, after a "not I, ask that one" or a broken connection, before it waits for the
-/// next sweep.
+/// How often a request moves on at once, after a redirect or a broken connection, before it waits for the next sweep.
 const MOVES_MAX: u8 = 2;
 
 const ASK: TimerId = 0;
@@ -36,7 +35,6 @@ const SWEEP: TimerId = 1;
 const READ: TimerId = 2;
 const ADDRESS: TimerId = 3;
 
-/// One client.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Client {
     me: NodeId,
@@ -50,15 +48,15 @@ pub struct Client {
     number: u64,
     waiting: VecDeque<Waiting>,
     started_at: u64,
-    /// When waiting requests are looked at next.
+    /// When waiting requests are checked next.
     sweep_at: Option<u64>,
-    /// When the connection to each candidate was given up or broke last: what was asked before is not answered any more.
+    /// When the connection to each candidate was last dropped or broken: earlier requests to it will not be answered.
     renewed_at: Vec<u64>,
-    /// It goes by an address.
+    /// Set if it uses an address.
     resolver: Option<Resolver>,
 }
 
-/// When this client reads.
+/// This client's schedule of reads.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Reads {
     interval: u64,
@@ -68,8 +66,8 @@ struct Reads {
 }
 
 impl Client {
-    /// A client of nodes 0..`candidates` that asks every `interval` nanoseconds, the first time after `phase`. `starts` is
-    /// how often it has been started before: its requests must not repeat those of an earlier life.
+    /// A client of nodes 0..`candidates` with a request every `interval` nanoseconds, the first after `phase`. `starts`
+    /// is how often it was started before: its requests must not repeat those of an earlier process.
     pub fn new(me: NodeId, candidates: u16, interval: u64, phase: u64, starts: u32) -> Self {
         let target = NodeId(me.0 % candidates.max(1));
         let (waiting, number) = (VecDeque::new(), u64::from(starts) << 32);
@@ -93,22 +91,22 @@ impl Client {
         }
     }
 
-    /// The same client, which takes a node for silent after `nanoseconds` instead of [`ATTEMPT_TIMEOUT`].
+    /// Sets the timeout after which a node counts as silent, instead of [`ATTEMPT_TIMEOUT`].
     pub fn with_attempt_timeout(self, nanoseconds: u64) -> Self {
         Client { attempt_timeout: nanoseconds, ..self }
     }
 
-    /// The same client, which also reads every `interval` nanoseconds, the first time after `phase`.
+    /// Adds reads every `interval` nanoseconds, the first after `phase`.
     pub fn with_reads(self, interval: u64, phase: u64) -> Self {
         Client { reads: Some(Reads { interval, phase, next_at: 0, put: 0 }), ..self }
     }
 
-    /// The same client, which goes by an address.
+    /// Makes the client use an address.
     pub fn with_address(self, resolver: Resolver) -> Self {
         Client { resolver: Some(resolver), ..self }
     }
 
-    /// Whom the address says to ask; `None` where there is none, or it says nothing yet.
+    /// The address's owner; `None` without an address, `Some(None)` if it is not known yet.
     fn by_address(&self) -> Option<Option<NodeId>> {
         self.resolver.as_ref().map(Resolver::leader)
     }
@@ -142,7 +140,7 @@ impl Client {
         });
     }
 
-    /// Looks at waiting requests at the first of its times that is at or after `due`, and not later than planned.
+    /// Plans a sweep at the first possible time at or after `due`, unless an earlier one is planned.
     fn sweep_when(&mut self, due: u64, now: Now, out: &mut Vec<Output>) {
         let since = due.max(now.mono + 1) - self.started_at;
         let at = self.started_at + since.next_multiple_of(SWEEP_INTERVAL);
@@ -152,11 +150,11 @@ impl Client {
         }
     }
 
-    /// When a request that waits has to be looked at, if it has not been answered before.
+    /// When a waiting request must be checked, if it is not answered before.
     fn due(&self, waiting: &Waiting) -> Option<u64> {
         match waiting.state {
             State::Done => None,
-            // Nobody else can be asked.
+            // No other node can be asked.
             State::Refused { .. } if self.resolver.is_some() => Some(waiting.asked_at + self.attempt_timeout),
             State::Refused { .. } => Some(0),
             _ if waiting.asked_at < self.renewed_at[waiting.asked.index()] => Some(0),
@@ -165,7 +163,7 @@ impl Client {
         }
     }
 
-    /// Plans the next look at waiting requests, after anything but an answer has happened to them.
+    /// Plans the next sweep, after any change to waiting requests other than an answer.
     fn plan_sweep(&mut self, now: Now, out: &mut Vec<Output>) {
         if let Some(due) = self.waiting.iter().filter_map(|waiting| self.due(waiting)).min() {
             self.sweep_when(due, now, out);
@@ -188,7 +186,7 @@ impl Client {
         self.wait(now, true, asked, out);
     }
 
-    /// A read is over.
+    /// Ends a read.
     fn read_ended(&mut self, from: NodeId, request: RequestId, outcome: Outcome, out: &mut Vec<Output>) {
         let Some(waiting) = self.find(request).filter(|w| w.read && w.asked == from) else { return };
         waiting.state = State::Done;
@@ -225,7 +223,7 @@ impl Client {
         if waiting.asked != from {
             return;
         }
-        // Nodes that stood still may refuse the same request several times in a row.
+        // Nodes that were paused may refuse the same request several times in a row.
         let unsure = matches!(waiting.state, State::Unsure | State::Refused { unsure: true });
         waiting.state = State::Refused { unsure };
         let leader = leader.filter(|l| *l != from && l.0 < candidates);
@@ -239,7 +237,7 @@ impl Client {
             out.push(Output::Send { to: leader, message: Message::Next { request } });
             self.target = leader;
         } else {
-            // Who goes by an address can ask nobody else meanwhile.
+            // With an address, no other node can be asked meanwhile.
             let due = if candidates == 0 { waiting.asked_at + self.attempt_timeout } else { 0 };
             self.sweep_when(due, now, out);
         }
@@ -249,7 +247,7 @@ impl Client {
         NodeId((node.0 + 1) % self.candidates)
     }
 
-    /// The connection to `peer` broke: whatever was under way on it is asked elsewhere, at once.
+    /// The connection to `peer` broke: its requests are sent elsewhere at once.
     fn disconnected(&mut self, now: Now, peer: NodeId, out: &mut Vec<Output>) {
         let (next, elsewhere) = (self.next_after(peer), self.resolver.is_none());
         let Some(renewed_at) = self.renewed_at.get_mut(peer.index()) else { return };
@@ -263,7 +261,7 @@ impl Client {
                 waiting.state = State::Refused { unsure: true };
                 continue;
             }
-            // Who was named by another was not asked in turn: the turn goes on from where it was, or somebody is never asked.
+            // A redirect is not part of the rotation, which continues from where it was, so that no node is left out.
             if waiting.turn == peer {
                 waiting.turn = next;
             }
@@ -278,7 +276,7 @@ impl Client {
         self.plan_sweep(now, out);
     }
 
-    /// Gives up the connections to nodes that have not answered in time.
+    /// Drops the connections to nodes that have not answered in time.
     fn give_up_silent(&mut self, now: Now, out: &mut Vec<Output>) {
         for index in 0..self.waiting.len() {
             let Waiting { asked, asked_at, .. } = self.waiting[index];
@@ -301,7 +299,7 @@ impl Client {
         for (index, waiting) in self.waiting.iter_mut().enumerate() {
             let request = RequestId { client: self.me, number: first + index as u64 };
             let late = now.mono - waiting.asked_at >= self.attempt_timeout;
-            // What was asked over a connection that is given up is not answered any more.
+            // A request on a dropped connection will not be answered.
             let lost = late || waiting.asked_at < self.renewed_at[waiting.asked.index()];
             if waiting.read {
                 if waiting.state != State::Done && lost {

@@ -1,38 +1,38 @@
-//! What clients, nodes and the fenced store say to each other. In the simulation these travel as values; real mode has
-//! a codec for them.
+//! The messages between clients, nodes and the fenced store. In the simulation they travel as values; real mode has a
+//! codec for them.
 
 use crate::types::{Incarnation, NodeId, Operation, Payload, RequestId, Resource};
 
 /// One protected write, with everything the ledger needs to refuse it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Write {
-    /// What is written.
     pub resource: Resource,
-    /// What is done there.
+    /// The operation on the resource.
     pub operation: Operation,
-    /// The writer's leadership count, which tells incarnations apart when there is no token.
+    /// The writer's count of its leaderships, which distinguishes them if there is no token.
     pub generation: u32,
-    /// Fencing token; 0 when the protocol has none.
+    /// The fencing token; 0 if the protocol has none.
     pub token: u64,
-    /// Position in the resource's sequence.
+    /// The position in the resource's sequence.
     pub seq: u64,
-    /// The resource's version that the writer built this write on.
+    /// The version of the resource that the write is based on.
     pub read_version: u64,
-    /// Whose request this serves: see [`Write::request`]. Apart, as there is room for it beside `generation`.
+    /// The client whose request this serves: see [`Write::request`]. A separate field, since it fits beside
+    /// `generation`.
     pub client: NodeId,
-    /// Which of that client's requests.
+    /// The number of that client's request.
     pub number: u64,
-    /// What is recorded, if anything is; or which plan the operation is about, and when.
+    /// The recorded payload, if any; or the plan or item that the operation concerns, and the time.
     pub payload: Option<Payload>,
 }
 
 impl Write {
-    /// The request that this serves; the same on every retry.
+    /// The request that this write serves; the same on every retry.
     pub const fn request(&self) -> RequestId {
         RequestId { client: self.client, number: self.number }
     }
 
-    /// The leadership of `node` that this is a write of.
+    /// The leadership of `node` that this write belongs to.
     pub const fn incarnation(&self, node: NodeId) -> Incarnation {
         Incarnation { token: self.token, node, generation: self.generation }
     }
@@ -43,155 +43,134 @@ impl Write {
     }
 }
 
-/// What the ledger made of a write or a seal.
+/// The ledger's decision on a write or a seal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WriteVerdict {
     /// Applied.
     Ok,
-    /// The request was applied before; the number it got then.
+    /// The request was applied before.
     Duplicate {
         /// The sequence number of the first application.
         seq: u64,
     },
-    /// Refused: the token is from the past, or belongs to another owner.
+    /// Refused: the token is outdated, or belongs to another owner.
     Fenced {
         /// The highest token that the resource has accepted.
         highest: u64,
     },
-    /// Refused: not the next in order (an earlier write was lost), or its request is too old to tell; in turn, that burns
-    /// the number.
+    /// Refused: not the next in order (an earlier write was lost), or the request is older than the memory reaches; in
+    /// turn, the latter burns the number.
     Failed {
         /// The sequence number that the resource expects next.
         expected: u64,
     },
 }
 
-/// What is said of the address by which clients find the leader; see [`crate::address`].
+/// Messages about the address by which clients find the leader; see [`crate::address`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Address {
-    /// Node to directory: it is mine.
+    /// Node to directory: the sender claims the address.
     Claimed,
-    /// Node to directory: it is not mine.
+    /// Node to directory: the sender releases the address.
     Released,
-    /// Client to directory: whose is it?
+    /// Client to directory: asks for the owner.
     Asked,
-    /// Directory to client: whose it is, if anybody's.
+    /// Directory to client: the owner, if any.
     Is(Option<NodeId>),
 }
 
-/// What travels between clients, nodes and the store. What candidates say to each other is of their protocol's own type, and
-/// no part of this.
+/// The messages between clients, nodes and the store. Candidates exchange messages of their protocol's own type, which
+/// are not part of this.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// Client to node: `POST /next`.
-    Next {
-        /// The client's request.
-        request: RequestId,
-    },
-    /// Node to client: a number.
+    Next { request: RequestId },
+    /// Node to client: a number, in answer to [`Message::Next`].
     NextIs {
-        /// The request that this answers.
         request: RequestId,
-        /// Fencing token under which the number was handed out.
+        /// The fencing token under which the number was handed out.
         token: u64,
-        /// The number.
         seq: u64,
     },
-    /// Node to client: not the leader, and who is, as far as this node knows.
+    /// Node to client: this node does not lead.
     NotLeader {
-        /// The request that this answers.
         request: RequestId,
-        /// Whom to ask instead.
+        /// The leader, as far as this node knows.
         leader: Option<NodeId>,
     },
-    /// Client to node: what is the last number?
-    Read {
-        /// The client's request.
-        request: RequestId,
-    },
+    /// Client to node: asks for the last number.
+    Read { request: RequestId },
     /// Node to client: the last number.
     ReadIs {
-        /// The request that this answers.
         request: RequestId,
-        /// Fencing token of the leader that answers.
+        /// The fencing token of the answering leader.
         token: u64,
-        /// The number; 0 before the first.
+        /// The last number; 0 before the first.
         seq: u64,
     },
-    /// Leader to store: what is the last number, if nobody newer leads?
+    /// Leader to store: asks for the last number, if no newer leader exists.
     ReadStore {
-        /// What is read.
         resource: Resource,
-        /// The client's request.
         request: RequestId,
         /// The reader's leadership count.
         generation: u32,
-        /// Fencing token; 0 when the protocol has none.
+        /// The fencing token; 0 if the protocol has none.
         token: u64,
     },
     /// Store to leader: the last number, or a refusal.
     StoreIs {
-        /// The request that this answers.
         request: RequestId,
-        /// The leadership count of the question that this answers.
+        /// The leadership count in the request.
         generation: u32,
-        /// The token of the question that this answers.
+        /// The token in the request.
         token: u64,
-        /// `Ok`, or `Fenced`.
+        /// `Ok` or `Fenced`.
         verdict: WriteVerdict,
-        /// The last sequence number.
         seq: u64,
     },
-    /// Leader to store: fence off everything older, then tell me the state (fencing rule 2).
+    /// Leader to store: fences off everything older, and asks for the state (fencing rule 2).
     Seal {
-        /// What to seal.
         resource: Resource,
         /// The sealer's leadership count.
         generation: u32,
-        /// Fencing token; 0 when the protocol has none.
+        /// The fencing token; 0 if the protocol has none.
         token: u64,
     },
-    /// Store to leader: not sealed, since the token is from the past, or belongs to another owner.
+    /// Store to leader: not sealed, because the token is outdated, or belongs to another owner.
     SealRefused {
-        /// What was not sealed.
         resource: Resource,
-        /// The leadership count of the seal that this answers.
+        /// The leadership count in the seal.
         generation: u32,
-        /// The token of the seal that this answers.
+        /// The token in the seal.
         token: u64,
         /// The highest token that the resource has accepted.
         highest: u64,
     },
     /// Store to leader: sealed, and the state as of the seal.
     Sealed {
-        /// What was sealed.
         resource: Resource,
-        /// The leadership count of the seal that this answers.
+        /// The leadership count in the seal.
         generation: u32,
-        /// The token of the seal that this answers.
+        /// The token in the seal.
         token: u64,
-        /// The last sequence number.
         seq: u64,
-        /// The current version.
         version: u64,
-        /// What was recorded last.
+        /// The payload last recorded.
         payload: Option<Payload>,
     },
-    /// Of the leader's address.
+    /// About the leader's address.
     Address(Address),
     /// Leader to store: a protected write.
     Write(Write),
-    /// Store to leader: what became of it.
+    /// Store to leader: the decision on a write.
     Written {
-        /// What was written.
         resource: Resource,
-        /// The leadership count of the write that this answers.
+        /// The leadership count in the write.
         generation: u32,
-        /// The sequence number of the write that this answers.
+        /// The sequence number in the write.
         seq: u64,
-        /// The request that the write served.
         request: RequestId,
-        /// What the ledger made of it.
+        /// The ledger's decision.
         verdict: WriteVerdict,
     },
 }

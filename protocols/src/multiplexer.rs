@@ -1,7 +1,7 @@
-//! Several groups on one process: a core for each, which share its clock, its disk and its connections.
+//! Several groups on one process: a core per group, sharing clock, disk and connections.
 //!
-//! What one says to its like on other processes carries the group's number. Whatever else comes tells its group by what it
-//! is about ([`Division`]), or by its order (timers, what was made durable). Group 0 says and hears what it would alone.
+//! A message between the cores of a group carries the group's number. Other inputs are assigned by what they concern
+//! ([`Division`]), or by order (timers, completed writes). Group 0 sends and receives what it would alone.
 
 use crate::{
     clock::Now,
@@ -14,7 +14,7 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// What a core says to another process's core of its group, when that is not the first.
+/// A message between the cores of a group other than the first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Said {
     group: u16,
@@ -22,12 +22,12 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// The group that something was said in, and what.
+    /// A message's group, and its content.
     pub(crate) fn open(said: Opaque) -> (u16, Opaque) {
         said.downcast().map_or_else(|message| (0, message), |Said { group, message }| (group, message))
     }
 
-    /// The same as it travels.
+    /// Wraps a message for its group.
     pub(crate) fn wrap(group: u16, message: Opaque) -> Opaque {
         if group == 0 { message } else { Said { group, message }.erase() }
     }
@@ -39,21 +39,21 @@ impl Payload for Said {
     }
 }
 
-/// A core for each group, stepped as one.
+/// A core per group, stepped as one core.
 pub struct Multiplexer {
     cores: Vec<Box<dyn Core>>,
     division: Division,
-    /// Timers of each core.
+    /// The number of each core's timers.
     timers: TimerId,
-    /// The last state of each that was to be made durable.
+    /// The last state that each core asked to persist.
     states: Vec<Option<Vec<u8>>>,
-    /// Whose states are being made durable, oldest first.
+    /// The groups whose states are being written, oldest first.
     persisting: VecDeque<u16>,
     scratch: Vec<Output>,
 }
 
 impl Multiplexer {
-    /// Cores by group, each with so many timers; `stored` is what [`parts`] has made of the process's state on disk.
+    /// Cores by group, with `timers` timers each; `stored` is the process's durable state, split by [`parts`].
     pub fn new(
         cores: Vec<Box<dyn Core>>,
         division: Division,
@@ -84,14 +84,14 @@ impl Multiplexer {
         given_up.into_iter().for_each(|to| self.hung_up(now, group, to, out));
     }
 
-    /// One group has given up the connection that all share: for the others it broke.
+    /// A group has dropped the shared connection: for the others, it broke.
     fn hung_up(&mut self, now: Now, by: u16, peer: NodeId, out: &mut Vec<Output>) {
         for group in (0..self.cores.len() as u16).filter(|group| *group != by) {
             self.step_one(now, group, Input::Disconnected { peer }, out);
         }
     }
 
-    /// What a group's core wants, as the process wants it.
+    /// Translates a group's output to the process's.
     fn outward(&mut self, group: u16, output: Output) -> Output {
         let first = self.division.first_resource(group).0;
         match output {
@@ -105,7 +105,7 @@ impl Multiplexer {
             Output::Tell { to, message } => Output::Tell { to, message: Said { group, message }.erase() },
             Output::SetTimer { id, at } => Output::SetTimer { id: group * self.timers + id, at },
             Output::CancelTimer(id) => Output::CancelTimer(group * self.timers + id),
-            // Its resource tells the group, and there are many.
+            // The resource already tells the group, and there are many of these.
             Output::Record(Kind::Issue { node, mut write }) => {
                 write.resource.0 += first;
                 Output::Record(Kind::Issue { node, write })
@@ -118,7 +118,7 @@ impl Multiplexer {
     }
 }
 
-/// The message with the resource that it is about changed.
+/// Changes the resource in a message.
 fn shifted(mut message: Message, by: impl Fn(&mut Resource)) -> Message {
     match &mut message {
         Message::Write(write) => by(&mut write.resource),
@@ -156,13 +156,13 @@ impl Core for Multiplexer {
                 }
             }
             Input::OfGroup(group, input) => self.step_one(now, group, *input, out),
-            // Orders and answers that name no group are for the first.
+            // Orders and answers without a group are for the first.
             input => self.step_one(now, 0, input, out),
         }
     }
 }
 
-/// The states of all groups as one: each with its length before it, or 0 for none.
+/// Joins the groups' states: each with its length, or 0 for none.
 fn whole(states: &[Option<Vec<u8>>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for state in states {
@@ -173,7 +173,7 @@ fn whole(states: &[Option<Vec<u8>>]) -> Vec<u8> {
     bytes
 }
 
-/// The states of so many groups, of what was made durable as one. What is cut short is none.
+/// Splits the joined states of `groups` groups. A truncated state counts as none.
 pub fn parts(stored: Option<&[u8]>, groups: u16) -> Vec<Option<Vec<u8>>> {
     let mut rest = stored.unwrap_or_default();
     let mut next = || {

@@ -1,33 +1,34 @@
-//! What requests and replies mean to whoever watches a node, whatever the service. Services say it of their own.
+//! The meaning of requests and replies to an observer of a node, whatever the service. Services define it for their
+//! types.
 
-/// What a request, or a stream, is for.
+/// The purpose of a request or a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Purpose {
     /// To win leadership, or a place in its queue.
     Candidacy,
-    /// To keep the lease.
+    /// To renew the lease.
     Renewal,
-    /// To see who leads.
+    /// To observe the leader.
     Holder,
     /// Anything else.
     #[default]
     Other,
 }
 
-/// What a reply, or an item of a stream, says of leadership.
+/// What a reply, or a stream's item, tells about leadership.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct News {
-    /// It is somebody's, or was until now.
+    /// Whether somebody holds it, or held it until now.
     pub held: bool,
-    /// Whose it is, where the reply says so; `Some(None)` when it is nobody's.
+    /// The holder, if the reply names it; `Some(None)` if there is none.
     pub holder: Option<Option<Holder>>,
 }
 
-/// Who has leadership, as the service's state has it.
+/// The holder of leadership according to the service.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
-    /// Where the service keeps that, in words: the subject of a sentence.
+    /// Where the service stores that: the subject of a sentence.
     pub place: String,
-    /// What stands there: a candidate's name, or what begins with it and a slash.
+    /// The stored value: a candidate's name, or that name followed by a slash and more.
     pub value: String,
 }

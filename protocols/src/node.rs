@@ -1,8 +1,8 @@
-//! A candidate: its elector, and the singleton works while it leads.
+//! A candidate: its elector, and its works while it leads.
 //!
-//! The order of things is the safety argument. Elected: seal every resource, read its state, then act. Deposed: the work
-//! stops within the same step. Asked to resign: take no new work, join what is under way, and only then let go, so that the
-//! old leader has stopped before a successor can start.
+//! The order of actions is the safety argument. Elected: seal every resource, read its state, then act. Deposed: the
+//! work stops within the same step. Asked to resign: accept no new work, wait for the work under way, and only then
+//! release the lease, so that the old leader has stopped before a successor can start.
 
 mod after_loss;
 mod bugs;
@@ -37,42 +37,40 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Usual for [`Place::silence`]: longer than three losses in a row hold a TCP connection up (0.2 + 0.4 + 0.8 s), and short
-/// enough that a leader gets through to a store that is back within 2 s.
+/// Default of [`Place::silence`]: longer than three consecutive losses delay a TCP connection (0.2 + 0.4 + 0.8 s), and
+/// short enough for a leader to reach a store within 2 s of its return.
 pub const STORE_SILENCE: u64 = 1_500 * MILLISECOND;
-/// How often it is looked whether the store is silent, at most.
+/// The shortest interval between checks for a silent store.
 const LOOK_MIN: u64 = 25 * MILLISECOND;
-/// Between a connection that broke and the first attempt to make another, nanoseconds; doubled up to [`PAUSE_MAX`]. As the
-/// real link has them.
+/// The pause before reconnecting after a broken connection, nanoseconds; doubled up to [`PAUSE_MAX`]. The same as in
+/// the real link.
 const PAUSE_MIN: u64 = 20 * MILLISECOND;
 const PAUSE_MAX: u64 = 1_000 * MILLISECOND;
 
-/// Is the store silent?
+/// The next check for a silent store.
 const LOOK: TimerId = ELECTOR_TIMERS;
-/// The pause after a broken connection is over.
+/// The end of the pause after a broken connection.
 const AGAIN: TimerId = ELECTOR_TIMERS + 1;
-/// The first timer of the works.
+/// The works' first timer.
 const WORK: TimerId = ELECTOR_TIMERS + 2;
 
-/// A node's place in the world.
+/// A node's configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
-    /// The node.
     pub node: NodeId,
     /// The fenced store.
     pub store: NodeId,
-    /// How often this node's process has been started before; keeps its generations apart across restarts.
+    /// How often this node's process was started before; keeps its generations distinct across restarts.
     pub starts: u32,
-    /// The period of works that do something again and again, nanoseconds.
+    /// The period of periodic works, nanoseconds.
     pub tick: u64,
-    /// When the store has owed an answer for this long, nanoseconds, the connection to it is given up, and everything
-    /// unanswered is sent again over a new one.
+    /// How long the store may owe an answer, nanoseconds, before the connection is dropped and everything unanswered is
+    /// resent over a new one.
     pub silence: u64,
-    /// Are reads answered from memory while the belief is valid? Otherwise the store is asked.
+    /// Whether reads are answered from memory while the belief is valid. Otherwise the store is asked.
     pub read_lease: bool,
 }
 
-/// A candidate with its elector and its works.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Node {
     place: Place,
@@ -82,23 +80,23 @@ pub struct Node {
     lead: Option<Lead>,
     observed: Option<NodeId>,
     resigning: bool,
-    /// To whom leadership is to go when it is given up.
+    /// The successor named by a transfer.
     successor: Option<NodeId>,
-    /// It was given up with work under way.
+    /// Whether leadership was released with work under way.
     released: bool,
     bugs: Bugs,
     tenure: Tenure,
-    /// How many connections to the store have broken since it last said something.
+    /// How many connections to the store have broken since its last answer.
     broken: u32,
-    /// How often it has stepped down since then because the store said nothing.
+    /// How often it has stepped down since then because the store was silent.
     given_up: u32,
-    /// It steps down because the store says nothing.
+    /// Whether it is stepping down because the store is silent.
     stuck: bool,
-    /// Its only election is over: [`STANDS_ONCE`].
+    /// Whether its only election is over: [`STANDS_ONCE`].
     retired: bool,
-    /// The task that renewed has ended with an error that nobody has looked at yet: [`NOT_CANCELLED`].
+    /// Whether the renewing task has failed without anybody having noticed: [`NOT_CANCELLED`].
     renewal_failed: bool,
-    /// What the elector is told when a job is done, where [`RENEWS_BETWEEN_JOBS`] or [`NOT_CANCELLED`].
+    /// The elector's inputs that wait for the end of a job, with [`RENEWS_BETWEEN_JOBS`] or [`NOT_CANCELLED`].
     unheard: Vec<elector::Input>,
     scratch: Vec<elector::Output>,
 }
@@ -109,19 +107,19 @@ struct Lead {
     incarnation: Incarnation,
     valid_until: u64,
     elected_at: u64,
-    /// Each resource at its seal.
+    /// Each resource's state at its seal.
     sealed: Vec<Option<Sealed>>,
-    /// When seals were asked for last.
+    /// When seals were last requested.
     asked_at: u64,
-    /// Since when the store has owed an answer, as far as that was looked at.
+    /// Since when the store has owed an answer, as of the last check.
     owed_since: Option<u64>,
     work: Option<Duties>,
-    /// The belief is over, and the work goes on: [`WORKS_ON_AFTER_LOSS`].
+    /// Whether the work continues although the belief has ended: [`WORKS_ON_AFTER_LOSS`].
     outlived: bool,
 }
 
 impl Node {
-    /// A candidate that has not started yet, and will do the usual works.
+    /// A candidate with the default works, which has not started yet.
     pub fn new(place: Place, elector: Box<AnyElector>) -> Self {
         let (lead, observed, successor, scratch) = (None, None, None, Vec::new());
         let (works, bugs, resigning, released) = (Arc::default(), Bugs::default(), false, false);
@@ -149,17 +147,17 @@ impl Node {
         }
     }
 
-    /// The same candidate with these bugs.
+    /// Sets the bugs.
     pub fn with_bugs(self, bugs: Bugs) -> Self {
         Node { bugs, ..self }
     }
 
-    /// The same candidate, which will do these works.
+    /// Sets the works.
     pub fn with_works(self, works: Arc<Works>) -> Self {
         Node { works, ..self }
     }
 
-    /// How many timers one that does these works has.
+    /// The number of timers of a node with these works.
     pub fn timers(works: &Works) -> TimerId {
         WORK + works.timers() + tenure::TIMERS
     }
@@ -227,7 +225,7 @@ impl Node {
         self.take_office(now, out);
     }
 
-    /// Asks for every seal that is missing.
+    /// Requests every missing seal.
     fn seal(&self, out: &mut Vec<Output>) {
         let Some(Lead { incarnation, sealed, .. }) = &self.lead else { return };
         for (resource, sealed) in self.works.each().zip(sealed) {
@@ -266,7 +264,7 @@ impl Node {
                     work.serve(&self.works, now, request, out);
                 }
                 lead => {
-                    // A leader that cannot act does not know a better one.
+                    // A leader that cannot act knows of no better one.
                     let leader = if lead.is_some() { None } else { self.observed };
                     out.push(Output::Send { to: request.client, message: Message::NotLeader { request, leader } });
                 }
@@ -304,7 +302,7 @@ impl Node {
             Message::Read { request } => self.read(now, request, out),
             Message::StoreIs { request, generation, token, verdict, seq } => {
                 if verdict == WriteVerdict::Ok {
-                    // What the store said was so between question and answer, whoever leads by now.
+                    // The store's answer was valid at some time between request and answer, whoever leads by now.
                     return out
                         .push(Output::Send { to: request.client, message: Message::ReadIs { request, token, seq } });
                 }
@@ -318,7 +316,7 @@ impl Node {
                     self.fenced(now, out);
                 }
             }
-            // Everything else is not for a node.
+            // Not for a node.
             _ => {}
         }
     }
@@ -331,7 +329,7 @@ impl Node {
         out.push(Output::Point(Point::AfterSeal));
         let post = Post { store, incarnation: lead.incarnation, period: tick, first_timer: WORK };
         lead.work = Some(Duties::start(&self.works, post, &sealed, now, out));
-        // An order to resign may have come while the seals were under way.
+        // An order to resign may have arrived before the seals.
         if self.resigning {
             self.let_go_when_joined(now, out);
         }
@@ -353,7 +351,7 @@ impl Node {
                 let silence = self.place.silence;
                 let overdue = match work {
                     Some(work) => work.is_overdue(now.mono, silence),
-                    // All is sealed, and it is not warm yet.
+                    // Everything is sealed, but it is still warming up.
                     None if lead.sealed.iter().all(Option::is_some) => false,
                     None => now.mono - lead.asked_at >= silence,
                 };
@@ -392,7 +390,7 @@ impl Core for Node {
             Input::Transfer(to) => self.let_go(now, Some(to), out),
             Input::AddVoter(node) => self.elect(now, elector::Input::AddVoter(node), out),
             Input::RemoveVoter(node) => self.elect(now, elector::Input::RemoveVoter(node), out),
-            // It stands in one group, and is not told which.
+            // It stands in one group only, without a number.
             Input::OfGroup(..) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Values of a protocol's own, and the form in which they travel where nobody knows the protocol.
+//! Values of a protocol's own types, and their form where the protocol is unknown.
 
 use crate::news::{News, Purpose};
 use std::{
@@ -8,48 +8,49 @@ use std::{
     sync::Arc,
 };
 
-/// A value of a protocol's or service's own: a message between candidates, a request, a reply. Outside it travels as an
-/// [`Opaque`], and comes back typed.
+/// A value of a protocol's or service's own type: a message between candidates, a request, a reply. Elsewhere it
+/// travels as an [`Opaque`], and comes back typed.
 pub trait Payload: Clone + Eq + Hash + Debug + Send + Sync + 'static {
-    /// What kind of message it is, for message counts.
+    /// The kind of message, for message counts.
     fn kind(&self) -> &'static str {
         "message"
     }
 
-    /// Is it data, though candidates say it to each other? Then it is no message of the election.
+    /// Whether it is data between candidates rather than a message of the election.
     fn is_data(&self) -> bool {
         false
     }
 
-    /// What a request to a service is for.
+    /// The purpose of a request to a service.
     fn purpose(&self) -> Purpose {
         Purpose::default()
     }
 
-    /// What a service's reply says of leadership.
+    /// What a service's reply tells about leadership.
     fn news(&self) -> News {
         News::default()
     }
 
-    /// Without its type. A protocol that wraps others hands out what is inside, so that it comes back as theirs.
+    /// Erases the type. A protocol that wraps others returns the inner value, so that it comes back as theirs.
     fn erase(self) -> Opaque {
         Opaque::new(self)
     }
 
-    /// With its type.
+    /// Restores the type.
     ///
     /// # Errors
-    /// It is of another type, and is given back.
+    /// A value of another type is given back.
     fn restore(opaque: Opaque) -> Result<Self, Opaque> {
         opaque.downcast()
     }
 }
 
-/// A [`Payload`] without its type. Two of one type are compared and hashed as such; two of different types differ.
+/// A [`Payload`] with its type erased. Values of the same type are compared and hashed as such; values of different
+/// types differ.
 #[derive(Clone)]
 pub struct Opaque(Arc<dyn Value>);
 
-/// What is left of a payload without its type.
+/// The operations on a payload with its type erased.
 trait Value: Send + Sync {
     fn message_kind(&self) -> &'static str;
     fn carries_data(&self) -> bool;
@@ -105,15 +106,15 @@ impl Opaque {
         Opaque(Arc::new(value))
     }
 
-    /// The value, if it is of that type.
+    /// The value, if it has that type.
     pub fn get<T: Payload>(&self) -> Option<&T> {
         self.0.as_any().downcast_ref()
     }
 
-    /// The value with its type.
+    /// Restores the type.
     ///
     /// # Errors
-    /// It is of another type, and is given back.
+    /// A value of another type is given back.
     pub fn downcast<T: Payload>(self) -> Result<T, Opaque> {
         if self.get::<T>().is_none() {
             return Err(self);
@@ -169,7 +170,7 @@ impl Debug for Opaque {
     }
 }
 
-/// There is none: what a protocol without messages or without a service says of them.
+/// No value: for the messages or requests of a protocol that has none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Nothing {}
 

@@ -1,11 +1,11 @@
-//! Named points: places in protocol code where a plan may let a fault fall.
+//! Named points: places in protocol code at which a plan can trigger a fault.
 
-/// A place that a core passes. In the simulation a plan can pause, kill or otherwise disturb a node right there; in real
-/// mode it is a no-op unless a plan asks for it.
+/// A place that a core passes. In the simulation a plan can pause, kill or otherwise disturb a node exactly there; in
+/// real mode it is a no-op unless a plan requests it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Point {
-    /// About to ask the coordination service for leadership.
+    /// About to request leadership from the coordination service.
     BeforeCampaign,
     /// The belief has just begun; nothing is sealed yet.
     AfterElected,
@@ -21,36 +21,35 @@ pub enum Point {
     BeforeRenew,
     /// A renewal was confirmed.
     Renewed,
-    /// About to give leadership up.
+    /// About to release leadership.
     BeforeRelease,
-    /// Leadership was lost or given up.
+    /// Leadership was lost or released.
     AfterDeposed,
-    /// About to make durable what the election must not forget.
+    /// About to persist the elector's state.
     BeforePersist,
     /// A vote is durable, and about to be sent.
     Voted,
-    /// About to ask the coordination service something that the election waits for.
+    /// About to send the coordination service a request that the election waits for.
     BeforeAsk,
-    /// The coordination service has answered, or told something; the node does not know it yet.
+    /// The coordination service has sent an answer or an event, which has not reached the node yet.
     Answered,
-    /// Somebody else was found in front; about to watch for its going.
+    /// Another candidate is ahead; about to watch for its departure.
     BeforeWait,
-    /// The leader was looked up; about to watch for its going, or for somebody's coming.
+    /// The leader was looked up; about to watch for its departure, or for a new leader.
     BeforeWatch,
-    /// The lease was found valid for making a plan live; that is not yet sent.
+    /// The lease was found valid for enacting a plan; the write is not yet sent.
     EnactChecked,
-    /// The lease was found valid for a deletion; it is not yet sent.
+    /// The lease was found valid for a deletion; the write is not yet sent.
     DeleteChecked,
-    /// The lease was found valid for an effect outside; that is not yet asked for.
+    /// The lease was found valid for an external effect; the request is not yet sent.
     EffectChecked,
-    /// An effect outside is known, and the lease was found valid for marking its item; that is not yet sent.
+    /// An external effect is confirmed, and the lease was found valid for marking its item; the write is not yet sent.
     MarkChecked,
-    /// The lease was found valid for refreshing a cache; that is not yet sent.
+    /// The lease was found valid for refreshing a cache; the write is not yet sent.
     RefreshChecked,
 }
 
 impl Point {
-    /// Every point there is.
     pub const ALL: [Point; 21] = [
         Point::BeforeCampaign,
         Point::AfterElected,
@@ -75,7 +74,7 @@ impl Point {
         Point::RefreshChecked,
     ];
 
-    /// The name that plans carry.
+    /// The name in plans.
     pub const fn name(self) -> &'static str {
         match self {
             Point::BeforeCampaign => "before_campaign",
@@ -102,7 +101,6 @@ impl Point {
         }
     }
 
-    /// The point of that name.
     pub fn from_name(name: &str) -> Option<Point> {
         Point::ALL.into_iter().find(|p| p.name() == name)
     }

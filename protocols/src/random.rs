@@ -1,4 +1,4 @@
-//! A stream of random numbers that is part of a core's state: two streams are equal when the same will come of them.
+//! A random stream that is part of a core's state: two streams are equal if they will produce the same numbers.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -9,17 +9,14 @@ use std::hash::{Hash, Hasher};
 pub struct Random(ChaCha8Rng);
 
 impl Random {
-    /// The stream of that seed.
     pub fn new(seed: u64) -> Self {
         Random(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// The next 32 bits.
     pub fn next_u32(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }

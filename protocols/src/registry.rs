@@ -1,6 +1,6 @@
-//! Registries: lists of what there is, of which a new entry is one line.
+//! Registries: lists to which a new entry adds one line.
 
-/// A constant array whose length is counted, so that nobody has to write it anew with each entry.
+/// A constant array whose length is counted, so that a new entry does not require changing it.
 ///
 /// ```
 /// protocols::registry! {

@@ -1,16 +1,16 @@
-//! States without their types: what can be compared and hashed, behind a trait object.
+//! Comparing and hashing states behind a trait object.
 
 use std::{
     any::Any,
     hash::{Hash, Hasher},
 };
 
-/// The state of a core that stands behind a trait object. Two of one type are compared and hashed as such; two of different
-/// types differ.
+/// The state of a core behind a trait object. States of the same type are compared and hashed as such; states of
+/// different types differ.
 pub trait State: Any + Send {
-    /// Are the two of one type, and equal?
+    /// Whether the two have the same type and are equal.
     fn equals(&self, other: &dyn State) -> bool;
-    /// Hashes it as its own type does.
+    /// Hashes the state as its own type does.
     fn hash_into(&self, hasher: &mut dyn Hasher);
 }
 

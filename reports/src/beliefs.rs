@@ -1,9 +1,9 @@
-//! Who believes to lead: from the election until the belief ends, or the process does. A paused process still believes, but
-//! does not *run*: it can do nothing with its belief until it wakes up.
+//! Which nodes believe that they lead: from an election until the belief or the process ends. A paused process still
+//! believes but does not *run*: it can do nothing with its belief until it wakes up.
 //!
-//! A log may leave out that somebody stopped: who is killed says nothing. There, a belief is *unsure* from the moment at which
-//! another node is elected, and counts as over, until something shows that it went on: it ends later, it is renewed, it
-//! sends a write, or a write of it is accepted that cannot have been under way for so long.
+//! A log may omit that a leader stopped, since a killed process records nothing. In a log a belief is therefore
+//! *unsure* from the election of another node on. It counts as over until something shows that it went on: it ends
+//! later, is renewed, sends a write, or has a write accepted too late to have been in flight since before.
 
 use protocols::{
     history::{Event, Header, Kind, NodeState},
@@ -11,69 +11,70 @@ use protocols::{
     types::{Incarnation, NodeId},
 };
 
-/// An accepted write may have been under way for so long, microseconds, and shows nothing of its writer's belief.
+/// How long an accepted write may have been in flight, microseconds: until then it shows nothing about its writer's
+/// belief.
 const UNDER_WAY_US: u64 = 1_000_000;
 
-/// The beliefs of all nodes at the current moment.
+/// The nodes' current beliefs.
 #[derive(Debug, Default)]
 pub(crate) struct Beliefs {
     nodes: Vec<Node>,
     all: Several,
     awake: Several,
     most: u64,
-    /// What only a log has.
+    /// State for logs only.
     log: Option<Box<OfLog>>,
 }
 
-/// What a log tells of beliefs that it does not tell the end of.
+/// Beliefs whose end a log does not report.
 #[derive(Debug, Default)]
 struct OfLog {
     unsure: Vec<Unsure>,
     shown: Vec<Shown>,
-    /// Elections after which it was told when the leader before had stopped, and those after which it was not.
+    /// Elections before which the log reports that the previous leader had stopped, and those before which it does not.
     told: u64,
     untold: Vec<Untold>,
-    /// Who was elected last, and when.
+    /// The node elected last, and the time of that.
     latest: Option<NodeId>,
     since_us: Option<u64>,
     now_us: u64,
 }
 
-/// An election before which nobody had said that the leader before had stopped.
+/// An election before which nothing reports that the previous leader had stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Untold {
-    /// Of whom nobody had.
+    /// The previous leader.
     pub(crate) former: Incarnation,
-    /// Who was elected.
+    /// The elected one.
     pub(crate) newer: Incarnation,
-    /// When, microseconds.
+    /// Time of the election, microseconds.
     pub(crate) t_us: u64,
 }
 
-/// A belief of which nobody has said whether it went on when another began.
+/// A belief that may or may not have gone on when another began.
 #[derive(Clone, Copy, Debug)]
 struct Unsure {
     incarnation: Incarnation,
-    /// The first that was elected beside it, and when.
+    /// The first leader elected beside it, and the time of that.
     beside: Incarnation,
     since_us: u64,
-    /// For how long somebody else has believed since, and how many at once at most.
+    /// How long others have believed since, and the most of them at once.
     us: u64,
     others: u64,
-    /// Time has passed since, while it was not stopped.
+    /// Time has passed since, while the process ran.
     ran: bool,
 }
 
-/// Two that are shown to have believed at one time.
+/// Two beliefs that are shown to have overlapped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
-    /// Who went on.
+    /// The older one, which went on.
     pub(crate) former: Incarnation,
-    /// Who had been elected.
+    /// The one elected meanwhile.
     pub(crate) newer: Incarnation,
-    /// From when on, microseconds.
+    /// Start of the overlap, microseconds.
     pub(crate) from_us: u64,
-    /// For how long.
+    /// Its length, microseconds.
     pub(crate) us: u64,
 }
 
@@ -81,7 +82,7 @@ pub(crate) struct Shown {
 struct Node {
     belief: Option<Incarnation>,
     paused: bool,
-    /// It is told to have led before.
+    /// A deposition of it was reported earlier.
     stopped: bool,
 }
 
@@ -92,7 +93,7 @@ impl Node {
     }
 }
 
-/// How long more than one did something at one time.
+/// How long more than one node was in a state at the same time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Several {
     count: u64,
@@ -101,12 +102,10 @@ struct Several {
     longest: Option<Stretch>,
 }
 
-/// A stretch of time, microseconds.
+/// An interval of time, microseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stretch {
-    /// When it began.
     pub(crate) from_us: u64,
-    /// How long it lasted.
     pub(crate) us: u64,
 }
 
@@ -121,7 +120,7 @@ impl Several {
         }
     }
 
-    /// The same, with the stretch under way ending now.
+    /// The same, with the current interval ending now.
     fn until(mut self, now_us: u64) -> Several {
         let us = now_us.saturating_sub(self.since_us);
         self.total_us += us;
@@ -137,12 +136,12 @@ impl Several {
 }
 
 impl Beliefs {
-    /// Of a history with this header, or of a log.
+    /// For a history with this header, or for a log without one.
     pub(crate) fn new(header: Option<&Header>) -> Self {
         Beliefs { log: header.is_none().then(Box::default), ..Beliefs::default() }
     }
 
-    /// Takes any event; elections, depositions and what becomes of processes matter, and, in a log, writes.
+    /// Takes any event: elections, depositions and states of processes count, and in a log, writes.
     pub(crate) fn observe(&mut self, event: &Event) {
         let t_us = event.t_us;
         if self.log.is_some() {
@@ -168,7 +167,7 @@ impl Beliefs {
         let (t_us, others, nodes) = (event.t_us, self.all.count, &self.nodes);
         let Some(log) = &mut self.log else { return };
         let passed = t_us.saturating_sub(log.now_us);
-        // Whoever is stopped does nothing with its belief.
+        // A paused process does nothing with its belief.
         let runs = |unsure: &&mut Unsure| nodes.get(unsure.incarnation.node.index()).is_none_or(|node| !node.paused);
         for unsure in log.unsure.iter_mut().filter(runs).filter(|_| passed > 0) {
             unsure.ran = true;
@@ -186,7 +185,7 @@ impl Beliefs {
             Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } => {
                 self.goes_on(t_us, write.incarnation(*node), UNDER_WAY_US);
             }
-            // Whoever is killed may have stopped before.
+            // A killed process may have stopped leading before.
             Kind::Node { node, state: NodeState::Down | NodeState::Off | NodeState::Up } => {
                 log.unsure.retain(|unsure| unsure.incarnation.node != *node);
             }
@@ -195,7 +194,7 @@ impl Beliefs {
     }
 
     fn elected_in_log(&mut self, t_us: u64, elected: Incarnation) {
-        // It is told again of what has a name of its own: that went on.
+        // A second election of the same leadership shows that it went on.
         let again = self.is_shown(elected, 0);
         let open: Vec<Incarnation> = self.nodes.iter().filter_map(|node| node.belief).collect();
         let goes_on = again || open.contains(&elected);
@@ -224,7 +223,8 @@ impl Beliefs {
         }
     }
 
-    /// An unsure belief went on until now, if something shows it that cannot be older than `under_way_us`.
+    /// Takes an unsure belief as continuing until now, if it is older than `under_way_us`, which is how old the
+    /// evidence may be.
     fn is_shown(&mut self, incarnation: Incarnation, under_way_us: u64) -> bool {
         let Some(log) = &mut self.log else { return false };
         let (now_us, at_least_us) = (log.now_us, if under_way_us > 0 { under_way_us + 1 } else { 0 });
@@ -233,7 +233,7 @@ impl Beliefs {
         let Unsure { beside, since_us, us, others, ran, .. } = log.unsure.swap_remove(place);
         log.untold.retain(|untold| untold.former != incarnation || untold.t_us != since_us);
         log.told += 1;
-        // Where another came and went within one moment, times are not exact enough to say for how long.
+        // If another came and went within one moment, times are too coarse to say how long both believed.
         if us > 0 || ran {
             log.shown.push(Shown { former: incarnation, newer: beside, from_us: since_us, us });
         }
@@ -257,7 +257,7 @@ impl Beliefs {
         }
     }
 
-    /// Somebody of whom no election is told writes while another leads: it leads as well, or the other no more.
+    /// A node with no reported election writes while another leads: either both lead, or the other has stopped.
     fn leads_untold(&mut self, t_us: u64, writer: Incarnation, under_way_us: u64) {
         let Some(log) = &mut self.log else { return };
         let is_its = |of: &Incarnation| of.node == writer.node;
@@ -265,7 +265,7 @@ impl Beliefs {
         if known {
             return;
         }
-        // As long as it goes on writing, it leads.
+        // It leads as long as it goes on writing.
         for beside in log.unsure.iter_mut().filter(|unsure| is_its(&unsure.beside)) {
             beside.us = beside.us.max(t_us - beside.since_us);
         }
@@ -274,22 +274,22 @@ impl Beliefs {
             return;
         }
         if self.nodes.iter().filter_map(|node| node.belief).any(|of| !is_its(&of)) {
-            // For how long it has, nobody says.
+            // How long it has led is unknown.
             self.elected_in_log(t_us, writer);
         }
     }
 
-    /// Two that a log has shown to have believed at one time, since this was asked last.
+    /// The overlaps shown since the last call.
     pub(crate) fn take_shown(&mut self) -> Vec<Shown> {
         self.log.as_mut().map(|log| std::mem::take(&mut log.shown)).unwrap_or_default()
     }
 
-    /// In a log: after how many elections it was told when the leader before had stopped.
+    /// For a log: the number of elections before which it reports that the previous leader had stopped.
     pub(crate) fn told(&self) -> u64 {
         self.log.as_ref().map_or(0, |log| log.told)
     }
 
-    /// In a log: those after which it was not.
+    /// For a log: the elections before which it does not.
     pub(crate) fn untold(&self) -> &[Untold] {
         self.log.as_ref().map_or(&[], |log| &log.untold)
     }
@@ -307,22 +307,21 @@ impl Beliefs {
         self.most = self.most.max(self.all.count);
     }
 
-    /// What a node believes.
     pub(crate) fn of(&self, node: NodeId) -> Option<Incarnation> {
         self.nodes.get(node.index()).and_then(|n| n.belief)
     }
 
-    /// Those who believe and run, in the order of their ids.
+    /// Beliefs of nodes that run, in the order of node ids.
     pub(crate) fn awake(&self) -> impl Iterator<Item = Incarnation> + '_ {
         self.nodes.iter().filter(|n| !n.paused).filter_map(|n| n.belief)
     }
 
-    /// How many believe and run.
+    /// How many nodes believe and run.
     pub(crate) fn awake_count(&self) -> u64 {
         self.awake.count
     }
 
-    /// Most nodes that believed at one time.
+    /// The most nodes that believed at the same time.
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
@@ -332,12 +331,12 @@ impl Beliefs {
         self.all.at(now_us).total_us
     }
 
-    /// The same of nodes that ran.
+    /// How long more than one node believed and ran, until `now_us`; microseconds.
     pub(crate) fn several_awake_us(&self, now_us: u64) -> u64 {
         self.awake.at(now_us).total_us
     }
 
-    /// The longest time for which more than one node that ran believed without a break; `None` when that never was.
+    /// The longest uninterrupted time for which more than one node believed and ran; `None` if there was none.
     pub(crate) fn longest_awake(&self, now_us: u64) -> Option<Stretch> {
         self.awake.at(now_us).longest
     }
@@ -376,7 +375,7 @@ mod tests {
         assert_eq!(beliefs.longest_awake(99), Some(Stretch { from_us: 50, us: 0 }));
         let beliefs = fold(story(7));
         assert_eq!((beliefs.several_us(99), beliefs.several_awake_us(99)), (37, 7));
-        // One that is still going on counts until now.
+        // An interval still in progress counts until now.
         let beliefs = fold(story(7).into_iter().take(4));
         assert_eq!(beliefs.longest_awake(99), Some(Stretch { from_us: 50, us: 49 }));
         assert_eq!(beliefs.awake_count(), 2);

@@ -1,16 +1,17 @@
-//! A listener for each group of a history: it hears what happened in its group, and what concerns all.
+//! One listener per group of a history: it hears the events of its group and those that concern all groups.
 
 use protocols::{
     history::{Event, Header, Kind, Sink},
     types::{Resource, USUAL_RESOURCES},
 };
 
-/// One listener a group.
+/// One listener per group.
 pub(crate) struct ByGroup<S> {
     each: Vec<S>,
     /// How many resources each group has.
     resources: u16,
-    /// Makes one for a group that is met later, and what it has to hear first: only a foreign log has such.
+    /// Only for a log without a header: makes a listener for a group met later, and keeps the events that it must hear
+    /// first.
     met: Option<Met<S>>,
 }
 
@@ -20,8 +21,8 @@ struct Met<S> {
 }
 
 impl<S: Sink> ByGroup<S> {
-    /// Listeners to a history with this header. Without one, groups are met with their events, and `unheralded` makes a
-    /// listener for each.
+    /// Listeners to a history with this header. Without a header, groups are found as their events arrive, and
+    /// `unheralded` makes the listener for each.
     pub(crate) fn new(
         header: Option<&Header>,
         make: impl Fn(&Header) -> S,
@@ -51,7 +52,8 @@ impl<S: Sink> ByGroup<S> {
         self.each
     }
 
-    /// A foreign log has come to another group, or to what concerns all that will ever come.
+    /// In a log without a header: adds a listener for a new group, and keeps an event that concerns all groups for
+    /// later ones.
     #[cold]
     fn meet(&mut self, event: &Event) {
         let Some(Met { make, shared }) = &mut self.met else { return };
@@ -65,7 +67,7 @@ impl<S: Sink> ByGroup<S> {
         }
     }
 
-    /// The event with the resource's place in its own group's table.
+    /// The event, with its resource numbered within its own group.
     fn localized(&self, event: &Event) -> Event {
         let own = |resource: Resource| Resource(resource.0 % self.resources.max(1));
         let mut event = event.clone();

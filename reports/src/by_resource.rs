@@ -1,11 +1,11 @@
-//! Something of every resource; what was not looked at yet is at its beginning.
+//! A table of values by resource, grown on demand.
 
 use protocols::types::Resource;
 
-/// So many lie in place: the usual ones, which every write of a usual run goes to.
+/// How many values are stored inline: the usual resources, which get every write of a usual run.
 const NEAR: usize = 2;
 
-/// Values by [`Resource`].
+/// Values by [`Resource`]; those not yet accessed have their initial value.
 #[derive(Clone, Debug)]
 pub(crate) struct ByResource<T> {
     near: [T; NEAR],
@@ -20,12 +20,11 @@ impl<T: Clone + Default> Default for ByResource<T> {
 }
 
 impl<T: Clone> ByResource<T> {
-    /// Every value begins as this one.
+    /// A table whose values are all `value` at first.
     pub(crate) fn beginning(value: T) -> Self {
         ByResource { near: std::array::from_fn(|_| value.clone()), far: Vec::new(), beginning: value }
     }
 
-    /// The value of `resource`.
     #[inline]
     pub(crate) fn of(&self, resource: Resource) -> &T {
         match self.near.get(resource.index()) {
@@ -34,7 +33,6 @@ impl<T: Clone> ByResource<T> {
         }
     }
 
-    /// The same, to change it.
     #[inline]
     pub(crate) fn at(&mut self, resource: Resource) -> &mut T {
         match resource.index() {
@@ -51,7 +49,7 @@ impl<T: Clone> ByResource<T> {
         &mut self.far[place]
     }
 
-    /// All that were looked at, in the order of the table, and the usual ones.
+    /// The values accessed so far and those stored inline, in order of resources.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (Resource, &T)> {
         let numbers = (0..=u16::MAX).map(Resource);
         let all = self.near.len() + self.far.len();

@@ -1,5 +1,5 @@
-//! What happened in a run and why, in two or three sentences: they head the page, the text report, and a sweep's failures.
-//! `[[t]]` is a time, microseconds, which the page makes a link.
+//! What happened in a run and why, in two or three sentences: they head the page, the text report, and a sweep's
+//! failures. `[[t]]` is a time in microseconds, which the page turns into a link.
 
 use crate::{
     clock::Clock,
@@ -14,7 +14,7 @@ use protocols::{
     history::{FaultKind, Header},
 };
 
-/// Why a run came out as it did, for people.
+/// Why a run ended as it did, in words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cause {
     sentences: Vec<String>,
@@ -23,28 +23,28 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// That of a run, as it was judged.
+    /// The cause of a judged run.
     pub(crate) fn of(model: &Model) -> Self {
         let broken = model.broken.iter().map(|(name, _)| name.clone());
         Cause { sentences: model.cause.clone(), broken: broken.collect(), clock: model.clock }
     }
 
-    /// How its moments are said.
+    /// How its times are formatted.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// What happened, and who led: plain sentences. Empty where nobody listened to the run.
+    /// What happened and who led, as plain sentences. Empty if nobody listened to the run.
     pub fn text(&self) -> String {
         self.sentences.iter().map(|sentence| told(sentence, self.clock)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The rule that was broken first of all, as a sentence, with the invariant's name, and the names of the others; nothing
-    /// where all held.
+    /// The first rule that was broken, as a sentence with the invariant's name and the names of the others; `None` if
+    /// all held.
     pub fn rule(&self) -> Option<String> {
         let broken: Vec<&&Entry> =
             ALL.iter().filter(|entry| self.broken.iter().any(|name| name == entry.name)).collect();
-        // A write from the past says more than all that follows from it.
+        // A stale write explains more than its consequences.
         let named = |name: &str| broken.iter().find(|entry| entry.name == name);
         let first = named("no_stale_write").or(named("copies_agree")).or(broken.first())?;
         let about = first.about.trim_end_matches('.');
@@ -64,7 +64,7 @@ impl Cause {
     }
 }
 
-/// A sentence with its times as people read them.
+/// A sentence with its times formatted for people.
 fn told(sentence: &str, clock: Clock) -> String {
     let mut parts = sentence.split("[[");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -77,7 +77,7 @@ fn told(sentence: &str, clock: Clock) -> String {
     text
 }
 
-/// A write from the past that the sentences are about.
+/// The stale write that the sentences are about.
 struct Culprit {
     i: usize,
     r: usize,
@@ -88,7 +88,8 @@ struct Culprit {
     accepted: bool,
 }
 
-/// The first on what clients' numbers come from, or else the first of all; what was accepted before what was refused.
+/// The first stale write to the resource of clients' numbers, or else the first of all; accepted ones before refused
+/// ones.
 fn culprit(model: &Model) -> Option<Culprit> {
     let stale = model.stale.iter().find(|s| s.r == 0).or(model.stale.first());
     let stale =
@@ -101,13 +102,13 @@ fn culprit(model: &Model) -> Option<Culprit> {
     stale.or_else(refused)
 }
 
-/// The cause, in plain sentences.
+/// The cause, as plain sentences.
 pub(crate) fn sentences(model: &Model, header: Option<&Header>) -> Vec<String> {
-    // A write that was refused is not what is wrong, if something is.
+    // A refused write is not what is wrong, if something else is.
     match culprit(model).filter(|culprit| culprit.accepted || model.broken.is_empty()) {
         Some(culprit) => {
             let mut sentences = vec![what(model, &culprit, header), why(model, &culprit, header)];
-            // Where every node has a copy, what is written from the past is not what hurts, but what is lost.
+            // If every node has a copy, the stale write does no harm, but the lost write does.
             let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
             sentences.extend(lost.map(|(name, detail)| sentence(name, detail, model)));
             sentences
@@ -120,7 +121,7 @@ fn name(model: &Model, i: usize) -> &str {
     &model.nodes[usize::from(model.incarnations[i].node)]
 }
 
-/// `with token 3`, with a space before; nothing without a token.
+/// ` with token 3`; empty without a token.
 fn with(model: &Model, i: usize) -> String {
     match &*model.incarnations[i].token {
         "" => String::new(),
@@ -139,7 +140,7 @@ fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     let lead = c.over.map(|i| {
         let (other, with) = (name(model, i), with(model, i));
         let comma = if with.is_empty() { "" } else { "," };
-        // A forged token has taken nothing over.
+        // A forged token has taken over nothing.
         if !model.foreign && !with.is_empty() && model.beliefs.iter().all(|belief| belief.i != i) {
             let token = with.trim_start_matches(" with ");
             return format!(
@@ -148,7 +149,7 @@ fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
             );
         }
         match c.from.saturating_sub(c.since) {
-            // Both would be said to be of one millisecond.
+            // Both times would be printed as the same millisecond.
             0 => format!("; {other} had taken over in the same microsecond{comma}{with}"),
             near @ 1..1_000 => format!("; {other} had taken over {} before{comma}{with}", duration(near as f64)),
             _ => format!("; {other} had taken over{with} at [[{}]]", c.since),
@@ -187,7 +188,7 @@ fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     }
 }
 
-/// That whoever took over had a clock that was ahead by a lease or more, as a sentence.
+/// A sentence that the new leader's clock was ahead by at least a lease, if it was.
 fn clock_ahead(model: &Model, c: &Culprit, header: Option<&Header>) -> Option<String> {
     let of = |i: usize| {
         let node = model.incarnations[i].node;
@@ -214,10 +215,10 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     let all: u64 = model.stale.iter().map(|s| s.n).sum();
     let it = if all == 1 { "it".to_owned() } else { format!("{} such writes", grouped(all)) };
     let reason = match header.map(|h| h.fencing) {
-        _ if model.incarnations[c.i].token.is_empty() => ": without a token there is nothing by which it could refuse",
+        _ if model.incarnations[c.i].token.is_empty() => ": without a token, it had nothing to check",
         Some(Fencing::Off) => ", because fencing was off",
         Some(Fencing::Order | Fencing::Memory) => ", because it did not compare tokens",
-        // It is said to compare them.
+        // This store claims to compare them.
         Some(Fencing::On | Fencing::Token) if forgot(model, c.from) => {
             ", because it had lost the tokens that it had seen"
         }
@@ -228,7 +229,7 @@ fn why(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     format!("The store accepted {it}{on}{reason}.")
 }
 
-/// Had a store come back without its data until then?
+/// Had a store restarted without its data by then?
 fn forgot(model: &Model, until: u64) -> bool {
     model.moments.iter().any(|m| m.t <= until && loses_all(m))
 }
@@ -244,14 +245,13 @@ fn without_culprit(model: &Model) -> Vec<String> {
         sentences.push(led(model));
         return sentences;
     }
-    let refused =
-        if model.effects.is_empty() { "Nothing was written." } else { "No write from the past reached the store." };
+    let refused = if model.effects.is_empty() { "Nothing was written." } else { "No stale write reached the store." };
     vec![refused.to_owned(), led(model)]
 }
 
-/// What an invariant saw, as a sentence whose instants are marked.
+/// An invariant's finding, as a sentence with marked times.
 fn sentence(name: &str, detail: &Said, model: &Model) -> String {
-    // Only the situation under test can be missing and nothing be wrong.
+    // A missing test situation alone is no fault.
     let vacuous = ALL.iter().any(|entry| entry.name == name && entry.class == Class::Vacuity);
     match vacuous && !model.cut_short {
         true => detail.between("the situation under test never arose: ", ".").linked(),
@@ -259,23 +259,23 @@ fn sentence(name: &str, detail: &Said, model: &Model) -> String {
     }
 }
 
-/// What struck somebody last before the first instant that a sentence names.
+/// The last fault before the first time that a finding names.
 fn before(model: &Model, name: &str, detail: &Said) -> Option<String> {
-    // What struck may be told of the same millisecond.
+    // The fault may be printed with the same millisecond.
     let until = detail.first_us().map_or(model.end, |t| t / 1_000 * 1_000 + 1_000);
-    // A token that comes again was forgotten: what struck since has no part in it.
+    // If a token came again, the loss of data explains it; later faults have no part in it.
     let forgot = |m: &&Moment| m.t <= until && loses_all(m);
     let forgotten = [elections::ENTRY.name, tokens_monotone::ENTRY.name].contains(&name);
     let lost = model.moments.iter().rfind(forgot).filter(|_| forgotten).map(|once| instant(once, model));
     lost.or_else(|| struck_before(model, until))
 }
 
-/// Does a server come back empty?
+/// Does a server restart empty?
 fn loses_all(moment: &Moment) -> bool {
     moment.what.fault().is_some_and(|fault| fault.kind == FaultKind::LoseData)
 }
 
-/// What happened at an instant, as a sentence.
+/// What happened at a moment, as a sentence.
 fn instant(once: &Moment, model: &Model) -> String {
     let what = match (&once.what, once.node.and_then(|node| model.nodes.get(usize::from(node)))) {
         (What::Fault(fault), _) => past(fault, once.t, model),
@@ -285,12 +285,12 @@ fn instant(once: &Moment, model: &Model) -> String {
     format!("At [[{}]] {what}.", once.t)
 }
 
-/// What struck somebody last until then, as a sentence.
+/// The last fault until then, as a sentence.
 fn struck_before(model: &Model, until: u64) -> Option<String> {
     let told =
         |s: &&Shade| s.kind != Shading::Unborn && s.from <= until && (s.kind != Shading::Cut || s.fault.is_some());
     let struck = model.shades.iter().filter(told).max_by_key(|s| s.from);
-    // What happens once has a moment and no length.
+    // An instantaneous fault has a moment but no duration.
     let once = model.moments.iter().rfind(|m| m.k == Turn::Fault && m.t <= until);
     let more = |once: &Moment, s: &Shade| s.from < once.t || s.from == once.t && loses_all(once);
     if let Some(once) = once.filter(|once| struck.is_none_or(|struck| more(once, struck))) {
@@ -314,7 +314,7 @@ fn struck_before(model: &Model, until: u64) -> Option<String> {
     })
 }
 
-/// Who led, one after the other.
+/// Who led, in order.
 fn led(model: &Model) -> String {
     const MOST: usize = 5;
     let mut turns: Vec<String> =
@@ -327,7 +327,7 @@ fn led(model: &Model) -> String {
             .map(|e| format!("{} from [[{}]]", name(model, e.i), e.from))
             .collect();
     }
-    // A log may tell of grants alone.
+    // A log may report only grants.
     let told = if turns.is_empty() && model.foreign { "Granted to" } else { "Led" };
     if told != "Led" {
         let granted = |grant: &Grant| format!("{} from [[{}]]", model.nodes[usize::from(grant.node)], grant.from);

@@ -1,23 +1,23 @@
-//! How the moments of a history are said: as the time since it began, or, of somebody's log, as the log's own time of day.
-//! Every report asks here. Lengths of time are lengths, whatever the clock.
+//! How the times of a history are written: as time since its beginning, or, for a log, as the log's own time of day.
+//! Every report formats its times here. Durations do not depend on the clock.
 
 use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
 use serde::Serialize;
 
-/// The words for moments. Those of a history are microseconds since its beginning.
+/// Formats times, which are microseconds since the history's beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Clock(Option<Own>);
 
-/// The time of day that a log has.
+/// The log's own time of day.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 struct Own {
-    /// What its beginning is, microseconds since 1970.
+    /// The log's beginning, microseconds since 1970.
     origin_us: u64,
-    /// By how much local time is ahead of UTC, seconds.
+    /// The offset of local time from UTC, seconds.
     offset_s: i32,
-    /// It goes over more than one day, so a time of day is not enough.
+    /// The log spans several days, so a time of day is not enough.
     dates: bool,
-    /// It knows whole seconds only.
+    /// The log has whole seconds only.
     whole: bool,
 }
 
@@ -43,8 +43,8 @@ impl Own {
 }
 
 impl Clock {
-    /// The clock of a log that begins at `origin_us`, microseconds since 1970, and ends `end_us` later: its own time of day,
-    /// so many seconds ahead of UTC. That of an elapsed time where `origin_us` is no time of a computer's clock.
+    /// The clock of a log that begins at `origin_us`, microseconds since 1970, and ends `end_us` later: its own time of
+    /// day, `offset_s` ahead of UTC. If `origin_us` cannot be a computer's clock, the clock of elapsed time.
     pub fn of_log(origin_us: u64, end_us: u64, offset_s: i32, whole: bool) -> Clock {
         let own = Own { origin_us, offset_s, dates: false, whole };
         let date = |t_us| own.local(t_us).map(|time| time.date_naive());
@@ -52,12 +52,13 @@ impl Clock {
         Clock(Some(Own { dates: first != last, ..own }))
     }
 
-    /// Does it say the time since the beginning?
+    /// Does it give the time since the beginning?
     pub fn is_elapsed(&self) -> bool {
         self.0.is_none()
     }
 
-    /// A moment, as it stands in a sentence: `3.512 s`, `05:40:04.534`, or `2026-03-02 05:40:04.534` in a log of several days.
+    /// A time as written in a sentence: `3.512 s`, `05:40:04.534`, or `2026-03-02 05:40:04.534` in a log of several
+    /// days.
     pub fn moment(self, t_us: u64) -> String {
         match self.0 {
             None => format!("{} s", self.bare(t_us)),
@@ -65,18 +66,18 @@ impl Clock {
         }
     }
 
-    /// The same in a column that needs no unit.
+    /// The same for a column, where the unit is clear.
     pub(crate) fn bare(self, t_us: u64) -> String {
         let own = self.0.and_then(|own| Some(own.local(t_us)?.format(own.form()).to_string()));
         own.unwrap_or_else(|| format!("{:.3}", t_us as f64 / 1e6))
     }
 
-    /// From one moment to another.
+    /// An interval of time.
     pub(crate) fn span(self, from_us: u64, to_us: u64) -> String {
         format!("{} – {}", self.bare(from_us), self.moment(to_us))
     }
 
-    /// What reads those times: `2026-03-01, UTC`, or of a log that goes over several days, the zone alone.
+    /// The day and zone of the times: `2026-03-01, UTC`, or only the zone for a log of several days.
     pub fn days(self) -> Option<String> {
         let own = self.0?;
         let zone = match own.offset_s {
@@ -87,14 +88,14 @@ impl Clock {
         Some(if own.dates { zone } else { format!("{date}, {zone}") })
     }
 
-    /// The instant at which the log begins: `2026-03-01T03:12:09Z`.
+    /// The time at which the log begins: `2026-03-01T03:12:09Z`.
     pub fn begins(self) -> Option<String> {
         self.0.and_then(|own| Some(own.local(0)?.to_rfc3339_opts(SecondsFormat::AutoSi, true)))
     }
 }
 
-/// A time of some clock, if it counts from 1970: the clock of no computer shows the years before 1980, so such a log counts
-/// from its own beginning.
+/// The date and time of `us`, if it counts from 1970. No computer's clock shows a year before 1980, so such a log
+/// counts from its own beginning.
 pub(crate) fn instant(us: u64) -> Option<DateTime<Utc>> {
     const LEAST_US: u64 = 315_532_800_000_000;
     i64::try_from(us).ok().filter(|_| us >= LEAST_US).and_then(DateTime::from_timestamp_micros)

@@ -1,4 +1,5 @@
-//! Who runs, and who can reach whom: what liveness asks for. From the faults, the states of the processes and their clocks.
+//! Which processes run, and which can reach each other, as liveness needs it: derived from faults, process states and
+//! clocks.
 
 use protocols::{
     history::{Event, FaultEvent, FaultKind, Header, Kind, NodeState, Phase},
@@ -6,23 +7,23 @@ use protocols::{
 };
 use std::{collections::BTreeMap, ops::Range};
 
-/// Clocks that run further off than this, parts per million, stretch a lease by more than the bound allows for.
+/// Clocks with a larger rate error, parts per million, stretch a lease by more than the bound allows for.
 const DRIFT_MAX_PPM: u64 = 100_000;
-/// A link or a disk that is slower by no more than this share of the lease is as good as any: a twentieth.
+/// A link or a disk is good if its delay is at most this fraction of the lease: a twentieth.
 const SLOWER_SHARE: u64 = 20;
-/// Packets in a million that may be lost on a link that is as good as any: as on a bad switch.
+/// Lost packets in a million up to which a link is good: as on a bad switch.
 const LOSS_MAX: u64 = 10_000;
 
 /// One direction between two processes.
 pub(crate) type Link = (NodeId, NodeId);
 
-/// The processes and the links between them, at the current moment.
+/// The current state of processes and links.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     candidates: u16,
     clients: Range<u16>,
     services: Vec<NodeId>,
-    /// How many of them it takes.
+    /// How many of `services` are needed.
     services_needed: usize,
     store: NodeId,
     nodes: Vec<Process>,
@@ -37,44 +38,44 @@ pub(crate) struct Cluster {
 struct Process {
     up: bool,
     paused: bool,
-    /// Asked to join, and not yet joined; or it has left.
+    /// Asked to join and has not yet joined; or has left.
     outside: bool,
-    /// Faults that make it slow.
+    /// Number of faults that slow it down.
     slowed: u32,
-    /// Those of them that keep what it sends from leaving it.
+    /// Number of those that limit what it can send.
     narrowed: u32,
     drifts: bool,
 }
 
-/// What faults do to a link: how many of each.
+/// Faults on a link: the number of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trouble {
     blocked: u32,
     poor: u32,
 }
 
-/// What an event has changed.
+/// What an event changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Change {
     /// Processes that began or ceased to run, or to run well.
     pub(crate) nodes: Vec<NodeId>,
-    /// Links that were cut or mended, or became slow.
+    /// Links that were cut, restored or slowed.
     pub(crate) links: Vec<Link>,
-    /// Leadership is to change hands, or something happened whose effect nobody can tell.
+    /// A change of leader was ordered, or something happened whose effect is unknown.
     pub(crate) ordered: bool,
 }
 
-/// Everything that it takes to act.
+/// What a leader needs to act.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Way {
-    /// Who can act.
+    /// The candidate that can act.
     pub(crate) candidate: NodeId,
-    /// The majority that hears each other, itself included; only itself where no majority is needed.
+    /// A majority of mutually connected nodes, the candidate included; only the candidate if no majority is needed.
     pub(crate) quorum: Vec<NodeId>,
 }
 
 impl Cluster {
-    /// The processes of a history; `None` when its header does not say where the store is.
+    /// The processes of a history; `None` if its header does not name the store.
     pub(crate) fn new(header: &Header) -> Option<Cluster> {
         let up = |place: usize| Process { up: place >= usize::from(header.candidates), ..Process::default() };
         Some(Cluster {
@@ -83,7 +84,7 @@ impl Cluster {
             services: header.services.clone(),
             services_needed: usize::from(header.services_needed.max(1)),
             store: header.store?,
-            // Candidates may start later; everybody else is there unless the history says otherwise.
+            // Candidates may start later; other processes run unless the history says otherwise.
             nodes: (0..header.nodes.len()).map(up).collect(),
             majority: header.majority,
             ring: header.ring,
@@ -93,28 +94,26 @@ impl Cluster {
         })
     }
 
-    /// The coordination service's processes.
     pub(crate) fn services(&self) -> &[NodeId] {
         &self.services
     }
 
-    /// How many clients there are.
     pub(crate) fn clients(&self) -> u64 {
         self.clients.len() as u64
     }
 
-    /// The place of the first client among the processes. Clients are the last of them, and those of a group stand together.
+    /// The index of the first client. Clients come last, and those of a group are adjacent.
     pub(crate) fn first_client(&self) -> usize {
         self.clients.start.into()
     }
 
-    /// Does a client run, and reach every candidate that does?
+    /// Does the client run, and reach every candidate that runs?
     pub(crate) fn reaches_all(&self, client: NodeId) -> bool {
         self.is_able(client) && self.electorate().all(|node| !self.runs(node) || self.is_good(client, node))
     }
 
-    /// Does everybody's leadership depend on what all others hear? So it is without a majority that could overrule a
-    /// minority, and with a device that cuts the power of whoever is silent.
+    /// Does every node's leadership depend on what all others hear? It does without a majority that could overrule a
+    /// minority, and with a device that cuts the power of silent nodes.
     pub(crate) fn is_everybodys_business(&self) -> bool {
         self.majority != self.services.is_empty()
     }
@@ -135,30 +134,29 @@ impl Cluster {
         self.nodes.get(node.index()).copied().unwrap_or_default()
     }
 
-    /// Does it run?
     pub(crate) fn runs(&self, node: NodeId) -> bool {
         let Process { up, paused, .. } = self.node(node);
         up && !paused
     }
 
-    /// Does it run as fast as it should?
+    /// Does it run at full speed?
     fn is_able(&self, node: NodeId) -> bool {
         let Process { slowed, drifts, .. } = self.node(node);
         self.runs(node) && slowed == 0 && !drifts
     }
 
-    /// Does anything get from one to the other?
+    /// Can anything get from one to the other?
     fn passes(&self, from: NodeId, to: NodeId) -> bool {
         self.links.get(&(from, to)).is_none_or(|t| t.blocked == 0)
     }
 
-    /// Does everything get through, both ways and in time?
+    /// Does everything get through, in both directions and in time?
     fn is_good(&self, a: NodeId, b: NodeId) -> bool {
         let good = |link| self.links.get(&link).is_none_or(|t: &Trouble| t.blocked + t.poor == 0);
         a == b || (good((a, b)) && good((b, a)))
     }
 
-    /// Whatever it is told, can it serve clients? It takes the store, and one client.
+    /// Can it serve clients, if it leads? It needs the store and one client.
     pub(crate) fn can_act(&self, node: NodeId) -> bool {
         let client = |client: NodeId| self.is_able(client) && self.is_good(node, client);
         self.node(node).narrowed == 0
@@ -167,8 +165,8 @@ impl Cluster {
             && self.clients.clone().map(NodeId).any(client)
     }
 
-    /// Whom others may wait for in vain: it is heard, but does not hear everything or not in time. Where the service decides,
-    /// it may hold what it does not know of.
+    /// A node for which others may wait in vain: it is heard, but does not hear everything, or not in time. If a
+    /// service decides, the node may hold a grant without knowing of it.
     pub(crate) fn half_heard(&self, way: &Way) -> Option<NodeId> {
         let voters: &[NodeId] = if self.majority { &way.quorum } else { &[] };
         let half = |node: NodeId| {
@@ -178,19 +176,19 @@ impl Cluster {
         self.electorate().find(|node| self.runs(*node) && !way.quorum.contains(node) && half(*node))
     }
 
-    /// How many candidates are a majority of all.
+    /// The size of a majority of all candidates.
     fn needed(&self) -> usize {
         usize::from(self.candidates) / 2 + 1
     }
 
-    /// Where candidates elect along a ring: does each that runs reach the next that does?
+    /// If candidates elect along a ring: does each running one reach the next running one?
     fn is_ring_whole(&self) -> bool {
         let members: Vec<NodeId> = self.electorate().filter(|node| self.runs(*node)).collect();
         let next = members.iter().cycle().skip(1);
         !self.ring || members.iter().zip(next).all(|(node, next)| self.is_good(*node, *next))
     }
 
-    /// Is the way still there?
+    /// Is the way still open?
     pub(crate) fn is_open(&self, way: &Way) -> bool {
         let Way { candidate, quorum } = way;
         let able = |node: &NodeId| self.is_able(*node) && !self.node(*node).outside;
@@ -202,12 +200,12 @@ impl Cluster {
         self.services.is_empty() || self.enough(|service| self.is_able(service) && self.is_good(node, service))
     }
 
-    /// Is that so of as many of the service's processes as it takes?
+    /// Is that true of enough of the service's processes?
     fn enough(&self, serves: impl Fn(NodeId) -> bool) -> bool {
         self.services.iter().filter(|service| serves(**service)).count() >= self.services_needed
     }
 
-    /// A way for one of those that are able to; for these rather than for others.
+    /// A way for some able candidate; those in `rather` come first.
     pub(crate) fn find_way(&self, rather: &[NodeId]) -> Option<Way> {
         let others = self.electorate().filter(|node| !rather.contains(node));
         let mut all = rather.iter().copied().filter(|node| self.is_candidate(*node)).chain(others);
@@ -226,7 +224,7 @@ impl Cluster {
         (way.quorum.len() == needed && self.is_open(&way)).then_some(way)
     }
 
-    /// Takes a fault, a state of a process or of its clocks; `None` when nothing changes by it.
+    /// Takes a fault, a process's state or its clocks; `None` if nothing changes.
     pub(crate) fn observe(&mut self, event: &Event) -> Option<Change> {
         match &event.kind {
             Kind::Node { node, state } => self.state(*node, *state),
@@ -256,10 +254,10 @@ impl Cluster {
 
     fn fault(&mut self, fault: &FaultEvent) -> Option<Change> {
         match (&fault.kind, fault.phase) {
-            // Their processes' states and clocks say more.
+            // Process states and clocks are more precise than these faults.
             (FaultKind::Pause, _) => None,
             (kind, _) if kind.ends_process() || kind.is_of_clocks() => None,
-            // An adversary changes neither who runs nor who reaches whom, and is owed no patience.
+            // An adversary changes neither which processes run nor which reach each other, and earns no extra time.
             (FaultKind::ForgeClaim | FaultKind::RogueFence, _) => None,
             (kind, Phase::Once) => {
                 if *kind == FaultKind::Join {
@@ -272,7 +270,7 @@ impl Cluster {
                 Some(Change { nodes: fault.on.clone(), ordered: true, ..Change::default() })
             }
             (_, Phase::Begin) => {
-                // One that is told of twice is the same one.
+                // A fault reported twice is one fault.
                 self.end(fault.index);
                 let change = self.apply(fault, 1);
                 self.faults.insert(fault.index, fault.clone());
@@ -287,7 +285,7 @@ impl Cluster {
         Some(self.apply(&begun, -1))
     }
 
-    /// Lays a fault over what it strikes, or takes it away.
+    /// Applies a fault (`by` is 1), or removes it (-1).
     fn apply(&mut self, fault: &FaultEvent, by: i32) -> Change {
         let FaultEvent { on, to, sides, strength, .. } = fault;
         let mut change = Change::default();
@@ -301,7 +299,7 @@ impl Cluster {
                 return change;
             }
             FaultKind::Latency if !slower => return change,
-            // Whoever gives a connection up that hangs makes another.
+            // A client that gives up a hanging connection opens another.
             FaultKind::Hang => return change,
             FaultKind::Loss if *strength > 0 && *strength <= LOSS_MAX => return change,
             FaultKind::Bandwidth => {
@@ -323,7 +321,7 @@ impl Cluster {
                 change.links = pairs(on, to);
                 self.each(&change.links, |trouble| trouble.poor = trouble.poor.saturating_add_signed(by));
             }
-            // A fault that says only whom it strikes: nobody knows what they can still do.
+            // A fault that only names its targets: what they can still do is unknown.
             _ => {
                 change.nodes.clone_from(on);
                 self.slow(on, by);

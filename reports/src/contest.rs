@@ -1,4 +1,4 @@
-//! Who stands for election.
+//! Counts contested elections.
 
 use protocols::{
     history::{Event, Kind},
@@ -6,7 +6,7 @@ use protocols::{
 };
 use std::collections::BTreeSet;
 
-/// Counts the elections that more than one candidate stood for: at least two had begun to campaign since the election before.
+/// Counts elections with more than one candidate: at least two had begun to campaign since the previous election.
 #[derive(Debug, Default)]
 pub(crate) struct Contest {
     standing: BTreeSet<NodeId>,
@@ -14,7 +14,7 @@ pub(crate) struct Contest {
 }
 
 impl Contest {
-    /// Takes any event; campaigns and elections matter.
+    /// Takes any event: campaigns and elections count.
     pub(crate) fn observe(&mut self, event: &Event) {
         match &event.kind {
             Kind::Campaign { node } => {
@@ -28,7 +28,6 @@ impl Contest {
         }
     }
 
-    /// Contested elections so far.
     pub(crate) fn contested(&self) -> u64 {
         self.contested
     }

@@ -1,8 +1,8 @@
-//! What copies of the data make of a history: which acknowledged writes are left in the end, and since when two copies say
-//! different things under one number.
+//! Evaluates copies of the data: which acknowledged writes survive to the end, and since when two copies have had
+//! different writes under one number.
 //!
-//! Every leadership writes a *timeline* of its own, which goes on where the copy that it was promoted with ended. In the end the
-//! last of them counts, with what it was built on: whatever was acknowledged beside that is lost.
+//! Every leadership writes its own *timeline*, which continues from the end of the copy that it was promoted with. The
+//! last timeline counts, with those that it was built on: any other acknowledged write is lost.
 
 use crate::words::Names;
 use protocols::{
@@ -13,18 +13,17 @@ use protocols::{
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// So many of a timeline's latest writes to a resource are remembered: those before are counted and cannot be told any more.
+/// How many of a timeline's latest writes to a resource are kept; older ones are only counted.
 const REMEMBERED: usize = 1 << 15;
 
-/// The figures of copies of the data.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CopyFigures {
     /// Writes that some copy acknowledged.
     pub writes_acknowledged: u64,
-    /// Those of them that are not in what counts in the end: what the leadership has whose write was acknowledged last.
+    /// Those missing from the final data, which is that of the leadership whose write was acknowledged last.
     pub writes_lost: u64,
-    /// For how long two copies had different acknowledged writes under one number, milliseconds: up to when the one that loses
-    /// was rewound, or to the end.
+    /// How long two copies had different acknowledged writes under one number, milliseconds: until the losing copy was
+    /// rewound, or until the end.
     pub diverged_ms: f64,
     /// Do they still differ at the end?
     pub still_diverged: bool,
@@ -33,18 +32,16 @@ pub struct CopyFigures {
     pub first_divergence: Option<Divergence>,
 }
 
-/// A number under which two copies differ. Writes are named by whom they served, and by whom they were acknowledged.
+/// A number under which two copies differ. A write is named by its request and by the leader that acknowledged it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Divergence {
-    /// Since when: both were acknowledged. Milliseconds.
+    /// When both were acknowledged, milliseconds.
     pub at_ms: f64,
-    /// Of which resource.
     pub resource: String,
-    /// The number.
     pub seq: u64,
-    /// The write that is lost.
+    /// The lost write.
     pub lost: String,
-    /// The one that stays; `None` when nobody took the number again.
+    /// The surviving write; `None` if the number was not used again.
     pub kept: Option<String>,
 }
 
@@ -52,20 +49,20 @@ pub struct Divergence {
 #[derive(Default)]
 pub(crate) struct Copies {
     timelines: BTreeMap<Incarnation, Timeline>,
-    /// Whose write was acknowledged last.
+    /// The leadership whose write was acknowledged last.
     last: Option<Incarnation>,
     promoted: u64,
 }
 
-/// What one leadership has written.
+/// The writes of one leadership.
 #[derive(Default)]
 struct Timeline {
-    /// What it goes on from.
+    /// The timeline that it continues.
     after: Option<Incarnation>,
-    /// Where it begins at each resource: the number that its seal has read.
+    /// Where it begins on each resource: the number read by its seal.
     since: BTreeMap<Resource, u64>,
     taken: BTreeMap<Resource, Taken>,
-    /// When the copy that it was written to was rewound for the last time.
+    /// When the copy that it was written to was last rewound.
     rewound_us: Option<u64>,
 }
 
@@ -76,7 +73,6 @@ struct Taken {
     forgotten: u64,
 }
 
-/// One acknowledged write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Acknowledged {
     pub(crate) seq: u64,
@@ -85,34 +81,34 @@ pub(crate) struct Acknowledged {
     pub(crate) request: RequestId,
 }
 
-/// What is left of a history, and what is not.
+/// What has survived to the end, and what has not.
 #[derive(Default)]
 pub(crate) struct Ending {
     pub(crate) acknowledged: u64,
     pub(crate) lost: u64,
-    /// Timelines that have lost something, each with how much.
+    /// Timelines that lost writes, with the number of writes.
     pub(crate) losers: Vec<(Incarnation, u64)>,
     pub(crate) first: Option<First>,
-    /// For how long two copies said different things, microseconds.
+    /// How long two copies differed, microseconds.
     pub(crate) diverged_us: u64,
-    /// Do they still?
+    /// Do they still differ?
     pub(crate) still: bool,
     pub(crate) promoted: u64,
 }
 
-/// The first number under which two copies say different things.
+/// The first number under which two copies differ.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct First {
-    /// Since when.
+    /// Since when they differ.
     pub(crate) t_us: u64,
     pub(crate) resource: Resource,
-    /// What is lost.
+    /// The lost write.
     pub(crate) lost: Acknowledged,
-    /// What stands in its place, if anything does.
+    /// The write in its place, if there is one.
     pub(crate) kept: Option<Acknowledged>,
 }
 
-/// What counts in the end: timelines, and up to which number of each resource each does.
+/// What survives: timelines, each with its last surviving number on each resource.
 type Chain = BTreeMap<Incarnation, BTreeMap<Resource, u64>>;
 
 impl Taken {
@@ -128,11 +124,11 @@ impl Taken {
         self.forgotten + self.latest.len() as u64
     }
 
-    /// How many have a higher number, and the first of them.
+    /// How many writes have a higher number, and the first of them.
     fn beyond(&self, seq: u64) -> (u64, Option<Acknowledged>) {
         let kept = self.latest.partition_point(|write| write.seq <= seq);
         let beyond = (self.latest.len() - kept) as u64;
-        // Numbers rise one by one: what was forgotten and is beyond can be counted.
+        // Numbers rise by one, so the forgotten writes beyond `seq` can be counted.
         let first = self.latest.front().map_or(0, |first| first.seq.saturating_sub(seq + 1));
         let forgotten = if kept == 0 { first.min(self.forgotten) } else { 0 };
         (beyond + forgotten, self.latest.get(kept).copied())
@@ -173,7 +169,7 @@ impl Copies {
         taken.add(Acknowledged { seq: write.seq, t_us, by, request: write.request() });
     }
 
-    /// What the last timeline has, and what it was built on.
+    /// The last timeline, and those that it was built on.
     fn chain(&self) -> Chain {
         let mut chain = Chain::new();
         let (mut next, mut limits) = (self.last, BTreeMap::<Resource, u64>::new());
@@ -190,7 +186,7 @@ impl Copies {
         chain
     }
 
-    /// What counts under a number.
+    /// The surviving write with this number.
     fn kept(&self, chain: &Chain, resource: Resource, seq: u64) -> Option<Acknowledged> {
         chain.iter().find_map(|(by, limits)| {
             let counts = limits.get(&resource).is_none_or(|limit| seq <= *limit);
@@ -198,7 +194,7 @@ impl Copies {
         })
     }
 
-    /// What is left when the history ends.
+    /// The outcome at the end of the history.
     pub(crate) fn ending(&self, end_us: u64) -> Ending {
         let chain = self.chain();
         let mut ending = Ending { promoted: self.promoted, ..Ending::default() };
@@ -234,7 +230,7 @@ impl Copies {
     }
 }
 
-/// How long any of these spans lasts.
+/// The total time covered by the spans.
 fn covered(mut spans: Vec<(u64, u64)>) -> u64 {
     spans.sort_unstable();
     let (mut sum, mut reached) = (0, 0);
@@ -247,7 +243,6 @@ fn covered(mut spans: Vec<(u64, u64)>) -> u64 {
 }
 
 impl Ending {
-    /// As figures.
     pub(crate) fn figures(&self, names: &Names) -> CopyFigures {
         let ms = |us: u64| us as f64 / 1e3;
         CopyFigures {
@@ -267,7 +262,7 @@ impl Ending {
 }
 
 impl Acknowledged {
-    /// Whose write, and by whom it was acknowledged.
+    /// The write's request, and who acknowledged it.
     pub(crate) fn said(&self, names: &Names) -> String {
         let RequestId { client, number } = self.request;
         format!("{}:{number} by {}", names.node(client), names.incarnation(self.by))

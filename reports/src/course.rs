@@ -1,8 +1,9 @@
-//! The course of a run, as data: who led by whose word, what struck whom, what the store took. Every history fills it, whoever
-//! wrote it. The page draws it, and the sentence that heads every report of a failure is made of it.
+//! The course of a run as data: who led and with which grant, what struck whom, what the store accepted. Any history
+//! can fill it. The page draws it, and the sentences that head every report of a failure come from it.
 
 mod curves;
 mod leaderships;
+mod members;
 mod misread;
 pub(crate) mod model;
 mod moments;
@@ -11,6 +12,7 @@ mod writes;
 
 use crate::{Judgement, Names, Verdict, cause, clock::Clock as Times};
 use leaderships::Leaderships;
+use members::Members;
 use misread::Misreads;
 use model::{Clock, Lane, Model};
 use moments::Notes;
@@ -22,10 +24,10 @@ use std::collections::BTreeMap;
 use struck::Struck;
 use writes::Writes;
 
-/// More strips than these, for resources beside the first, would hide the rest of the picture.
+/// How many resources beside the first get a strip: more would hide the rest of the picture.
 const STRIPS_MOST: usize = 8;
 
-/// Folds the events of one group. Memory grows with what is worth telling, not with the writes.
+/// Folds the events of one group. Memory grows with what is worth reporting, not with the number of writes.
 pub(crate) struct Course {
     header: Option<Header>,
     names: Names,
@@ -34,10 +36,11 @@ pub(crate) struct Course {
     writes: Writes,
     notes: Notes,
     misreads: Misreads,
-    /// The instant that is called 0 s, where times were counted from elsewhere.
+    members: Members,
+    /// The instant shown as 0 s, if times were counted from elsewhere.
     epoch: Option<String>,
     clocks: Vec<Clock>,
-    /// Nodes of a foreign log that did something.
+    /// Nodes of a log without a header that did something.
     acted: Vec<u16>,
     begin: Option<u64>,
     end: u64,
@@ -54,6 +57,7 @@ impl Course {
             writes: Writes::new(header),
             notes: Notes::default(),
             misreads: Misreads::default(),
+            members: Members::default(),
             epoch: None,
             clocks: Vec::new(),
             acted: Vec::new(),
@@ -63,22 +67,21 @@ impl Course {
         }
     }
 
-    /// Names that the history's reader has met since.
+    /// Adds names that the history's reader has met since.
     pub(crate) fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
         self.names.learn(nodes, resources);
     }
 
-    /// Is it a log without a header?
     pub(crate) fn is_foreign(&self) -> bool {
         self.header.is_none()
     }
 
-    /// Times were counted from elsewhere, and this is now called 0 s.
+    /// Times were counted from elsewhere; `epoch` is now 0 s.
     pub(crate) fn counts_from(&mut self, epoch: String) {
         self.epoch = Some(epoch);
     }
 
-    /// Moments are to be said as this clock says them.
+    /// Sets the clock that formats times.
     pub(crate) fn tell_times(&mut self, clock: Times) {
         self.names.tell_times(clock);
     }
@@ -87,7 +90,7 @@ impl Course {
         &self.names
     }
 
-    /// The number of a leadership in [`Model::incarnations`].
+    /// The index of a leadership in [`Model::incarnations`].
     pub(crate) fn number(&mut self, incarnation: Incarnation) -> usize {
         self.leaderships.number(incarnation)
     }
@@ -104,8 +107,8 @@ impl Course {
         self.writes.observe(event, i, self.events);
     }
 
-    /// Which resources beside the first get a strip: those with violations first, then those with most writes; in the order of
-    /// their numbers. And how many get none.
+    /// The resources beside the first that get a strip, in order of their numbers, and how many get none. Those with
+    /// violations have priority, then those with most writes.
     fn strips(&self) -> (Vec<usize>, usize) {
         let mut all: BTreeMap<usize, (bool, u64)> = BTreeMap::new();
         for effect in self.writes.effects.iter().filter(|e| e.r > 0) {
@@ -138,7 +141,7 @@ impl Course {
         }
     }
 
-    /// All of it, as it was judged; `group` is which of how many it is.
+    /// The complete model of a judged run; `group` is its group's number and the number of groups.
     pub(crate) fn into_model(mut self, judgement: &Judgement, group: Option<(usize, usize)>) -> Model {
         if self.header.is_none() {
             let effects = &self.writes.effects;
@@ -174,6 +177,7 @@ impl Course {
             believing: curves::believing(&self.leaderships.beliefs, begin, end),
             beliefs: self.leaderships.beliefs,
             grants: self.leaderships.grants,
+            led: self.members.finish(end),
             effects: self.writes.effects,
             shades: self.struck.shades,
             stale: self.writes.stale,
@@ -201,25 +205,33 @@ impl Sink for Course {
     fn record(&mut self, event: &Event) {
         self.begin.get_or_insert(event.t_us);
         (self.end, self.events) = (event.t_us, self.events + 1);
-        let Course { notes, leaderships, misreads, names, events: place, .. } = &mut *self;
+        // Requests and writes are most of a history, and concern one part each.
+        match &event.kind {
+            Kind::Invoke { .. } => return,
+            Kind::Reply { .. } | Kind::ReadInvoke { .. } | Kind::ReadReply { .. } => {
+                return self.misreads.observe(event, self.events, &self.names);
+            }
+            Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
+                if self.header.is_none() && matches!(event.kind, Kind::Issue { .. }) {
+                    self.leaderships.goes_on(event.t_us, write.incarnation(*node));
+                }
+                return self.wrote(event, write.incarnation(*node));
+            }
+            _ => {}
+        }
+        let Course { notes, leaderships, names, events: place, .. } = &mut *self;
         let name = |node: NodeId| names.node(node).into_owned();
         let believes = |node| leaderships.believing().any(|i| leaderships.all[i].node == node);
         notes.observe(event, *place, name, believes);
         leaderships.observe(event, *place);
-        misreads.observe(event, *place, names);
         self.struck.observe(event);
+        self.members.observe(event);
         match &event.kind {
             Kind::Elected(incarnation) => {
                 self.acted(incarnation.node);
                 self.writes.elected(event);
             }
             Kind::Seal { incarnation, .. } => self.wrote(event, *incarnation),
-            Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
-                if self.header.is_none() && matches!(event.kind, Kind::Issue { .. }) {
-                    self.leaderships.goes_on(event.t_us, write.incarnation(*node));
-                }
-                self.wrote(event, write.incarnation(*node))
-            }
             Kind::Clock { node, wall_offset_us, rate_ppm } => {
                 self.clocks.push(Clock { node: node.0, t: event.t_us, offset_us: *wall_offset_us, ppm: *rate_ppm })
             }

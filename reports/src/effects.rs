@@ -1,7 +1,7 @@
 //! Effect intervals: from an incarnation's first accepted write on a resource to its last.
 //!
-//! In a log that says neither tokens nor generations, each stretch in which nobody but one node writes is taken for a leadership of
-//! its own: that two led at once is not claimed where one may have been elected again. That it was by turns is remembered.
+//! In a log without tokens and generations, each stretch in which only one node writes counts as its own leadership:
+//! since a node may have been elected again, no two leaders at once are claimed. That nodes took turns is remembered.
 
 use crate::by_resource::ByResource;
 use protocols::{
@@ -10,57 +10,51 @@ use protocols::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one incarnation did on one resource.
+/// The effect of one incarnation on one resource.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interval {
-    /// Who.
     pub(crate) incarnation: Incarnation,
-    /// Writes that counted. When 0, the times mean nothing.
+    /// Writes that counted. If 0, the times are meaningless.
     pub(crate) count: u64,
-    /// The first of them.
     pub(crate) first: Moment,
-    /// The last of them.
     pub(crate) last: Moment,
 }
 
-/// A moment, and its place in the order of what happened, which also tells events of one microsecond apart.
+/// A time, with its place in the order of events, which also orders events of one microsecond.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Moment {
-    /// Microseconds.
     pub(crate) t_us: u64,
     place: u64,
 }
 
-/// A node wrote, another did, and the first wrote again, which nothing tells from having been elected again.
+/// A node wrote again after another had written, and may or may not have been elected again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
-    /// Where.
     pub(crate) resource: Resource,
-    /// Who wrote again.
+    /// The node that wrote again.
     pub(crate) node: NodeId,
-    /// Who wrote in between.
+    /// The node that wrote in between.
     pub(crate) between: NodeId,
-    /// When the first wrote again, microseconds.
+    /// When the first node wrote again, microseconds.
     pub(crate) t_us: u64,
 }
 
 /// Intervals that overlap.
 #[derive(Clone, Debug)]
 pub(crate) struct Overlap {
-    /// Where.
     pub(crate) resource: Resource,
-    /// Most intervals that contain one moment.
+    /// The most intervals that contain one moment.
     pub(crate) most: u64,
-    /// The intervals that contain that moment, by their beginning.
+    /// The intervals that contain this moment, by their beginning.
     pub(crate) intervals: Vec<Interval>,
 }
 
-/// The intervals of every resource. Memory grows with incarnations, not with writes; a write of the incarnation that also
-/// wrote last costs a comparison.
+/// The intervals of every resource. Memory grows with incarnations, not with writes; another write of the latest
+/// incarnation costs one comparison.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     resources: ByResource<OnResource>,
-    /// They are of a log, which may leave leaderships untold.
+    /// They come from a log, which may omit leaderships.
     of_log: bool,
     turns: Option<Turns>,
 }
@@ -69,7 +63,7 @@ pub(crate) struct Effects {
 struct OnResource {
     place: u64,
     latest: usize,
-    /// Whose interval reached to now, and when one first came to overlap another, microseconds.
+    /// The interval of the latest act, and when one interval first overlapped another, microseconds.
     acted: Option<usize>,
     overlapped_us: Option<u64>,
     by_incarnation: BTreeMap<Incarnation, usize>,
@@ -98,17 +92,17 @@ impl OnResource {
 }
 
 impl Effects {
-    /// Of a history with this header, or of a log.
+    /// For a history with this header, or for a log without one.
     pub(crate) fn new(header: Option<&Header>) -> Self {
         Effects { of_log: header.is_none(), ..Effects::default() }
     }
 
-    /// May they leave leaderships untold?
+    /// Do they come from a log, which may omit leaderships?
     pub(crate) fn are_of_log(&self) -> bool {
         self.of_log
     }
 
-    /// An incarnation tried; it is known from now on, but has no interval yet.
+    /// An incarnation tried to act: it is known from now on, but has no interval yet.
     pub(crate) fn tried(&mut self, resource: Resource, incarnation: Incarnation) {
         if self.of_log && !incarnation.is_known() {
             return;
@@ -116,7 +110,7 @@ impl Effects {
         self.resources.at(resource).interval(incarnation);
     }
 
-    /// An incarnation acted: its interval reaches to now.
+    /// An incarnation acted: its interval extends to now.
     #[inline]
     pub(crate) fn acted(&mut self, resource: Resource, incarnation: Incarnation, t_us: u64) {
         if self.of_log && !incarnation.is_known() {
@@ -133,7 +127,7 @@ impl Effects {
         interval.count += 1;
         interval.last = now;
         if on.acted != Some(on.latest) {
-            // Somebody else has acted since it last did.
+            // Another incarnation has acted since.
             if known {
                 on.overlapped_us.get_or_insert(t_us);
             }
@@ -141,7 +135,7 @@ impl Effects {
         }
     }
 
-    /// A node acted in a log that does not say in which leadership.
+    /// A node acted in a log that does not name its leadership.
     fn acted_unnamed(&mut self, resource: Resource, unnamed: Incarnation, t_us: u64) {
         let on = self.resources.at(resource);
         on.place += 1;
@@ -162,12 +156,12 @@ impl Effects {
         on.acted = Some(on.latest);
     }
 
-    /// Work from one moment to another has ended: the interval that holds its beginning reaches to its end.
+    /// Work has ended: the interval that contains its beginning extends to its end.
     pub(crate) fn worked(&mut self, resource: Resource, incarnation: Incarnation, from_us: u64, to_us: u64) {
         let unnamed = self.of_log && !incarnation.is_known();
         let on = self.resources.at(resource);
         on.place += 1;
-        // What ends and what begins at one instant do not overlap.
+        // Intervals that end and begin at the same instant do not overlap.
         let (from, to) = (Moment { t_us: from_us, place: on.place }, Moment { t_us: to_us, place: 0 });
         let began =
             |i: &&mut Interval| i.incarnation.node == incarnation.node && i.count > 0 && i.first.t_us <= from_us;
@@ -178,7 +172,7 @@ impl Effects {
         match interval {
             Some(interval) if interval.count > 0 => interval.last = interval.last.max(to),
             Some(interval) => *interval = Interval { incarnation, count: 1, first: from, last: to },
-            // It failed in the end; whoever acts next begins a stretch of its own.
+            // No interval contains its beginning, since it failed in the end; the next act begins a stretch of its own.
             None => {
                 on.intervals.push(Interval { incarnation, count: 1, first: from, last: to });
                 on.latest = on.intervals.len() - 1;
@@ -187,49 +181,49 @@ impl Effects {
         }
     }
 
-    /// Did nodes write by turns, with nothing that tells whether they were elected again?
+    /// Did nodes take turns writing, so that it is open whether they were elected again?
     pub(crate) fn turns(&self) -> Option<Turns> {
         self.turns
     }
 
-    /// When an interval on `resource` first came to overlap another, microseconds: with an act, not with the other's beginning.
+    /// When an interval on `resource` first overlapped another, microseconds: at an act, not at the other's beginning.
     fn overlapped_us(&self, resource: Resource) -> Option<u64> {
         self.resources.of(resource).overlapped_us
     }
 
-    /// When an overlap came to be, microseconds: with an act or, where leaderships are not told apart, with a beginning.
+    /// When an overlap arose, microseconds: at an act, or at a beginning if leaderships cannot be told apart.
     pub(crate) fn began_us(&self, overlap: &Overlap) -> Option<u64> {
         self.overlapped_us(overlap.resource).or_else(|| overlap.intervals.iter().map(|i| i.first.t_us).max())
     }
 
-    /// The resources that anybody tried or acted on, and some beside them.
+    /// The resources that anybody tried or acted on, and some others.
     pub(crate) fn resources(&self) -> impl Iterator<Item = Resource> {
         self.resources.iter().map(|(resource, _)| resource)
     }
 
-    /// The intervals of those who acted on `resource`, by their beginning.
+    /// The intervals with an act on `resource`, by their beginning.
     pub(crate) fn intervals(&self, resource: Resource) -> Vec<Interval> {
         self.resources.of(resource).acted()
     }
 
-    /// How many incarnations tried on the resource where most did.
+    /// The most incarnations that tried on one resource.
     pub(crate) fn tried_most(&self) -> u64 {
         self.resources.iter().map(|(_, r)| r.intervals.len() as u64).max().unwrap_or(0)
     }
 
-    /// How many incarnations acted, on whatever resource.
+    /// The number of incarnations that acted on any resource.
     pub(crate) fn incarnations(&self) -> u64 {
         let all = self.resources.iter().flat_map(|(_, r)| r.intervals.iter());
         all.filter(|i| i.count > 0).map(|i| i.incarnation).collect::<BTreeSet<_>>().len() as u64
     }
 
-    /// Where most intervals contain one moment. `None` when nobody acted.
+    /// The most intervals that contain one moment, on any resource; `None` if nobody acted.
     pub(crate) fn overlap(&self) -> Option<Overlap> {
         // The first resource wins a draw: max_by_key would take the last.
         self.resources.iter().rev().filter_map(|(r, _)| self.overlap_on(r)).max_by_key(|o| o.most)
     }
 
-    /// How long more than one interval lasted at once, on the resource where that was longest; microseconds.
+    /// The total time during which intervals overlapped, on the resource with most of it, microseconds.
     pub(crate) fn several_us(&self) -> u64 {
         self.resources().map(|resource| several_us(&self.intervals(resource))).max().unwrap_or(0)
     }
@@ -248,7 +242,7 @@ impl Effects {
     }
 }
 
-/// The time that at least two of these intervals, which are in the order of their beginnings, have in common.
+/// The total time covered by at least two of these intervals, which are sorted by their beginnings.
 fn several_us(intervals: &[Interval]) -> u64 {
     let (mut one_until, mut two_until, mut sum_us) = (0, 0, 0);
     for Interval { first, last, .. } in intervals {

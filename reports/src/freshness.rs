@@ -1,4 +1,4 @@
-//! Which writes come from the past: shared by the invariant that none is accepted and the requirement that some are tried.
+//! Recognises stale writes, for the invariant that none is accepted and for the requirement that some are tried.
 
 use crate::by_resource::ByResource;
 use protocols::{
@@ -8,27 +8,27 @@ use protocols::{
 };
 use std::collections::BTreeMap;
 
-/// Knows the newest incarnation that has sealed, or had a write accepted on, each resource. A token orders incarnations;
-/// without one their elections do, and without those the order in which the store saw them first.
+/// Knows the newest incarnation that has sealed each resource or had a write accepted on it. Tokens order incarnations;
+/// without them elections do, and without those the order in which the store first saw them.
 #[derive(Debug, Default)]
 pub(crate) struct Freshness {
     ranks: BTreeMap<Incarnation, u64>,
     newest: ByResource<Newest>,
-    /// It is of a log, which may leave leaderships untold.
+    /// It is for a log, which may omit leaderships.
     of_log: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Newest {
-    /// The highest token, if there was any: 0 is one, too.
+    /// The highest token known, if any; 0 is a token, too.
     token: Option<u64>,
     rank: u64,
-    /// Whose rank was looked up last.
+    /// The incarnation whose rank was looked up last.
     cached: Option<(Incarnation, u64)>,
 }
 
 impl Freshness {
-    /// Of a history with this header, or of a log.
+    /// For a history with this header, or for a log without one.
     pub(crate) fn new(header: Option<&Header>) -> Self {
         Freshness { of_log: header.is_none(), ..Freshness::default() }
     }
@@ -46,7 +46,7 @@ impl Freshness {
     }
 
     fn is_stale(&mut self, resource: Resource, incarnation: Incarnation) -> bool {
-        // Of a leadership that cannot be told from the node's next, nobody can say which is newer.
+        // A leadership that cannot be told from the node's next one has no known order.
         if self.of_log && !incarnation.is_known() {
             return false;
         }
@@ -57,7 +57,7 @@ impl Freshness {
         self.rank(resource, incarnation) < newest.rank
     }
 
-    /// The resource knows of this token: whatever it accepts from now on must not have a lower one.
+    /// The resource knows of this token, and must not accept a lower one from now on.
     fn seen(&mut self, resource: Resource, token: u64) {
         let newest = self.newest.at(resource);
         newest.token = newest.token.max(Some(token));
@@ -73,7 +73,7 @@ impl Freshness {
         newest.rank = newest.rank.max(rank);
     }
 
-    /// The highest token that has sealed `resource` or had a write accepted on it; `None` without tokens.
+    /// The highest token that `resource` knows of; `None` without tokens.
     pub(crate) fn highest(&self, resource: Resource) -> Option<u64> {
         self.newest.of(resource).token
     }
@@ -87,7 +87,7 @@ impl Freshness {
         rank(one) > rank(other)
     }
 
-    /// Takes an elected, seal or apply event; true when it is a write from the past, whatever became of it.
+    /// Takes an elected, seal or apply event; true if it is a stale write, accepted or not.
     pub(crate) fn observe(&mut self, event: &Event) -> bool {
         match &event.kind {
             Kind::Elected(incarnation) => {
@@ -104,7 +104,7 @@ impl Freshness {
                 let stale = self.is_stale(write.resource, incarnation);
                 match verdict {
                     WriteVerdict::Ok if !stale => self.took_effect(write.resource, incarnation),
-                    // Who refuses a token knows a higher one, or should.
+                    // A resource that refuses a token knows a higher one, or should.
                     WriteVerdict::Fenced { highest } if incarnation.has_token() => {
                         self.seen(write.resource, incarnation.token.max(*highest));
                     }

@@ -1,7 +1,7 @@
-//! What a sweep, a matrix, the experiments or single runs left behind, as one page to look things up in: tables that sort and
-//! filter, bars of what they show, failures with their story, links to timelines. One file of HTML that needs no network.
+//! Builds one page from what a sweep, a matrix, the experiments or single runs left behind: tables that sort and
+//! filter, bars, failures with their stories, links to timelines. It is one HTML file that needs no network.
 //!
-//! The pages are made of the files themselves, so that whatever made them, and whenever, can be looked at.
+//! Pages are made from the files alone, so files of any origin and age can be shown.
 
 mod experiments;
 mod matrix;
@@ -17,7 +17,7 @@ pub use read::Foreign;
 pub use runs::runs;
 pub use sweep::sweep;
 
-/// What the page's file is called.
+/// The page's file name.
 pub const FILE: &str = "index.html";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The one JSON object that `--json` prints. Its names are a contract: scripts outside this repository read them.
+//! The JSON object that `--json` prints. Its names are a contract: scripts outside this repository read them.
 
 use crate::{Cause, Judgement, Metrics, Verdict, invariant::InvariantResult};
 use protocols::{fence::checks::Fencing, history::Header};
@@ -9,51 +9,49 @@ use serde_json::{
 };
 use std::io::{self, Write};
 
-/// Version of the object.
+/// Schema version of the object.
 pub const SCHEMA: u32 = 1;
 
-/// What is known of a run beside its history. Nothing of it is known of a history that came from elsewhere.
+/// What is known of a run beside its history. Empty for a history from elsewhere.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RunFacts {
-    /// The chained hash over everything that the world did, in hexadecimal.
+    /// The chained hash of everything that the world did, in hexadecimal.
     pub trace_hash: Option<String>,
     /// Events of the world.
     pub events: Option<u64>,
-    /// Virtual time that the run took, milliseconds; taken from the history when unknown.
+    /// Virtual time of the run, milliseconds; taken from the history if unknown.
     pub simulated_ms: Option<u64>,
-    /// How far clocks may drift before reads from memory are stale, when they are answered so.
+    /// How far clocks may drift before reads from memory become stale, if reads are answered from memory.
     pub read_lease: Option<ReadLease>,
-    /// Real time that it took, milliseconds: the only thing that may differ between two runs of one plan.
+    /// Real time of the run, milliseconds: the only value that may differ between two runs of one plan.
     pub wall_ms: Option<u64>,
 }
 
-/// What bounds the drift of clocks while a leader answers reads from memory.
+/// The bound on the drift of clocks while a leader answers reads from memory.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct ReadLease {
-    /// How long the leader believes after it sent what confirmed it, milliseconds of its own clock.
+    /// How long the leader believes after it sent what confirmed it, milliseconds on its own clock.
     pub leader_ms: f64,
-    /// How long whoever can replace it waits after that arrived, milliseconds of another clock.
+    /// How long a possible successor waits after that arrived, milliseconds on another clock.
     pub others_ms: f64,
-    /// What a takeover takes at least besides, milliseconds of true time.
+    /// The additional minimum duration of a takeover, milliseconds of true time.
     pub takeover_min_ms: f64,
-    /// The largest drift of either clock that is harmless, parts per million; null: there is none.
+    /// The largest harmless drift of either clock, parts per million; null if none is.
     pub holds_up_to_ppm: Option<u64>,
 }
 
-/// The object. What is not known is null.
+/// The object. Unknown values are null.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report<'a> {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// The scenario's name.
     pub scenario: Option<&'a str>,
-    /// The protocol's name.
     pub protocol: Option<&'a str>,
-    /// The seed that the plan was made from.
+    /// The seed of the plan.
     pub seed: Option<u64>,
-    /// What the store checked: true is everything, false nothing, a word that alone.
+    /// What the store checked: true for everything, false for nothing, or a word for that check alone.
     pub fencing: Option<Fencing>,
-    /// Digest of the plan.
+    /// The digest of the plan.
     pub plan_digest: Option<&'a str>,
     /// See [`RunFacts`].
     pub trace_hash: Option<&'a str>,
@@ -63,41 +61,39 @@ pub struct Report<'a> {
     pub simulated_ms: u64,
     /// See [`RunFacts`].
     pub wall_ms: Option<u64>,
-    /// See [`RunFacts`]; left out where reads are not answered from memory.
+    /// See [`RunFacts`]; omitted if reads are not answered from memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_lease: Option<ReadLease>,
-    /// The instant at which a log begins whose times are times of day, in its own zone; moments in sentences are that zone's
-    /// then. Left out of others.
+    /// The beginning of a log whose times are times of day, in its own zone; times in sentences are in that zone, too.
+    /// Omitted for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begins: Option<String>,
-    /// What came of it.
     pub verdict: Verdict,
-    /// What happened and why, in a few sentences; left out where nobody listened for it.
+    /// What happened and why, in a few sentences; omitted if nobody listened for it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub cause: String,
-    /// What each invariant saw.
+    /// The results of the invariants.
     pub invariants: &'a [InvariantResult],
-    /// The figures.
     pub metrics: Figures<'a>,
-    /// What was noticed in a log, and bears on the verdict; left out where there is nothing.
+    /// Notes about a log that bear on the verdict; omitted if there are none.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub notes: &'a [String],
-    /// What could not be checked in a log; left out where all was.
+    /// What could not be checked in a log; omitted if everything was.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<Unchecked>,
-    /// What came of each group; left out when there is one. All else is of all groups together then.
+    /// The results of each group; omitted for a single group. Everything else is then about all groups together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group<'a>>,
 }
 
-/// A history's figures, or of a log, which does not tell of everything, those that it knows.
+/// A history's figures; for a log, which does not report everything, only those that it knows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figures<'a> {
     all: &'a Metrics,
     whole: bool,
 }
 
-/// What a log of writes says nothing of. A number that is not 0 came from somewhere.
+/// Figures that a log of writes does not show. A number other than 0 was shown after all.
 const UNTOLD: [&str; 11] = [
     "leaders_believing_max",
     "elections",
@@ -133,22 +129,19 @@ impl Serialize for Figures<'_> {
 /// An invariant that could not be checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Unchecked {
-    /// Its name.
     pub name: &'static str,
-    /// What the log would have to say.
+    /// What the log would have to contain.
     pub needs: &'static str,
 }
 
-/// What came of one of several groups.
+/// The results of one of several groups.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Group<'a> {
-    /// Which, from 0.
+    /// The group's number, from 0.
     pub group: usize,
-    /// What came of it.
     pub verdict: Verdict,
-    /// What each invariant saw in it.
+    /// The results of the invariants in it.
     pub invariants: &'a [InvariantResult],
-    /// Its figures.
     pub metrics: &'a Metrics,
 }
 
@@ -160,7 +153,7 @@ impl<'a> Group<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Puts the object together.
+    /// Assembles the object.
     pub fn new(header: Option<&'a Header>, facts: &'a RunFacts, judgement: &'a Judgement) -> Self {
         Report {
             schema: SCHEMA,
@@ -185,27 +178,27 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The same with why it came out so.
+    /// Adds the cause.
     #[must_use]
     pub fn with_cause(self, cause: &Cause) -> Self {
         Report { cause: cause.text(), begins: cause.clock().begins(), ..self }
     }
 
-    /// The same with what is to be known of the log that it came from.
+    /// Adds what is known of the log that it came from.
     #[must_use]
     pub fn with_log(self, notes: &'a [String], unchecked: &[(&'static str, &'static str)]) -> Self {
         let unchecked = unchecked.iter().map(|(name, needs)| Unchecked { name, needs }).collect();
         Report { notes, unchecked, ..self }
     }
 
-    /// The object's text: indented, without a line end.
+    /// The object as indented JSON, without a line end.
     pub fn to_text(&self) -> String {
         pretty(self)
     }
 }
 
-/// Indented JSON, without a line end. Fractions have three digits behind the point, or six below 1: what is measured in
-/// microseconds has no more.
+/// Indented JSON, without a line end. Fractions have three decimals, or six below 1: measurements in microseconds have
+/// no more.
 pub fn pretty<T: Serialize>(value: &T) -> String {
     let mut text = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut text, Rounded(PrettyFormatter::new()));
@@ -214,7 +207,7 @@ pub fn pretty<T: Serialize>(value: &T) -> String {
     written.ok().and_then(|()| String::from_utf8(text).ok()).unwrap_or_default()
 }
 
-/// Writes what serde_json would, but for the needless digits of fractions.
+/// Writes as serde_json does, but without needless decimals.
 struct Rounded<'a>(PrettyFormatter<'a>);
 
 impl Formatter for Rounded<'_> {

@@ -1,4 +1,4 @@
-//! The judge: lets every invariant and the metrics fold over one history, and says what came of it.
+//! The judge: runs every invariant and the metrics over one history, and gives the verdict.
 
 use crate::{
     clock::Clock,
@@ -10,22 +10,22 @@ use crate::{
 use protocols::history::{Event, Header, Sink};
 use serde::Serialize;
 
-/// What came of a run, the worst first where several apply: safety, liveness, vacuous, pass.
+/// The result of a run. If several apply, the worst counts: safety, liveness, vacuous, pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Every invariant held, and what the run is about happened.
+    /// Every invariant held, and the situation under test arose.
     Pass,
     /// A safety invariant was violated.
     Safety,
-    /// What the run is about did not happen.
+    /// The situation under test did not arise.
     Vacuous,
     /// Safe, but no leader acted in time.
     Liveness,
 }
 
 impl Verdict {
-    /// The exit code that scripts rely on.
+    /// The exit code, on which scripts rely.
     pub const fn exit_code(self) -> u8 {
         match self {
             Verdict::Pass => 0,
@@ -35,7 +35,7 @@ impl Verdict {
         }
     }
 
-    /// The word that `--json` carries.
+    /// The word in `--json`.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -45,7 +45,7 @@ impl Verdict {
         }
     }
 
-    /// The higher, the worse: what several groups together are is what the worst of them is.
+    /// Higher is worse: the verdict of several groups is that of the worst.
     pub(crate) const fn severity(self) -> u8 {
         match self {
             Verdict::Pass => 0,
@@ -56,41 +56,39 @@ impl Verdict {
     }
 }
 
-/// What the judge found.
+/// The result of the judge.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Judgement {
-    /// What came of it all.
     pub verdict: Verdict,
-    /// What each invariant saw that is about such a run, in the order of [`invariant::ALL`].
+    /// The results of the invariants that concern the run, in the order of [`invariant::ALL`].
     pub invariants: Vec<InvariantResult>,
-    /// The figures.
     pub metrics: Metrics,
-    /// How many events the history has.
+    /// The number of events in the history.
     pub history_events: u64,
     /// The time of its last event, microseconds.
     pub end_us: u64,
-    /// What came of each group; empty when there is one. Then all else is of all groups together: an invariant holds when it
-    /// does in each, and figures are sums, or those of the worst.
+    /// The results of each group; empty if there is only one. Otherwise everything else is about all groups together:
+    /// an invariant holds if it does in each, and figures are sums, or those of the worst group.
     pub groups: Vec<Judgement>,
-    /// Was it interrupted before anything was violated?
+    /// Was the run interrupted before anything was violated?
     pub is_cut_short: bool,
 }
 
 impl Judgement {
-    /// What the invariant of that name saw.
+    /// The result of the invariant with this name.
     pub fn invariant(&self, name: &str) -> Option<&InvariantResult> {
         self.invariants.iter().find(|i| i.name == name)
     }
 
-    /// The group of which a report tells: the first of which is true what is true of all together; where all is well, the one
-    /// with most elections, for most happens there.
+    /// The group that a report shows: the first with the overall verdict; if all is well, the one with most elections,
+    /// since most happens there.
     pub(crate) fn worst_group(&self) -> usize {
         let is_it = |group: &Judgement| self.verdict != Verdict::Pass && group.verdict == self.verdict;
         let liveliest = || (0..self.groups.len()).rev().max_by_key(|place| self.groups[*place].metrics.elections);
         self.groups.iter().position(is_it).or_else(liveliest).unwrap_or(0)
     }
 
-    /// All held, and yet it shows nothing, for this reason.
+    /// Makes the verdict vacuous for this reason, although everything held.
     pub fn shows_nothing(&mut self, why: String) {
         self.verdict = Verdict::Vacuous;
         for seen in self.invariants.iter_mut().filter(|seen| seen.class == Class::Vacuity) {
@@ -98,7 +96,7 @@ impl Judgement {
         }
     }
 
-    /// What was violated is none if a question is answered otherwise than was taken for granted, and this is the question.
+    /// Withdraws all violations, since they depend on an open question, and makes the verdict vacuous.
     pub fn depends(&mut self, why: String) {
         self.groups.iter_mut().for_each(|group| group.depends(why.clone()));
         for seen in self.invariants.iter_mut().filter(|seen| !seen.holds) {
@@ -108,8 +106,8 @@ impl Judgement {
         self.shows_nothing(why);
     }
 
-    /// The run was to last until then, microseconds, and was interrupted. What is judged at the end is not held against it, and
-    /// what has held so far is no pass.
+    /// The run was interrupted before its end, `until_us`, microseconds. Invariants judged at the end are then ignored,
+    /// and what has held so far is no pass.
     pub fn cut_short(&mut self, until_us: u64) {
         self.groups.iter_mut().for_each(|group| group.cut_short(until_us));
         let at_the_end =
@@ -130,16 +128,16 @@ impl Judgement {
         }
     }
 
-    /// The names of the invariants that were violated, in the order of [`invariant::ALL`].
+    /// The names of the violated invariants, in the order of [`invariant::ALL`].
     pub fn violated(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.invariants.iter().filter(|i| !i.holds).map(|i| i.name)
     }
 }
 
-/// Judges a history of one group while it happens; see [`crate::Judges`]. Memory does not grow with the run's length.
+/// Judges a history of one group as it streams; see [`crate::Judges`]. Memory does not grow with the run's length.
 pub struct Judge {
     seats: Vec<(&'static Entry, Box<dyn Invariant>)>,
-    /// Which seats want events of a kind.
+    /// The seats that want events of each kind.
     by_kind: [Vec<u8>; Kinds::COUNT],
     meter: Meter,
     names: Names,
@@ -148,12 +146,12 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// A judge of a history with this header; a foreign log has none, and then only the safety invariants apply.
+    /// A judge by all invariants; a log without a header is judged by safety invariants only.
     pub fn new(header: Option<&Header>) -> Self {
         Judge::by(&invariant::ALL, header)
     }
 
-    /// A judge that goes by these invariants.
+    /// A judge by these invariants.
     pub fn by(invariants: &[&'static Entry], header: Option<&Header>) -> Self {
         let all = invariants.iter().map(|entry| (*entry, (entry.new)(header)));
         let seats: Vec<_> = all.filter(|(_, invariant)| invariant.concerns()).collect();
@@ -166,20 +164,20 @@ impl Judge {
         Judge { seats, by_kind, meter: Meter::new(header), names, events: 0, end_us: 0 }
     }
 
-    /// In a log, two may believe at once for so long, microseconds.
+    /// Allows two nodes of a log to believe at once for so long, microseconds.
     #[must_use]
     pub fn allow_overlap(mut self, us: u64) -> Self {
         self.seats.iter_mut().for_each(|(_, invariant)| invariant.allow_overlap(us));
         self
     }
 
-    /// Says what came of a history whose names the header gave.
+    /// Gives the judgement, with the names in the header.
     pub fn finish(mut self) -> Judgement {
         let names = std::mem::take(&mut self.names);
         self.finish_with(&names)
     }
 
-    /// Says what came of a history whose names its reader met.
+    /// Gives the judgement, with the names that the history's reader met.
     pub fn finish_with(mut self, names: &Names) -> Judgement {
         let ending = Ending { t_us: self.end_us, names };
         let mut findings: Vec<_> = self.seats.iter_mut().map(|(entry, i)| (*entry, i.finish(&ending))).collect();
@@ -210,15 +208,14 @@ fn verdict(findings: &mut [(&'static Entry, Finding)]) -> Verdict {
     }
 }
 
-/// Was there nothing that could have failed? Then nothing was checked, and that is no pass.
+/// True if nothing could have failed: then nothing was checked, and that is no pass.
 fn nothing_checked(findings: &mut [(&'static Entry, Finding)]) -> bool {
     if findings.iter().any(|(entry, finding)| entry.class != Class::Vacuity && finding.could_fail) {
         return false;
     }
     if let Some((_, finding)) = findings.iter_mut().find(|(entry, _)| entry.class == Class::Vacuity) {
         let seen = std::mem::take(&mut finding.detail);
-        let detail =
-            format!("nothing was checked, since no invariant had anything that could have violated it; {seen}");
+        let detail = format!("nothing was checked, since no invariant could have been violated; {seen}");
         *finding = Finding { holds: false, could_fail: true, detail };
     }
     true
@@ -227,7 +224,7 @@ fn nothing_checked(findings: &mut [(&'static Entry, Finding)]) -> bool {
 impl Sink for Judge {
     fn record(&mut self, event: &Event) {
         self.events += 1;
-        // Times do not go back; a history that says otherwise must not make a difference underflow.
+        // Times never decrease; a history in which they do must not make a difference underflow.
         debug_assert!(event.t_us >= self.end_us, "time goes back to {}", event.t_us);
         self.end_us = event.t_us;
         for seat in &self.by_kind[Kinds::index(&event.kind)] {

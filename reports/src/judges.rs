@@ -1,4 +1,4 @@
-//! A judge for every group of a history, and what came of all together.
+//! One judge per group of a history, and the judgement of all groups together.
 
 use crate::{
     Judge, Judgement, Names, Verdict,
@@ -9,30 +9,30 @@ use crate::{
 };
 use protocols::history::{Event, Header, Sink};
 
-/// Judges a history while it happens, each of its groups on its own.
+/// Judges a history as it streams, each group separately.
 pub struct Judges {
     judges: ByGroup<Judge>,
     names: Names,
     events: u64,
     end_us: u64,
-    /// Where groups are shards that are placed.
+    /// Present if groups are placed shards.
     shards: Option<Shards>,
-    /// Of somebody else's log: what it shows of one leadership says nothing of another.
+    /// It is for a log: what the log shows of one leadership says nothing about another.
     of_log: bool,
 }
 
 impl Judges {
-    /// Judges for a history with this header; without one, groups are met with their events.
+    /// Judges by all invariants. Without a header, groups are found as their events arrive.
     pub fn new(header: Option<&Header>) -> Self {
         Judges::by(&invariant::ALL, header)
     }
 
-    /// Judges that go by these invariants.
+    /// Judges by these invariants.
     pub fn by(invariants: &[&'static Entry], header: Option<&Header>) -> Self {
         Judges::allowing(invariants, header, 0)
     }
 
-    /// The same; in a log without a header, two may believe at once for so long, microseconds.
+    /// The same; in a log without a header, two nodes may believe at once for so long, microseconds.
     pub fn allowing(invariants: &[&'static Entry], header: Option<&Header>, overlap_us: u64) -> Self {
         let later = invariants.to_vec();
         let of_log = move || Judge::by(&later, None).allow_overlap(overlap_us);
@@ -47,13 +47,13 @@ impl Judges {
         self.end_us
     }
 
-    /// Says what came of a history whose names the header gave.
+    /// Gives the judgement, with the names in the header.
     pub fn finish(mut self) -> Judgement {
         let names = std::mem::take(&mut self.names);
         self.finish_with(&names)
     }
 
-    /// Says what came of a history whose names its reader met.
+    /// Gives the judgement, with the names that the history's reader met.
     pub fn finish_with(self, names: &Names) -> Judgement {
         let judges = self.judges.into_each();
         let groups = judges.len();
@@ -83,7 +83,7 @@ impl Sink for Judges {
     }
 }
 
-/// The judgement of several groups: as bad as that of the worst.
+/// The judgement of several groups: that of the worst counts.
 fn together(mut groups: Vec<Judgement>, events: u64, of_log: bool) -> Judgement {
     arises_once(&mut groups, of_log);
     let verdict = groups.iter().map(|group| group.verdict).max_by_key(|verdict| verdict.severity());
@@ -100,8 +100,8 @@ fn together(mut groups: Vec<Judgement>, events: u64, of_log: bool) -> Judgement 
     }
 }
 
-/// The situation under test need arise in one group only: then it is not missing in the others. Of a log that tells of several
-/// leaders of a group, it has to be shown that they were none too many.
+/// Excuses groups in which the situation under test did not arise, if it arose in another. In a log, a group with
+/// several leaders is not excused: it must show that no two led at once.
 fn arises_once(groups: &mut [Judgement], of_log: bool) {
     let name = vacuity::ENTRY.name;
     let arose = |group: &Judgement| group.invariant(name).is_some_and(|vacuity| vacuity.holds);
@@ -117,7 +117,8 @@ fn arises_once(groups: &mut [Judgement], of_log: bool) {
     }
 }
 
-/// What the invariant of that place saw in all groups, told of the first in which it was violated or could have been.
+/// The result of the invariant at this index over all groups, taken from the first group in which it was violated or
+/// could have been.
 fn worst(groups: &[Judgement], place: usize) -> InvariantResult {
     let seen = |group: &Judgement| (!group.invariants[place].holds, group.invariants[place].could_fail);
     let told = (0..groups.len()).rev().max_by_key(|group| seen(&groups[*group])).unwrap_or(0);

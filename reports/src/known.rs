@@ -1,9 +1,10 @@
-//! Known answers: histories of which it is known what the judge must say, whole, so that no part of it can go blind.
+//! Known answers: histories with the complete judgement that they must get, so that no part of the judge can go blind.
 //!
-//! The histories are sections `== NAME` of `testdata/known/*.txt`, and `testdata/judgements.txt` says of each what came of it: the verdict, what each
-//! invariant saw that could have failed, and the figures that are not nothing. A history named after an invariant,
-//! `<invariant>-ok…` or `<invariant>-bad…`, shows one clause of it; `run-…` are whole runs, `figures-…` stories whose figures
-//! were counted by hand, and `groups-…` stories of several groups, of which one at most does wrong.
+//! The histories are sections `== NAME` of `testdata/known/*.txt`. `testdata/judgements.txt` has the judgement of each:
+//! the verdict, the results of the invariants that could have failed, and the figures that are not empty. A history
+//! named after an invariant, `<invariant>-ok…` or `<invariant>-bad…`, shows one clause of it; `run-…` are whole runs,
+//! `figures-…` are stories whose figures were counted by hand, and `groups-…` are stories of several groups, at most
+//! one of which does wrong.
 
 use crate::{Judgement, Judges, Metrics, Names};
 use protocols::history::{
@@ -13,26 +14,25 @@ use protocols::history::{
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write, sync::LazyLock};
 
-/// A history, and what its name is.
+/// A named history.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// What its section is called.
+    /// The name of its section.
     pub name: &'static str,
-    /// The history, as JSON lines.
+    /// The history as JSON lines.
     pub text: &'static str,
 }
 
-/// What the judge must say of every history.
+/// The expected judgements of all histories.
 pub const JUDGEMENTS: &str = include_str!("../testdata/judgements.txt");
 
-/// A history that was read.
+/// A parsed history.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// What it says of its run; a foreign log has none.
+    /// Its header; a log has none.
     pub header: Option<Header>,
-    /// What its processes are called.
+    /// The names of its processes and resources.
     pub names: Names,
-    /// Everything that happened.
     pub events: Vec<Event>,
 }
 
@@ -40,14 +40,14 @@ impl History {
     /// Reads JSON lines.
     ///
     /// # Errors
-    /// What is wrong with which line.
+    /// A line is wrong: which, and why.
     pub fn parse(text: &[u8]) -> Result<History, ReadError> {
         let mut reader = Reader::new(text)?;
         let events = reader.by_ref().collect::<Result<Vec<_>, _>>()?;
         Ok(History { header: reader.header().cloned(), names: Names::of(reader.names(), reader.header()), events })
     }
 
-    /// What the judge makes of it.
+    /// Judges it.
     pub fn judge(&self) -> Judgement {
         let mut judge = Judges::new(self.header.as_ref());
         self.events.iter().for_each(|event| judge.record(event));
@@ -59,20 +59,20 @@ impl Known {
     /// Reads and judges it.
     ///
     /// # Errors
-    /// It cannot be read, which is wrong as well.
+    /// It cannot be read.
     pub fn judge(&self) -> Result<Judgement, ReadError> {
         Ok(History::parse(self.text.as_bytes())?.judge())
     }
 
-    /// What the judge must say of it; nothing where that was never written down.
+    /// The expected judgement; empty if none was written down.
     pub fn must_say(&self) -> &'static str {
-        // Every sweep asks for all of them: the text is gone through once.
+        // Every sweep asks for all of them, so the text is parsed once.
         static ANSWERS: LazyLock<BTreeMap<&str, &str>> =
             LazyLock::new(|| JUDGEMENTS.split("== ").filter_map(|part| part.split_once('\n')).collect());
         ANSWERS.get(self.name).copied().unwrap_or_default()
     }
 
-    /// The first line in which `judgement` differs from what is known, in one sentence.
+    /// The first line in which `judgement` differs from the expected one, as a sentence.
     pub fn differs(&self, judgement: &Judgement) -> Option<String> {
         let (is, must) = (say(judgement), self.must_say());
         let (mut is, mut must) = (is.lines(), must.lines());
@@ -89,8 +89,8 @@ impl Known {
     }
 }
 
-/// A judgement in lines: the verdict, every invariant that was violated or could have been, and the figures that are not
-/// those of an empty run.
+/// A judgement as lines: the verdict, every invariant that was violated or could have been, and the figures that differ
+/// from those of an empty run.
 pub fn say(judgement: &Judgement) -> String {
     let mut text = format!("{}, exit {}\n", judgement.verdict.name(), judgement.verdict.exit_code());
     for seen in judgement.invariants.iter().filter(|seen| seen.could_fail || !seen.holds) {
@@ -128,10 +128,10 @@ pub fn say(judgement: &Judgement) -> String {
     text
 }
 
-/// The history of that name.
+/// The history with this name.
 pub fn find(name: &str) -> Option<&'static Known> {
     ALL.iter().find(|known| known.name == name)
 }
 
-/// Every history of which it is known, by name.
+/// All known histories, by name.
 pub static ALL: &[Known] = &include!(concat!(env!("OUT_DIR"), "/known.rs"));

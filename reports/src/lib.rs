@@ -1,7 +1,7 @@
-//! What a run means: invariants and metrics that fold over its history as it happens, and the reports made of them.
+//! Judges runs: invariants and metrics that fold over a history as it streams, and the reports made of them.
 //!
-//! Nothing here knows how a run came about. A history streams through [`Judge`] from the simulation, from a file, or from
-//! somebody's production log, and the verdict is the same.
+//! Nothing here depends on how a run came about. A history streams through [`Judge`] from the simulation, from a file,
+//! or from a production log, and the verdict is the same.
 //!
 //! ```
 //! use protocols::history::{Sink, json::Reader};

@@ -1,7 +1,7 @@
-//! The figures of a run, after the project's definitions. All are computed from the history's times, so that a history
-//! that was written down gives the same figures as the run that it came from.
+//! The figures of a run, by the project's definitions. All are computed from the history's times, so a saved history
+//! gives the same figures as the run that it came from.
 //!
-//! Memory is bounded by incarnations and by requests under way.
+//! Memory is bounded by the number of incarnations and of requests in flight.
 
 mod cache;
 mod dark;
@@ -36,7 +36,7 @@ pub use figures::{DarkStretch, Metrics};
 pub(crate) struct Meter {
     metrics: Metrics,
     beliefs: Beliefs,
-    /// It is of a log, where writes show who went on believing.
+    /// It is for a log, in which writes show who went on believing.
     of_log: bool,
     contest: Contest,
     effects: Effects,
@@ -50,7 +50,7 @@ pub(crate) struct Meter {
     work_set: work_set::WorkSet,
     outside: effects::Outside,
     caches: cache::Caches,
-    /// Where every node has a copy of the data.
+    /// Present if every node has a copy of the data.
     copies: Option<Copies>,
     grace_us: u64,
 }
@@ -189,8 +189,8 @@ impl Meter {
     }
 }
 
-/// From the end of each interval on `sequence` to the beginning of the one that began next. Leaders who write to copies of
-/// their own, `apart`, hand nothing over while both do.
+/// The times from the end of each interval on `sequence` to the beginning of the next. `apart`: leaders write to their
+/// own copies, and hand nothing over while their intervals overlap.
 fn gaps(effects: &Effects, apart: bool) -> Vec<f64> {
     let intervals = effects.intervals(Resource::SEQUENCE);
     let gaps = intervals.windows(2).map(|pair| pair[1].first.t_us as i64 - pair[0].last.t_us as i64);

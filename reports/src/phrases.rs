@@ -1,4 +1,4 @@
-//! What struck somebody, told in the past from its facts. In the present, a fault's own words tell it.
+//! Describes faults in the past tense, from their facts. A fault's own text describes it in the present.
 
 use crate::{
     course::model::{Lane, Model},
@@ -9,7 +9,7 @@ use protocols::{
     types::NodeId,
 };
 
-/// Names with commas between them, as people list them: `n1, n2 and n3`.
+/// Joins names as in prose: `n1, n2 and n3`.
 pub(crate) fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -18,7 +18,7 @@ pub(crate) fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Those on the smaller side of a partition, whom the others miss, and those others.
+/// The smaller side of a partition, which is cut off, and the nodes on the other side.
 pub(crate) fn cut_off(fault: &FaultEvent) -> (&[NodeId], Vec<NodeId>) {
     let [one, other] = &fault.sides;
     let (few, all) = match (one.is_empty(), other.is_empty()) {
@@ -26,11 +26,11 @@ pub(crate) fn cut_off(fault: &FaultEvent) -> (&[NodeId], Vec<NodeId>) {
         _ if other.len() < one.len() => (&**other, &**one),
         _ => (&**one, &**other),
     };
-    // Whoever is cut off from all of a service may be one of them.
+    // A node that is cut off from all of a service may be one of its members.
     (few, all.iter().copied().filter(|node| !few.contains(node)).collect())
 }
 
-/// Whom a fault strikes, and whom it names beside them.
+/// The targets of a fault, and the other nodes that it names.
 struct Whom<'a> {
     model: &'a Model,
     on: &'a [NodeId],
@@ -39,7 +39,7 @@ struct Whom<'a> {
 
 impl Whom<'_> {
     fn list(&self, nodes: &[NodeId]) -> String {
-        // A log may name nobody.
+        // A log may omit the names.
         if nodes.is_empty() {
             return "a process".to_owned();
         }
@@ -51,13 +51,13 @@ impl Whom<'_> {
         self.list(self.on)
     }
 
-    /// `n1's`, `store-1 and chubbys'`.
+    /// The possessive of the targets: `n1's`, `store-1 and chubbys'`.
     fn possessive(&self) -> String {
         let on = self.on();
         if on.ends_with('s') { format!("{on}'") } else { format!("{on}'s") }
     }
 
-    /// The same, or `each other` where both are the same.
+    /// The other nodes, or `each other` if both lists are equal.
     fn to(&self) -> String {
         if self.to == self.on { "each other".to_owned() } else { self.list(self.to) }
     }
@@ -71,7 +71,7 @@ impl Whom<'_> {
     }
 }
 
-/// What a fault did, as the beginning of a sentence: `n3 was paused`. It struck at `t_us`.
+/// What a fault that struck at `t_us` did, as the beginning of a sentence: `n3 was paused`.
 pub(crate) fn past(fault: &FaultEvent, t_us: u64, model: &Model) -> String {
     let whom = Whom { model, on: &fault.on, to: &fault.to };
     let (on, to) = (whom.on(), whom.to());
@@ -127,9 +127,11 @@ pub(crate) fn past(fault: &FaultEvent, t_us: u64, model: &Model) -> String {
             whom.was(&format!("killed and lost {data}"))
         }
         FaultKind::RestoreCopy => whom.was("killed, and restored from a copy"),
-        FaultKind::ForgeToken => format!("somebody showed the store a forged token as {on}"),
-        FaultKind::ForgeClaim => format!("somebody told {to} as {on} that it led"),
-        FaultKind::RogueFence => format!("somebody asked as {to} for {} power to be cut", whom.possessive()),
+        FaultKind::ForgeToken => format!("an intruder, posing as {on}, showed the store a forged token"),
+        FaultKind::ForgeClaim => format!("an intruder, posing as {on}, told {to} that it led"),
+        FaultKind::RogueFence => {
+            format!("an intruder, posing as {to}, asked for {} power to be cut", whom.possessive())
+        }
         FaultKind::LyingDevice => format!("{on} confirmed cuts that it did not make"),
         FaultKind::CloudDevice => format!("{on} confirmed cuts before they were made"),
         FaultKind::Other(name) if fault.on.is_empty() => format!("{name} struck"),
@@ -137,7 +139,7 @@ pub(crate) fn past(fault: &FaultEvent, t_us: u64, model: &Model) -> String {
     }
 }
 
-/// What became of a process.
+/// What happened to a process, as a clause.
 pub(crate) fn became(who: &str, state: NodeState) -> String {
     let what = match state {
         NodeState::Up => "started again",
@@ -161,7 +163,7 @@ fn clock(fault: &FaultEvent, t_us: u64, model: &Model) -> Option<i64> {
     model.clocks.iter().rfind(|clock| clock.node == node.0 && clock.t == t_us).map(|clock| clock.ppm)
 }
 
-/// How far a clock fault set the wall clock, microseconds.
+/// How far a clock fault moved the wall clock, microseconds.
 fn stepped_us(fault: &FaultEvent, t_us: u64, model: &Model) -> Option<i64> {
     let node = fault.on.first()?;
     let mut of = model.clocks.iter().filter(|clock| clock.node == node.0).rev().skip_while(|clock| clock.t > t_us);
@@ -220,7 +222,7 @@ mod tests {
             (fault(FaultKind::DropKey, &[0], &[], 0), "n1's key was dropped by the service"),
             (fault(FaultKind::LoseData, &[0, 1], &[], 0), "n1 and sync for eu were killed and lost their data"),
             (fault("gc".into(), &[0], &[], 0), "gc struck n1"),
-            // A log that leaves most of it out.
+            // From a log that omits most fields.
             (fault(FaultKind::Pause, &[], &[], 0), "a process was paused"),
             (fault(FaultKind::Loss, &[0], &[3], 0), "a part of what n1 sent to redis was lost"),
             (cut(&[], &[], true), "a process could not reach a process"),

@@ -1,4 +1,4 @@
-//! Which reads come from the past: shared by the invariant, the figures and the story.
+//! Recognises stale reads, for the invariant, the figures and the story.
 
 use crate::requests::Requests;
 use protocols::{
@@ -6,8 +6,8 @@ use protocols::{
     types::{NodeId, RequestId},
 };
 
-/// Knows the highest number that clients have been told, and for each read under way what that was when it was put.
-/// Memory is bounded by the reads under way.
+/// Knows the highest number that clients have been told and, for each read in flight, what that was when the read was
+/// sent. Memory is bounded by the reads in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     under_way: Requests<(u64, u64)>,
@@ -17,36 +17,36 @@ pub(crate) struct Reads {
     token: u64,
 }
 
-/// A read that was answered.
+/// An answered read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Read {
     pub(crate) request: RequestId,
-    /// Who answered.
+    /// The node that answered.
     pub(crate) node: NodeId,
-    /// The answer.
+    /// The number returned.
     pub(crate) seq: u64,
-    /// The highest number that a client had been told when it was put; `None`: there was none.
+    /// The highest number that a client had been told when the read was sent; `None` if there was none.
     pub(crate) known: Option<u64>,
     /// The token of the leader that answered.
     pub(crate) token: u64,
-    /// The highest token that a client had been told when it was put; 0: there was none.
+    /// The highest token that a client had been told when the read was sent; 0 if there was none.
     pub(crate) known_token: u64,
 }
 
 impl Read {
-    /// Was something told before it was put that it does not know of?
+    /// Did it miss a number that some client had been told before it was sent?
     pub(crate) fn is_stale(&self) -> bool {
         self.known.is_some_and(|known| self.seq < known)
     }
 
-    /// Was it answered by a leader of whose successor a client had been told before it was put?
+    /// Was it answered by a leader whose successor some client had been told of before it was sent?
     pub(crate) fn is_of_former(&self) -> bool {
         self.token < self.known_token
     }
 }
 
 impl Reads {
-    /// Takes a reply, or the beginning or end of a read; gives a read that was answered.
+    /// Takes a reply, or the beginning or end of a read; returns an answered read.
     pub(crate) fn observe(&mut self, event: &Event) -> Option<Read> {
         match event.kind {
             Kind::Reply { outcome: Outcome::Ok { token, seq }, .. } => {

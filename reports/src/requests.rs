@@ -1,13 +1,13 @@
-//! What is remembered about requests under way. Clients number theirs from 1, so a window that slides over the numbers
-//! costs a few nanoseconds a request, where a map would be most of the judge's bill.
+//! State of requests in flight. Clients number requests from 1, so a sliding window over the numbers costs a few
+//! nanoseconds per request; a map would dominate the cost of judging.
 
 use protocols::types::{NodeId, RequestId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How far ahead of the oldest request under way a number may be and still be kept in the window.
+/// How far ahead of the oldest request in flight a number may be to be kept in the window.
 const WINDOW_MAX: u64 = 1 << 16;
 
-/// A value for each request under way. Memory is bounded by the span of numbers under way, per client.
+/// A value for each request in flight. Memory is bounded by the span of numbers in flight, per client.
 #[derive(Debug)]
 pub(crate) struct Requests<T> {
     clients: Vec<Client<T>>,
@@ -17,7 +17,7 @@ pub(crate) struct Requests<T> {
 struct Client<T> {
     base: u64,
     window: VecDeque<Option<T>>,
-    /// Requests whose numbers are not near the others': only in logs that are not ours.
+    /// Requests whose numbers are far from the others': only in logs that are not ours.
     far: BTreeMap<u64, T>,
 }
 
@@ -61,7 +61,7 @@ impl<T> Client<T> {
 }
 
 impl<T> Requests<T> {
-    /// Remembers `value` for a request that begins.
+    /// Stores `value` for a request that begins.
     #[inline]
     pub(crate) fn insert(&mut self, request: RequestId, value: T) {
         let index = request.client.index();
@@ -71,7 +71,7 @@ impl<T> Requests<T> {
         self.clients[index].insert(request.number, value);
     }
 
-    /// What is remembered for a request under way.
+    /// The value of a request in flight.
     #[inline]
     pub(crate) fn get_mut(&mut self, request: RequestId) -> Option<&mut T> {
         let client = self.clients.get_mut(request.client.index())?;
@@ -83,7 +83,7 @@ impl<T> Requests<T> {
         client.far.get_mut(&request.number)
     }
 
-    /// Forgets a request.
+    /// Removes a request.
     #[inline]
     pub(crate) fn remove(&mut self, request: RequestId) -> Option<T> {
         let client = self.clients.get_mut(request.client.index())?;
@@ -98,7 +98,7 @@ impl<T> Requests<T> {
         client.far.remove(&request.number)
     }
 
-    /// Forgets a client's oldest requests for as long as `over` says so of them.
+    /// Removes a client's oldest requests while `over` holds for them.
     pub(crate) fn sweep(&mut self, client: NodeId, mut over: impl FnMut(&T) -> bool) {
         let Some(client) = self.clients.get_mut(client.index()) else { return };
         while let Some(Some(value)) = client.window.front() {
@@ -114,7 +114,7 @@ impl<T> Requests<T> {
         }
     }
 
-    /// Every request that is still under way.
+    /// The values of all requests in flight.
     pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
         self.clients.iter().flat_map(|c| c.window.iter().flatten().chain(c.far.values()))
     }

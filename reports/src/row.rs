@@ -1,23 +1,23 @@
-//! The row of items at one resource: which of them were done, and what a cursor has passed.
+//! The items of one resource: which were done, and which a cursor has passed.
 
 use std::collections::BTreeMap;
 
-/// Items counted from 1, as they are done, possibly several times, and as cursors say that they are. Memory is bounded by the
-/// gaps between those that are done.
+/// Items numbered from 1, as they are done, possibly several times, and as cursors pass them. Memory is bounded by the
+/// gaps between the items done.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
-    /// Stretches of items that are done: from which to which.
+    /// Ranges of items done: first to last.
     done: BTreeMap<u64, u64>,
-    /// Where something was first found to lie ahead of a gap, by the gap's first item: microseconds.
+    /// When something was first found beyond a gap, microseconds, by the gap's first item.
     ahead: BTreeMap<u64, u64>,
-    /// The furthest that a cursor was recorded.
+    /// The furthest cursor recorded.
     cursor: u64,
-    /// How many of them were done again.
+    /// How many items were done again.
     pub(crate) redone: u64,
 }
 
 impl Row {
-    /// An item was done at that time, microseconds. True when it is new.
+    /// An item was done at `t_us`, microseconds. Returns true if it is new.
     pub(crate) fn did(&mut self, item: u64, t_us: u64) -> bool {
         let before = self.done.range(..=item).next_back().map(|(from, to)| (*from, *to));
         if self.has(item) {
@@ -39,12 +39,12 @@ impl Row {
         true
     }
 
-    /// Is that item done?
+    /// Was the item done?
     pub(crate) fn has(&self, item: u64) -> bool {
         self.done.range(..=item).next_back().is_some_and(|(_, to)| *to >= item)
     }
 
-    /// A cursor was recorded: everything up to that item is done, it says.
+    /// A cursor was recorded, which claims that everything up to this item is done.
     pub(crate) fn passed(&mut self, item: u64, t_us: u64) {
         self.cursor = self.cursor.max(item);
         let done = self.done.first_key_value().filter(|(from, _)| **from == 1).map_or(0, |(_, to)| *to);
@@ -53,13 +53,13 @@ impl Row {
         }
     }
 
-    /// How many different items were done.
+    /// The number of distinct items done.
     pub(crate) fn items(&self) -> u64 {
         self.done.iter().map(|(from, to)| to - from + 1).sum()
     }
 
-    /// Stretches of items that nobody did, though a cursor or somebody's work has passed them: from which to which, and since
-    /// when something lies ahead of them, microseconds.
+    /// Ranges of items that nobody did although a cursor or later work passed them: first, last, and since when
+    /// something lies beyond them, microseconds.
     pub(crate) fn gaps(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         let begins = [0].into_iter().chain(self.done.values().copied()).map(|to| to + 1);
         let last = self.done.last_key_value().map_or(0, |(_, to)| *to);

@@ -1,28 +1,28 @@
-//! A sentence and the instants that it names, so that whoever links or compares them need not read it.
+//! A sentence with the times that it names, so that code can link or compare them without parsing.
 
 use crate::clock::Clock;
 use serde::{Serialize, Serializer};
 use std::{borrow::Cow, fmt, ops::Deref};
 
-/// Stand around an instant, microseconds, in a sentence that is not said yet. No name has control characters in it.
+/// Enclose a time in microseconds in a sentence that is not formatted yet. Names contain no control characters.
 const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
-/// An instant for a sentence that an invariant builds; [`Said::of`] takes it out again.
+/// A time in a sentence that an invariant builds; [`Said::of`] formats it.
 pub(crate) fn mark(t_us: u64) -> String {
     let [begin, end] = MARKS;
     format!("{begin}{t_us}{end}")
 }
 
-/// One sentence for people. It derefs to its text.
+/// One formatted sentence. It derefs to its text.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Said {
     text: String,
-    /// Where the text names an instant, and which, microseconds.
+    /// Begin and end of each time in the text, and its value, microseconds.
     at: Vec<(usize, usize, u64)>,
 }
 
 impl Said {
-    /// A sentence whose instants are marked, with its times as `clock` says them.
+    /// Formats a sentence with marked times, using `clock`.
     pub(crate) fn of(marked: &str, clock: Clock) -> Self {
         let mut parts = marked.split(MARKS[0]);
         let mut said = Said { text: parts.next().unwrap_or_default().to_owned(), at: Vec::new() };
@@ -40,14 +40,14 @@ impl Said {
         said
     }
 
-    /// The same between two others.
+    /// The same with text before and after it.
     #[must_use]
     pub(crate) fn between(&self, before: &str, after: &str) -> Self {
         let at = self.at.iter().map(|(begin, end, t)| (begin + before.len(), end + before.len(), *t));
         Said { at: at.collect(), text: format!("{before}{}{after}", self.text) }
     }
 
-    /// The same with other words around its instants.
+    /// The same with `reword` applied to the text between its times.
     #[must_use]
     pub fn reworded(&self, reword: impl Fn(&str) -> String) -> Self {
         let (mut said, mut place) = (Said::default(), 0);
@@ -62,12 +62,12 @@ impl Said {
         said
     }
 
-    /// The first instant that it names, microseconds.
+    /// The first time that it names, microseconds.
     pub(crate) fn first_us(&self) -> Option<u64> {
         self.at.first().map(|(_, _, t)| *t)
     }
 
-    /// Its text with every instant as `[[t]]`, beginning with a capital letter.
+    /// Its text with every time as `[[t]]`, beginning with a capital letter.
     pub(crate) fn linked(&self) -> String {
         let (mut text, mut place) = (String::new(), 0);
         for (begin, end, t) in &self.at {

@@ -1,4 +1,4 @@
-//! Shards that are placed: who leads how many, how many move when a member leaves or comes, and how long each is dark.
+//! Placed shards: how many each member leads, how many move when a member leaves or joins, and how long each is dark.
 
 use protocols::{
     history::{Event, Header, Kind, NodeState},
@@ -9,58 +9,57 @@ use protocols::{
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of shards that are placed. A shard is led by whoever's write it accepted last.
+/// The figures of placed shards. The leader of a shard is the writer of its last accepted write.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ShardFigures {
-    /// The rule by which they are placed.
+    /// The placement rule.
     pub placement: Placement,
-    /// How many there are.
+    /// The number of shards.
     pub shards: u16,
-    /// How many each member leads before the first change.
+    /// How many shards each member leads before the first change.
     pub leaders_before: BTreeMap<String, u64>,
-    /// What each member that left or came changed, up to the next.
+    /// The effect of each member that left or joined, up to the next such change.
     pub changes: Vec<Change>,
 }
 
-/// A member left or came.
+/// A member left or joined.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Change {
-    /// When, milliseconds.
     pub t_ms: f64,
-    /// Who.
+    /// The member.
     pub node: String,
-    /// Did it come? Otherwise it left.
+    /// Did it join? Otherwise it left.
     pub joins: bool,
-    /// How many shards are led by another member in the end than before.
+    /// How many shards have another leader in the end than before.
     pub moved: u64,
-    /// How many a consistent hash ring moves: it is the least that leads to even shares.
+    /// How many a consistent hash ring would move: the least that leads to even shares.
     pub moved_by_ring: u64,
-    /// How many a modulo moves.
+    /// How many a modulo would move.
     pub moved_by_modulo: u64,
-    /// Leaderships that took effect: more than have moved where one was led by somebody for a while.
+    /// Leaderships that took effect: more than `moved` if a shard had several leaders in turn.
     pub leaderships: u64,
-    /// For how long each shard that had a new leader was dark, milliseconds, the shortest first: from the last accepted write of
-    /// each leadership to the first of the next, all of them together.
+    /// How long each shard with a new leader was dark, milliseconds, sorted: the sum of the times from the last
+    /// accepted write of each leadership to the first of the next.
     pub dark_ms: Vec<f64>,
-    /// How many each member leads in the end.
+    /// How many shards each member leads in the end.
     pub leaders: BTreeMap<String, u64>,
 }
 
 impl Change {
-    /// The time for which half of the shards were dark at least, and the longest, milliseconds.
+    /// The median and the maximum of the dark times, milliseconds.
     pub fn dark_ms_p50_max(&self) -> Option<(f64, f64)> {
         Some((*self.dark_ms.get(self.dark_ms.len() / 2)?, *self.dark_ms.last()?))
     }
 }
 
-/// Watches a history of several groups.
+/// Folds a history of several groups.
 pub(crate) struct Shards {
     placement: Placement,
     names: Vec<String>,
     lives: BTreeSet<NodeId>,
-    /// Those that have been started.
+    /// Members that have been started.
     met: BTreeSet<NodeId>,
-    /// Resources of each shard; the first takes the clients' numbers.
+    /// The number of resources per shard; the first takes the clients' numbers.
     resources: u16,
     led: Vec<Option<Led>>,
     before: Vec<Option<NodeId>>,
@@ -68,14 +67,14 @@ pub(crate) struct Shards {
     figures: ShardFigures,
 }
 
-/// Whose write a shard accepted last, and when.
+/// The writer of a shard's last accepted write, and its time.
 #[derive(Clone, Copy)]
 struct Led {
     by: Incarnation,
     last_us: u64,
 }
 
-/// A change whose effect is still being seen.
+/// A change whose effect is still being observed.
 struct UnderWay {
     t_us: u64,
     node: NodeId,
@@ -86,7 +85,7 @@ struct UnderWay {
 }
 
 impl Shards {
-    /// Nothing where no rule places them.
+    /// `None` if no rule places them.
     pub(crate) fn new(header: &Header) -> Option<Shards> {
         let (placement, shards) = (header.placement?, header.groups);
         let names = header.nodes.iter().take(header.candidates.into()).cloned().collect();
@@ -126,7 +125,7 @@ impl Shards {
             NodeState::Down | NodeState::Off => self.lives.remove(&node),
             _ => false,
         };
-        // Who starts for the first time is one of those with whom all begins.
+        // A member that starts for the first time belongs to the initial members.
         if !changed || self.met.insert(node) {
             return;
         }
@@ -152,13 +151,13 @@ impl Shards {
         counts
     }
 
-    /// What has become of the change that is under way.
+    /// Records the effect of the current change.
     fn settle(&mut self) {
         let Some(UnderWay { t_us, node, lived, led, leaderships, dark_us }) = self.under_way.take() else { return };
         let now = self.leaders();
         let moved_by = |placement| {
             let lives = |set: &BTreeSet<NodeId>, member| set.contains(&member);
-            // It is the state after the change, not that after the next.
+            // The members after this change, even if the next one has already happened.
             let after: BTreeSet<NodeId> = match lived.contains(&node) {
                 true => lived.iter().copied().filter(|member| *member != node).collect(),
                 false => lived.iter().copied().chain([node]).collect(),

@@ -1,28 +1,28 @@
-//! Figures over several runs.
+//! Statistics over several runs.
 
-/// The q-quantile of sorted values (nearest rank); `None` when there are none.
+/// The q-quantile of sorted values (nearest rank); `None` if there are none.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied()
 }
 
-/// How far two samples are apart: Kolmogorov and Smirnov's distance.
+/// The distance between two samples, by Kolmogorov and Smirnov.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Distance {
-    /// The largest difference between the shares of both that are over, 0 to 1.
+    /// The largest difference between the two cumulative distributions, 0 to 1.
     pub distance: f64,
-    /// At which value that is: the first one, if there are several.
+    /// The value at which it occurs; the first one, if there are several.
     pub at: f64,
-    /// Which share of the first sample is at most that.
+    /// The fraction of the first sample up to that value.
     pub first: f64,
-    /// Which share of the second.
+    /// The fraction of the second sample up to that value.
     pub second: f64,
-    /// What two samples of these sizes from one distribution exceed one time in twenty (N. Smirnov, 1948: 1.358 times the
-    /// square root of (n + m) / nm; good enough from a dozen each).
+    /// The distance that two samples of these sizes from one distribution exceed one time in twenty (N. Smirnov, 1948:
+    /// 1.358 times the square root of (n + m) / nm; accurate enough from a dozen each).
     pub by_chance: f64,
 }
 
-/// The distance between two samples; `None` when one of them is empty or has what is no number.
+/// The distance between two samples; `None` if one of them is empty or contains a value that is not finite.
 pub fn distance(first: &[f64], second: &[f64]) -> Option<Distance> {
     let sorted = |sample: &[f64]| {
         let mut sample = sample.to_vec();
@@ -37,7 +37,7 @@ pub fn distance(first: &[f64], second: &[f64]) -> Option<Distance> {
         let (first, second) = (share(&first, *at), share(&second, *at));
         Distance { distance: (first - second).abs(), at: *at, first, second, by_chance }
     });
-    // Equal ones are as far apart at the smaller value.
+    // Of equal distances, take the one at the smaller value.
     apart.reduce(|a, b| match b.distance.total_cmp(&a.distance) {
         std::cmp::Ordering::Greater => b,
         std::cmp::Ordering::Equal if b.at < a.at => b,
@@ -45,10 +45,10 @@ pub fn distance(first: &[f64], second: &[f64]) -> Option<Distance> {
     })
 }
 
-/// Which mean numbers are in keeping with so many events that were seen, with this confidence, 0 to 1: below the first, so many or
-/// more would be seen too rarely; above the second, so many or fewer (Garwood, Biometrika 1936).
+/// The confidence interval of a Poisson mean after `seen` events: below it, a count this high would be too rare; above it, a
+/// count this low (Garwood, Biometrika 1936).
 pub fn poisson_interval(seen: u64, confidence: f64) -> (f64, f64) {
-    // So many or fewer, at this mean; by logarithms, as means may be large.
+    // The probability of at most `number` events at this mean; by logarithms, since means may be large.
     let at_most = |number: u64, mean: f64| {
         let mut log_term = -mean;
         let mut sum = log_term.exp();
@@ -78,7 +78,7 @@ pub fn count(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
-/// A figure with at most three digits behind the point, for JSON.
+/// A figure rounded to three decimals, for JSON.
 pub fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_distance_is_where_the_shares_differ_most() {
         let far = distance(&[1.0, 2.0, 3.0, 4.0], &[3.5, 4.5, 5.5]).unwrap();
-        // Three of four are over at 3, and none of three.
+        // At 3, three of the first four have been passed, but none of the other three.
         assert_eq!((far.distance, far.at, far.first, far.second), (0.75, 3.0, 0.75, 0.0));
         let same = distance(&[2.0, 1.0, 2.0], &[1.0, 2.0, 2.0]).unwrap();
         assert_eq!(same.distance, 0.0);
@@ -110,7 +110,7 @@ mod tests {
         assert!((by_chance - 0.3506).abs() < 1e-4, "{by_chance}");
     }
 
-    /// Whoever is first; moved by the same and stretched by the same, they are as far apart.
+    /// The order of the samples does not matter; shifting and scaling both changes nothing.
     #[test]
     fn a_distance_has_no_order_and_no_unit() {
         let mut state = 1_u64;

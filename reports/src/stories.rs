@@ -1,4 +1,4 @@
-//! The stories of all groups of a run, of which a report tells one.
+//! The stories of all groups of a run. A report shows one of them.
 
 use crate::{Clock, Judgement, Names, by_group::ByGroup, cause::Cause, course::Course, timeline::Highlights};
 use protocols::history::{Event, Header, Sink};
@@ -6,7 +6,7 @@ use protocols::history::{Event, Header, Sink};
 /// Collects the story of each group while the history streams by.
 pub struct Stories(ByGroup<Story>);
 
-/// One group's story: what is worth a line, and what it comes down to.
+/// One group's story: its highlights and its course.
 struct Story {
     highlights: Highlights,
     course: Course,
@@ -26,13 +26,14 @@ impl Sink for Story {
 }
 
 impl Stories {
-    /// Nothing yet, of a history with this header; without one, groups are met with their events.
+    /// Empty stories for a history with this header. Without one, groups are found as their events arrive.
     pub fn new(header: Option<&Header>) -> Self {
         let make = |header: &Header| Story::new(Some(header), &Names::of(&header.nodes, Some(header)));
         Stories(ByGroup::new(header, make, || Story::new(None, &Names::default())))
     }
 
-    /// Names that the history's reader has met since: without a header they come with the events, before these.
+    /// Adds names that the history's reader has met since: without a header they come just before the events that use
+    /// them.
     pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
         for story in self.0.each() {
             story.highlights.learn(nodes, resources);
@@ -40,7 +41,7 @@ impl Stories {
         }
     }
 
-    /// Moments are to be said as this clock says them.
+    /// Sets the clock that formats times.
     pub fn tell_times(&mut self, clock: Clock) {
         for story in self.0.each() {
             story.highlights.tell_times(clock);
@@ -48,7 +49,7 @@ impl Stories {
         }
     }
 
-    /// The story to tell: that of the first group in which something was wrong, or else of the liveliest.
+    /// The story to report: of the first group in which something was wrong, or else of the liveliest.
     pub fn into_telling(self, judgement: &Judgement) -> Highlights {
         let mut all = self.0.into_each();
         let (told, groups) = (judgement.worst_group(), all.len());

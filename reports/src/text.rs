@@ -1,4 +1,4 @@
-//! The text report of one run: what went wrong, what was planned, what happened, what held, the figures, and how to see it again.
+//! The text report of one run: what went wrong, the plan, what happened, what held, the figures, and how to repeat it.
 
 mod figures;
 mod groups;
@@ -20,41 +20,39 @@ use invariants::Told;
 use paint::{Paint, Tone, pad};
 use protocols::history::Header;
 
-/// The widest line, characters, unless somebody asks for another width.
+/// The default width of lines, characters.
 pub const WIDTH: usize = 100;
-/// The narrowest report, characters.
+/// The smallest width, characters.
 pub const WIDTH_MIN: usize = 50;
-/// Reports that are narrower have one column where others have two, and no table.
+/// Narrower reports have one column instead of two, and no table.
 const TWO_COLUMNS_MIN: usize = 90;
-/// How many leaders are listed from the start, and how many from the end.
+/// How many leaders are listed from the beginning, and how many from the end.
 const LEADERS_MAX: (usize, usize) = (8, 4);
 
-/// One run, as the report needs it.
+/// A run and what else the report needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What the history said of itself; `None` for a foreign log.
+    /// The history's header; `None` for a log.
     pub header: Option<&'a Header>,
-    /// The plan's parameters, label and value, in the order to show them.
+    /// Labels and values of the plan's parameters, in the order to show them.
     pub parameters: &'a [(String, String)],
-    /// The story.
     pub highlights: &'a Highlights,
-    /// The verdict.
     pub judgement: &'a Judgement,
-    /// What is known beside the history.
+    /// Facts that are not in the history.
     pub facts: &'a RunFacts,
-    /// The command that shows the run again.
+    /// The command that repeats the run.
     pub replay: Option<&'a str>,
-    /// Why too little was put to the test, and which option to change, where that is known: a sentence without its full stop.
+    /// If known, why the run tested too little and which option to change: a sentence without its full stop.
     pub meaning: Option<&'a str>,
-    /// What to run next when something went wrong: what it shows, and the command.
+    /// What to run next if something went wrong: what it shows, and the command.
     pub next: &'a [(&'a str, String)],
-    /// List every invariant; otherwise those that were violated, and those that say most.
+    /// All of it; otherwise, of a run, the story, what was violated, a few figures, and the verdict.
     pub all: bool,
-    /// Colour it, for a terminal.
+    /// Use colours, for a terminal?
     pub colour: bool,
 }
 
-/// `text` in indented lines of so many characters, each ending with a line end.
+/// Wraps `text` into indented lines of `width` characters, each with a line end.
 pub fn paragraph(text: &str, width: usize) -> String {
     let lines = wrap(text, width.max(WIDTH_MIN) - 4);
     lines
@@ -64,12 +62,12 @@ pub fn paragraph(text: &str, width: usize) -> String {
         .collect()
 }
 
-/// The report, ending with a line end. No line is longer than 100 characters, except the replay command.
+/// The report, ending with a line end. No line exceeds 100 characters, except the replay command.
 pub fn render(run: &Run) -> String {
     render_in(run, WIDTH)
 }
 
-/// The same in lines of so many characters, at least [`WIDTH_MIN`]. Only what has no space in it is longer.
+/// The same for lines of `width` characters, at least [`WIDTH_MIN`]. Only text without spaces is longer.
 pub fn render_in(run: &Run, width: usize) -> String {
     let paint = Paint { colour: run.colour, width: width.max(WIDTH_MIN) };
     let mut lines = vec![headline(run, paint)];
@@ -83,24 +81,33 @@ pub fn render_in(run: &Run, width: usize) -> String {
             );
         }
     };
-    section("Plan", columns(run.parameters, paint.width));
+    // A run can be told again, with all of it.
+    let whole = run.all || run.header.is_none();
+    section("Plan", if whole { columns(run.parameters, paint.width) } else { Vec::new() });
     let of = run.highlights.group.map_or(String::new(), |group| format!(" of group {group}"));
     section(&format!("Timeline{of}"), timeline::draw::draw(run.highlights, paint));
-    section(&format!("Leaders{of}"), leaders(run.highlights, paint));
+    section(&format!("Leaders{of}"), if whole { leaders(run.highlights, paint) } else { Vec::new() });
     section("Groups", groups::lines(&run.judgement.groups, paint));
     let shards = run.judgement.metrics.shards.as_ref().map(|figures| shards::lines(figures, paint));
     section("Shards", shards.unwrap_or_default());
     let told = match (run.all, run.header) {
         (true, _) => Told::All,
         (false, None) => Told::Checked,
-        (false, Some(_)) => Told::Key,
+        (false, Some(_)) if run.judgement.groups.is_empty() => Told::Violated,
+        // Each group has its own.
+        (false, Some(_)) => Told::Nothing,
     };
     section("Invariants", invariants::lines(&run.judgement.invariants, told, paint));
-    section("Figures", columns(&figures::of(&run.judgement.metrics, run.facts, run.header), paint.width));
+    let figures = figures::of(&run.judgement.metrics, run.facts, run.header).into_iter();
+    let figures: Vec<_> = figures.filter(|(label, _)| whole || figures::BRIEF.contains(&&**label)).collect();
+    section("Figures", columns(&figures, paint.width));
     lines.push(String::new());
     lines.extend(verdict(run.judgement, run.header.is_some(), paint));
     if let Some(replay) = run.replay {
         lines.push(format!("{} {replay}", paint.paint(Tone::Dim, "run it again:")));
+    }
+    if !whole {
+        lines.push(paint.paint(Tone::Dim, "-v adds the plan, the leaders, every invariant and all figures"));
     }
     lines.join("\n") + "\n"
 }
@@ -115,7 +122,7 @@ fn headline(run: &Run, paint: Paint) -> String {
     paint.paint(Tone::Bold, &title)
 }
 
-/// Pairs in two columns, filled downwards; a pair that is too wide for its column gets a line.
+/// Pairs in two columns, filled downwards; a pair too wide for its column gets its own line.
 fn columns(pairs: &[(String, String)], width: usize) -> Vec<String> {
     let (columns, column) = if width < TWO_COLUMNS_MIN { (1, width - 2) } else { (2, (width - 4) / 2) };
     let label = pairs.iter().map(|(l, _)| l.chars().count()).max().unwrap_or(0) + 2;
@@ -131,7 +138,7 @@ fn columns(pairs: &[(String, String)], width: usize) -> Vec<String> {
     }
     let room = width.saturating_sub(2 + label).max(1);
     for (label_text, value) in wide {
-        // A word that is too long for its column gets a line to itself.
+        // If a word is too long for its column, the value gets its own lines.
         let below = value.split(' ').any(|word| word.chars().count() > room);
         let parts = if below { wrap(value, width - 4) } else { wrap(value, room) };
         if below {
@@ -147,9 +154,9 @@ fn columns(pairs: &[(String, String)], width: usize) -> Vec<String> {
     lines
 }
 
-/// When and why a belief ended takes so much room, characters.
+/// The room for when and why a belief ended, characters.
 const LAST_MIN: usize = 24;
-/// The column of leaders has so much room at least, characters.
+/// The least room for the column of leaders, characters.
 const LEADER_MIN: usize = 18;
 
 fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
@@ -157,16 +164,16 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
     if all.is_empty() {
         return Vec::new();
     }
-    // A token that is cut off says nothing: the column is as wide as the longest.
+    // A truncated token says nothing, so the column is as wide as the longest name.
     let names = all.iter().map(|leader| highlights.names().incarnation(leader.incarnation).chars().count() + 2);
     let named = names.max().unwrap_or(0).max(LEADER_MIN);
-    // A log of writes knows of no elections and beliefs: columns without anything in them are left out.
+    // A log of writes has no elections and beliefs: empty columns are omitted.
     let mut used = [false; 6];
     let mut widths = [named, 10, 20, 22, 9, 0];
     for leader in all {
         let cells = leader_cells(highlights, leader);
         cells.iter().zip(&mut used).for_each(|(cell, used)| *used |= !cell.is_empty());
-        // A time of day takes more room than seconds.
+        // A time of day needs more room than seconds.
         cells.iter().zip(&mut widths).take(3).for_each(|(cell, width)| *width = (cell.chars().count() + 2).max(*width));
     }
     let row = |cells: [&str; 6]| {
@@ -177,7 +184,7 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
             });
         aligned.collect::<String>().trim_end().to_owned()
     };
-    // Seconds take no more than the titles do; times of day may.
+    // Seconds need no more room than the titles; times of day may.
     let all_used: usize = widths.iter().zip(used).filter(|(_, used)| *used).map(|(width, _)| *width).sum();
     let narrow = match highlights.names().clock().is_elapsed() {
         true => paint.width < TWO_COLUMNS_MIN + named - LEADER_MIN,
@@ -209,7 +216,7 @@ fn leaders(highlights: &Highlights, paint: Paint) -> Vec<String> {
     lines
 }
 
-/// A row of the table as a sentence, where there is no room for a table.
+/// A row of the table as a sentence, if there is no room for a table.
 fn told(cells: [&str; 6], titles: [&str; 6], width: usize) -> Vec<String> {
     let parts = cells.iter().zip(titles).skip(1).filter(|(cell, _)| !cell.is_empty());
     let parts: Vec<String> = parts.map(|(cell, title)| format!("{title} {cell}")).collect();
@@ -238,15 +245,16 @@ fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
     [highlights.names().incarnation(leader.incarnation), elected, effect, stale, grouped(leader.refused), until]
 }
 
-/// What was asked of the run and did not happen.
+/// What the run was required to show and did not.
 fn unmet(judgement: &Judgement) -> String {
     judgement.invariant("vacuity").map_or_else(String::new, |vacuity| vacuity.detail.to_string())
 }
 
-/// Where a smaller share of the requests than this was served in time, a pass says so.
+/// A pass mentions the fraction of requests served in time if it is below this.
 const SERVED_LEAST: f64 = 0.8;
 
-/// That many requests were not served in time although every invariant held, to follow another sentence; otherwise nothing.
+/// That many requests were not served in time although every invariant held, to be appended to a sentence; empty
+/// otherwise.
 pub fn unserved(judgement: &Judgement) -> String {
     let Some(share) = judgement.metrics.availability.filter(|share| *share < SERVED_LEAST) else {
         return String::new();
@@ -254,7 +262,7 @@ pub fn unserved(judgement: &Judgement) -> String {
     format!("; but {:.1} % of the requests were not served in time", (1.0 - share) * 100.0)
 }
 
-/// `whole` is a history that tells of everything; a log does not.
+/// `whole`: the history is complete, unlike a log.
 fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
     let failed = |class| {
         let entries = ALL.iter().filter(|e| e.class == class);
@@ -266,12 +274,12 @@ fn verdict(judgement: &Judgement, whole: bool, paint: Paint) -> Vec<String> {
         Verdict::Pass => {
             let seen = judgement.invariants.iter().filter(|i| i.could_fail && i.name != invariant::vacuity::ENTRY.name);
             let (seen, all) = (seen.count(), ALL.len() - 1);
-            (Tone::Good, format!("PASS: what this log lets one check held: {seen} of {all} invariants"))
+            (Tone::Good, format!("PASS: every invariant that could be checked held: {seen} of {all}"))
         }
         Verdict::Safety => (Tone::Bad, format!("SAFETY VIOLATED: {}", failed(Class::Safety))),
         Verdict::Liveness => {
             let what = match failed(Class::Liveness) {
-                only if only == invariant::placed::ENTRY.name => "a shard stayed with another than it is placed at",
+                only if only == invariant::placed::ENTRY.name => "a shard stayed with the wrong member",
                 _ => "no leader acted within the bound",
             };
             (Tone::Bad, format!("LIVENESS VIOLATED: {what}"))

@@ -1,8 +1,8 @@
-//! The story of a run: what is worth a line, and the state of every node at that line.
+//! The story of a run: lines for its highlights, each with the state of every node.
 //!
-//! [`Highlights`] collects it while the history streams by. Ordinary writes are only counted; what is worth a line is a
-//! change of belief, a fault, a seal, the first write of an incarnation, and every refusal or stale write (those that
-//! follow one another share a line). The first and the last lines are kept, and how many were left out between them.
+//! [`Highlights`] collects it while the history streams by. Ordinary writes are only counted; a line shows a change of
+//! belief, a fault, a seal, the first write of an incarnation, or a refused or stale write (successive ones share a
+//! line). The first and the last lines are kept, with the number of those left out between them.
 
 pub(crate) mod draw;
 mod leaders;
@@ -36,17 +36,16 @@ use std::collections::{BTreeMap, VecDeque};
 /// How many lines are kept from the start of a run, and how many from its end.
 const KEPT: (usize, usize) = (40, 20);
 
-/// Collects the story of a run.
 #[derive(Debug)]
 pub struct Highlights {
-    /// The group that it is about, when there are several.
+    /// The group that it is about, if there are several.
     pub(crate) group: Option<u16>,
-    /// What the run comes down to; nothing unless [`crate::stories::Stories`] told it.
+    /// The cause; empty unless [`crate::stories::Stories`] supplied it.
     pub cause: Cause,
-    /// In which stretches no request would have been served in time.
+    /// The intervals in which no request would have been served in time.
     pub(crate) dark: Vec<DarkStretch>,
     names: Names,
-    /// Nodes with a lane. Without a header a node gets one when it first acts.
+    /// Nodes with a lane. Without a header, a node gets one when it first acts.
     lanes: Vec<NodeId>,
     states: Vec<LaneState>,
     cut: BTreeMap<u32, Vec<NodeId>>,
@@ -55,12 +54,12 @@ pub struct Highlights {
     freshness: Freshness,
     in_effect: ByResource<Option<Incarnation>>,
     accepted: u64,
-    /// The grants of a log that have not ended.
+    /// Grants of a log that have not ended.
     granted: Vec<(NodeId, Option<u64>)>,
     reads: Reads,
-    /// How many lines tell of stale writes of each, accepted or refused.
+    /// How many lines show stale writes of each leadership, by whether they were accepted.
     stale_lines: BTreeMap<(Incarnation, bool), usize>,
-    /// The time of the last event, microseconds, and whether that said that the run was over.
+    /// The time of the last event, microseconds, and whether it was the end of the run.
     now: (u64, bool),
     pub(crate) head: Vec<Row>,
     pub(crate) tail: VecDeque<Row>,
@@ -68,7 +67,7 @@ pub struct Highlights {
 }
 
 impl Highlights {
-    /// Nothing yet, of a history with this header; `names` are those of its processes.
+    /// An empty story for a history with this header; `names` are those of its processes.
     pub fn new(header: Option<&Header>, names: &Names) -> Self {
         let lanes: Vec<_> = (0..header.map_or(0, |h| h.candidates)).map(NodeId).collect();
         Highlights {
@@ -94,22 +93,23 @@ impl Highlights {
         }
     }
 
-    /// Names that the history's reader has met since: without a header they come with the events, before these.
+    /// Adds names that the history's reader has met since: without a header they come just before the events that use
+    /// them.
     pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
         self.names.learn(nodes, resources);
     }
 
-    /// Moments are to be said as this clock says them.
+    /// Sets the clock that formats times.
     pub(crate) fn tell_times(&mut self, clock: Clock) {
         self.names.tell_times(clock);
     }
 
-    /// The leaders, in the order of their elections or first writes.
+    /// The leaderships, in the order of their elections or first writes.
     pub fn leaders(&self) -> &[Leader] {
         self.leaders.all()
     }
 
-    /// Has the log not said when this leadership ended, though another was elected after it?
+    /// Does the log fail to report the end of this leadership, though another was elected after it?
     pub(crate) fn leaves_open(&self, leader: &Leader) -> bool {
         let later =
             |other: &Leader| other.elected_us > leader.elected_us && other.incarnation.node != leader.incarnation.node;
@@ -156,12 +156,12 @@ impl Highlights {
         self.tail.push_back(row);
     }
 
-    /// The line before, when it is of this moment: what happens now may belong to it.
+    /// The last line, if it has this time: the current event may belong to it.
     fn last_of(&mut self, t_us: u64) -> Option<&mut Row> {
         self.last().filter(|row| row.t_us == t_us)
     }
 
-    /// The state changed after the line before was made, and that line tells of it.
+    /// Updates the states of the last line, which already tells of the change.
     fn refresh_last(&mut self) {
         let states = self.states.clone();
         if let Some(row) = self.last() {
@@ -207,7 +207,7 @@ impl Highlights {
         self.row(t_us, Mark::Quiet, About::Other, text);
     }
 
-    /// Of a log; a run has elections.
+    /// Takes a grant of a log; a run has elections.
     fn granted(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
         if !self.fixed && !self.granted.contains(&(node, token)) {
             self.granted.retain(|(other, _)| *other != node);
@@ -222,7 +222,7 @@ impl Highlights {
         if let Some(place) = self.granted.iter().position(|granted| *granted == (node, token)) {
             self.granted.swap_remove(place);
             let why = match reason {
-                // Also where a log says nothing of it.
+                // Also the reason if a log gives none.
                 GrantEnd::Lost => String::new(),
                 _ => format!(": {}", told::grant_ended(reason)),
             };
@@ -257,7 +257,7 @@ impl Highlights {
         }
     }
 
-    /// What a clean-up has removed is told where that was stale.
+    /// Adds to a stale clean-up what it has removed.
     fn deleted(&mut self, t_us: u64, deleted: &Deleted) {
         let plans = count(deleted.plans.len() as u64, "plan");
         if let Some(Row { mark: Mark::Stale(_), text, .. }) = self.last_of(t_us) {
@@ -298,7 +298,7 @@ impl Highlights {
             NodeState::Down | NodeState::Off => {
                 *state = LaneState { running: Running::Down, believes: false, untold: false, ..before }
             }
-            // The dead neither stop nor wake.
+            // A dead process neither pauses nor resumes.
             NodeState::Paused | NodeState::Resumed if before.running == Running::Down => return,
             NodeState::Paused => state.running = Running::Paused,
             NodeState::Resumed => state.running = Running::Runs,
@@ -307,7 +307,7 @@ impl Highlights {
         if before.believes && matches!(to, NodeState::Up | NodeState::Down | NodeState::Off) {
             self.leaders.died(t_us, node);
         }
-        // That the processes of a run start is no news.
+        // The start of a run's processes is no news.
         if before.running == Running::NotYet && to == NodeState::Up {
             return;
         }
@@ -321,7 +321,7 @@ impl Highlights {
         }
         let text = told::node(&self.names.node(node), to, before.believes);
         match self.last() {
-            // What the node does then says more than that its fault is healed.
+            // The node's recovery says more than the end of its fault.
             Some(row) if told => row.text = text,
             _ => self.row(t_us, Mark::Quiet, About::Node(node), text),
         }
@@ -333,7 +333,7 @@ impl Highlights {
         self.row(t_us, Mark::Quiet, About::Other, text);
     }
 
-    /// Nothing follows: a log of somebody else's does not say so itself.
+    /// Ends the story: a log does not mark its own end.
     pub(crate) fn finish(&mut self) {
         let (t_us, over) = self.now;
         if !over && self.last().is_some() {
@@ -346,7 +346,7 @@ impl Highlights {
         self.row(t_us, Mark::Quiet, About::Other, format!("the run ends{}", quiet.unwrap_or_default()));
     }
 
-    /// How long ago the last accepted write was, when that is worth telling.
+    /// How long ago the last accepted write was, if that is worth reporting.
     fn last_accepted_for(&self, t_us: u64) -> Option<String> {
         let last_us = self.leaders.all().iter().filter_map(|l| l.last_us).max()?;
         (t_us - last_us > 1_000_000).then(|| duration((t_us - last_us) as f64))
@@ -379,7 +379,12 @@ impl Sink for Highlights {
             Kind::Work { incarnation, for_us, .. } => {
                 self.leaders.worked(*incarnation, t_us.saturating_sub(*for_us), t_us)
             }
-            Kind::Vote { .. } | Kind::Clock { .. } => {}
+            // The first has led before the run began.
+            Kind::MemberLeads { node, leads: true } if self.last().is_some() => {
+                let text = told::leads_members(&self.names.node(*node));
+                self.row(t_us, Mark::Quiet, About::Other, text);
+            }
+            Kind::Vote { .. } | Kind::Clock { .. } | Kind::MemberLeads { .. } => {}
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => self.deposed(t_us, *incarnation, *reason),
             Kind::Seal { resource, incarnation, accepted, seq, .. } => {

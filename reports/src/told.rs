@@ -1,4 +1,4 @@
-//! What happened, in words. The text report and the page tell one run, and take the words for what both tell from here.
+//! What happened, in words shared by the text report and the page.
 
 use crate::words::{count, grouped};
 use protocols::{
@@ -8,17 +8,17 @@ use protocols::{
     types::Operation,
 };
 
-/// Somebody was elected; `still` believe as well, and of `untold` a log has not said that they stopped.
+/// An election; `still` also believe, and a log has not reported that `untold` stopped.
 pub(crate) fn elected(who: &str, still: &[String], untold: &[String]) -> String {
     match (still, untold) {
         ([], []) => format!("{who} is elected"),
-        ([], untold) => format!("{who} is elected; nobody has said that {} stopped", untold.join(" and ")),
+        ([], untold) => format!("{who} is elected; no report yet that {} stopped", untold.join(" and ")),
         ([one], _) => format!("{who} is elected; {one} still believes"),
         (still, _) => format!("{who} is elected; {} still believe", still.join(" and ")),
     }
 }
 
-/// Somebody stopped believing, for this reason.
+/// A deposition and its reason.
 pub(crate) fn deposed(who: &str, reason: Deposed) -> String {
     let why = match reason {
         Deposed::Expired => "lease expired on its clock",
@@ -40,7 +40,7 @@ pub(crate) const fn grant_ended(reason: GrantEnd) -> &'static str {
     }
 }
 
-/// What became of a process.
+/// What happens to a process.
 pub(crate) fn node(who: &str, state: NodeState, believes: bool) -> String {
     let what = match state {
         NodeState::Up => "starts again",
@@ -55,7 +55,12 @@ pub(crate) fn node(who: &str, state: NodeState, believes: bool) -> String {
     format!("{who} {what}")
 }
 
-/// The first write of a leadership was accepted; `on` is the resource where that must be said.
+/// A member of the coordination service leads the others.
+pub(crate) fn leads_members(who: &str) -> String {
+    format!("{who} leads the members of the service")
+}
+
+/// The first accepted write of a leadership; `on` is the resource if it must be named.
 pub(crate) fn takes_effect(who: &str, on: Option<&str>, seq: u64) -> String {
     let on = on.map_or_else(String::new, |on| format!(" on {on}"));
     match seq {
@@ -64,7 +69,7 @@ pub(crate) fn takes_effect(who: &str, on: Option<&str>, seq: u64) -> String {
     }
 }
 
-/// What a write's number is the number of.
+/// The name of a write's number.
 pub(crate) fn numbers(write: &Write) -> &'static str {
     match write.operation {
         Operation::Delete => "clean-up seq",
@@ -73,7 +78,7 @@ pub(crate) fn numbers(write: &Write) -> &'static str {
     }
 }
 
-/// So many writes of somebody on a resource, the first of which has this number.
+/// Writes to a resource, the first with this number.
 pub(crate) fn writes(writes: u64, numbers: &str, seq: u64, who: &str, on: &str) -> String {
     match (writes, seq) {
         (1, UNKNOWN_SEQ) => format!("a write of {who} on {on}"),
@@ -83,12 +88,12 @@ pub(crate) fn writes(writes: u64, numbers: &str, seq: u64, who: &str, on: &str) 
     }
 }
 
-/// Such writes were accepted although they were stale.
+/// Stale writes that were accepted.
 pub(crate) fn stale(writes: &str) -> String {
     format!("ACCEPTED although stale: {writes}")
 }
 
-/// Such writes were refused; `highest` is the token that the store is at, if it has seen one.
+/// Refused writes; `highest` is the highest token that the store has seen, if any.
 pub(crate) fn refused(writes: &str, highest: Option<&str>) -> String {
     match highest {
         None => format!("refused: {writes}"),
@@ -96,7 +101,7 @@ pub(crate) fn refused(writes: &str, highest: Option<&str>) -> String {
     }
 }
 
-/// For so long no request would have been served in time, as the figure *dark time* counts it.
+/// How long no request would have been served in time, as the figure *dark time* counts it.
 pub(crate) fn dark(length: &str) -> String {
     format!("dark for {length}")
 }

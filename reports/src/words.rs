@@ -1,4 +1,4 @@
-//! How reports say names, times and counts.
+//! How reports write names, times and counts.
 
 use crate::{
     clock::{Clock, instant},
@@ -11,12 +11,12 @@ use protocols::{
 };
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-/// The names of the processes of a history, of its resources, and of its moments.
+/// The names of a history's processes, resources and requests, and the clock that formats its times.
 #[derive(Clone, Debug)]
 pub struct Names {
     nodes: Vec<String>,
     resources: Vec<String>,
-    /// What requests of a client are called.
+    /// A log's own names of one client's requests.
     requests: (String, Arc<HashMap<String, u64>>),
     clock: Clock,
 }
@@ -28,7 +28,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Names by [`NodeId`]; a process beyond them is called by its number.
+    /// Names by [`NodeId`]; a process without one is called by its number.
     pub fn new(names: &[String]) -> Self {
         Names {
             nodes: names.to_vec(),
@@ -38,17 +38,17 @@ impl Names {
         }
     }
 
-    /// The same, with the resources that the header lists, if there is one.
+    /// The same with the header's resources, if there is a header.
     pub fn of(names: &[String], header: Option<&Header>) -> Self {
         let resources = header.map_or_else(usual_resources, |h| h.resources.clone());
         Names { resources, ..Names::new(names) }
     }
 
-    /// The same as one of so many groups has them: with its share of the resources.
+    /// The names within one of `groups` groups, with its share of the resources.
     pub(crate) fn of_group(&self, group: u16, groups: u16) -> Self {
         let (nodes, each) = (self.nodes.clone(), self.resources.len() / usize::from(groups.max(1)));
         let share = &self.resources[usize::from(group) * each..][..each];
-        // A foreign log says nothing of its groups.
+        // A log does not list its groups' resources.
         let usual = || usual_resources().iter().map(|name| group::named(name, group)).collect();
         let resources = match groups {
             0 | 1 => self.resources.clone(),
@@ -58,13 +58,13 @@ impl Names {
         Names { nodes, resources, requests: self.requests.clone(), clock: self.clock }
     }
 
-    /// Takes what a history's reader has met by now: processes, and resources unless they are the usual ones.
+    /// Takes the names that a history's reader has met so far; `resources` is `None` if they are the usual ones.
     pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
-        // Processes are only ever added.
+        // Processes are only added.
         if nodes.len() != self.nodes.len() {
             self.nodes = nodes.to_vec();
         }
-        // So are resources, which are looked at with every event.
+        // So are resources, and this runs for every event.
         let known =
             |resources: &[String]| (resources.len(), resources.last()) == (self.resources.len(), self.resources.last());
         if let Some(resources) = resources.filter(|resources| !known(resources)) {
@@ -72,32 +72,32 @@ impl Names {
         }
     }
 
-    /// The same, with moments as this clock says them.
+    /// Sets the clock that formats times.
     pub fn tell_times(&mut self, clock: Clock) {
         self.clock = clock;
     }
 
-    /// How moments are said.
+    /// The clock that formats times.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// When it was: `3.512 s`, or the time of day that a log has.
+    /// Formats a time: `3.512 s`, or a log's time of day.
     pub(crate) fn moment(&self, t_us: u64) -> String {
         self.clock.moment(t_us)
     }
 
-    /// The same in an invariant's finding, where it stays an instant until the whole sentence is said.
+    /// The same in an invariant's finding, where the time is marked until the whole sentence is formatted.
     pub(crate) fn at(&self, t_us: u64) -> String {
         said::mark(t_us)
     }
 
-    /// Takes what a log calls the requests of this client, and their numbers.
+    /// Sets a log's own names of this client's requests, with their numbers.
     pub fn call_requests(&mut self, client: &str, requests: HashMap<String, u64>) {
         self.requests = (client.to_owned(), Arc::new(requests));
     }
 
-    /// A request, as a log calls it, or by its client and number.
+    /// A request, by a log's own name or by client and number.
     pub(crate) fn request(&self, request: RequestId) -> String {
         let (client, (named, requests)) = (self.node(request.client), &self.requests);
         let theirs =
@@ -106,7 +106,6 @@ impl Names {
         known.unwrap_or_else(|| format!("{client}:{}", request.number))
     }
 
-    /// A resource's name.
     pub fn resource(&self, resource: Resource) -> Cow<'_, str> {
         match self.resources.get(resource.index()) {
             Some(name) => Cow::Borrowed(name),
@@ -114,7 +113,6 @@ impl Names {
         }
     }
 
-    /// A process's name.
     pub fn node(&self, node: NodeId) -> Cow<'_, str> {
         match self.nodes.get(node.index()) {
             Some(name) => Cow::Borrowed(name),
@@ -122,7 +120,7 @@ impl Names {
         }
     }
 
-    /// An incarnation, by what tells it apart: its token, or without a token its generation.
+    /// An incarnation, by its token, or without one by its generation.
     pub fn incarnation(&self, incarnation: Incarnation) -> String {
         let name = self.node(incarnation.node);
         match incarnation {
@@ -130,29 +128,28 @@ impl Names {
             Incarnation { generation: 0, .. } => name.into_owned(),
             Incarnation { generation, .. } => match (generation >> 16, generation & 0xffff) {
                 (0, generation) => format!("{name} (generation {generation})"),
-                // A node counts its generations anew at every start of its process.
+                // A node restarts its count of generations with its process.
                 (starts, generation) => format!("{name} (restart {starts}, generation {generation})"),
             },
         }
     }
 
-    /// How many resources have a name.
+    /// The number of named resources.
     pub(crate) fn resources(&self) -> usize {
         self.resources.len()
     }
 
-    /// How many names are known.
+    /// The number of named processes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// True when no name is known.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 }
 
-/// A length of time, in the unit that suits it: `312 µs`, `1.25 ms`, `3.5 s`.
+/// A duration in a suitable unit: `312 µs`, `1.25 ms`, `3.5 s`.
 pub fn duration(us: f64) -> String {
     let (value, unit) = match us.abs() {
         us_abs if us_abs < 1e3 => return format!("{us:.0} µs"),
@@ -164,12 +161,12 @@ pub fn duration(us: f64) -> String {
     format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// What a wall clock showed: `2026-01-01 00:00:09.098`, in UTC; or, where that is no clock's time, seconds.
+/// The time on a wall clock: `2026-01-01 00:00:09.098`, in UTC; or seconds, if it cannot be a clock's time.
 pub(crate) fn wall(us: u64) -> String {
     instant(us).map_or_else(|| Clock::default().moment(us), |time| time.format("%Y-%m-%d %H:%M:%S%.3f").to_string())
 }
 
-/// Digits in groups of three: `12,345`.
+/// Digits grouped by three: `12,345`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

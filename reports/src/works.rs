@@ -1,26 +1,25 @@
-//! Work with a beginning and an end, in a log that says how long it lasted: which pieces lay over each other.
+//! Overlaps between pieces of work, in a log that states how long work lasted.
 
 use crate::by_resource::ByResource;
 use protocols::types::{Incarnation, NodeId, Resource};
 use std::collections::VecDeque;
 
-/// So many pieces of a resource are remembered, the latest to end.
+/// How many pieces per resource are remembered: those that ended last.
 const REMEMBERED: usize = 1_024;
 
 /// A piece of work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// Whose.
     pub(crate) by: Incarnation,
     /// When it began and ended, microseconds.
     pub(crate) from_us: u64,
     /// See `from_us`.
     pub(crate) to_us: u64,
-    /// Others may do the same at once.
+    /// Others may do the same at the same time.
     pub(crate) shared: bool,
 }
 
-/// A node was at work twice at once, in a log that does not say whether in one leadership.
+/// A node was at work twice at once, in a log that does not say whether under one leadership.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Twice {
     pub(crate) resource: Resource,
@@ -30,7 +29,7 @@ pub(crate) struct Twice {
 }
 
 impl Piece {
-    /// Work that ended at `to_us` and had lasted for so long, microseconds.
+    /// Work that ended at `to_us` and lasted for `for_us`, microseconds.
     pub(crate) fn ended(by: Incarnation, to_us: u64, for_us: u64, shared: bool) -> Piece {
         Piece { by, from_us: to_us.saturating_sub(for_us), to_us, shared }
     }
@@ -40,17 +39,17 @@ impl Piece {
 #[derive(Debug, Default)]
 pub(crate) struct Works {
     on: ByResource<VecDeque<Piece>>,
-    /// How many pieces followed one of another leadership, and were not to be shared with it.
+    /// Pieces that followed one of another leadership and must not overlap with it.
     compared: u64,
     /// See [`Works::twice`].
     twice: Option<Twice>,
 }
 
 impl Works {
-    /// A piece has ended; the first before it that is another leadership's and that it lay over.
+    /// Takes a piece that has ended; returns the first earlier piece of another leadership that it overlaps.
     pub(crate) fn ended(&mut self, resource: Resource, piece: Piece) -> Option<Piece> {
         let on = self.on.at(resource);
-        // Of one node's leaderships that nobody tells apart, nobody knows that they are two.
+        // Leaderships of one node that cannot be told apart may be one.
         let another = |other: &Piece| {
             let told_apart = other.by != piece.by && other.by.is_known() && piece.by.is_known();
             (other.by.node != piece.by.node || told_apart) && !(other.shared && piece.shared)
@@ -70,12 +69,12 @@ impl Works {
         over
     }
 
-    /// The first time.
+    /// The first time that a node was at work twice at once.
     pub(crate) fn twice(&self) -> Option<Twice> {
         self.twice
     }
 
-    /// How many pieces could have lain over another.
+    /// How many pieces could have overlapped another.
     pub(crate) fn compared(&self) -> u64 {
         self.compared
     }

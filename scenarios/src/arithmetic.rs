@@ -1,14 +1,14 @@
-//! Where arithmetic alone says that no run can be unsafe, for the scenarios that are about a lease and what eats it up.
+//! Proofs by arithmetic alone that no run can be unsafe, for the scenarios about a lease and what uses it up.
 //!
 //! - `read-lease`: the inequality of [`crate::read_lease`], between two clocks.
-//! - `gc-pause`, whatever the store checks: nobody is elected while the lease that the sleeper was granted last is alive. With T
-//!   how long whoever can replace it waits at least, by a clock that is fast by d; φ the latest phase after a renewal in which
-//!   the pause begins; l and L the shortest and the longest way of a packet:
+//! - `gc-pause`, whatever the store checks: nobody is elected while the sleeper's last lease is alive. T is the
+//!   shortest wait of any node that can replace it, on a clock that runs fast by d; φ is the latest phase after a
+//!   renewal at which the pause begins; l and L are the shortest and the longest one-way latency:
 //! ```text
 //!  pause + φ + 2·L  ≤  T / (1 + d) + 2·l
 //! ```
-//!   One L lies between the renewal's arrival and the leader's hearing of it, the other before the sleeper's write; and what a
-//!   successor writes travels twice at least, as a grant and as a write.
+//!   One L lies between the renewal's arrival and the leader's receipt of the answer, the other before the sleeper's
+//!   write. A successor's write travels at least twice, as a grant and as a write.
 
 use crate::{
     params::Params,
@@ -19,16 +19,16 @@ use protocols::{election::Protocol, types::MICROSECOND};
 
 const MILLION: u128 = 1_000_000;
 
-/// What such arithmetic covers, and what it says of these parameters.
+/// The verdict of such arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Says {
-    /// The only invariant that it is about; `None` when it is about all of them.
+    /// The only invariant it covers; `None` covers all of them.
     pub invariant: Option<&'static str>,
-    /// Can no run with these parameters violate it?
+    /// True if no run with these parameters can violate it.
     pub safe: bool,
 }
 
-/// What arithmetic says of a scenario, a protocol and parameters; `None` where there is none.
+/// The arithmetic's verdict on a scenario, a protocol and parameters; `None` if no arithmetic covers them.
 pub fn says(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Option<Says> {
     if scenario.name == reads::SCENARIO.name {
         let bound = read_lease::bound(protocol, &params.timings(protocol).resolved(), &params.network());
@@ -42,7 +42,7 @@ pub fn says(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Option
     None
 }
 
-/// Does a sleeper of `gc-pause` write before anybody else can have?
+/// True if the sleeper of `gc-pause` writes before any successor can have written.
 fn wakes_in_time(protocol: &Protocol, params: &Params) -> Option<bool> {
     if protocol.service.outlasts_pauses {
         return None;
@@ -71,10 +71,10 @@ mod tests {
 
     #[test]
     fn a_sleeper_that_wakes_within_its_lease_is_safe() {
-        // etcd renews every second of three; the pause begins by 950 ms after a renewal.
+        // etcd renews every second of three; the pause begins at most 950 ms after a renewal.
         let paused = |ms| safe("gc-pause", "etcd-election", &Params { pause_ms: Some(ms), ..Params::default() });
         assert_eq!((paused(2_000), paused(2_100)), (Some(true), Some(false)));
-        // By default it sleeps for longer than the lease.
+        // The default pause outlasts the lease.
         assert_eq!(safe("gc-pause", "redis-fenced", &Params::default()), Some(false));
     }
 

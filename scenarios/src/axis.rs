@@ -1,4 +1,4 @@
-//! Parameters along which runs can be searched for the value that decides whether they are safe.
+//! Parameters along which a search finds the value at which runs become unsafe.
 
 use crate::{
     params::Params,
@@ -6,7 +6,7 @@ use crate::{
     units::{Unread, duration_ms, duration_text, duration_us, duration_us_text, unit},
 };
 
-/// One such parameter. Its values are whole numbers of [`Axis::unit`].
+/// A parameter to search. Its values are whole numbers of [`Axis::unit`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Axis {
     /// The lease's time to live.
@@ -19,16 +19,14 @@ pub enum Axis {
     Latency,
 }
 
-/// More values than this of one axis are too many to look at.
+/// The most values that one axis may list.
 const VALUES_MAX: usize = 64;
-/// Ranges whose ends are further apart than this are divided by equal factors, others by equal steps.
+/// Ranges whose ends differ by more than this factor are divided geometrically, others linearly.
 const LINEAR_SPREAD_MAX: u64 = 5;
 
 impl Axis {
-    /// All of them.
     pub const ALL: [Axis; 4] = [Axis::Ttl, Axis::Drift, Axis::Pause, Axis::Latency];
 
-    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Axis::Ttl => "ttl",
@@ -38,7 +36,7 @@ impl Axis {
         }
     }
 
-    /// The option that sets it for one run.
+    /// The option that sets it for a single run.
     pub fn option(self) -> &'static str {
         match self {
             Axis::Ttl => "--lease-ttl",
@@ -48,7 +46,7 @@ impl Axis {
         }
     }
 
-    /// What it is, for the legend of a picture.
+    /// The axis in words, for a plot's legend.
     pub fn about(self) -> &'static str {
         match self {
             Axis::Ttl => "lease time to live",
@@ -58,7 +56,6 @@ impl Axis {
         }
     }
 
-    /// What its values count.
     pub fn unit(self) -> &'static str {
         match self {
             Axis::Ttl | Axis::Pause => "ms",
@@ -67,7 +64,7 @@ impl Axis {
         }
     }
 
-    /// The unit that pictures show it in, and how many of [`Axis::unit`] that is.
+    /// The unit that plots use, and how many of [`Axis::unit`] it holds.
     pub fn shown(self) -> (&'static str, f64) {
         match self {
             Axis::Ttl | Axis::Pause => ("s", 1e3),
@@ -76,7 +73,7 @@ impl Axis {
         }
     }
 
-    /// The parameters with this value of it.
+    /// `params` with this axis set to `value`.
     pub fn set(self, params: &Params, value: u64) -> Params {
         let params = params.clone();
         match self {
@@ -87,7 +84,7 @@ impl Axis {
         }
     }
 
-    /// A value as it is given on the command line.
+    /// A value as the command line takes it.
     pub fn text(self, value: u64) -> String {
         match self {
             Axis::Ttl | Axis::Pause => duration_text(value),
@@ -96,10 +93,10 @@ impl Axis {
         }
     }
 
-    /// The axis of that name.
+    /// The axis called `name`.
     ///
     /// # Errors
-    /// One sentence, with the names that there are.
+    /// One sentence that lists the known names.
     pub fn find(name: &str) -> Result<Axis, Unknown> {
         let found = Axis::ALL.into_iter().find(|axis| axis.name() == name);
         found.ok_or_else(|| unknown("axis", name, &Axis::ALL.map(Axis::name)))
@@ -119,7 +116,7 @@ impl Axis {
 
     fn range(self, text: &str) -> Result<(u64, u64), Unread> {
         let (from, to) = text.split_once("..").ok_or_else(|| Unread::of(text, "is not a range"))?;
-        // The lower end may leave its unit to the upper one.
+        // The lower end may omit its unit.
         let bare = from.ends_with(|c: char| c.is_ascii_digit());
         let from = self.parse(&if bare { format!("{from}{}", unit(to)) } else { from.to_owned() })?;
         let to = self.parse(to)?;
@@ -131,7 +128,6 @@ impl Axis {
 }
 
 /// Words that are no axis and its values.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AxisError {
     #[error(transparent)]
@@ -142,20 +138,16 @@ pub enum AxisError {
     TooMany { name: &'static str, many: usize },
 }
 
-/// The values of an axis to run at, rising: listed, or a range that is divided into as many as somebody wants.
+/// The values of an axis to run at, ascending: a list, or a range to divide into a number of points.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Values {
-    /// These.
     Listed(Vec<u64>),
-    /// From the one to the other, both included.
+    /// Both ends included.
     Between(u64, u64),
 }
 
 impl Values {
-    /// An axis and its values, as `ttl=1s..30s` or `ttl=1s,3s,10s`.
-    ///
-    /// # Errors
-    /// One sentence.
+    /// Parses an axis and its values, such as `ttl=1s..30s` or `ttl=1s,3s,10s`.
     pub fn parse(text: &str) -> Result<(Axis, Values), AxisError> {
         let (name, values) = named(text, "ttl=1s..30s or ttl=1s,3s,10s")?;
         let axis = Axis::find(name)?;
@@ -172,7 +164,7 @@ impl Values {
         }
     }
 
-    /// The values, `points` of them where they are a range.
+    /// The values; a range is divided into about `points` of them.
     pub fn list(&self, points: usize) -> Vec<u64> {
         match self {
             Values::Listed(listed) => listed.clone(),
@@ -181,22 +173,16 @@ impl Values {
     }
 }
 
-/// An axis and the range of it to search, as `drift=0..300000`.
+/// An axis and the range to search, such as `drift=0..300000`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// The axis.
     pub axis: Axis,
-    /// The lowest value.
     pub from: u64,
-    /// The highest.
     pub to: u64,
 }
 
 impl Span {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// One sentence.
+    /// Parses an axis and its range, such as `pause=1s..40s`.
     pub fn parse(text: &str) -> Result<Span, AxisError> {
         let (name, range) = named(text, "pause=1s..40s")?;
         let axis = Axis::find(name)?;
@@ -210,8 +196,8 @@ fn named<'a>(text: &'a str, example: &str) -> Result<(&'a str, &'a str), Unread>
         .ok_or_else(|| Unread::of(text, format!("has no values; write an axis and its values, as {example}")))
 }
 
-/// About so many values from one to the other, both included: by equal factors where they are far apart, and then rounded to two
-/// digits, so that they are easy to read; by equal steps otherwise. Each is there once.
+/// About `points` distinct values from `from` to `to`, both included. If the ends are far apart the steps are geometric
+/// and rounded to two digits, for easy reading; otherwise they are linear.
 pub fn divided(from: u64, to: u64, points: usize) -> Vec<u64> {
     let steps = points.max(2) - 1;
     let apart = to / from.max(1) > LINEAR_SPREAD_MAX;
@@ -229,7 +215,7 @@ pub fn divided(from: u64, to: u64, points: usize) -> Vec<u64> {
     all
 }
 
-/// A number to two digits.
+/// Rounds to two significant digits.
 fn rounded(value: f64) -> u64 {
     let digit = 10_f64.powf(value.log10().floor() - 1.0).max(1.0);
     ((value / digit).round() * digit) as u64
@@ -275,7 +261,7 @@ mod tests {
         assert_eq!(divided(1_000, 30_000, 4), [1_000, 3_100, 9_700, 30_000]);
         assert_eq!(divided(1_000, 4_000, 4), [1_000, 2_000, 3_000, 4_000]);
         assert_eq!(divided(0, 100, 4), [0, 5, 22, 100]);
-        // Where there are fewer values than wanted, each is there once.
+        // A range with fewer values than points yields each value once.
         assert_eq!(divided(0, 3, 9), [0, 1, 2, 3]);
     }
 }

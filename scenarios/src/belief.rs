@@ -1,8 +1,8 @@
-//! For how long two nodes that run may believe at one time in a plan: the protocol's arithmetic, with what the plan does to
-//! clocks and messages at the worst.
+//! For how long two running nodes may both believe that they lead under a plan: the protocol's arithmetic, applied to
+//! the worst that the plan does to clocks and messages.
 //!
-//! What counts is what could be, not what the seed makes of it: any fault may strike at the worst moment, and whoever is
-//! named only by what it does (`leader`, `trigger`) is any candidate.
+//! The bound ignores the seed: any fault may strike at the worst moment, and a process named only by its role
+//! (`leader`, `trigger`) may be any candidate.
 
 use crate::{
     fault::{Fault, Later, Who},
@@ -15,23 +15,23 @@ use protocols::{
     types::{MICROSECOND, MILLISECOND},
 };
 
-/// How long resending delays a packet on a network that loses some, nanoseconds: three losses in a row, after 200, 400 and
+/// How long retransmission delays a packet on a lossy network, nanoseconds: three losses in a row, after 200, 400 and
 /// 800 ms.
 const RESENT: u64 = 1_400 * MILLISECOND;
-/// How long a write to a healthy disk keeps a candidate that waits for it, nanoseconds.
+/// How long a write to a healthy disk blocks a candidate, nanoseconds.
 const WRITE: u64 = 20 * MILLISECOND;
 /// How many syncs one write may take.
 const SYNCS: u64 = 4;
 
-/// The bound of a plan, milliseconds; `None` when two may believe for any length of time.
+/// The bound of a plan, milliseconds; `None` if dual belief has no bound.
 pub fn bound_ms(plan: &Plan, protocol: &Protocol) -> Option<f64> {
     let overlap = (protocol.belief_overlap)(&plan.timings.resolved(), &conditions(plan, protocol))?;
-    // Histories have microseconds, and round down: one more at either end.
+    // Histories have microseconds, rounded down: add one at either end.
     let us = if overlap == 0 { 0 } else { overlap.div_ceil(MICROSECOND) + 2 };
     Some(us as f64 / 1e3)
 }
 
-/// What the plan does to clocks and messages at the worst.
+/// The worst that the plan does to clocks and messages.
 pub fn conditions(plan: &Plan, protocol: &Protocol) -> Conditions {
     let topology = plan.topology_of(protocol);
     let network = &plan.network;
@@ -45,7 +45,7 @@ pub fn conditions(plan: &Plan, protocol: &Protocol) -> Conditions {
     };
     plan.candidates.iter().for_each(|candidate| rate(&mut worst, candidate.rate_ppm));
     if plan.limits_bandwidth() {
-        // What is sent may wait for all that was sent before it.
+        // A packet may queue behind everything sent before it.
         worst.travel = worst.travel.saturating_add(length(None));
     }
     for fault in &plan.faults {
@@ -53,13 +53,13 @@ pub fn conditions(plan: &Plan, protocol: &Protocol) -> Conditions {
     }
     let cuts = plan.faults.iter().filter(|fault| matches!(fault.what, Fault::Partition { .. }));
     let cuts = cuts.map(|fault| length(fault.what.for_ms())).filter(|cut| delays(&worst, plan, protocol, *cut));
-    // Streams are silent in a cut, and say what they had to say when it is over.
+    // A stream is silent during a cut and delivers its backlog afterwards.
     worst.travel = cuts.fold(worst.travel, |travel, cut| travel.saturating_add(cut).saturating_add(RESENT));
     worst
 }
 
-/// Can what was under way when a cut began still be of use to a leader? Not if its belief has ended by itself meanwhile;
-/// one that is stopped besides may read it before it looks at its clock.
+/// True if a message that was in flight when a cut began may still matter to a leader: its belief outlasts the cut, or
+/// the leader may also be stopped and read the message before it checks its clock.
 fn delays(worst: &Conditions, plan: &Plan, protocol: &Protocol, cut: u64) -> bool {
     let belief = protocol.read_lease.map_or(u64::MAX, |lease| worst.slow(lease(&plan.timings.resolved()).0));
     let stopped = worst.unread > WRITE;
@@ -72,7 +72,7 @@ fn rate(worst: &mut Conditions, ppm: i64) {
     *side = by.max(*side);
 }
 
-/// Milliseconds as nanoseconds; what has no end lasts as long as any run.
+/// Milliseconds as nanoseconds; an endless fault lasts as long as the longest run.
 fn length(for_ms: Option<f64>) -> u64 {
     (for_ms.unwrap_or(LONGEST_MS as f64) * 1e6) as u64
 }
@@ -122,13 +122,13 @@ fn strike(worst: &mut Conditions, topology: &Topology, what: &Fault) {
     }
 }
 
-/// Can this be a candidate?
+/// True if this may be a candidate.
 fn elects(topology: &Topology, who: &Who) -> bool {
     let may = |nodes: Vec<_>| nodes.into_iter().any(|node| topology.is_candidate(node));
     topology.resolve(who).map_or(*who != Who::ServiceLeader, may)
 }
 
-/// Is this, or can it be, a member of the coordination service?
+/// True if this is, or may be, a member of the coordination service.
 fn serves(topology: &Topology, who: &Who) -> bool {
     let may = |nodes: Vec<_>| nodes.into_iter().any(|node| topology.is_member(node));
     topology.resolve(who).map_or(*who == Who::ServiceLeader, may)
@@ -162,15 +162,15 @@ mod tests {
         for protocol in ["raft", "zab-fle", "stonith"] {
             assert_eq!(bound(protocol, Vec::new()), Some(0.0), "{protocol}");
         }
-        // Clocks that are 100 ppm off make 0.3 ms of a lease of 3 s.
+        // Clocks that are off by 100 ppm cost 0.3 ms of a lease of 3 s.
         assert!(bound("redis-fenced", Vec::new()).is_some_and(|ms| (0.0..0.4).contains(&ms)));
     }
 
     #[test]
     fn others_believe_as_long_as_their_arithmetic_says() {
-        // The way back, and up to a second until the deadline is looked at.
+        // The answer's way back, and up to a second until the deadline is checked.
         assert!(bound("etcd-election", Vec::new()).is_some_and(|ms| (1_000.0..1_050.0).contains(&ms)));
-        // Half a fetch timeout of 2 s, and a message's way.
+        // Half a fetch timeout of 2 s, and one message's latency.
         assert!(bound("kraft", Vec::new()).is_some_and(|ms| (1_000.0..1_050.0).contains(&ms)));
         for protocol in ["redis-naive", "bully", "ring-lelann", "ring-chang-roberts", "lowest-id", "swim"] {
             assert_eq!(bound(protocol, Vec::new()), None, "{protocol}");
@@ -193,7 +193,7 @@ mod tests {
             let (from, to) = (vec![Who::Leader], vec![Who::Service]);
             vec![Fault::Partition { from, to, one_way: false, for_ms: Some(for_ms) }]
         };
-        // After a long cut the belief is over, and nobody waits for an answer any more.
+        // After a long cut the belief has ended, and nobody waits for the answer any more.
         assert_eq!(bound("etcd-election", cut(11_000.0)), Some(etcd));
         assert!(bound("etcd-election", cut(2_000.0)).is_some_and(|ms| ms > etcd + 2_000.0));
         let restart = vec![Fault::Kill { node: Who::Followers, restart_after_ms: Some(10.0) }];

@@ -1,5 +1,6 @@
-//! What `replay` takes beside a plan. A capsule is a plan, the build that it ran under, and what came of it: replaying one tells
-//! whether the same build still does the same. A case of `seeds/` is a plan, the story of why it is kept, and what it comes to.
+//! The files that `replay` takes beside a plan. A capsule is a plan with the build that ran it and the run's outcome,
+//! so a replay shows whether the same build still does the same. A case of `seeds/` is a plan with the story of why it
+//! is kept and its expected outcome.
 
 use crate::{
     plan::{Plan, ReadError, json},
@@ -12,7 +13,6 @@ use std::collections::BTreeMap;
 pub const SCHEMA: u32 = 1;
 
 /// Why a file holds nothing that can be replayed.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoArtifact {
     #[error(transparent)]
@@ -31,21 +31,17 @@ pub enum NoArtifact {
 pub struct Capsule {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// What was run.
     pub plan: Plan,
-    /// Fencepost's version.
     pub version: String,
-    /// The commit that it was built from; empty when it was not built from a checkout.
+    /// The commit that the build was made from; empty outside a checkout.
     pub commit: String,
-    /// Were there changes that were not committed?
+    /// True if the checkout had uncommitted changes.
     pub dirty: bool,
     /// Hash of Cargo.lock.
     pub lock_hash: String,
-    /// The compiler's version.
     pub rustc: String,
-    /// The target triple.
     pub target: String,
-    /// The hash of everything that happened.
+    /// The hash of every event of the run.
     pub trace_hash: String,
     /// `pass`, `safety`, `vacuous` or `liveness`.
     pub verdict: String,
@@ -81,35 +77,31 @@ impl Capsule {
     }
 }
 
-/// A case of `seeds/`: a plan that is kept, and what it must come to.
+/// A case of `seeds/`: a plan that is kept, and its expected outcome.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Why it is kept.
     pub story: String,
     /// `pass`, `safety`, `vacuous` or `liveness`.
     pub verdict: String,
-    /// The invariants that are violated; these and no others.
+    /// The invariants that the run must violate; no others.
     pub violated: Vec<String>,
-    /// Figures of the report, where the case is about those.
+    /// Expected figures of the report, if the case is about figures.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
-    /// What the same plan comes to without its bugs, if it has any.
+    /// The expected outcome of the plan without its bugs, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mended: Option<Mended>,
-    /// The plan.
     pub plan: Plan,
 }
 
-/// What a case's plan comes to without its bugs.
+/// The expected outcome of a case's plan without its bugs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mended {
-    /// The verdict.
     pub verdict: String,
-    /// The invariants that are violated all the same.
+    /// The invariants that are violated even then.
     pub violated: Vec<String>,
-    /// The figures.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
 }
@@ -126,30 +118,24 @@ impl Case {
     }
 }
 
-/// What a file that is to be replayed holds.
+/// The content of a file to replay.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Artifact {
-    /// A plan alone.
     Plan(Box<Plan>),
-    /// A plan with its story and what it comes to.
+    /// A plan with its story and expected outcome.
     Case(Box<Case>),
-    /// A plan with the identity of the run that it came from.
+    /// A plan with the identity of the run it came from.
     Capsule(Box<Capsule>),
 }
 
 impl Artifact {
-    /// Reads a plan or a capsule of what the [default registry](Registry::default) has.
-    ///
-    /// # Errors
-    /// One sentence that names the field and the line.
+    /// Reads a plan, a case or a capsule and validates it against the [default registry](Registry::default).
     pub fn from_json(text: &str) -> Result<Artifact, NoArtifact> {
         Artifact::read(text, &Registry::default())
     }
 
-    /// Reads a plan, a capsule or a case of what the registry has; a capsule is known by its field `plan`, a case by its `story`.
-    ///
-    /// # Errors
-    /// One sentence that names the field and the line.
+    /// Reads a plan, a capsule or a case and validates it against `registry`. A capsule is recognised by its field
+    /// `plan`, a case by its field `story`.
     pub fn read(text: &str, registry: &Registry) -> Result<Artifact, NoArtifact> {
         if is_history(text) {
             return Err(NoArtifact::History);
@@ -167,7 +153,7 @@ impl Artifact {
         }
     }
 
-    /// The plan, wherever it was.
+    /// The plan inside.
     pub fn plan(&self) -> &Plan {
         match self {
             Artifact::Plan(plan) => plan,
@@ -177,7 +163,7 @@ impl Artifact {
     }
 }
 
-/// Is this a history? It has a JSON object on every line, each with its event.
+/// True if this is a history: a JSON object on every line, each with its event.
 fn is_history(text: &str) -> bool {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     serde_json::from_str::<serde_json::Value>(first).is_ok_and(|line| line.get("event").is_some())

@@ -1,17 +1,18 @@
-//! How far a setting stands clear of two leaders, by its timers alone.
+//! How far a configuration stays clear of two leaders, judged by its timers alone.
 //!
-//! With T how long whoever can replace a silent leader waits at least, by a clock that is fast by d, r the time from one renewal
-//! to the next, k how late the client may be with it, and L the longest way of a packet:
+//! T is the shortest wait of any node that can replace a silent leader, on a clock that runs fast by d; r is the time
+//! from one renewal to the next, k how late the client may be with it, and L the longest one-way latency:
 //! ```text
 //!  a pause changes no leader up to   T / (1 + d) − r − k − 3·L
 //!  a cut changes none up to          (T / (1 + d) − r − k − 3·L − request timeout − 200 ms) / 2
 //! ```
-//! The last renewal was sent up to r + k before, and took L; its answer took another; the next one takes a third. After a cut
-//! TCP waits up to as long as the cut was before it sends again (RFC 6298: the timeout doubles), which is where the half comes
-//! from, and 200 ms is its shortest timeout. Where a lease hangs on a connection that the client gives up when it hears nothing,
-//! T is how long it may hear nothing.
+//! The last renewal was sent up to r + k ago and took L; its answer took another L, and the next renewal takes a third.
+//! After a cut, TCP waits up to the cut's length before it sends again (RFC 6298: the timeout doubles), hence the half;
+//! 200 ms is its shortest timeout. If the lease hangs on a connection that the client abandons after a silence, T is
+//! that silence.
 //!
-//! Sources: the lease arithmetic of Gray and Cheriton, "Leases" (SOSP 1989), §2 and §5; the timers are each protocol's own.
+//! Sources: the lease arithmetic of Gray and Cheriton, "Leases" (SOSP 1989), §2 and §5; the timers are each protocol's
+//! own.
 
 use crate::{
     belief,
@@ -27,13 +28,13 @@ use protocols::{
 /// TCP's shortest retransmission timeout on Linux, milliseconds.
 const RETRANSMIT_MS: f64 = 200.0;
 
-/// What timers alone say. Milliseconds of true time.
+/// What the timers alone guarantee. Milliseconds of true time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clearance {
-    /// How long whoever can replace a silent leader waits at least after its last renewal arrived; `None`: not known, or not
-    /// bounded.
+    /// The shortest wait of any node that can replace a silent leader, counted from the arrival of its last renewal;
+    /// `None`: unknown or unbounded.
     pub waits_ms: Option<f64>,
-    /// How old that renewal may be when something strikes the leader, ways of packets included.
+    /// How old that renewal may be when a fault strikes the leader, latencies included.
     pub renewed_ms: f64,
     /// The longest pause that cannot change the leader.
     pub pause_ms: Option<f64>,
@@ -41,7 +42,7 @@ pub struct Clearance {
     pub cut_ms: Option<f64>,
 }
 
-/// What a protocol's timers say with these parameters.
+/// What a protocol's timers guarantee with these parameters.
 pub fn of(params: &Params, protocol: &Protocol) -> Clearance {
     let timings = params.timings(protocol);
     let drift = 1.0 + params.clock_drift_ppm as f64 / 1e6;
@@ -51,22 +52,23 @@ pub fn of(params: &Params, protocol: &Protocol) -> Clearance {
     let renewed_ms = timings.renew_interval_ms as f64 + tick_ms + 3.0 * trip_ms;
     let left_ms = waits_ms.map(|waits_ms| waits_ms - renewed_ms);
     let cut_ms = left_ms.map(|left_ms| (left_ms - timings.request_timeout_ms as f64 - RETRANSMIT_MS) / 2.0);
-    // Where packets are lost or wait for each other, the last renewal may be as old as any.
+    // On a network that loses or queues packets, the last renewal may be of any age.
     let network = params.network();
     let prompt = network.loss == 0.0 && network.bandwidth_mbps == 0;
     let some = |ms: Option<f64>| ms.filter(|_| prompt).map(|ms| ms.floor().max(0.0));
     Clearance { waits_ms, renewed_ms, pause_ms: some(left_ms), cut_ms: some(cut_ms) }
 }
 
-/// Nanoseconds of the clock of whoever waits.
+/// Nanoseconds on the waiting node's clock.
 fn waits(params: &Params, protocol: &Protocol) -> Option<u64> {
     let (service, timings) = (protocol.service, params.timings(protocol).resolved());
     if let Some(lease) = protocol.read_lease {
         return Some(lease(&timings).1);
     }
-    // Nobody but a service that both ask keeps others waiting for sure, and a session that outlasts pauses ends otherwise.
+    // Only a service that both sides ask reliably makes others wait, and a session that outlasts pauses ends by other
+    // rules.
     let bound = service.elects && !service.outlasts_pauses && service.beside.is_none();
-    // Where several lead although nothing is wrong, nobody waits.
+    // If several nodes lead even without faults, nobody waits.
     if !bound || (protocol.promise)(Hazard::None, false) != Promise::Holds {
         return None;
     }
@@ -75,23 +77,23 @@ fn waits(params: &Params, protocol: &Protocol) -> Option<u64> {
     let lost = match protocol.name {
         // Records have whole seconds: others may count from a renewal that is up to a second old.
         "k8s-lease" if timings.renew_interval < SECOND => SECOND,
-        // Who compares another's wall clock with its own waits for less by what they differ.
+        // A node that compares another's wall clock with its own waits less by the skew between them.
         "db-row-node-clock" => 2 * params.clock_skew_ms * MILLISECOND,
         _ => 0,
     };
     Some(lease.saturating_sub(lost).saturating_add(timings.own.lock_delay.unwrap_or(0)))
 }
 
-/// What clocks and packets do at the worst to a leader that is cut off once. Who still believes when the cut is over renews
-/// then, so that an answer which comes late by the cut's length does no harm.
+/// The worst that clocks and packets do to a leader that is cut off once. A leader that still believes when the cut
+/// ends renews then, so an answer delayed by the cut does no harm.
 fn cut_once(plan: &Plan, protocol: &Protocol) -> Conditions {
     let mut plan = plan.clone();
     plan.faults.retain(|fault| !matches!(fault.what, Fault::Partition { .. }));
     Conditions { silent: true, ..belief::conditions(&plan, protocol) }
 }
 
-/// By how much a leader that cannot renew stops believing before another can be elected, milliseconds; negative: for how long
-/// two may believe. `None`: without a bound. Clocks are as wrong as they may be: off by `drift_ppm` each, in the worst direction.
+/// How long before anybody else can be elected a leader that cannot renew stops believing, milliseconds; negative: for
+/// how long two may believe. `None`: unbounded. Every clock is off by at least `drift_ppm`, in the worst direction.
 pub fn belief_ms(plan: &Plan, protocol: &Protocol, drift_ppm: u64) -> Option<f64> {
     let (timings, drawn) = (plan.timings.resolved(), cut_once(plan, protocol));
     let at_least = |ppm: u64| ppm.max(drift_ppm);
@@ -121,8 +123,8 @@ pub fn belief_ms(plan: &Plan, protocol: &Protocol, drift_ppm: u64) -> Option<f64
     Some(low as f64 / 1e3)
 }
 
-/// The largest drift of candidates' clocks, either way, at which two cannot believe in this plan, parts per million; `None`: two
-/// can with perfect clocks.
+/// The largest drift of candidates' clocks, either way, at which two cannot believe at once in this plan, parts per
+/// million; `None`: two can even with perfect clocks.
 pub fn drift_ppm(plan: &Plan, protocol: &Protocol) -> Option<u64> {
     let (timings, worst) = (plan.timings.resolved(), cut_once(plan, protocol));
     let apart = |ppm| {
@@ -151,11 +153,11 @@ mod tests {
     fn client_gos_timers_leave_a_second_after_twelve_and_three_after_a_cut() {
         let (params, protocol) = kubernetes();
         let clear = of(&params, protocol);
-        // 15 s less 2 s, less what a poor quartz and three ways of a packet take.
+        // 15 s less 2 s, less the drift of a poor quartz and three latencies.
         assert!(clear.pause_ms.is_some_and(|ms| (12_990.0..13_000.0).contains(&ms)), "{clear:?}");
         let partition = scenario::find("partition").expect("a scenario");
         let plan = partition.compile(&params, protocol, 1).expect("a plan");
-        // It stops after a retry period and the renew deadline, 12 s, and others wait for 15 s.
+        // The leader stops after a retry period and the renew deadline, 12 s; others wait for 15 s.
         assert!(belief_ms(&plan, protocol, 0).is_some_and(|ms| (2_950.0..3_000.0).contains(&ms)));
         // (1 + d) / (1 − d) = 15 / 12 at d = 1/9.
         assert!(drift_ppm(&plan, protocol).is_some_and(|ppm| (110_000..111_200).contains(&ppm)));

@@ -19,16 +19,14 @@ use protocols::history::FaultKind;
 use serde::{Deserialize, Serialize};
 pub use who::{RESERVED, Who};
 
-/// A fault and what sets it off. Each strikes once.
+/// A fault and its trigger. Each strikes once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedFault {
-    /// When.
     pub when: Trigger,
-    /// What.
     pub what: Fault,
-    /// The group that it speaks of: its `leader` and `followers`, the points that set it off, and what befalls one
-    /// leadership alone, such as an order to resign. What strikes a process strikes all groups on it.
+    /// The group whose `leader` and `followers` it names, whose points trigger it, and whose leadership it affects, as
+    /// an order to resign does. A fault on a process strikes every group on it.
     #[serde(default, skip_serializing_if = "is_first")]
     pub group: u16,
 }
@@ -42,22 +40,18 @@ fn is_first(group: &u16) -> bool {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Trigger {
     /// At a time, milliseconds from the start.
-    At {
-        /// The time.
-        ms: f64,
-    },
-    /// At the nth passage of a named point. A fault on [`Who::Trigger`] then strikes the node that passed it, right there.
+    At { ms: f64 },
+    /// At the nth passage of a named point. A fault on [`Who::Trigger`] then strikes the node that passed it, at that
+    /// point.
     Passage {
-        /// The point's name.
         point: String,
         /// Whose passages count.
         node: Who,
-        /// Which one, from 1.
+        /// Counted from 1.
         nth: u64,
-        /// Counting starts only after this has struck, and `delay_ms` have gone by.
+        /// Counting starts `delay_ms` after this has triggered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<Box<Trigger>>,
-        /// See `after`.
         #[serde(default)]
         delay_ms: f64,
     },
@@ -68,234 +62,163 @@ pub enum Trigger {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Fault {
     /// Stop the world on a node: nothing runs, sockets buffer, due timers fire on resume.
-    Pause {
-        /// Whom.
-        node: Who,
-        /// How long.
-        for_ms: f64,
-    },
-    /// The process dies; its machine resets its connections. It stays dead unless `restart_after_ms` says otherwise.
+    Pause { node: Who, for_ms: f64 },
+    /// The process dies; its machine resets its connections. It stays dead unless `restart_after_ms` is set.
     Kill {
-        /// Whom.
         node: Who,
-        /// Start it again after so long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restart_after_ms: Option<f64>,
     },
-    /// The machine loses power: nobody is told.
+    /// The machine loses power; its peers get no reset.
     PowerLoss {
-        /// Whom.
         node: Who,
-        /// Start it again after so long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restart_after_ms: Option<f64>,
     },
     /// Start a process that is down.
-    Restart {
-        /// Whom.
-        node: Who,
-    },
-    /// Silence between two groups, in streams and datagrams, for connects too.
+    Restart { node: Who },
+    /// Silence between two groups, for streams, datagrams and connects.
     Partition {
-        /// One side.
         from: Vec<Who>,
-        /// The other.
         to: Vec<Who>,
-        /// Only what goes from the first to the second is lost.
+        /// Only what `from` sends to `to` is lost.
         #[serde(default)]
         one_way: bool,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
     /// Extra latency from one group to another (one direction).
     Latency {
-        /// Senders.
         from: Vec<Who>,
-        /// Receivers.
         to: Vec<Who>,
-        /// How much more, microseconds.
         extra_us: u64,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
-    /// Lost datagrams from one group to another (one direction); streams are delayed by the resend.
+    /// Lost datagrams from one group to another (one direction); streams are delayed by retransmission.
     Loss {
-        /// Senders.
         from: Vec<Who>,
-        /// Receivers.
         to: Vec<Who>,
-        /// Of being lost.
         probability: f64,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
-    /// The connections of client libraries that stand between two groups hang: what is sent on them is taken, and nothing comes
-    /// out at the other end, nor is anybody told. New ones can be made.
+    /// Client libraries' connections that are open between two groups hang: they accept what is sent and deliver
+    /// nothing, and neither end is told. New connections work.
     Hang {
-        /// One side.
         from: Vec<Who>,
-        /// The other.
         to: Vec<Who>,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
-    /// What a process sends leaves its machine at no more than so many bits a second, all its links together. What elects is
-    /// left alone where it has a link of its own.
+    /// Caps what a process sends, over all its links together. Election traffic is exempt if it has a link of its own.
     Bandwidth {
-        /// Whose.
         node: Who,
-        /// Thousand bits a second.
+        /// Thousands of bits per second.
         kbps: u64,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
     /// Each sync of a node's disk takes longer.
     SlowDisk {
-        /// Whose.
         node: Who,
-        /// How much longer, microseconds.
         extra_us: u64,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
-    /// No sync of a node's disk ends before this does; what was asked for meanwhile is done then.
+    /// No sync of a node's disk ends before the fault does; pending syncs complete then.
     SyncHang {
-        /// Whose.
         node: Who,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
-    /// Syncs of a node's disk fail. The kernel forgets what they were to save, and later syncs succeed without it.
+    /// Syncs of a node's disk fail. The kernel forgets the pages that they were to write, and later syncs succeed
+    /// without them.
     SyncFail {
-        /// Whose.
         node: Who,
-        /// The disk lies: it says that they succeeded, and keeps in a volatile cache what a loss of power takes.
+        /// The disk lies: it reports success, and keeps the data in a volatile cache that a power loss clears.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         silent: bool,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
     /// A node's wall clock jumps.
     ClockStep {
-        /// Whose.
         node: Who,
-        /// By how much; negative is back.
+        /// Negative is back.
         by_ms: i64,
     },
     /// Both clocks of a node change their rate.
     ClockRate {
-        /// Whose.
         node: Who,
         /// Parts per million faster than true time; negative is slower.
         ppm: i64,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
-    /// An operator asks a node to give leadership up.
-    Resign {
-        /// Whom.
-        node: Who,
-    },
-    /// An operator asks a node to hand leadership over.
+    /// An operator asks a node to give up leadership.
+    Resign { node: Who },
+    /// An operator asks a node to transfer leadership.
     Transfer {
-        /// Whom.
         node: Who,
         /// The successor.
         to: Who,
     },
     /// A candidate starts, and the leader is asked to make it a member.
-    Join {
-        /// Who joins.
-        node: Who,
-    },
-    /// The leader is asked to make a candidate a member no more; its process goes on.
-    Leave {
-        /// Who leaves.
-        node: Who,
-    },
-    /// The coordination service drops a candidate's lease and every key on it, as when somebody else revokes it.
-    DropLease {
-        /// Whose.
-        node: Who,
-    },
-    /// The coordination service drops the key that a candidate holds, as when somebody else deletes it, or it is evicted.
-    /// The key that the service has of its own is the counter that Redis draws tokens from, or the node that numbers the places
-    /// in ZooKeeper's queue, if nobody stands in that.
-    DropKey {
-        /// Whose.
-        node: Who,
-    },
-    /// A process of the coordination service dies, and its disk with it: what is started in its place was never used.
+    Join { node: Who },
+    /// The leader is asked to remove a candidate from the members; its process keeps running.
+    Leave { node: Who },
+    /// The coordination service drops a candidate's lease and every key on it, as if another client revoked it.
+    DropLease { node: Who },
+    /// The coordination service drops the key that a candidate holds, as if another client deleted it or it was
+    /// evicted. On `service` it drops the service's own key: the counter that Redis draws tokens from or, if nobody
+    /// queues, the node that numbers the places in ZooKeeper's queue.
+    DropKey { node: Who },
+    /// A process of the coordination service dies and loses its disk: its replacement starts empty.
     LoseData {
-        /// Whose.
         node: Who,
-        /// Start it again after so long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restart_after_ms: Option<f64>,
     },
-    /// The same, and what is started in its place has what it had at an earlier time: somebody has restored a backup.
+    /// A process of the coordination service dies, and its replacement starts from a backup of an earlier time.
     RestoreCopy {
-        /// Whose.
         node: Who,
-        /// When the copy was made, milliseconds from the start.
+        /// When the backup was made, milliseconds from the start.
         copied_at_ms: f64,
-        /// Start it again after so long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restart_after_ms: Option<f64>,
     },
-    /// Somebody shows the store a token that nobody handed out, higher than all, as a candidate would.
-    ForgeToken {
-        /// In whose name.
-        node: Who,
-    },
-    /// Somebody says in a candidate's name that this candidate leads.
-    ForgeClaim {
-        /// In whose name.
-        node: Who,
-        /// To whom.
-        to: Vec<Who>,
-    },
-    /// Somebody asks the fencing device, in a candidate's name, to cut the power of another.
+    /// An adversary shows the store a token that nobody granted, higher than any other, in a candidate's name.
+    ForgeToken { node: Who },
+    /// An adversary claims in a candidate's name that this candidate leads.
+    ForgeClaim { node: Who, to: Vec<Who> },
+    /// An adversary asks the fencing device, in a candidate's name, to cut another's power.
     RogueFence {
         /// Whose power.
         node: Who,
-        /// In whose name.
         by: Who,
     },
-    /// The fencing device says that it has cut the power, and has not.
+    /// The fencing device reports that it cut the power, but did not.
     LyingDevice {
-        /// The device.
         node: Who,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
-    /// The fencing device is a cloud provider's API: it accepts a request, stops the machine later, tells of it only who asks
-    /// again, and turns requests away that come too fast.
+    /// The fencing device is a cloud provider's API: it accepts a request, stops the machine later, reports that only
+    /// when asked again, and rejects requests that come too fast.
     CloudDevice {
-        /// The device.
         node: Who,
         /// From the accepted request until the machine has stopped.
         stopping_ms: f64,
-        /// One request is taken in so long; the others are turned away.
+        /// The shortest time between two accepted requests; it rejects those in between.
         throttle_ms: f64,
-        /// How long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         for_ms: Option<f64>,
     },
 }
 
 impl Fault {
-    /// What it says of itself. A line a kind; what each says stands in the file of its like.
+    /// The properties of this kind of fault. One line per kind; each kind's are in the file of its family.
     pub fn parts(&self) -> Parts<'_> {
         match self {
             Fault::Pause { node, for_ms } => process::pause(node, *for_ms),
@@ -337,19 +260,19 @@ impl Fault {
         self.parts().kind
     }
 
-    /// The two groups that it names: those that it strikes, and those between whom and the first it strikes.
+    /// The two groups that it names: the processes it strikes, and the other ends of the links it strikes.
     pub fn groups(&self) -> (&[Who], &[Who]) {
         let parts = self.parts();
         (parts.on, parts.to)
     }
 
-    /// Everyone whom it names.
+    /// Every process that it names.
     pub fn whom(&self) -> Vec<&Who> {
         let (on, to) = self.groups();
         on.iter().chain(to).collect()
     }
 
-    /// How long it lasts, milliseconds; `None` when it is over at once or never.
+    /// How long it lasts, milliseconds; `None` if it is instantaneous or never ends.
     pub fn for_ms(&self) -> Option<f64> {
         self.parts().lasts.flatten()
     }

@@ -1,17 +1,19 @@
-//! Arbitrary plans, for `sweep swarm` and for property tests: any protocol, sizes, clocks, network, timers, loads and faults,
-//! and a shrinking that works on the plan (it drops faults and candidates, and makes numbers small).
+//! Arbitrary plans, for `sweep swarm` and for property tests: any protocol, sizes, clocks, network, timers, loads and
+//! faults, with shrinking of the plan itself (fewer faults and candidates, smaller numbers).
 //!
-//! **Swarm testing.** Each plan enables a few kinds of faults and draws all its faults from those, so that it has more of the
-//! same kind, in more combinations, than a plan that draws from everything. Source: Groce, Zhang, Eide, Chen and Regehr, "Swarm
-//! Testing", ISSTA 2012. The kinds are a table (`generate/kinds.rs`); a new kind of fault is one entry more.
+//! **Swarm testing.** Each plan enables a few kinds of faults and draws all its faults from those, so it has more
+//! faults of the same kind, in more combinations, than a plan that draws from every kind. Source: Groce, Zhang, Eide,
+//! Chen and Regehr, "Swarm Testing", ISSTA 2012. The kinds are a table (`generate/kinds.rs`); a new kind of fault is
+//! one more entry.
 //!
-//! **Trouble, then quiet.** Faults that a time sets off strike and heal in the first part of the run. The rest is quiet for
-//! longer than the liveness bound, which is derived from the plan (`generate/bound.rs`), so that the bound can be missed. Faults
-//! that wait for a passage of a named point are armed in the first part, and strike when it comes. What never heals leaves a
-//! way: candidates other than `n1` that die, as many as can be spared; one link between two candidates, or between one of them
-//! and the service; a clock's rate. Service and store always come back.
+//! **Trouble, then quiet.** Faults with a time as trigger strike and heal in the first part of the run. The rest is
+//! quiet and longer than the liveness bound (`generate/bound.rs` derives it from the plan), so a run can miss the
+//! bound. Faults that wait for a passage of a named point are armed in the first part and strike when it comes. Faults
+//! that never heal leave the fleet able to elect: as many dead candidates as it can spare, never `n1`; one cut link
+//! between two candidates, or between one of them and the service; a clock's rate. Service and store always come back.
 //!
-//! A generated plan is small, at most 30 s of virtual time at a few requests a second, so that a run takes milliseconds.
+//! A generated plan is small, so that a run takes milliseconds: at most 30 s of virtual time, at a few requests a
+//! second.
 
 mod bound;
 mod cast;
@@ -43,35 +45,32 @@ use protocols::{
     point::Point,
 };
 
-/// Most candidates of a generated plan.
 pub const CANDIDATES_MAX: usize = 9;
-/// Most faults of a generated plan.
 pub const FAULTS_MAX: usize = 8;
 /// Most kinds of faults that a generated plan enables.
 pub const KINDS_MAX: usize = 5;
 /// Longest run of a generated plan, milliseconds.
 pub const DURATION_MAX_MS: u64 = 30_000;
-/// Shortest time of trouble, milliseconds.
+/// Shortest period of faults, milliseconds.
 const TROUBLE_MIN_MS: u64 = 3_000;
-/// How much longer than the liveness bound the quiet part is, milliseconds.
+/// By how much the quiet part exceeds the liveness bound, milliseconds.
 const QUIET_SLACK_MS: u64 = 500;
 
-/// What is not left to the seed.
+/// The parts of a plan that the caller chooses instead of the seed.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// The protocols to draw from; not empty.
     pub protocols: Vec<&'static Protocol>,
-    /// The network; drawn when it is not given.
+    /// `None`: drawn.
     pub net: Option<&'static Profile>,
-    /// Shortest and longest one-way latency, microseconds; the network's when it is not given.
+    /// Shortest and longest one-way latency, microseconds; `None`: the network's.
     pub latency_us: Option<(u64, u64)>,
-    /// How many of a million packets are lost; the network's share when it is not given.
+    /// Lost packets per million; `None`: the network's.
     pub loss_ppm: Option<u32>,
-    /// How many candidates; drawn when it is not given.
+    /// The number of candidates; `None`: drawn.
     pub nodes: Option<u16>,
-    /// What the store checks.
     pub fencing: Fencing,
-    /// How many groups; the faults speak of the first.
+    /// The number of groups; the faults are about the first.
     pub groups: u16,
 }
 
@@ -94,8 +93,8 @@ pub fn plans() -> impl Strategy<Value = Plan> {
     plans_of(election::ALL.iter().map(|protocol| protocol.name).collect())
 }
 
-/// Any plan of one of these protocols, with fencing on. A name that is no protocol's, or none at all, panics: it is the
-/// test that is wrong.
+/// Any plan of one of these protocols, with fencing on. Panics on an empty list and on an unknown name: both are
+/// mistakes of the test.
 pub fn plans_of(protocols: Vec<&'static str>) -> impl Strategy<Value = Plan> {
     (select(protocols), any::<u64>(), drawn()).prop_map(|(protocol, seed, drawn)| {
         let protocol = election::find(protocol).expect("the test names a protocol");
@@ -103,7 +102,7 @@ pub fn plans_of(protocols: Vec<&'static str>) -> impl Strategy<Value = Plan> {
     })
 }
 
-/// Every kind of fault, as plans call it, with one sentence.
+/// Every kind of fault, as plans call it, with a one-sentence description.
 pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     kinds::ALL.iter().map(|kind| (kind.kind.name(), kind.about))
 }
@@ -114,13 +113,13 @@ pub fn drawn_kinds() -> impl Iterator<Item = &'static FaultKind> {
     kinds::ALL.iter().filter(drawn).map(|kind| &kind.kind)
 }
 
-/// The generated plan of that seed, of any protocol; the same seed gives the same plan.
+/// The generated plan of this seed, of any protocol. Deterministic.
 pub fn plan(seed: u64) -> Plan {
     swarm(seed, &Choice::default())
 }
 
-/// The generated plan of that seed, as far as it is not chosen. The protocol is drawn apart from everything else: the same
-/// seed with nothing but its own protocol to draw from gives the same plan.
+/// The generated plan of this seed, where `choice` leaves it open. The protocol is drawn separately: the same seed with
+/// only that protocol to draw from gives the same plan.
 pub fn swarm(seed: u64, choice: &Choice) -> Plan {
     let mut key = *b"fencepost generated plan        ";
     key[24..].copy_from_slice(&seed.to_le_bytes());
@@ -139,22 +138,20 @@ pub fn swarm(seed: u64, choice: &Choice) -> Plan {
     Plan { groups: choice.groups, ..plan }
 }
 
-/// What the protocol of a generated plan promises in it: what it promises about the one hazard that the plan is made of, if
-/// it is, and otherwise about any.
+/// The promise of the plan's protocol in it: the one about no hazard if the plan has none, otherwise the one about any.
 pub fn promise(plan: &Plan, protocol: &Protocol) -> Promise {
-    // What one check alone keeps is for the scenarios to say.
+    // Only the scenarios state what a single check guarantees.
     if !matches!(plan.fencing, Fencing::On | Fencing::Off) {
         return Promise::May;
     }
     match (protocol.promise)(hazard(plan), plan.fencing == Fencing::On) {
-        // Who cannot tell a late write from a new one promises nothing about connections that do not keep their order.
+        // A store that cannot tell a late write from a new one promises nothing if connections do not keep their order.
         Promise::Holds if plan.network.datagrams && !(protocol.tokened && plan.fencing == Fencing::On) => Promise::May,
         promise => promise,
     }
 }
 
-/// The worst that happens in a generated plan. What is promised about a single hazard is promised for sound clocks and
-/// networks.
+/// The worst hazard of a generated plan. A promise about a single hazard assumes sound clocks and networks.
 fn hazard(plan: &Plan) -> Hazard {
     let sound = plan.network.loss == 0.0 && bound::worst_ppm(plan) <= SOUND_PPM && !plan.read_lease;
     match plan.faults.is_empty() && sound {
@@ -163,15 +160,16 @@ fn hazard(plan: &Plan) -> Hazard {
     }
 }
 
-/// Clocks that differ by more are not sound, parts per million: ten times the poor quartz that `--clock-drift` assumes.
+/// Clocks that are off by more are not sound, parts per million: ten times the poor quartz that `--clock-drift`
+/// assumes.
 const SOUND_PPM: u64 = 1_000;
 
-/// An invariant that a plan is not held to although its protocol's promise covers it: reads from memory are as good as the
-/// clocks, and nothing helps a leader that is stopped between looking at its lease and answering. What a process promised
-/// before it died, or what the service has lost, bounds nothing either. Where tokens begin again with the key that was
-/// dropped, the service itself gives one twice.
+/// True if a plan is not held to an invariant although its protocol's promise covers it. Reads from memory are only as
+/// good as the clocks, and nothing protects a leader that stops between checking its lease and answering; nor does a
+/// promise bound anything once the process that made it has died or the service has lost data. If tokens restart when
+/// their key is dropped, the service itself grants one twice.
 ///
-/// Who was made leader by a majority is told only of fleets whose members stay the same: a history does not say who is one.
+/// A majority's choice of leader is only checked in fleets with fixed members: a history does not say who is a member.
 pub fn excused(plan: &Plan, protocol: &Protocol, invariant: &str) -> bool {
     let members_change = plan.candidates.iter().any(|candidate| candidate.joins_later)
         || plan.faults.iter().any(|fault| matches!(fault.what, Fault::Join { .. } | Fault::Leave { .. }));
@@ -194,11 +192,11 @@ pub fn excused(plan: &Plan, protocol: &Protocol, invariant: &str) -> bool {
     !(clocks && plan.faults.iter().all(harmless))
 }
 
-/// A plan before it is known of which protocol it is.
+/// A plan whose protocol is not yet known.
 #[derive(Clone, Debug)]
 struct Drawn {
     lease_ttl_ms: u64,
-    /// The renewal interval is this part of the lease.
+    /// The lease divided by the renewal interval.
     share: u64,
     trouble_ms: u64,
     rate: u64,
@@ -209,7 +207,7 @@ struct Drawn {
     loss_ppm: Option<u32>,
     reads_per_s: u64,
     read_lease: bool,
-    /// Faults that a time sets off all strike about here, per mille of the time of trouble.
+    /// If set, all faults with a time as trigger strike about here, per mille of the period of faults.
     burst: Option<u64>,
     count: usize,
     candidates: Vec<Candidate>,
@@ -256,16 +254,16 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         })
 }
 
-/// Trouble lasts so many times as long where the protocol is slow, so that something comes of it.
+/// The factor by which a slow protocol's period of faults is longer, so that the faults have consequences.
 const SLOW: u64 = 4;
 
-/// How long the protocol takes to replace a leader at the least, milliseconds: its shortest lease, and the takeover.
+/// The shortest time in which the protocol replaces a leader, milliseconds: its shortest lease, and the takeover.
 fn replaces_ms(protocol: &Protocol) -> u64 {
     let params = Params { lease_ttl_ms: Some(LEASE_MIN_MS), ..Params::default() };
     params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol)
 }
 
-/// Does that leave no time to watch what comes of trouble?
+/// True if that leaves no time to watch the consequences.
 fn is_slow(protocol: &Protocol) -> bool {
     replaces_ms(protocol) > DURATION_MAX_MS / 2
 }
@@ -285,7 +283,7 @@ impl Drawn {
             if plan.duration_ms <= duration_max_ms(protocol) {
                 return plan;
             }
-            // The longer the silence and the leases, the longer it has to be watched afterwards: make both shorter.
+            // Longer silences and leases need a longer quiet part: shorten both.
             if self.trouble_ms > 2 * TROUBLE_MIN_MS {
                 self.trouble_ms -= TROUBLE_MIN_MS / 2;
             } else if self.lease_ttl_ms > LEASE_MIN_MS {
@@ -313,11 +311,11 @@ impl Drawn {
         plan.candidates = self.candidates.iter().cycle().take(self.count).cloned().collect();
         for (index, candidate) in plan.candidates.iter_mut().enumerate() {
             candidate.name = name(index);
-            // Somebody has to be there from the start.
+            // One candidate must be there from the start.
             candidate.joins_later &= index > 0 && protocol.changes_members;
         }
         plan.faults = self.faults(&plan, protocol);
-        // Drawn apart from each other, some say nothing after the others.
+        // The faults are drawn independently, so some may be redundant.
         while let Some((place, _)) = plan.redundant(protocol) {
             plan.faults.remove(place);
         }
@@ -337,7 +335,7 @@ impl Drawn {
     }
 }
 
-/// No lease is made shorter than this so that a run fits, milliseconds.
+/// The shortest lease that shrinking to fit the run may leave, milliseconds.
 const LEASE_MIN_MS: u64 = 400;
 
 fn ppm() -> impl Strategy<Value = i64> {

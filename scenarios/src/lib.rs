@@ -1,7 +1,8 @@
-//! Which stories are told: scenarios as pure functions from (parameters, protocol, seed) to a [`Plan`], the plan as plain
-//! data, and generated plans for property tests.
+//! Scenarios as pure functions from (parameters, protocol, seed) to a [`Plan`], the plan as plain data, and generated
+//! plans for property tests.
 //!
-//! This crate knows the protocols' types and runs nothing: a plan can be printed, edited, shrunk and replayed without it.
+//! This crate knows the protocols' types and runs nothing: a plan can be printed, edited, shrunk and replayed without
+//! it.
 //!
 //! ```
 //! use scenarios::{Params, scenario};
@@ -9,7 +10,7 @@
 //! let story = scenario::find("gc-pause").expect("a scenario");
 //! let protocol = protocols::election::find("redis-fenced").expect("a protocol");
 //! let plan = story.compile(&Params::default(), protocol, 42)?;
-//! // Everything that will happen is in it, before anything does: the same parameters and seed, the same plan.
+//! // The plan fixes the run before it starts: the same parameters and seed give the same plan.
 //! assert_eq!(plan, story.compile(&Params::default(), protocol, 42)?);
 //! assert_eq!(plan.faults.len(), 1);
 //! # Ok::<(), scenarios::plan::Invalid>(())

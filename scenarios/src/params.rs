@@ -1,5 +1,5 @@
-//! What a user may ask of any scenario, and the part of a plan that it decides: timers, candidates and their clocks, load,
-//! network.
+//! The options that every scenario takes, and the part of a plan that they determine: timers, candidates and their
+//! clocks, load, network.
 
 pub use crate::profile::{PROFILES, Profile};
 mod timers;
@@ -22,102 +22,101 @@ use protocols::{
     work::{Kind, once, work_set},
 };
 
-/// What the liveness bound allows on top of lease and takeover, milliseconds: connecting again, sealing, one lost request.
+/// The liveness bound's allowance beyond lease and takeover, milliseconds: reconnecting, sealing, one lost request.
 pub const LIVENESS_SLACK_MS: u64 = 2_000;
-/// The lease that is asked for by default, milliseconds.
+/// Default lease to ask for, milliseconds.
 pub const LEASE_TTL_MS: u64 = 3_000;
-/// Reads a second where a run is about them.
+/// Reads per second in a run that is about reads.
 pub const READS_PER_S: u64 = 1_000;
-/// Clocks run up to so much too fast or too slow unless it is asked for, parts per million.
+/// Default clock drift, either way, parts per million.
 pub const CLOCK_DRIFT_DEFAULT_PPM: u64 = 100;
-/// A client keeps what it was told of an address for so long unless it is asked for, milliseconds: short enough for the bound
-/// on liveness.
+/// Default time for which a client caches an address, milliseconds: short enough for the liveness bound.
 pub const ADDRESS_TTL_MS: u64 = 1_000;
-/// Candidates start within so many milliseconds of each other.
+/// All candidates start within this time, milliseconds.
 pub const STARTS_WITHIN_MS: u64 = 250;
 
-/// The options that all scenarios share. The same for every protocol, so that two of them can be compared: the defaults
-/// are not the reference implementations' own, which `fencepost list protocols` shows (15 s for Redis, 60 s for etcd).
+/// The options that all scenarios share. The defaults are the same for every protocol, so that protocols can be
+/// compared; they are not the reference implementations' own, which `fencepost list protocols` shows (15 s for Redis,
+/// 60 s for etcd).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
-    /// Candidates.
     pub nodes: u16,
-    /// Length of the run, milliseconds; as long as the scenario needs when it is not given.
+    /// Length of the run, milliseconds; `None`: as long as the scenario needs.
     pub duration_ms: Option<u64>,
-    /// Lease time to live to ask for, milliseconds; when it is not given, 3 s, or the lower end of the election timeout for
-    /// a protocol that has one. Protocols without a lease take it for how long they wait for a silent leader.
+    /// Lease time to live to ask for, milliseconds; `None`: 3 s, or the lower end of the election timeout for a
+    /// protocol that has one. Protocols without a lease use it as the time they wait for a silent leader.
     pub lease_ttl_ms: Option<u64>,
-    /// Where election timeouts are drawn from, milliseconds; when not given, one to two leases, or the protocol's own range,
-    /// several times that on a network with long trips.
+    /// Range of election timeouts, milliseconds; `None`: one to two leases, or the protocol's own range, stretched on a
+    /// network with long round trips.
     pub election_timeout_ms: Option<(u64, u64)>,
-    /// From one renewal to the next, milliseconds; the protocol's share of the granted lease when it is not given.
+    /// From one renewal to the next, milliseconds; `None`: the protocol's share of the granted lease.
     pub renew_interval_ms: Option<u64>,
-    /// How long a leader goes on trying to renew, how long a candidate waits between two attempts, and for how long the service
-    /// keeps a lost lock from everybody, milliseconds; the protocol's own where they are not given. Without meaning for a
-    /// protocol that has no such timer.
+    /// How long a leader keeps trying to renew, how long a candidate waits between two attempts, and how long the
+    /// service withholds a lost lock from everybody, milliseconds; `None`: the protocol's own. Meaningless for a
+    /// protocol without such a timer.
     pub own_ms: Timers,
-    /// How long one request to the service may take, milliseconds; a third of the lease, at most 1 s, when it is not given.
+    /// Timeout of one request to the service, milliseconds; `None`: a third of the lease, at most 1 s.
     pub request_timeout_ms: Option<u64>,
-    /// Each candidate's wall clock is up to so many milliseconds off, either way.
+    /// Each candidate's wall clock is off by up to this many milliseconds, either way.
     pub clock_skew_ms: u64,
-    /// Each candidate's clocks run up to so many parts per million too fast or too slow. The default, 100, is a poor
-    /// quartz; a good one has 20.
+    /// Each candidate's clocks run too fast or too slow by up to this many parts per million. The default, 100, is a
+    /// poor quartz; a good one has 20.
     pub clock_drift_ppm: u64,
-    /// Requests a second to the sequencer, all clients together.
+    /// Requests per second to the sequencer, all clients together.
     pub rate: u64,
-    /// Clients that they come from.
+    /// The number of clients that send them.
     pub clients: u16,
-    /// Contests for one leadership each, in which every candidate stands. Each has its own clients and requests.
+    /// The number of groups. Every candidate stands in each; each has its own clients and requests.
     pub groups: u16,
-    /// How it is decided which candidate should lead which group; nothing decides it when it is not given, but in the scenario
-    /// that is about it.
+    /// How the candidate that should lead a group is decided; `None`: not at all, except in the scenario about
+    /// placement.
     pub placement: Option<Placement>,
-    /// How long the scenario's pause lasts, milliseconds; the scenario's own choice when it is not given.
+    /// Length of the scenario's pause, milliseconds; `None`: the scenario's own.
     pub pause_ms: Option<u64>,
-    /// How leaders come into their office, and are sent out of it by mistake.
+    /// Warm-up of new leaders, and resignations by mistake.
     pub tenure: Tenure,
-    /// By what kind of address clients find the leader. Nothing: they ask every candidate, but in the scenario that is about it.
+    /// The kind of address by which clients find the leader; `None`: they ask every candidate, except in the scenario
+    /// about addresses.
     pub address: Option<address::Kind>,
-    /// How long a client keeps what it was told of the address, milliseconds; [`ADDRESS_TTL_MS`] when it is not given.
+    /// How long a client caches the address, milliseconds; `None`: [`ADDRESS_TTL_MS`].
     pub address_ttl_ms: Option<u64>,
-    /// Members of the coordination service; as many as it usually has when it is not given.
+    /// Members of the coordination service; `None`: its usual number.
     pub service_members: Option<u16>,
-    /// What a leader does, by name; a sequencer and a scheduler when none is named.
+    /// The leader's works; empty: a sequencer and a scheduler.
     pub works: Vec<&'static Kind>,
-    /// What its work-set is like, where it has one.
+    /// The properties of the work-set, for works that have one.
     pub work_set: work_set::Asked,
-    /// What is looked at before an invoice is charged; what the store usually checks when it is not given.
+    /// The check before an invoice is charged; `None`: the store's usual check.
     pub charge_check: Option<ChargeCheck>,
-    /// Whose timers, for protocols that have presets; those that are given take their place.
+    /// Whose timers to use, for protocols that have presets; explicit timers override them.
     pub preset: Option<&'static Preset>,
-    /// Does who wants to stand ask first? As all rules, it is on unless it is said.
+    /// Does a candidate ask for pre-votes before it stands? Like all rules, on by default.
     pub pre_vote: Option<bool>,
-    /// Does a leader without a majority step down, and keep who hears from a leader its vote?
+    /// Does a leader without a majority step down, and does a node that hears from a leader withhold its vote?
     pub check_quorum: Option<bool>,
-    /// Does a leader act only as long as its last acknowledged heartbeat is worth?
+    /// Does a leader act only while the lease from its last acknowledged heartbeat lasts?
     pub leader_lease: Option<bool>,
-    /// The known bugs that are switched on.
+    /// The known bugs to switch on.
     pub bugs: Vec<&'static Bug>,
-    /// What the store checks.
     pub fencing: Fencing,
-    /// Has every candidate's node a copy of the data instead of one store for all, and when does a leader's acknowledge? The
-    /// scenario's own choice when it is not given.
+    /// A copy of the data on every candidate's node instead of one store for all, and when the leader's copy
+    /// acknowledges; `None`: the scenario's own choice.
     pub copies: Option<Copies>,
-    /// Does the leader answer reads from memory while its belief lasts? When it is not given: in half of the seeds, where
-    /// the lease is as good as the clocks; always in the scenario that is about it.
+    /// Does the leader answer reads from memory while its belief lasts? `None`: in half of the seeds, if the lease
+    /// covers the clocks' drift; always in the scenario about it.
     pub read_lease: Option<bool>,
-    /// Reads of the last number a second, all clients together; when it is not given, a tenth of `rate`, or
-    /// [`READS_PER_S`] in the scenario that is about them, and where it is asked that they be answered from memory.
+    /// Reads of the last number per second, all clients together; `None`: a tenth of `rate`, or [`READS_PER_S`] in the
+    /// scenario about reads and if `read_lease` is asked for.
     pub reads_per_s: Option<u64>,
-    /// How the network behaves when nothing is wrong.
+    /// The network's behaviour without faults.
     pub net: &'static Profile,
-    /// Shortest and longest one-way latency, microseconds; the profile's when it is not given.
+    /// Shortest and longest one-way latency, microseconds; `None`: the profile's.
     pub latency_us: Option<(u64, u64)>,
-    /// How many of a million packets are lost; the profile's share when it is not given.
+    /// Lost packets per million; `None`: the profile's.
     pub loss_ppm: Option<u32>,
-    /// Million bits a second that each process can send; unlimited when it is not given.
+    /// Millions of bits per second that each process can send; `None`: unlimited.
     pub bandwidth_mbps: Option<u64>,
-    /// Does what elects leave by a link of its own?
+    /// Does election traffic use a link of its own?
     pub control_apart: bool,
 }
 
@@ -164,7 +163,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The timers for a protocol. Lengths that make no sense come out as asked for; [`Plan::validate_among`] refuses them.
+    /// The timers for a protocol. Invalid durations are passed through; [`Plan::validate_among`] rejects them.
     pub fn timings(&self, protocol: &Protocol) -> Timings {
         let ttl_ms = self.asked_ttl_ms(protocol);
         let granted = self.granted_ttl_ms(protocol) * MILLISECOND;
@@ -189,7 +188,7 @@ impl Params {
         }
     }
 
-    /// The rules of voting and leading that a protocol is run with; the usual ones where it has none to switch off.
+    /// The protocol's voting and leading rules; the usual ones if it has none to switch off.
     pub fn rules(&self, protocol: &Protocol) -> Rules {
         if !Rules::concern(protocol.name) {
             return Rules::USUAL;
@@ -206,7 +205,7 @@ impl Params {
         self.preset.filter(|_| Rules::concern(protocol.name))
     }
 
-    /// How the network behaves when nothing is wrong: the profile, but for what was asked for beside it.
+    /// The network's behaviour without faults: the profile, with the explicit options applied.
     pub fn network(&self) -> Network {
         let mut network = self.net.network();
         if let Some((from_us, to_us)) = self.latency_us {
@@ -220,8 +219,9 @@ impl Params {
         network
     }
 
-    /// A heartbeat that nobody asked for, milliseconds: a quarter longer than the longest round trip, where the protocol's
-    /// own share of the lease is shorter. An answer that takes longer than a heartbeat comes too late for Raft's leader.
+    /// The default heartbeat interval, milliseconds: `own_ms`, or for candidates that elect among themselves at least a
+    /// quarter more than the longest round trip, unless the lease is shorter than that. An answer slower than a
+    /// heartbeat comes too late for Raft's leader.
     fn bearable_ms(&self, protocol: &Protocol, own_ms: u64) -> u64 {
         let trip_us = 2 * self.network().one_way_max_us();
         let slow_ms = (trip_us + trip_us / 4).div_ceil(1_000);
@@ -231,7 +231,7 @@ impl Params {
         }
     }
 
-    /// The lease's time to live that is asked for, milliseconds.
+    /// The lease time to live to ask for, milliseconds.
     pub fn asked_ttl_ms(&self, protocol: &Protocol) -> u64 {
         let shortest = self.election_timeout(protocol).map(|(min_ms, _)| min_ms);
         let preset = self.preset_of(protocol).map(|preset| preset.lease_ttl_ms);
@@ -241,8 +241,8 @@ impl Params {
     fn election_timeout(&self, protocol: &Protocol) -> Option<(u64, u64)> {
         let (min, max) = protocol.election_timeout?;
         let of_lease = self.lease_ttl_ms.map(|ttl_ms| (ttl_ms, ttl_ms.saturating_mul(2)));
-        // Ten round trips, as etcd's tuning guide has it: on a network that is slower than the reference's nobody would ever
-        // be acknowledged in time.
+        // Ten round trips, as etcd's tuning guide recommends: on a network slower than the reference's, no
+        // acknowledgement would come in time.
         let trips_ms = (20 * self.network().one_way_max_us()).div_ceil(1_000);
         let stretch = trips_ms.div_ceil((min / MILLISECOND).max(1)).max(1);
         let own = (min / MILLISECOND * stretch, max / MILLISECOND * stretch);
@@ -250,25 +250,25 @@ impl Params {
         self.election_timeout_ms.or(preset).or(of_lease).or(Some(own))
     }
 
-    /// The lease's time to live that the protocol's service grants, milliseconds.
+    /// The lease time to live that the protocol's service grants, milliseconds.
     pub fn granted_ttl_ms(&self, protocol: &Protocol) -> u64 {
         // No plan may have a longer lease, and protocols need not compute with one.
         (protocol.granted_ttl)(self.asked_ttl_ms(protocol).min(LONGEST_MS) * MILLISECOND) / MILLISECOND
     }
 
-    /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, milliseconds.
+    /// The longest time from the end of an unrenewed lease to a successor's election on a quiet network, milliseconds.
     pub fn takeover_max_ms(&self, protocol: &Protocol) -> u64 {
         (protocol.takeover_max)(&self.bounded_timings(protocol).resolved(), self.nodes).div_ceil(MILLISECOND)
     }
 
-    /// How soon after the last fault is healed a leader must act again, milliseconds: the dead leader's lease runs out,
-    /// somebody notices, the new leader is warm, and [`LIVENESS_SLACK_MS`].
+    /// How soon after the last fault has healed a leader must act again, milliseconds: the dead leader's lease expires,
+    /// a successor notices and takes over, warms up, and [`LIVENESS_SLACK_MS`].
     pub fn liveness_bound_ms(&self, protocol: &Protocol) -> u64 {
         let warm_ms = self.tenure.warm_up_ms.min(LONGEST_MS);
         self.granted_ttl_ms(protocol) + self.takeover_max_ms(protocol) + warm_ms + LIVENESS_SLACK_MS
     }
 
-    /// How much longer than the last fault a run takes, so that the aftermath is seen and the liveness bound can be missed:
+    /// How long a run continues after the last fault, so that it shows the aftermath and can miss the liveness bound:
     /// two leases and 3 s, and at least a second more than the bound; milliseconds.
     pub fn aftermath_ms(&self, protocol: &Protocol) -> u64 {
         (2 * self.granted_ttl_ms(protocol) + 3_000).max(self.liveness_bound_ms(protocol) + 1_000)
@@ -279,7 +279,7 @@ impl Params {
         self.reads_per_s.unwrap_or(if self.read_lease == Some(true) { READS_PER_S } else { share })
     }
 
-    /// Does the leader answer reads from memory at this seed?
+    /// True if the leader answers reads from memory at this seed.
     fn reads_from_memory(&self, protocol: &Protocol, seed: u64) -> bool {
         self.read_lease.unwrap_or_else(|| {
             let drawn = streams::between(&mut streams::stream(seed, READS), 0, 1) == 1;
@@ -287,20 +287,21 @@ impl Params {
         })
     }
 
-    /// Can no read from memory be stale while clocks drift no more than these parameters let them, and nobody sets them?
+    /// True if no read from memory can be stale while clocks drift only as far as these parameters allow and nobody
+    /// sets them.
     pub fn lease_covers_reads(&self, protocol: &Protocol) -> bool {
         let bound = read_lease::bound(protocol, &self.bounded_timings(protocol).resolved(), &self.network());
         bound.is_some_and(|bound| bound.holds_at(self.clock_drift_ppm))
     }
 
-    /// Are there several members of the service, of which a majority makes one their leader?
+    /// True if the service has several members that elect a leader by majority.
     pub fn members_agree(&self, protocol: &Protocol) -> bool {
         let service = protocol.service;
         service.members.agree() && self.service_members.unwrap_or(service.usual_members) > 1
     }
 
-    /// A plan in which nothing goes wrong and nothing is required: candidates `n1`, `n2` … with clocks drawn from the seed,
-    /// and a run of `needed_ms` rounded up to seconds, unless a duration was asked for.
+    /// A plan without faults or requirements: candidates `n1`, `n2` … with clocks drawn from the seed, and a run of
+    /// `needed_ms` rounded up to seconds unless a duration was asked for.
     pub fn plan(&self, scenario: &str, protocol: &Protocol, seed: u64, needed_ms: u64) -> Plan {
         let mut clocks = streams::stream(seed, CLOCKS);
         let candidates = (1..=self.nodes).map(|number| Candidate {
@@ -311,7 +312,7 @@ impl Params {
             joins_later: false,
             timings: None,
         });
-        // What is asked for is the service's own number; what it has beside it is as many as usual.
+        // The option is about the protocol's own service; another service beside it has its usual number.
         let members = |service: &Service| match std::ptr::eq(service, protocol.service) {
             true => self.service_members.unwrap_or(service.usual_members),
             false => service.usual_members,
@@ -338,7 +339,7 @@ impl Params {
             dual_belief_bound_ms: None,
             works: self.works.iter().map(|work| work.name.to_owned()).collect(),
             work_set: self.work_set,
-            // Scenarios that bring the work themselves say it themselves.
+            // Scenarios that bring the work set the check themselves.
             charge_check: self.charge_check.filter(|_| self.works.iter().any(|work| once::KINDS.contains(work))),
             copies: self.copies,
             placement: self.placement,
@@ -347,7 +348,7 @@ impl Params {
         }
     }
 
-    /// An address of that kind.
+    /// An address of this kind, with the time to live asked for.
     pub fn address_of(&self, kind: address::Kind) -> Address {
         Address { kind, ttl_ms: self.address_ttl_ms.unwrap_or(ADDRESS_TTL_MS) }
     }
@@ -369,7 +370,7 @@ mod tests {
         };
         assert_eq!(slow.timings(raft).renew_interval_ms, 100);
         assert_eq!(Params { renew_interval_ms: Some(50), ..slow.clone() }.timings(raft).renew_interval_ms, 50);
-        // On a fast network it is the protocol's own.
+        // On a fast network the protocol's own interval applies.
         assert_eq!(Params { latency_us: None, ..slow }.timings(raft).renew_interval_ms, 50);
         let lease = election::find("redis-lease").unwrap();
         let params = Params { latency_us: Some((900_000, 900_000)), ..Params::default() };

@@ -1,6 +1,6 @@
-//! Pauses of processes as they really were, from logs: which there were, and in what time.
+//! Reads logs of real process pauses: their lengths, and the time they were observed over.
 //!
-//! Three forms, told apart by their lines: the JVM's unified log, Go's `gctrace`, and a list of durations.
+//! Three formats, recognised by their lines: the JVM's unified log, Go's `gctrace`, and a list of durations.
 
 mod form;
 mod go;
@@ -9,10 +9,10 @@ mod list;
 
 pub use form::{Form, NoPauses, Pauses};
 
-/// Reads a log of pauses, whichever it is.
+/// Reads a log of pauses in any of the formats.
 ///
 /// # Errors
-/// It has no pause in it, or a list has a line that is none; in one sentence.
+/// The log has no pause, or a list has an invalid line; in one sentence.
 pub fn read(text: &str) -> Result<Pauses, NoPauses> {
     let found = jvm::read(text).or_else(|| go::read(text));
     let mut pauses = match found {

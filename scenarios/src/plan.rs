@@ -1,7 +1,7 @@
-//! The Plan: everything that will happen, as plain data, before anything runs.
+//! The plan: a run as plain data, complete before anything runs.
 //!
-//! A plan is JSON. Reading is strict: an unknown field, a missing one or a negative duration is one sentence, never a
-//! guess, because a replay that silently ignored something would not be a replay.
+//! Plans are JSON, read strictly: an unknown field, a missing field or a negative duration is an error in one sentence,
+//! because a replay that ignored part of its plan would not be a replay.
 
 mod address;
 mod copies;
@@ -45,109 +45,102 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Version of the plan format.
 pub const SCHEMA: u32 = 1;
 
-/// Everything that will happen in one run.
+/// Everything that determines one run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// The scenario that this plan was made by.
+    /// The scenario that compiled this plan.
     pub scenario: String,
-    /// The election protocol.
     pub protocol: String,
-    /// The seed that it was made from; every random stream of the run is derived from it by name.
+    /// Every random stream of the run is derived from the seed by name.
     pub seed: u64,
-    /// What the store checks: `true` is everything, `false` nothing (it accepts anything), and `"token"`, `"order"` or
-    /// `"memory"` that alone. Builds that do not know the words refuse them.
+    /// What the store checks: `true` for everything, `false` for nothing (it accepts any write), and `"token"`,
+    /// `"order"` or `"memory"` for that check alone. Builds that do not know these words reject them.
     pub fencing: Fencing,
-    /// The known bugs that are switched on, by their ids.
+    /// The ids of the known bugs that are switched on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bugs: Vec<String>,
-    /// Virtual time that the run takes, milliseconds.
+    /// Length of the run in virtual time, milliseconds.
     pub duration_ms: u64,
-    /// Does the leader answer reads from memory while its belief lasts? Otherwise the store is asked.
+    /// Does the leader answer reads from memory while its belief lasts? Otherwise it asks the store.
     #[serde(default, skip_serializing_if = "is_false")]
     pub read_lease: bool,
-    /// The protocol's timers.
     pub timings: Timings,
     /// The processes that elect.
     pub candidates: Vec<Candidate>,
-    /// Contests for one leadership each. Every candidate stands in all of them; each has its own clients, as many as `load`
-    /// says, and its own resources.
+    /// The number of groups. Every candidate stands in each; each has its own clients, as many as `load` states, and
+    /// its own resources.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub groups: u16,
-    /// How many members each service has, by its name; one that is not named here has one.
+    /// The number of members of each service, by its name; 1 if it is missing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub service_members: BTreeMap<String, u16>,
-    /// The load.
     pub load: Load,
-    /// How the network behaves when nothing is wrong.
+    /// The network's behaviour without faults.
     pub network: Network,
-    /// What goes wrong.
     pub faults: Vec<PlannedFault>,
-    /// What must happen, or the run proves nothing.
+    /// What must happen; otherwise the run proves nothing.
     pub requires: Vec<Requirement>,
-    /// After the last fault is healed, a leader must act again within this many milliseconds.
+    /// A leader must act again within this many milliseconds after the last fault has healed.
     pub liveness_bound_ms: u64,
-    /// For how long at most two nodes that run may believe at one time, milliseconds, as the protocol promises in this plan;
-    /// nothing when it promises nothing.
+    /// The longest dual belief that the protocol promises in this plan, milliseconds; `None` if it promises no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dual_belief_bound_ms: Option<f64>,
-    /// What a leader does, by the names of [`protocols::work::ALL`]; empty is the usual, a sequencer and a scheduler.
+    /// The leader's works, by the names in [`protocols::work::ALL`]; empty for the usual, a sequencer and a scheduler.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub works: Vec<String>,
-    /// What the work-set of these works is like, where it is not the usual.
+    /// The work-set's properties, where they differ from the usual.
     #[serde(default, skip_serializing_if = "work_set::Asked::is_nothing")]
     pub work_set: work_set::Asked,
-    /// What is looked at before an invoice is charged, or a message delivered; where it is left out, what the store usually
-    /// checks.
+    /// The check before an invoice is charged or a message delivered; `None`: the store's usual check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charge_check: Option<ChargeCheck>,
-    /// Has every candidate's node a copy of the data, which its leader writes to, and when does that acknowledge? Otherwise all
-    /// leaders write to one store.
+    /// A copy of the data on every candidate's node, which its leader writes to, and when the copy acknowledges.
+    /// `None`: all leaders write to one store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<Copies>,
-    /// How it is decided which candidate should lead which group. Who leads another's hands it over.
+    /// How the candidate that should lead a group is decided. A node that leads another's group hands it over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
-    /// How leaders come into their office, and are sent out of it by mistake.
+    /// Warm-up of new leaders, and resignations by mistake.
     #[serde(default, skip_serializing_if = "Tenure::is_nothing")]
     pub tenure: Tenure,
-    /// By which address clients find the leader; where it is left out, they ask every candidate.
+    /// The address by which clients find the leader; `None`: they ask every candidate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
 }
 
-/// The protocol's timers, milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timings {
-    /// Lease time to live, as asked for.
+    /// The lease time to live asked for.
     pub lease_ttl_ms: u64,
     /// From one renewal to the next.
     pub renew_interval_ms: u64,
-    /// How long one request to the service may take.
+    /// Timeout of one request to the service.
     pub request_timeout_ms: u64,
-    /// Where election timeouts are drawn from, for protocols that draw them.
+    /// The range that election timeouts are drawn from, for protocols that draw them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub election_timeout_ms: Option<(u64, u64)>,
-    /// The rules of voting and leading, for protocols that have them on or off.
+    /// The rules of voting and leading, for protocols that can switch them off.
     #[serde(default, skip_serializing_if = "Rules::are_usual")]
     pub rules: Rules,
-    /// How long a leader goes on trying to renew, for protocols that have a renew deadline.
+    /// How long a leader keeps trying to renew, for protocols with a renew deadline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renew_deadline_ms: Option<u64>,
-    /// From one attempt to acquire to the next, for protocols that have a retry period.
+    /// From one attempt to acquire to the next, for protocols with a retry period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_period_ms: Option<u64>,
-    /// For how long the service keeps a lost lock from everybody, for protocols that have a lock delay.
+    /// How long the service withholds a lost lock from everybody, for protocols with a lock delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_delay_ms: Option<u64>,
-    /// From one entry to the next in the log that the candidates agree on, for protocols that have one; none where it is left
-    /// out.
+    /// From one entry to the next in the candidates' log, for protocols with one; `None`: no entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry_interval_ms: Option<u64>,
-    /// How long what the service's primary acknowledges takes to its replicas, for protocols whose service has replicas.
+    /// How long an acknowledged write takes from the service's primary to its replicas, for protocols whose service has
+    /// replicas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replica_lag_ms: Option<u64>,
 }
@@ -158,31 +151,30 @@ pub struct Timings {
 pub struct Candidate {
     /// Its name in reports and in the fault list.
     pub name: String,
-    /// How far its wall clock is ahead of true time, milliseconds; negative when it is behind.
+    /// How far its wall clock is ahead of true time; negative if it is behind.
     pub wall_offset_ms: i64,
-    /// How much faster than true time both its clocks run, parts per million; negative when slower.
+    /// How much faster than true time both its clocks run, parts per million; negative if slower.
     pub rate_ppm: i64,
-    /// When its process starts, milliseconds.
+    /// When its process starts.
     pub starts_at_ms: u64,
-    /// It is no member at first, and does not start before it is asked to join; `starts_at_ms` is without meaning then.
+    /// It is not a member at first and starts only when asked to join; `starts_at_ms` is then ignored.
     #[serde(default, skip_serializing_if = "is_false")]
     pub joins_later: bool,
-    /// Its timers, where they are not the plan's: it is configured in another way than the others.
+    /// Its own timers, if it is configured differently from the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timings: Option<Timings>,
 }
 
-/// The clients of the sequencer. They are open-loop: they ask at their rate whatever the answers.
+/// The clients of the sequencer. They are open-loop: they send at their rate whatever the answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
-    /// How many clients.
     pub clients: u16,
-    /// Requests a second, all clients together.
+    /// Requests per second, all clients together.
     pub rate: u64,
-    /// The scheduler's period, milliseconds.
+    /// The scheduler's period.
     pub tick_ms: u64,
-    /// Reads of the last number a second, all clients together.
+    /// Reads of the last number per second, all clients together.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reads_per_s: u64,
 }
@@ -195,44 +187,40 @@ pub struct Network {
     pub profile: String,
     /// Shortest one-way latency, microseconds.
     pub latency_us: u64,
-    /// Uniform extra latency on top, up to so many microseconds.
+    /// Uniform extra latency, up to this many microseconds.
     pub jitter_us: u64,
-    /// Probability that a packet is lost. Connections resend it: it comes later, and what is behind it waits.
+    /// Probability that a packet is lost. Connections resend it: it arrives later and delays the packets behind it.
     pub loss: f64,
     /// Probability that a datagram arrives twice.
     pub duplicate: f64,
-    /// Probability that a packet takes a detour. Datagrams overtake it; on a connection what is behind it waits.
+    /// Probability that a packet takes a detour. Datagrams overtake it; on a connection it delays the packets behind
+    /// it.
     pub reorder: f64,
-    /// Bits a second that each process can send, all its links together, in millions; 0 is unlimited.
+    /// Millions of bits per second that each process can send, all its links together; 0 is unlimited.
     pub bandwidth_mbps: u64,
-    /// Does what elects (heartbeats, votes, requests to the service) leave by a link of its own, apart from the data?
+    /// Does election traffic (heartbeats, votes, requests to the service) use a link of its own, apart from the data?
     #[serde(default, skip_serializing_if = "is_false")]
     pub control_apart: bool,
-    /// Do clients and nodes, and nodes and the store, talk by datagrams? Otherwise they do over connections.
+    /// Do clients, nodes and the store exchange datagrams? Otherwise they use connections.
     #[serde(default, skip_serializing_if = "is_false")]
     pub datagrams: bool,
 }
 
-/// What a message counts as, for bandwidth and windows, bytes: a small request with its headers.
+/// The size of a message for bandwidth and windows, bytes: a small request with its headers.
 pub const MESSAGE_BYTES: u64 = 160;
 
-/// The scenario name of plans that [`crate::generate`] made.
+/// The scenario name of plans made by [`crate::generate`].
 pub const SWARM: &str = "swarm";
 
-/// What there is that a plan may name: the part of a registry that plans are checked against.
+/// The names that a plan may use: the part of a registry that plans are checked against.
 pub struct Known<'a> {
-    /// Every scenario, by name.
     pub scenarios: Vec<&'a str>,
-    /// Every protocol.
     pub protocols: &'a [&'a Protocol],
-    /// Every bug that can be switched on.
     pub bugs: &'a [&'a Bug],
-    /// Every work that a leader may do.
     pub works: &'a [&'static Kind],
 }
 
 impl<'a> Known<'a> {
-    /// The protocol of that name.
     pub fn protocol(&self, name: &str) -> Option<&'a Protocol> {
         let listed = self.protocols.iter().copied().find(|protocol| protocol.name == name);
         listed.or_else(|| election::wrapped(name))
@@ -240,7 +228,7 @@ impl<'a> Known<'a> {
 }
 
 impl Plan {
-    /// The plan as indented JSON with a newline at its end.
+    /// Indented JSON with a trailing newline.
     pub fn to_json_pretty(&self) -> String {
         json::pretty(self)
     }
@@ -251,20 +239,19 @@ impl Plan {
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
-    /// The timers that a candidate is configured with.
+    /// The timers of a candidate: its own, or the plan's.
     pub fn timings_of(&self, candidate: NodeId) -> Timings {
         self.candidates.get(candidate.index()).and_then(|c| c.timings).unwrap_or(self.timings)
     }
 
-    /// How many members a service of that name has.
     pub fn members_of(&self, service: &str) -> u16 {
         self.service_members.get(service).copied().unwrap_or(1)
     }
 
-    /// What a leader does, of the works that there are.
+    /// The leader's works, resolved among `known`.
     ///
     /// # Errors
-    /// There is no such work, or these do not go together: one sentence.
+    /// A work is unknown, or the works do not go together: one sentence.
     pub fn leaders_works(&self, known: &[&'static Kind]) -> Result<Works, Invalid> {
         let works = match self.works.as_slice() {
             [] => Ok(Works::default()),
@@ -275,7 +262,7 @@ impl Plan {
         works.map(|works| works.with_work_set(self.work_set).with_charge_check(self.charge_check))
     }
 
-    /// Who is who when this plan is run with its protocol, by leaders that do the usual works.
+    /// The processes of this plan under its protocol, with the usual works.
     pub fn topology_of(&self, protocol: &Protocol) -> Topology {
         let candidates = self.candidates.iter().map(|candidate| candidate.name.clone());
         let service = |s: &'static Service| Some((s.process?.to_owned(), s.members, self.members_of(s.process?)));
@@ -285,20 +272,21 @@ impl Plan {
         topology.with_groups(self.groups)
     }
 
-    /// The names of all resources, by [`protocols::types::Resource`]: those of group 0, then those of the next.
+    /// The names of all resources, indexed by [`protocols::types::Resource`]: those of group 0, then those of group 1,
+    /// and so on.
     fn resources(&self, works: &Works) -> Vec<String> {
         let of_group = |group| works.resources().map(move |name| group::named(name, group)).collect::<Vec<_>>();
         (0..self.groups).flat_map(of_group).collect()
     }
 
-    /// What belongs to which group, of these processes.
+    /// Which processes and resources belong to which group.
     pub fn division(&self, topology: &Topology) -> Division {
         let resources = topology.works().resources().count() as u16;
         let first_client = NodeId(topology.store().0 + 1);
         Division { groups: self.groups, resources, first_client, clients: self.load.clients }
     }
 
-    /// What the judge has to know about a run of this plan with its protocol, whose processes are these.
+    /// What the judge has to know about a run of this plan under its protocol, with these processes.
     pub fn header_of(&self, protocol: &Protocol, topology: &Topology) -> Header {
         let needed = topology.services().iter().map(|service| service.needed()).sum();
         Header {
@@ -320,7 +308,7 @@ impl Plan {
             services_needed: if needed > 1 { needed } else { 0 },
             tick_ms: self.load.tick_ms,
             store: Some(topology.store()),
-            // Where a majority of the copies decides, nobody acts without one either.
+            // If a majority of the copies decides, nobody acts without one either.
             majority: protocol.majority || self.copies == Some(Copies::Majority),
             ring: protocol.ring,
             dual_belief_bound_us: self.dual_belief_bound_ms.map(|ms| (ms * 1e3) as u64),
@@ -351,7 +339,7 @@ fn is_zero(value: &u64) -> bool {
 }
 
 impl Timings {
-    /// Those that some protocols have and others do not, milliseconds.
+    /// The timers that only some protocols have, milliseconds.
     pub fn own_ms(&self) -> Timers {
         Timers {
             renew_deadline: self.renew_deadline_ms,
@@ -362,7 +350,7 @@ impl Timings {
         }
     }
 
-    /// The same in nanoseconds, as protocols take them.
+    /// In nanoseconds, as protocols take them.
     pub fn resolved(&self) -> election::Timings {
         election::Timings {
             lease_ttl: self.lease_ttl_ms.saturating_mul(MILLISECOND),
@@ -378,7 +366,7 @@ impl Timings {
 }
 
 impl Plan {
-    /// Does anything limit how fast processes send?
+    /// True if anything limits how fast processes send.
     pub fn limits_bandwidth(&self) -> bool {
         let narrows = |planned: &PlannedFault| matches!(planned.what, Fault::Bandwidth { .. });
         self.network.bandwidth_mbps > 0 || self.faults.iter().any(narrows)

@@ -1,11 +1,9 @@
-//! Networks by name.
+//! Named network profiles.
 
 use crate::plan::Network;
 
-/// A network by its name.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    /// Its name on the command line.
     pub name: &'static str,
     /// One sentence.
     pub about: &'static str,
@@ -73,17 +71,17 @@ pub static PROFILES: [Profile; 5] = [
 ];
 
 impl Profile {
-    /// The profile of that name.
     pub fn find(name: &str) -> Option<&'static Profile> {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
-    /// Does it take from clients, nodes and the store the connections that they have in production?
+    /// True if clients, nodes and the store exchange datagrams in place of the connections that they have in
+    /// production.
     pub fn is_hostile(&self) -> bool {
         self.datagrams
     }
 
-    /// Its numbers, as plans carry them.
+    /// The network as plans carry it.
     pub fn network(&self) -> Network {
         Network {
             profile: self.name.to_owned(),

@@ -1,38 +1,37 @@
-//! How far apart clocks may drift before a leader that answers reads from memory can answer what is no longer so.
+//! How far clocks may drift before a leader that answers reads from memory can return a stale value.
 //!
-//! The leader believes for L of its clock from when it *sent* what confirmed it last; whoever replaces it waits for T of
-//! another clock from when that *arrived*. With the leader's clock slow and the other one fast by a share d, and m of true
-//! time that a takeover takes at least, nothing stale can be read while
+//! The leader believes for L on its clock from the moment it *sent* the request that was confirmed last; its successor
+//! waits for T on another clock from the moment that request *arrived*. If the leader's clock is slow and the other
+//! fast by a share d, and a takeover takes at least m of true time, no read is stale while
 //! ```text
 //! L / (1 − d)  ≤  T / (1 + d) + m        which is, without m,        (1 + d) / (1 − d)  ≤  T / L
 //! ```
-//! Source: Ongaro, "Consensus: Bridging Theory and Practice" (2014), §6.4.1, which bounds the drift between servers' clocks
-//! for leases; Gray and Cheriton, "Leases" (SOSP 1989), §5, which subtracts what clocks may be off from the lease.
+//! Source: Ongaro, "Consensus: Bridging Theory and Practice" (2014), §6.4.1, which bounds the drift between servers'
+//! clocks for leases; Gray and Cheriton, "Leases" (SOSP 1989), §5, which subtracts the clocks' error from the lease.
 
 use crate::plan::{Network, PPM_MAX, Plan};
 use protocols::{election, election::Protocol, types::MICROSECOND};
 
-/// What a takeover takes at least besides waiting, in trips of a packet: the leader's last request on its way, a vote or a
-/// grant on its way back, a seal and its answer, the successor's first answer to a client, and that client's question to
-/// the former leader.
+/// The least duration of a takeover beyond the wait, in one-way latencies: the leader's last request, a vote or grant,
+/// a seal and its answer, the successor's first answer to a client, and that client's question to the former leader.
 const TRIPS: u64 = 6;
 const MILLION: u64 = 1_000_000;
 
-/// The bound, and what it is made of. Times are nanoseconds.
+/// The bound and its terms. Times are nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bound {
-    /// How long the leader believes, by its own clock.
+    /// How long the leader believes, on its own clock.
     pub leader: u64,
-    /// How long whoever replaces it waits, by another clock.
+    /// How long a successor waits, on another clock.
     pub others: u64,
-    /// What a takeover takes at least besides, true time.
+    /// The least duration of a takeover beyond that wait, true time.
     pub takeover: u64,
-    /// The largest drift of either clock at which no read can be stale, parts per million; `None`: there is none, however
-    /// good the clocks.
+    /// The largest drift of either clock at which no read can be stale, parts per million; `None`: reads can be stale
+    /// even with perfect clocks.
     pub holds_up_to_ppm: Option<u64>,
 }
 
-/// The bound of a protocol with these timers on this network; `None` when its belief has no end of its own.
+/// The bound of a protocol with these timers on this network; `None` if its belief never expires by itself.
 pub fn bound(protocol: &Protocol, timings: &election::Timings, network: &Network) -> Option<Bound> {
     let (leader, others) = (protocol.read_lease?)(timings);
     let takeover = TRIPS.saturating_mul(network.latency_us).saturating_mul(MICROSECOND);
@@ -52,12 +51,12 @@ pub fn of_plan(plan: &Plan, protocol: &Protocol) -> Option<Bound> {
 }
 
 impl Bound {
-    /// Can no read be stale while both clocks drift by so many parts per million at most?
+    /// True if no read can be stale while both clocks drift by at most this many parts per million.
     pub fn holds_at(&self, ppm: u64) -> bool {
         self.holds_up_to_ppm.is_some_and(|most| ppm <= most)
     }
 
-    /// The bound in words, without its subject.
+    /// The bound in prose, without its subject.
     pub fn words(&self) -> String {
         let ms = |ns: u64| (ns / MICROSECOND) as f64 / 1e3;
         let (leader, others) = (ms(self.leader), ms(self.others));

@@ -1,5 +1,5 @@
-//! What there is: protocols, scenarios and bugs as values. Plans are read and checked against a registry; whoever has a
-//! protocol or a scenario of its own adds it to one.
+//! The registry: protocols, scenarios and bugs as values. Plans are read and checked against it; a crate with a
+//! protocol or scenario of its own adds them.
 
 use crate::{
     params::Params,
@@ -35,16 +35,13 @@ pub struct Missing {
     pub name: String,
 }
 
-/// Protocols, scenarios and bugs, in the order in which reports show them.
+/// Protocols, scenarios, bugs and works, in the order of reports.
 #[derive(Clone)]
 pub struct Registry {
-    /// The election protocols.
     pub protocols: Vec<&'static Protocol>,
-    /// The scenarios.
     pub scenarios: Vec<&'static Scenario>,
-    /// The known bugs that can be switched on.
     pub bugs: Vec<&'static Bug>,
-    /// What leaders can do.
+    /// The works that leaders can do.
     pub works: Vec<&'static Kind>,
 }
 
@@ -57,10 +54,10 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// With another protocol, which reports show last.
+    /// Adds a protocol, last in reports.
     ///
     /// # Errors
-    /// One sentence: there is one of that name.
+    /// The name is taken.
     pub fn with_protocol(mut self, protocol: &'static Protocol) -> Result<Registry, Twice> {
         if self.protocols.iter().any(|known| known.name == protocol.name) {
             return Err(Twice { what: "protocol", name: protocol.name });
@@ -69,10 +66,10 @@ impl Registry {
         Ok(self)
     }
 
-    /// With another scenario, which reports show last.
+    /// Adds a scenario, last in reports.
     ///
     /// # Errors
-    /// One sentence: there is one of that name.
+    /// The name is taken.
     pub fn with_scenario(mut self, scenario: &'static Scenario) -> Result<Registry, Twice> {
         if self.scenarios.iter().any(|known| known.name == scenario.name) {
             return Err(Twice { what: "scenario", name: scenario.name });
@@ -81,10 +78,10 @@ impl Registry {
         Ok(self)
     }
 
-    /// With another work, which a plan can name.
+    /// Adds a work that plans can name.
     ///
     /// # Errors
-    /// One sentence: there is one of that name.
+    /// The name is taken.
     pub fn with_work(mut self, work: &'static Kind) -> Result<Registry, Twice> {
         if self.works.iter().any(|known| known.name == work.name) {
             return Err(Twice { what: "work", name: work.name });
@@ -98,10 +95,10 @@ impl Registry {
         Known { scenarios, protocols: &self.protocols, bugs: &self.bugs, works: &self.works }
     }
 
-    /// The protocol of that name, one that is made of another included.
+    /// The protocol called `name`, including those derived from others.
     ///
     /// # Errors
-    /// One sentence: there is none.
+    /// No protocol has this name: one sentence.
     pub fn protocol(&self, name: &str) -> Result<&'static Protocol, Missing> {
         self.protocols
             .iter()
@@ -111,25 +108,25 @@ impl Registry {
             .ok_or_else(|| Missing { what: "protocol", name: name.to_owned() })
     }
 
-    /// Who is who when `plan` is run with its protocol, and what its leaders do.
+    /// The processes of `plan` under its protocol, and its leaders' works.
     ///
     /// # Errors
-    /// One sentence: its works are none of these, or do not go together.
+    /// A work is unknown, or the works do not go together: one sentence.
     pub fn topology(&self, plan: &Plan, protocol: &Protocol) -> Result<Topology, Invalid> {
         Ok(plan.topology_of(protocol).with_works(plan.leaders_works(&self.works)?))
     }
 
-    /// Every protocol that can be asked for by its name: those listed here, and those that are made of others.
+    /// Every protocol that has a name: those listed here, and those derived from others.
     pub fn named(&self) -> impl Iterator<Item = &'static Protocol> + '_ {
         let fenced = token_counter::FENCED.iter().map(|(_, fenced)| *fenced);
         let others = both_locks::MIGRATING.iter().chain(cron::WAYS).copied();
         self.protocols.iter().copied().chain(fenced).chain(others)
     }
 
-    /// The bugs of these ids.
+    /// The bugs with these ids.
     ///
     /// # Errors
-    /// One sentence: there is none of that id.
+    /// An id is unknown: one sentence.
     pub fn bugs(&self, ids: &[String]) -> Result<Bugs, Missing> {
         let bug = |id: &String| self.bugs.iter().copied().find(|bug| bug.id == id);
         let found: Result<Vec<_>, _> =
@@ -137,7 +134,7 @@ impl Registry {
         found.map(Bugs::new)
     }
 
-    /// A scenario's plan for a protocol, refused when the parameters make no sense.
+    /// A scenario's plan for a protocol, validated.
     ///
     /// # Errors
     /// One sentence, as from [`Scenario::compile`]; it names this registry's protocols.
@@ -162,7 +159,7 @@ impl Registry {
         Ok(plan)
     }
 
-    /// Refuses a plan that makes no sense, or names what there is not.
+    /// Rejects an invalid plan, and one with names that this registry lacks.
     ///
     /// # Errors
     /// One sentence that names what is wrong and what would be right.
@@ -171,7 +168,7 @@ impl Registry {
     }
 }
 
-/// Plans that name nothing but what Fencepost itself has.
+/// For plans that use only Fencepost's own names.
 impl Plan {
     /// Reads a plan and validates it against the [default registry](Registry::default).
     ///
@@ -181,7 +178,7 @@ impl Plan {
         Registry::default().read(text)
     }
 
-    /// Refuses what makes no sense, or names what the [default registry](Registry::default) does not have.
+    /// Rejects an invalid plan, and one with names that the [default registry](Registry::default) lacks.
     ///
     /// # Errors
     /// One sentence that names what is wrong and what would be right.
@@ -189,17 +186,17 @@ impl Plan {
         Registry::default().validate(self)
     }
 
-    /// The protocol; `None` when Fencepost has none of that name.
+    /// The protocol; `None` if it is not one of Fencepost's own.
     pub fn election(&self) -> Option<&'static Protocol> {
         election::find(&self.protocol)
     }
 
-    /// Who is who in a run; `None` when Fencepost has no such protocol or works.
+    /// The processes of a run; `None` if the protocol or a work is not one of Fencepost's own.
     pub fn topology(&self) -> Option<Topology> {
         self.election().and_then(|protocol| Registry::default().topology(self, protocol).ok())
     }
 
-    /// What the judge has to know about a run; `None` when Fencepost has no such protocol or works.
+    /// What the judge has to know about a run; `None` if the protocol or a work is not one of Fencepost's own.
     pub fn header(&self) -> Option<Header> {
         Some(self.header_of(self.election()?, &self.topology()?))
     }

@@ -1,5 +1,5 @@
-//! Do the options make sense, together and for this protocol? Refused in the words of the command line, before a plan is
-//! made of them, whose fields nobody typed.
+//! Checks that the options make sense, together and for this protocol. Errors use the command line's words; a plan made
+//! of the options has fields that nobody typed.
 
 use crate::{
     Params, Scenario,
@@ -17,10 +17,10 @@ use protocols::{
     },
 };
 
-/// One sentence about an option that is wrong for whatever protocol; it names the option and what would be right.
+/// Rejects options that are wrong for every protocol.
 ///
 /// # Errors
-/// That sentence.
+/// One sentence that names the option and what would be right.
 pub fn options(params: &Params) -> Result<(), Invalid> {
     let range = |option: &str, value: u64, low: u64, high: u64, of: &str| match (low..=high).contains(&value) {
         true => Ok(()),
@@ -79,7 +79,7 @@ pub fn options(params: &Params) -> Result<(), Invalid> {
     }
 }
 
-/// The options of leaders' terms of office.
+/// Checks the options on leaders' tenure.
 fn tenure(params: &Params) -> Result<(), Invalid> {
     let tenure = params.tenure;
     for (option, ms) in [
@@ -99,7 +99,7 @@ fn tenure(params: &Params) -> Result<(), Invalid> {
     }
 }
 
-/// The options of the work-set.
+/// Checks the options of the work-set.
 fn work_set(params: &Params) -> Result<(), Invalid> {
     let asked = params.work_set;
     let [items, every] = [asked.items, asked.checkpoint_every].map(|n| n.unwrap_or(1));
@@ -133,7 +133,7 @@ fn work_set(params: &Params) -> Result<(), Invalid> {
     )))
 }
 
-/// The same about what a protocol makes of the options.
+/// Rejects options that are wrong for this protocol.
 ///
 /// # Errors
 /// One sentence.
@@ -191,7 +191,7 @@ pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
     }
 }
 
-/// A bug that the protocol does not have, and members that its service cannot have.
+/// Rejects bugs that the protocol does not have, and members that its service cannot have.
 fn bugs_and_members(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
     let name = protocol.name;
     if let Some(bug) = params.bugs.iter().find(|bug| !bug.concerns(name)) {
@@ -221,10 +221,11 @@ fn shortest_ms(params: &Params, protocol: &Protocol) -> u64 {
     (params.asked_ttl_ms(protocol)..LONGEST_MS).find(renewable).unwrap_or(LONGEST_MS)
 }
 
-/// An option that may mean nothing to a scenario or a protocol, and another value than the one that was given.
+/// An option that may have no effect under a scenario or a protocol, and the parameters with another value than the
+/// given one.
 type Given = (&'static str, fn(&Params) -> Option<Params>);
 
-/// One of the timers that only some protocols have.
+/// The parameters with another value of an own timer, if it was given.
 fn another(params: &Params, timer: Timer) -> Option<Params> {
     let given_ms = params.own_ms.get(timer)?;
     let own_ms =
@@ -232,7 +233,7 @@ fn another(params: &Params, timer: Timer) -> Option<Params> {
     Some(Params { own_ms, ..params.clone() })
 }
 
-/// The first option that the protocol has no such timer for.
+/// Rejects the first timer that the protocol does not have.
 ///
 /// # Errors
 /// One sentence about it.
@@ -267,7 +268,7 @@ const GIVEN: [Given; 13] = [
     ("--pause", |p| Some(Params { pause_ms: Some(p.pause_ms? + 1), ..p.clone() })),
 ];
 
-/// Refuses options that change nothing in any of these runs: whoever typed one expects that it does.
+/// Rejects options that change nothing in any of these runs, since whoever typed one expects an effect.
 ///
 /// # Errors
 /// One sentence.

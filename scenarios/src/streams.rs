@@ -1,28 +1,28 @@
-//! Random streams by name.
+//! Named random streams.
 //!
-//! Every purpose (plan, network, workload, clocks …) draws from its own ChaCha8 stream whose key is made of the seed and
-//! the purpose's name. A draw that is added to one stream never shifts another.
+//! Every purpose (plan, network, workload, clocks …) draws from its own ChaCha8 stream, keyed by the seed and the
+//! purpose's name. An additional draw from one stream never shifts another.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The stream that scenarios draw what happens from: fault times, phases.
+/// For a scenario's fault times and phases.
 pub const PLAN: &str = "plan";
-/// The stream that scenarios draw the candidates' clocks from.
+/// For the candidates' clocks.
 pub const CLOCKS: &str = "clocks";
-/// The stream that a run's way of answering reads is drawn from.
+/// For whether a run's reads are answered from memory.
 pub const READS: &str = "reads";
-/// The stream that generated plans draw from how many members a service has.
+/// For the number of a service's members in generated plans.
 pub const MEMBERS: &str = "members";
-/// The stream that the member is drawn from that leads a service before anything begins.
+/// For the member that leads a service at the start.
 pub const FOUNDER: &str = "founder";
-/// The stream that a pause's length is drawn from where the rest of the plan is another scenario's.
+/// For a pause's length, if the rest of the plan is another scenario's.
 pub const PAUSE: &str = "pause";
-/// The stream that `sweep swarm` draws a plan's protocol from.
+/// For a plan's protocol in `sweep swarm`.
 pub const SWARM: &str = "swarm";
 
-/// The random stream of that name. The same (seed, name) gives the same stream on every machine.
+/// The random stream called `name`. The same (seed, name) gives the same stream on every machine.
 pub fn stream(seed: u64, name: &str) -> ChaCha8Rng {
     let mut key = *b"fencepost stream                ";
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -30,7 +30,7 @@ pub fn stream(seed: u64, name: &str) -> ChaCha8Rng {
     ChaCha8Rng::from_seed(key)
 }
 
-/// A whole number from `low` to `high`, both included, from exactly one draw; `low` when the range is empty.
+/// A whole number from `low` to `high`, both included, from exactly one draw; `low` if the range is empty.
 pub fn between(random: &mut impl RngCore, low: u64, high: u64) -> u64 {
     let width = u128::from(high.saturating_sub(low)) + 1;
     let offset = (u128::from(random.next_u64()) * width) >> 64;

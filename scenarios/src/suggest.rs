@@ -1,13 +1,13 @@
-//! Unknown names answer with the nearest known one.
+//! Suggestions of the nearest known name for an unknown one.
 
 use strsim as typos;
 
-/// More names than this that begin alike are not all meant.
+/// A prefix with more completions than this suggests none of them.
 const BEGUN_MAX: usize = 2;
-/// More names than this are not listed.
+/// At most this many names are listed.
 const LISTED_MAX: usize = 12;
 const LISTED_MAX_AND_MORE: usize = LISTED_MAX + 1;
-/// What people call the systems whose protocols have other names here.
+/// Common names of systems whose protocols have other names here.
 const SYSTEMS: [(&str, &[&str]); 16] = [
     ("postgres", &["pg-advisory", "db-row", "db-row-node-clock"]),
     ("postgresql", &["pg-advisory", "db-row", "db-row-node-clock"]),
@@ -66,7 +66,8 @@ pub fn unknown(what: &'static str, name: &str, known: &[&str]) -> Unknown {
     Unknown { what, name: name.to_owned(), instead }
 }
 
-/// The names that were probably meant: those of the system of that name, or what is spelt like it in small letters.
+/// The names that were probably meant: the protocols of a system with this name, the same name in other case, or the
+/// nearest.
 fn meant<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let lower = name.to_lowercase();
     let of = SYSTEMS.iter().filter(|(system, _)| *system == lower).flat_map(|(_, names)| *names);
@@ -78,32 +79,32 @@ fn meant<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     }
 }
 
-/// Is a word probably another, mistyped? Of short words, two letters are half.
+/// True if `word` is probably a typo of `of`: at most a third of the letters differ.
 pub fn is_typo(word: &str, of: &str) -> bool {
     typos::damerau_levenshtein(word, of) <= of.len() / 3
 }
 
-/// The names that were probably meant: a few of which this is the beginning, or one that it is a typo of.
+/// The names that were probably meant: a few that begin with this, or one that it is a typo of.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let distance = |k: &str| typos::damerau_levenshtein(name, k);
-    // Half a name is enough if few begin so.
+    // A prefix is enough if few names begin with it.
     let mut begun: Vec<&str> = known.iter().copied().filter(|k| begins(k, name)).collect();
-    // What only goes on from another of them is not what was meant.
+    // A name that only extends another of them was not meant.
     let shortest = begun.iter().copied().min_by_key(|k| k.len()).unwrap_or_default();
     begun.retain(|k| *k == shortest || !k.starts_with(shortest));
     match begun.len() {
         0 => {}
         1..=BEGUN_MAX => return begun,
-        // Which one, nobody can tell.
+        // Ambiguous.
         _ => return Vec::new(),
     }
     let nearest = known.iter().map(|k| (distance(k), *k)).min();
-    // Further away than a third of the name is no typo any more.
+    // A distance of more than a third of the name is not a typo.
     let nearest = nearest.filter(|(distance, nearest)| *distance <= (nearest.len() / 3).max(2));
     nearest.map(|(_, nearest)| nearest).into_iter().collect()
 }
 
-/// Does this name begin so? A letter or two are too little to tell.
+/// True if the name begins with this. One or two letters are too few to tell.
 fn begins(known: &str, name: &str) -> bool {
     name.len() >= 3 && known.starts_with(name)
 }

@@ -1,14 +1,14 @@
-//! Who is who in a run: roles and the processes that have them, made once from a plan and carried from there on.
+//! The topology of a run: roles and the processes that have them, computed once from a plan.
 //!
-//! Processes are numbered in the order candidates, members of each service, directory (where clients go by an address), store,
-//! clients. A service of one member is a
-//! process of the service's name, such as `etcd`; the members of a larger one are `etcd-1`, `etcd-2` …
+//! Processes are numbered in the order candidates, members of each service, directory (if clients use an address),
+//! store, clients. A service with one member is a process with the service's name, such as `etcd`; the members of a
+//! larger one are `etcd-1`, `etcd-2` …
 
 use crate::fault::Who;
 use protocols::{group, service::Members, types::NodeId, work::Works};
 use std::ops::Range;
 
-/// The name of the process that answers for the leader's address.
+/// The name of the process that serves the leader's address.
 pub const DIRECTORY: &str = "directory";
 /// The name of the fenced store's process.
 pub const STORE: &str = "store";
@@ -16,53 +16,51 @@ pub const STORE: &str = "store";
 /// A coordination service, or a fencing device, and its processes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Service {
-    /// Its name: that of its only member, and the beginning of its members' names when there are more.
+    /// The name of its only member, or the prefix of its members' names.
     pub name: String,
-    /// What its members are to each other.
+    /// How its members relate to each other.
     pub members: Members,
     nodes: Range<u16>,
 }
 
 impl Service {
-    /// Its members.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         self.nodes.clone().map(NodeId)
     }
 
-    /// How many of its members it takes.
+    /// How many of its members must be up for it to work.
     pub fn needed(&self) -> u16 {
         if self.members.majority { self.nodes.len() as u16 / 2 + 1 } else { 1 }
     }
 }
 
-/// What a process is.
+/// The role of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// The candidate of that place in the plan.
+    /// The candidate's index in the plan.
     Candidate(usize),
     /// A service's member.
     Member {
-        /// The service's place among [`Topology::services`].
+        /// Index into [`Topology::services`].
         service: usize,
         /// Which of its members, from 0.
         member: usize,
     },
-    /// The fenced store.
     Store,
-    /// Who answers for the address by which clients find the leader.
+    /// The process that serves the address by which clients find the leader.
     Directory,
-    /// The client of that place, from 0; those of a group stand together.
+    /// The client's index; a group's clients are adjacent.
     Client(usize),
 }
 
-/// Who leads whom, and who passed a point, at the moment when a fault strikes.
+/// Who leads, and who passed a point, at the moment when a fault strikes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Moment {
-    /// Whoever was elected last and still believes.
+    /// The candidate that was elected last and still believes.
     pub leader: Option<NodeId>,
     /// The member that leads the service.
     pub service_leader: Option<NodeId>,
-    /// Who passed the point that set it off.
+    /// The node that passed the triggering point.
     pub passed_by: Option<NodeId>,
 }
 
@@ -78,8 +76,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// These candidates, services (name, what its members are to each other, how many there are), the store, and so many
-    /// clients, `c1`, `c2` …
+    /// `services` are (name, relation of the members, their number); the clients are named `c1`, `c2` …
     pub fn new(
         candidates: impl IntoIterator<Item = String>,
         services: impl IntoIterator<Item = (String, Members, u16)>,
@@ -99,46 +96,42 @@ impl Topology {
         Topology { names, candidates, services: known, directory: None, store, works: Works::default() }
     }
 
-    /// The same with a process that answers for the leader's address, before the store.
+    /// Adds a process that serves the leader's address, before the store.
     pub fn with_directory(mut self) -> Topology {
         self.names.insert(self.store.index(), DIRECTORY.to_owned());
         self.directory = Some(self.store);
         Topology { store: NodeId(self.store.0 + 1), ..self }
     }
 
-    /// The same with as many clients again for each group after the first: `c1@1`, `c2@1` …
+    /// Adds the clients of each group after the first: `c1@1`, `c2@1` …
     pub fn with_groups(mut self, groups: u16) -> Topology {
         let clients = self.names[self.store.index() + 1..].to_vec();
         self.names.extend((1..groups).flat_map(|of| clients.iter().map(move |name| group::named(name, of))));
         self
     }
 
-    /// The same with leaders that do these works.
     pub fn with_works(self, works: Works) -> Topology {
         Topology { works, ..self }
     }
 
-    /// What a leader does.
     pub fn works(&self) -> &Works {
         &self.works
     }
 
-    /// The names of all processes, by [`NodeId`].
+    /// The names of all processes, indexed by [`NodeId`].
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// A process's name; empty for a number that is nobody's.
+    /// A process's name; empty for an unknown number.
     pub fn name(&self, node: NodeId) -> &str {
         self.names.get(node.index()).map_or("", String::as_str)
     }
 
-    /// The process of that name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.names.iter().position(|known| known == name).map(|place| NodeId(place as u16))
     }
 
-    /// What a process is.
     pub fn role(&self, node: NodeId) -> Role {
         if self.is_candidate(node) {
             return Role::Candidate(node.index());
@@ -155,17 +148,15 @@ impl Topology {
         }
     }
 
-    /// The candidates.
     pub fn candidates(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         (0..self.candidates).map(NodeId)
     }
 
-    /// Is this a candidate?
     pub fn is_candidate(&self, node: NodeId) -> bool {
         node.0 < self.candidates
     }
 
-    /// The services, fencing devices included, that are processes of their own.
+    /// The services that are processes of their own, fencing devices included.
     pub fn services(&self) -> &[Service] {
         &self.services
     }
@@ -175,39 +166,36 @@ impl Topology {
         self.services.iter().flat_map(Service::nodes)
     }
 
-    /// The members that candidates are told of, and ask: those of the first service.
+    /// The members that candidates know and ask: those of the first service.
     pub fn asked(&self) -> impl Iterator<Item = NodeId> + use<> {
         self.services.first().map(Service::nodes).into_iter().flatten()
     }
 
-    /// Is this a service's member?
     pub fn is_member(&self, node: NodeId) -> bool {
         self.members().any(|member| member == node)
     }
 
-    /// The service's process, where there is one service, and it is one process.
+    /// The only member of the only service; `None` if there are several, or none.
     pub fn only_member(&self) -> Option<NodeId> {
         let mut members = self.members();
         members.next().filter(|_| members.next().is_none())
     }
 
-    /// Who answers for the leader's address, if clients go by one.
+    /// The process that serves the leader's address, if clients use one.
     pub fn directory(&self) -> Option<NodeId> {
         self.directory
     }
 
-    /// The fenced store.
     pub fn store(&self) -> NodeId {
         self.store
     }
 
-    /// The clients.
     pub fn clients(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         (self.store.0 + 1..self.names.len() as u16).map(NodeId)
     }
 
-    /// Who that is, in the order of their numbers, as far as it is known before the run: nothing for the leader, its
-    /// followers, the member that leads the service and whoever set a fault off, and nothing for a name that is nobody's.
+    /// The processes that `who` means, in ascending order, as far as that is known before the run; `None` for the
+    /// leader, its followers, the service's leader and the triggering node, and for unknown names.
     pub fn resolve(&self, who: &Who) -> Option<Vec<NodeId>> {
         match who {
             Who::Leader | Who::Followers | Who::ServiceLeader | Who::Trigger => None,
@@ -222,7 +210,7 @@ impl Topology {
         }
     }
 
-    /// Everyone that `who` means at this moment; `None`: nobody leads, and somebody should.
+    /// The processes that `who` means at this moment; `None` if it depends on a leader and nobody leads.
     pub fn resolve_at(&self, who: &Who, moment: Moment) -> Option<Vec<NodeId>> {
         match who {
             Who::Leader => Some(vec![moment.leader?]),
@@ -231,20 +219,20 @@ impl Topology {
                 Some(self.candidates().filter(|node| *node != leader).collect())
             }
             Who::ServiceLeader => Some(vec![moment.service_leader?]),
-            // Outside of a point there is no such node; then it means the leader.
+            // Without a triggering point, `trigger` means the leader.
             Who::Trigger => Some(vec![moment.passed_by.or(moment.leader)?]),
-            // Plans are valid: every name is somebody's.
+            // Validated plans have no unknown names.
             who => Some(self.resolve(who).unwrap_or_default()),
         }
     }
 }
 
-/// What a service's member is called; they are counted from 1.
+/// The name of a service's member, counted from 1.
 pub fn member_name(service: &str, number: u16, count: u16) -> String {
     if count == 1 { service.to_owned() } else { format!("{service}-{number}") }
 }
 
-/// Could this be the name of a member of that service?
+/// True if this could be the name of one of the service's members.
 pub fn names_member(name: &str, service: &str) -> bool {
     let Some(rest) = name.strip_prefix(service) else { return false };
     let number = rest.strip_prefix('-').unwrap_or_default();

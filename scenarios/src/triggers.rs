@@ -1,4 +1,4 @@
-//! How far the triggers of a plan's faults have come. Both worlds use it: the simulated one, and the one of real processes.
+//! Progress of the triggers of a plan's faults, for the simulated world and for the one of real processes.
 
 use crate::{
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -12,15 +12,15 @@ pub fn nanoseconds(ms: f64) -> u64 {
     (ms * 1e6) as u64
 }
 
-/// What the plan's faults still wait for. Times are nanoseconds of true time since the start of the run.
+/// The triggers that the plan's faults still wait for. Times are nanoseconds of true time since the start of the run.
 pub struct Triggers {
     passages: Vec<Passages>,
     scheduled: Vec<(u64, u32)>,
-    /// One bit per point that some fault still waits for.
+    /// One bit per point that some fault waits for.
     watched: u32,
 }
 
-/// How far a chain of passages has come.
+/// Progress along a chain of passages.
 struct Passages {
     fault: u32,
     group: u16,
@@ -38,7 +38,6 @@ struct Stage {
 }
 
 impl Triggers {
-    /// Nothing has happened yet.
     pub fn new(plan: &Plan) -> Self {
         let mut triggers = Triggers { passages: Vec::new(), scheduled: Vec::new(), watched: 0 };
         for (index, fault) in plan.faults.iter().enumerate() {
@@ -48,7 +47,7 @@ impl Triggers {
         triggers
     }
 
-    /// One more fault, by its index; it counts from now on.
+    /// Adds a fault by its index; its passages count from now on.
     pub fn add(&mut self, index: u32, fault: &PlannedFault) {
         self.wait_for(index, fault);
         self.watch();
@@ -85,7 +84,7 @@ impl Triggers {
         }
     }
 
-    /// The faults that strike at a time, with it.
+    /// The faults with a time as trigger, each with that time.
     pub fn scheduled(&self) -> &[(u64, u32)] {
         &self.scheduled
     }
@@ -94,7 +93,7 @@ impl Triggers {
         self.watched = self.passages.iter().fold(0, |bits, p| bits | 1 << p.stages[p.stage].point as u32);
     }
 
-    /// Does some fault wait for this point now?
+    /// True if some fault waits for this point now.
     #[inline]
     pub fn watches(&self, point: Point) -> bool {
         self.watched & (1 << point as u32) != 0
@@ -106,8 +105,8 @@ impl Triggers {
         Point::ALL.into_iter().filter(waits).collect()
     }
 
-    /// A watched point of a group was passed at `now`; `is_meant` tells whether the node that passed it is the one. Gives the faults
-    /// that strike.
+    /// Records that a watched point of a group was passed at `now`, by the node for which `is_meant` answers. Returns
+    /// the faults that strike.
     pub fn passage(&mut self, now: u64, group: u16, point: Point, is_meant: impl Fn(&Who) -> bool) -> Vec<u32> {
         let mut ripe = Vec::new();
         for passage in &mut self.passages {
@@ -133,8 +132,8 @@ impl Triggers {
     }
 }
 
-/// The two groups that a fault means at this moment; `None` when somebody should lead, and nobody does. A transfer has one
-/// successor: the first of those named that it does not strike.
+/// The two groups that a fault means at this moment; `None` if they depend on a leader and nobody leads. A transfer has
+/// one successor: the first of those named that it does not strike.
 pub fn groups(topology: &Topology, what: &Fault, moment: Moment) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
     let (from, to) = what.groups();
     let on = resolve_all(topology, from, moment)?;
@@ -146,7 +145,7 @@ pub fn groups(topology: &Topology, what: &Fault, moment: Moment) -> Option<(Vec<
     Some((on, to))
 }
 
-/// Everyone that a group means at this moment, each once; `None` as for [`groups`].
+/// The processes that a group means at this moment, without duplicates; `None` as for [`groups`].
 fn resolve_all(topology: &Topology, group: &[Who], moment: Moment) -> Option<Vec<NodeId>> {
     let mut nodes = Vec::new();
     for who in group {

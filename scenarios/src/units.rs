@@ -1,4 +1,4 @@
-//! Durations and shares as people write them, in options and in what is printed to be typed again.
+//! Durations and shares as people write them, in options and in printed commands.
 
 use crate::plan::BANDWIDTH_MAX_MBPS;
 
@@ -19,7 +19,7 @@ impl Unread {
     }
 }
 
-/// Milliseconds of `500ms`, `3s`, `1.5s`, `10m` or `1h`.
+/// Parses `500ms`, `3s`, `1.5s`, `10m` or `1h` into milliseconds.
 ///
 /// # Errors
 /// One sentence.
@@ -28,7 +28,7 @@ pub fn duration_ms(text: &str) -> Result<u64, Unread> {
     duration(text, &units, "500ms, 3s, 10m or 1h", "a millisecond")
 }
 
-/// Milliseconds of a time in which things were counted: a duration as [`duration_ms`] reads it, or days, as `30d`.
+/// Parses an observation period into milliseconds: a duration as for [`duration_ms`], or days, as `30d`.
 ///
 /// # Errors
 /// One sentence.
@@ -38,7 +38,7 @@ pub fn span_ms(text: &str) -> Result<u64, Unread> {
     if ms == 0 { Err(Unread::of(text, "is no time at all")) } else { Ok(ms) }
 }
 
-/// Microseconds of `0.2ms`, `200us` or `3s`.
+/// Parses `0.2ms`, `200us` or `3s` into microseconds.
 ///
 /// # Errors
 /// One sentence.
@@ -60,7 +60,7 @@ fn duration(text: &str, units: &[(&str, u64)], examples: &str, finest: &str) -> 
     if whole.is_empty() || fraction.contains('.') || (number.contains('.') && fraction.is_empty()) {
         return Err(wrong());
     }
-    // Whole numbers throughout: 16.1 s is 16100 ms, and not a little less.
+    // Integers throughout: 16.1 s is 16100 ms, and not a little less.
     let whole: u64 = whole.parse().map_err(|_| too_long())?;
     let fraction = fraction.trim_end_matches('0');
     let scale = 10u64.checked_pow(fraction.len() as u32).ok_or_else(too_long)?;
@@ -77,21 +77,21 @@ pub fn unit(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
 }
 
-/// A duration as [`duration_ms`] reads it.
+/// A duration that [`duration_ms`] parses.
 pub fn duration_text(ms: u64) -> String {
     let units = [("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
-    // Minutes and hours only where they are not much longer to read than seconds.
+    // Minutes and hours only if they are not much longer to read than seconds.
     let whole =
         units.into_iter().find(|(name, factor)| ms > 0 && ms % factor == 0 && (*name == "s" || ms >= 10 * factor));
     whole.map_or_else(|| format!("{ms}ms"), |(name, factor)| format!("{}{name}", ms / factor))
 }
 
-/// A duration as [`duration_us`] reads it.
+/// A duration that [`duration_us`] parses.
 pub fn duration_us_text(us: u64) -> String {
     format!("{}ms", us as f64 / 1e3)
 }
 
-/// Million bits a second of `10mbps` or `1gbps`.
+/// Parses `10mbps` or `1gbps` into millions of bits per second.
 ///
 /// # Errors
 /// One sentence.
@@ -107,12 +107,12 @@ pub fn bandwidth_mbps(text: &str) -> Result<u64, Unread> {
     mbps.ok_or_else(|| Unread::of(text, "is not a bandwidth; write a whole number from 1mbps to 1000gbps"))
 }
 
-/// A bandwidth as [`bandwidth_mbps`] reads it.
+/// A bandwidth that [`bandwidth_mbps`] parses.
 pub fn bandwidth_text(mbps: u64) -> String {
     format!("{mbps}mbps")
 }
 
-/// Parts per million of a share in percent: `1%`, `0.5%` or `0.5`.
+/// Parses a percentage, `1%`, `0.5%` or `0.5`, into parts per million.
 ///
 /// # Errors
 /// One sentence.
@@ -129,7 +129,7 @@ pub fn percent_ppm(text: &str) -> Result<u32, Unread> {
     ppm.filter(|ppm| *ppm <= 1_000_000).ok_or_else(|| Unread::of(text, "is too much; at most 100%"))
 }
 
-/// A share as [`percent_ppm`] reads it.
+/// A percentage that [`percent_ppm`] parses.
 pub fn percent_text(ppm: u32) -> String {
     let fraction = format!("{:04}", ppm % 10_000);
     match fraction.trim_end_matches('0') {

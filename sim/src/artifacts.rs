@@ -1,5 +1,5 @@
-//! What a run leaves on disk. If it failed: everything that it takes to look at it, repeat it and file it. A folder is of one
-//! run, whose plan lies in it.
+//! The files that a run leaves on disk; for a failed run, all that is needed to inspect, repeat and report it. A folder
+//! belongs to one run, whose plan lies in it.
 
 use crate::{
     error::{Failed, FileError},
@@ -34,7 +34,7 @@ use std::{
 
 const PLAN: &str = "plan.json";
 const CAPSULE: &str = "capsule.json";
-/// All that a run may leave in its folder.
+/// All files that a run may leave in its folder.
 pub const FILES: [&str; 10] = [
     PLAN,
     CAPSULE,
@@ -49,32 +49,30 @@ pub const FILES: [&str; 10] = [
 ];
 const HISTORY: &str = "history.jsonl";
 
-/// How a run is said to be repeated.
+/// How to repeat a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Again<'a> {
-    /// The command that repeats it.
     pub repro: &'a str,
-    /// Why too little was put to the test, and which option to change, where that is known.
+    /// Why too little was tested, and which option to change, where known.
     pub meaning: Option<&'a str>,
-    /// What else to run next: what for, and the command.
+    /// What to run next: the purpose and the command.
     pub next: &'a [(&'a str, String)],
 }
 
-/// How a report looks.
+/// How a report is rendered.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// Every invariant, or those that say most.
+    /// All invariants, or only the most telling ones.
     pub all: bool,
-    /// Coloured, for a terminal.
     pub colour: bool,
-    /// So many columns.
+    /// The width in columns.
     pub width: usize,
 }
 
-/// `report.txt` has everything.
+/// `report.txt` shows everything.
 const FILED: Look = Look { all: true, colour: false, width: 100 };
 
-/// Where the artifacts of a run go below `out`.
+/// The folder below `out` for a run's artifacts.
 pub fn folder(out: &Path, plan: &Plan) -> PathBuf {
     let fencing = match plan.fencing {
         Fencing::On => String::new(),
@@ -88,7 +86,6 @@ pub fn folder(out: &Path, plan: &Plan) -> PathBuf {
     out.join(&plan.scenario).join(format!("{}{nodes}{fencing}", plan.protocol)).join(plan.seed.to_string())
 }
 
-/// The capsule of a run.
 pub fn capsule(run: &Run) -> Capsule {
     let identity = identity();
     let failed = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name.to_owned());
@@ -107,20 +104,18 @@ pub fn capsule(run: &Run) -> Capsule {
     }
 }
 
-/// What was written of a run.
+/// The artifacts written for a run.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// The folder that it lies in.
     pub folder: PathBuf,
-    /// Why the run came out as it did.
     pub cause: Cause,
-    /// How many bytes a failing run's files have.
+    /// The total size of a failing run's files.
     pub bytes: u64,
-    /// Was the history longer than is kept without being asked for?
+    /// Whether the history was too long to be kept without `--history`.
     pub history_left_out: bool,
 }
 
-/// The report of a run for people, if somebody listened to it.
+/// The report of a run for people; `None` if it was not recorded.
 pub fn report_text(run: &Run, again: Again, look: Look) -> Option<String> {
     run.highlights.as_ref().map(|story| text_of(run, story, again, look))
 }
@@ -141,11 +136,11 @@ fn text_of(run: &Run, story: &Highlights, again: Again, look: Look) -> String {
     text::render_in(&report, look.width)
 }
 
-/// Runs `plan`, whose names are the registry's, again for its artifacts; `now_us` is told how far it is. Runs that may well
-/// pass keep nothing for them, and nobody keeps a very long one.
+/// Repeats `plan`, whose names are resolved by `registry`, to collect its artifacts, and reports progress in `now_us`.
+/// The first run does not collect them because most runs pass, and because very long runs keep nothing.
 ///
 /// # Errors
-/// The run could not be finished, or differed from the first, whose hash is `expected`.
+/// The run could not be finished, or its trace hash differs from `expected`.
 pub fn repeat(plan: &Plan, registry: &Registry, expected: &str, now_us: Option<Arc<AtomicU64>>) -> Result<Run, Failed> {
     let options =
         Options { registry: registry.clone(), timeline: true, page: true, keep: true, now_us, ..Options::default() };
@@ -156,8 +151,8 @@ pub fn repeat(plan: &Plan, registry: &Registry, expected: &str, now_us: Option<A
     }
 }
 
-/// Writes the artifacts of a run that failed below `out`; whatever another run has left in that folder goes. What nobody
-/// listened for while it ran is made of the events that were kept.
+/// Writes the artifacts of a failed run below `out`, and removes those of any other run from its folder. Whatever was
+/// not recorded during the run is made from the events kept.
 ///
 /// # Errors
 /// A file could not be written, or the run kept too little.
@@ -179,7 +174,7 @@ pub fn leave(out: &Path, run: &Run, again: Again) -> Result<Written, Failed> {
     Ok(Written { folder, cause, bytes, history_left_out: run.kept.is_none() })
 }
 
-/// The story of a run to which nobody listened for it, of what was kept.
+/// The story made from the events kept, if the run recorded none.
 fn told_of_kept(run: &Run) -> Option<Highlights> {
     let kept = run.kept.as_ref().filter(|_| run.highlights.is_none())?;
     let mut stories = Stories::new(Some(&run.header));
@@ -187,7 +182,7 @@ fn told_of_kept(run: &Run) -> Option<Highlights> {
     Some(stories.into_telling(&run.judgement))
 }
 
-/// The page of a run, of what was kept if need be.
+/// The page of a run, from the events kept if need be.
 fn page_of(run: &Run) -> Option<String> {
     if let Some(sheet) = &run.page {
         return Some(sheet.page());
@@ -197,8 +192,8 @@ fn page_of(run: &Run) -> Option<String> {
     Some(pages.into_sheet(&run.judgement).page())
 }
 
-/// Writes the history of what was kept. Half a history would be judged as if it were a whole one: of a longer one there is
-/// none, until `--history` asks for it.
+/// Writes the history of the events kept. If the run was too long to keep them all it writes none, since a part would
+/// be judged like a whole; `--history` writes it.
 fn leave_history(file: &Path, run: &Run) -> Result<(), FileError> {
     let Some(kept) = &run.kept else {
         return match fs::remove_file(file) {
@@ -211,19 +206,19 @@ fn leave_history(file: &Path, run: &Run) -> Result<(), FileError> {
     writer.finish().map(drop).map_err(FileError::of("write", file))
 }
 
-/// Runs `plan`, whose names are the registry's, again, and writes the artifacts: [`repeat`] and [`leave`].
+/// Repeats `plan`, whose names are resolved by `registry`, and writes the artifacts: [`repeat`], then [`leave`].
 ///
 /// # Errors
-/// Those of both.
+/// Those of [`repeat`] and [`leave`].
 pub fn write(out: &Path, plan: &Plan, registry: &Registry, expected: &str, again: Again) -> Result<Written, Failed> {
     leave(out, &repeat(plan, registry, expected, None)?, again)
 }
 
-/// Runs `plan`, whose names are the registry's, again and writes what is to be looked at below `out`, its page and its report:
-/// for a run that went as it may, of which nobody needs the history.
+/// Repeats `plan`, whose names are resolved by `registry`, and writes its page and its report below `out`: for a run
+/// that held, whose history nobody needs.
 ///
 /// # Errors
-/// The run could not be finished, or a file not be written.
+/// The run could not be finished, or a file could not be written.
 pub fn show(out: &Path, plan: &Plan, registry: &Registry, again: Again) -> Result<Written, Failed> {
     let options = Options { registry: registry.clone(), timeline: true, page: true, ..Options::default() };
     let mut run = run::run(plan, options)?;
@@ -233,8 +228,8 @@ pub fn show(out: &Path, plan: &Plan, registry: &Registry, again: Again) -> Resul
     Ok(Written { folder: folder(out, plan), cause, bytes: 0, history_left_out: false })
 }
 
-/// Writes the page of a run that holds, and its report, where its artifacts would be had it failed; whatever another run has
-/// left there goes, and so does what this one left when it failed. Gives the page's file.
+/// Writes the page and the report of a run that held, where its artifacts would be had it failed. Removes those of any
+/// other run, and this run's own from when it failed. Returns the page's path.
 ///
 /// # Errors
 /// A file could not be written.
@@ -250,7 +245,7 @@ pub fn write_held(out: &Path, run: &Run, page: &str, again: Again) -> Result<Pat
     Ok(folder.join(TIMELINE))
 }
 
-/// What every run leaves that leaves anything.
+/// Writes the reports and the page.
 fn tell(folder: &Path, run: &Run, story: &Highlights, page: &str, again: Again) -> Result<(), FileError> {
     let report = Report::new(Some(&run.header), &run.facts, &run.judgement).with_cause(&story.cause);
     save(&folder.join("report.json"), &report.to_text())?;
@@ -258,7 +253,7 @@ fn tell(folder: &Path, run: &Run, story: &Highlights, page: &str, again: Again) 
     save(&folder.join(TIMELINE), page)
 }
 
-/// Writes the page of a run of `plan` and of another one beside the run's artifacts.
+/// Writes a page that compares a run of `plan` with another run, beside the artifacts of the first.
 ///
 /// # Errors
 /// The file could not be written.
@@ -270,21 +265,21 @@ pub fn write_beside(out: &Path, plan: &Plan, page: &str) -> Result<PathBuf, File
     Ok(file)
 }
 
-/// Makes the folder one of `plan`: with nothing in it that a run of another has left.
+/// Prepares the folder for a run of `plan`: removes the files of other runs.
 fn prepare(folder: &Path, plan: &Plan) -> Result<(), FileError> {
     let (file, text) = (folder.join(PLAN), plan.to_json_pretty());
     if fs::read_to_string(&file).is_ok_and(|old| old == text) {
         return Ok(());
     }
     fs::create_dir_all(folder).map_err(FileError::of("make", folder))?;
-    // Somebody may want a history there, and has had it written while the run went on.
+    // Without a plan the folder is new, but may already hold a history that `--history` wrote during the run.
     if file.exists() || folder.join(CAPSULE).exists() {
         clear(folder)?;
     }
     save(&file, &text)
 }
 
-/// Takes away what runs leave; what somebody else put there stays.
+/// Removes a run's files; other files stay.
 fn clear(folder: &Path) -> Result<(), FileError> {
     for file in FILES.map(|name| folder.join(name)) {
         match fs::remove_file(&file) {
@@ -295,10 +290,10 @@ fn clear(folder: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// A new file for writing, buffered.
+/// Creates a file for buffered writing.
 ///
 /// # Errors
-/// It cannot be made.
+/// It cannot be created.
 pub fn create(path: &Path) -> Result<Box<dyn Write + Send>, FileError> {
     if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(FileError::of("make", folder))?;
@@ -307,7 +302,6 @@ pub fn create(path: &Path) -> Result<Box<dyn Write + Send>, FileError> {
     Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
 }
 
-/// Writes a whole file.
 ///
 /// # Errors
 /// It cannot be written.

@@ -1,9 +1,9 @@
-//! What a sweep's figures were: a committed range per cell and figure, and whether they still are.
+//! Holds a sweep's figures to a committed baseline: a range per cell and figure.
 //!
-//! Safety invariants say nothing of a protocol that elects twice as often as it must, or of a renewal that is sent ten times
-//! as often. `sweep … --record-baseline FILE` writes what the cells of a sweep look like; every later sweep with the same
-//! options is held to that, and a figure that lies far outside is reported with what it was. Who moves a figure on purpose
-//! records anew and says why in the commit.
+//! Safety invariants do not notice a protocol that elects twice as often as it must, or renews ten times as often.
+//! `sweep … --record-baseline FILE` records the figures of a sweep's cells; later sweeps with the same options are
+//! compared with it, and figures far outside their range are reported. A deliberate change records a new baseline, and
+//! the commit says why.
 
 mod committed;
 mod far;
@@ -21,12 +21,12 @@ pub use committed::Unreadable;
 pub use figure::{FIGURES, Figure};
 pub use shares::Shares;
 
-/// How many messages of the election there were of a kind: a figure for each kind.
+/// The prefix of the figures that count election messages by kind.
 const OF_A_KIND: &str = "messages: ";
-/// Differences in the number of messages of a kind up to this are never far.
+/// Message counts that differ by at most this never count as moved.
 const OF_A_KIND_FLOOR: f64 = 10.0;
 
-/// The figures of a cell's runs, by name; each in the order in which the runs came in.
+/// The figures of a cell's runs by name, in the order of the runs.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
     #[serde(with = "exact::lists")]
@@ -38,7 +38,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// One more run.
+    /// Adds a run.
     pub fn add(&mut self, run: &Run) {
         self.add_figures(&run.judgement.metrics);
         self.shares.add(run);
@@ -46,7 +46,7 @@ impl Seen {
         runs::add(&mut self.digests, run.plan.seed, run.trace_hash());
     }
 
-    /// More runs of the same cell.
+    /// Adds runs of the same cell.
     pub fn join(&mut self, more: &Seen) {
         for (figure, values) in &more.figures {
             self.figures.entry(figure.clone()).or_default().extend(values);
@@ -67,7 +67,7 @@ impl Seen {
         }
     }
 
-    /// What was seen of a figure. A run that counted no message of a kind had none.
+    /// The recorded values of a figure. A run that did not count a kind of message sent none of it.
     fn values(&self, figure: &str) -> Vec<f64> {
         let mut values = self.figures.get(figure).cloned().unwrap_or_default();
         if figure.starts_with(OF_A_KIND) {
@@ -77,19 +77,14 @@ impl Seen {
     }
 }
 
-/// What a figure of a cell was, over the runs that were recorded.
+/// The distribution of a figure over a cell's recorded runs.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "[f64; 5]", into = "[f64; 5]")]
 pub struct Range {
-    /// The smallest.
     pub min: f64,
-    /// The 5th percentile.
     pub p05: f64,
-    /// The median.
     pub p50: f64,
-    /// The 95th percentile.
     pub p95: f64,
-    /// The largest.
     pub max: f64,
 }
 
@@ -106,7 +101,7 @@ impl From<Range> for [f64; 5] {
 }
 
 impl Range {
-    /// `None` when there was nothing.
+    /// `None` if there are no values.
     fn of(values: &[f64]) -> Option<Range> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -115,34 +110,33 @@ impl Range {
     }
 }
 
-/// A figure that lies far outside what it was.
+/// A figure far outside its recorded range.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Moved {
     /// The cell, as in the baseline: scenario, protocol, candidates.
     pub cell: String,
-    /// The figure.
     pub figure: String,
-    /// What it was.
+    /// The recorded range.
     pub was: Range,
-    /// What it is.
+    /// The value now.
     pub is: f64,
-    /// What that is.
+    /// What the value now is.
     pub by: By,
-    /// How many runs this is from.
+    /// The number of runs it was measured over.
     pub runs: usize,
 }
 
-/// How a figure lies far outside.
+/// In what way a figure is far outside its range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// The median of the runs does.
+    /// The median of the runs.
     Median,
-    /// One run does, much farther than any before.
+    /// One run, far beyond any recorded.
     OneRun,
-    /// So many runs lie beyond all that were recorded that chance does not explain it.
+    /// More runs lie beyond all recorded ones than chance explains.
     Many,
-    /// The percentage of the runs in which something was seen does.
+    /// The percentage of runs in which something was seen.
     Share,
 }
 
@@ -161,35 +155,36 @@ impl std::fmt::Display for Moved {
     }
 }
 
-/// The recorded ranges, and what they were recorded under.
+/// The recorded ranges, and the options they were recorded with.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// Version of this format: 3.
+    /// The version of this format: 3.
     pub schema: u32,
-    /// The options of the sweep that was recorded, without seeds; another sweep is not comparable.
+    /// The options of the recorded sweep, without seeds; other sweeps are not comparable.
     pub options: String,
-    /// Seeds from and to, of every cell that is not in `seeds_of`.
+    /// The seed range of every cell that is not in `seeds_of`.
     pub seeds: [u64; 2],
-    /// Seeds from and to of the cells that were recorded from others.
+    /// The seed ranges of cells recorded with other seeds.
     #[serde(default)]
     pub seeds_of: BTreeMap<String, [u64; 2]>,
-    /// By cell and figure.
+    /// Ranges by cell and figure.
     pub cells: BTreeMap<String, BTreeMap<String, Range>>,
-    /// By cell: in how many runs a coverage mark was come to or an invariant violated; none is left out.
+    /// By cell, the number of runs that reached each coverage mark or violated each invariant. Names with zero runs are
+    /// omitted.
     pub shares: BTreeMap<String, BTreeMap<String, u64>>,
-    /// By cell: how many runs it had.
+    /// The number of runs by cell.
     pub runs: BTreeMap<String, u64>,
-    /// By cell and figure: how many of its runs had the figure, where not all had it.
+    /// The number of runs that had a figure, by cell and figure, if not all had it.
     #[serde(default)]
     pub values: BTreeMap<String, BTreeMap<String, u64>>,
-    /// What could be seen then, whether it was or not: the coverage marks and the invariants that there were.
+    /// The coverage marks and invariants that existed at the time, seen or not.
     #[serde(default)]
     pub knows: BTreeSet<String>,
 }
 
 impl Baseline {
-    /// What a sweep with these options saw.
+    /// Records the results of a sweep.
     pub fn record<'a>(
         options: String,
         seeds: [u64; 2],
@@ -214,13 +209,13 @@ impl Baseline {
         baseline
     }
 
-    /// From which seeds a cell was recorded.
+    /// The seed range of a cell.
     fn seeds_of(&self, cell: &str) -> [u64; 2] {
         self.seeds_of.get(cell).copied().unwrap_or(self.seeds)
     }
 
-    /// What a swarm saw. Its plans have little in common, so its figures have no range; but each lies above a limit in a
-    /// share of the runs that stays what it is.
+    /// Records the results of a swarm. Its plans have little in common, so its figures have no range; instead, the
+    /// share of runs in which a figure exceeds a limit is recorded.
     pub fn record_swarm<'a>(
         options: String,
         seeds: [u64; 2],
@@ -236,7 +231,7 @@ impl Baseline {
         baseline
     }
 
-    /// As it is committed: a line per cell, so that a change can be read.
+    /// The committed form: one line per cell, so that changes are readable.
     pub fn to_json(&self) -> String {
         let Baseline { schema, options, seeds, seeds_of, cells, shares, runs, values, knows } = self;
         let parts = [
@@ -254,14 +249,13 @@ impl Baseline {
         format!("{{\n{}\n}}\n", parts.join(",\n"))
     }
 
-    /// The marks, and those of these invariants, that there were not when this was recorded, in words: nobody knows how
-    /// often each is to be seen.
+    /// The coverage marks and the given invariants that did not exist when this was recorded, in words: their usual
+    /// frequency is unknown.
     pub fn unrecorded(&self, invariants: &[&'static Entry]) -> Vec<String> {
         Shares::known(invariants).difference(&self.knows).map(|name| shares::text(name)).collect()
     }
 
-    /// The figures of a cell, run with these seeds, that lie far outside what they were; none for a cell that was not
-    /// recorded.
+    /// The figures of a cell that lie far outside the record; none for a cell that was not recorded.
     pub fn moved(&self, cell: &str, seeds: &std::ops::Range<u64>, seen: &Seen) -> Vec<Moved> {
         let (Some(ranges), Some(shares), Some(runs)) =
             (self.cells.get(cell), self.shares.get(cell), self.runs.get(cell))
@@ -285,13 +279,13 @@ impl Baseline {
     }
 }
 
-/// A line per cell.
+/// One line per cell.
 fn lines(cells: &BTreeMap<String, impl Serialize>) -> String {
     let lines: Vec<String> = cells.iter().map(|(name, cell)| format!("    {}: {}", text(name), text(cell))).collect();
     format!("{{\n{}\n  }}", lines.join(",\n"))
 }
 
-/// Anything as compact JSON.
+/// Compact JSON.
 fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a baseline has string keys and finite numbers")
 }

@@ -1,4 +1,4 @@
-//! The smallest clock drift that breaks a scenario, by bisection.
+//! Finds the smallest clock drift that breaks a scenario, by bisection.
 
 use crate::{
     error::Failed,
@@ -9,44 +9,37 @@ use protocols::election::Protocol;
 use scenarios::{Params, Scenario, plan::PPM_MAX};
 use std::ops::Range;
 
-/// What to look for.
 pub struct Bisect<'a> {
-    /// What has them, and their service.
     pub registry: &'a Registry,
-    /// The scenario.
     pub scenario: &'static Scenario,
-    /// The protocol.
     pub protocol: &'static Protocol,
-    /// The seeds that are run at every drift.
+    /// The seeds to run at every drift.
     pub seeds: Range<u64>,
-    /// Parameters of every run, but for the drift.
+    /// The parameters of every run, except the drift.
     pub params: &'a Params,
-    /// Runs at a time.
+    /// The number of parallel runs.
     pub jobs: usize,
 }
 
-/// A drift at which a seed violates safety.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Break {
-    /// The drift, parts per million.
+    /// In parts per million.
     pub ppm: u64,
-    /// The seed.
     pub seed: u64,
-    /// The invariants that it violates.
     pub violated: Vec<&'static str>,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// The smallest drift that breaks; `None`: none of those that were tried.
+    /// The smallest drift that breaks; `None` if none that was tried does.
     pub breaks: Option<Break>,
-    /// The largest drift below it at which every seed was safe, parts per million; `None` when it breaks without any.
+    /// The largest smaller drift at which every seed was safe, in parts per million; `None` if it breaks without drift.
     pub holds_ppm: Option<u64>,
 }
 
 impl Bisect<'_> {
-    /// Searches between no drift and the largest that plans allow. `tried` is told of every drift that was tried.
+    /// Searches from no drift to the largest that plans allow, and passes every drift tried to `tried`.
     ///
     /// # Errors
     /// The parameters make no sense, or a run could not be finished.
@@ -58,7 +51,7 @@ impl Bisect<'_> {
             before = found.as_ref().map(|b| b.seed).or(before);
             Ok::<_, Failed>(found)
         };
-        // Clocks that are far off can be so wrong that nobody leads, and nothing breaks: then less of it may.
+        // With clocks far off, nobody may lead, and nothing breaks; a smaller drift may still break.
         let mut wide = PPM_MAX;
         let mut breaks = loop {
             match (try_at(wide)?, wide) {

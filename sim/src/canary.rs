@@ -1,8 +1,8 @@
-//! The canaries: plans that must show something which has one cause only, or the harness is blind for it. Each is run beside
-//! the same plan without the cause, which must not show it.
+//! Canaries: plans that must show an effect with a single cause, or the harness is blind to it. Each runs together with
+//! the same plan without the cause, which must not show the effect.
 //!
-//! A sweep of everything runs them as cells of their own. Faults that nothing in a scenario depends on would otherwise be
-//! free to do nothing.
+//! A full sweep runs them as separate cells. They make sure that every fault has its effect, even one that no scenario
+//! depends on.
 
 mod again;
 mod groups;
@@ -25,46 +25,43 @@ use scenarios::{
     scenario,
 };
 
-/// So many seeds of each are run by a sweep, at most.
+/// The most seeds of each canary that a sweep runs.
 pub const SEEDS_MAX: u64 = 3;
 
-/// What the names of canaries' cells begin with.
+/// The prefix of the canaries' cell names.
 pub const PREFIX: &str = "canary: ";
 
-/// A plan that must show something; and what is the same but for the cause, and must not.
+/// A plan that must show an effect, and the same plan without the cause, which must not.
 pub struct Canary {
-    /// What is looked at.
     pub name: &'static str,
-    /// What must be violated, every time.
+    /// The invariants that must be violated every time.
     pub breaks: &'static [&'static str],
-    /// What must be above a limit, every time.
+    /// The figure that must exceed its limit every time.
     pub above: Option<Above>,
-    /// Must nothing be violated but what must be, with the cause or without? Then what its plan requires must have arisen,
+    /// Whether nothing else may be violated, with the cause or without. What the plan requires must then have arisen,
     /// too.
     pub safe: bool,
-    /// What must hold, with the cause or without, whatever else is violated.
+    /// Invariants that must hold with the cause and without it.
     pub holds: &'static [&'static str],
-    /// A figure, and what it must not exceed, with the cause or without.
+    /// A figure that must not exceed its limit, with the cause or without it.
     pub at_most: Option<Above>,
-    /// A figure, and where it must lie with the cause: least and most.
+    /// A figure, and the least and largest value that it may have with the cause.
     pub within: Option<(Above, f64, f64)>,
-    /// The plan of a seed, with the cause or without it.
+    /// The plan of a seed, with or without the cause.
     pub plan: fn(u64, bool) -> Result<Plan, Failed>,
 }
 
-/// A figure, and a limit that it must exceed.
+/// A figure and its limit.
 #[derive(Clone, Copy)]
 pub struct Above {
-    /// The figure's name.
     pub figure: &'static str,
-    /// The figure of a run; none is 0.
+    /// The figure of a run; 0 if it has none.
     pub of: fn(&Metrics) -> f64,
-    /// The limit.
     pub than: f64,
 }
 
 impl Above {
-    /// By how much the figure is above the limit, in a sentence; `None` when it is not.
+    /// By how much the figure exceeds the limit, in a sentence; `None` if it does not.
     fn exceeded(&self, judgement: &Judgement) -> Option<String> {
         let Above { figure, of, than } = self;
         let is = of(&judgement.metrics);
@@ -72,16 +69,16 @@ impl Above {
     }
 }
 
-/// What came of a canary's two runs.
+/// The result of a canary's two runs.
 pub struct Looked {
     /// The run with the cause.
     pub run: Run,
-    /// What is wrong, in one sentence, and the plan and hash of the run that shows it.
+    /// The failure in one sentence, with the plan and hash of the run that shows it.
     pub wrong: Option<(String, Plan, String)>,
 }
 
 impl Canary {
-    /// Runs it with its cause, and without.
+    /// Runs the plan with the cause and without it.
     ///
     /// # Errors
     /// A plan makes no sense, or the harness failed.
@@ -96,13 +93,13 @@ impl Canary {
         Ok(Looked { run, wrong })
     }
 
-    /// What is wrong with the two runs, the one with the cause first, and whether it is wrong with that one.
+    /// The failure of the two runs, and whether the run with the cause shows it.
     pub(crate) fn wrong(&self, with: &Judgement, without: &Judgement) -> Option<(bool, String)> {
         let missing = self.missing(with).map(|why| (true, why));
         missing.or_else(|| Some((false, format!("without the cause: {}", self.shown(without)?))))
     }
 
-    /// What the run with the cause does not show.
+    /// What is wrong with the run with the cause.
     pub(crate) fn missing(&self, judgement: &Judgement) -> Option<String> {
         let violated = violated(judgement);
         let blind: Vec<&str> = self.breaks.iter().copied().filter(|name| !violated.contains(name)).collect();
@@ -127,12 +124,12 @@ impl Canary {
         Some(format!("{} must be above {}, but is {:.2}", above.figure, above.than, is(&above)))
     }
 
-    /// The same, which needs a figure to lie there with the cause.
+    /// Also requires the figure to lie in this range with the cause.
     pub(crate) fn within(self, figure: Above, least: f64, most: f64) -> Self {
         Canary { within: Some((figure, least, most)), ..self }
     }
 
-    /// What the run without the cause shows all the same.
+    /// What is wrong with the run without the cause.
     pub(crate) fn shown(&self, judgement: &Judgement) -> Option<String> {
         let violated = violated(judgement);
         if (self.safe || !self.breaks.is_empty()) && !violated.is_empty() {
@@ -144,7 +141,7 @@ impl Canary {
         self.above.and_then(|limit| limit.exceeded(judgement))
     }
 
-    /// What must not be shown either way.
+    /// What is wrong with either run.
     fn spoilt(&self, judgement: &Judgement) -> Option<String> {
         let violated = violated(judgement);
         let broken: Vec<&str> = self.holds.iter().copied().filter(|name| violated.contains(name)).collect();
@@ -159,14 +156,13 @@ impl Canary {
     }
 }
 
-/// What a run violates, but for what makes it vacuous.
+/// The violated invariants, except vacuity.
 fn violated(judgement: &Judgement) -> Vec<&'static str> {
     let broken = judgement.invariants.iter().filter(|i| !i.holds && i.name != "vacuity");
     broken.map(|i| i.name).collect()
 }
 
-/// How many canaries are among the cells of these names, in words that follow others; or that there are none, and when there
-/// would be.
+/// The number of canaries among the named cells, as the end of a sentence; if there are none, when they would run.
 pub fn summary<'a>(cells: impl Iterator<Item = &'a str>, interrupted: bool) -> String {
     match cells.filter(|cell| cell.starts_with(PREFIX)).count() {
         0 if interrupted => String::new(),
@@ -176,7 +172,6 @@ pub fn summary<'a>(cells: impl Iterator<Item = &'a str>, interrupted: bool) -> S
     }
 }
 
-/// Every canary there is.
 pub fn canaries() -> Vec<Canary> {
     let all = [
         world::canaries(),
@@ -201,7 +196,7 @@ const fn figure(figure: &'static str, of: fn(&Metrics) -> f64) -> Above {
     Above { figure, of, than: 0.0 }
 }
 
-/// What must break where tokens are not checked.
+/// The invariants that break if tokens are not checked.
 const UNCHECKED: &[&str] = match promise::UNCHECKED {
     Promise::Breaks(names) => names,
     _ => &[],
@@ -217,7 +212,7 @@ fn above(name: &'static str, above: Above, than: f64, plan: MakePlan) -> Canary 
     Canary { above: Some(Above { than, ..above }), ..breaks(name, &[], plan) }
 }
 
-/// A canary of what must be survived.
+/// A canary whose cause must be survived.
 fn survives(name: &'static str, figure: Above, than: f64, plan: MakePlan) -> Canary {
     Canary { safe: true, ..above(name, figure, than, plan) }
 }
@@ -231,7 +226,7 @@ fn light() -> Params {
     Params { rate: 100, ..Params::default() }
 }
 
-/// A steady run of 20 s in which nothing is required, with faults.
+/// A steady run of 20 s with the given faults, and without requirements.
 fn steady(protocol: &str, seed: u64, faults: Vec<(f64, Fault)>) -> Result<Plan, Failed> {
     let params = Params { duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", protocol, seed, &params)?;

@@ -1,5 +1,5 @@
-//! Does the same plan give the same bytes? Runs each twice in this process, at the same time on two threads, and once in a
-//! fresh process, and shows where the traces part when they do.
+//! Checks that a plan always gives the same bytes: runs it on two threads at the same time and once in a fresh process.
+//! If the traces differ, shows where.
 
 use crate::{
     error::Failed,
@@ -15,23 +15,19 @@ use std::{
     thread,
 };
 
-/// What came of checking one plan.
 pub enum Check {
-    /// The same in all runs.
     Same {
-        /// The hash.
         trace_hash: String,
     },
-    /// Not the same.
     Differs {
-        /// Which runs differ, with their hashes.
+        /// The runs that differ, with their hashes.
         what: String,
-        /// The first event that differs, and three lines on either side, of both traces.
+        /// The first different event in both traces, with three lines around it.
         where_: String,
     },
 }
 
-/// Checks one plan of what the registry has; `program` is this executable, for the fresh process.
+/// Checks one plan; `program` is this executable, for the fresh process.
 ///
 /// # Errors
 /// A run failed, or the fresh process could not be started.
@@ -53,7 +49,7 @@ pub fn check(plan: &Plan, registry: &Registry, program: &Path) -> Result<Check, 
     Ok(Check::Differs { what, where_: first_difference(&trace(plan, options())?, &trace(plan, options())?) })
 }
 
-/// The plan's hash in a process of its own.
+/// The plan's hash in a fresh process.
 fn in_fresh_process(plan: &Plan, program: &Path) -> Result<String, Failed> {
     let mut command = Command::new(program);
     command.args(["replay", "--json", "--no-artifacts", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -80,7 +76,6 @@ fn in_fresh_process(plan: &Plan, program: &Path) -> Result<String, Failed> {
 pub struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Shared {
-    /// What was written.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
@@ -96,14 +91,13 @@ impl Write for Shared {
     }
 }
 
-/// The trace's text.
 fn trace(plan: &Plan, options: Options) -> Result<String, Failed> {
     let text = Shared::default();
     run::run(plan, Options { trace: Some(Box::new(text.clone())), ..options })?;
     Ok(text.text())
 }
 
-/// Where two traces part, with three lines around it.
+/// The first difference of two traces, with three lines around it.
 pub fn first_difference(one: &str, other: &str) -> String {
     let (one, other): (Vec<_>, Vec<_>) = (one.lines().collect(), other.lines().collect());
     let common = one.iter().zip(&other).take_while(|(a, b)| a == b).count();

@@ -1,4 +1,5 @@
-//! How long elections take, and what they cost in messages: the leader is killed under a light load, over many seeds.
+//! Measures how long elections take and how many messages they need: the leader is killed under light load, over many
+//! seeds.
 
 use crate::{
     error::Failed,
@@ -20,10 +21,10 @@ use scenarios::{
 };
 use std::{collections::BTreeMap, ops::Range};
 
-/// Requests a second: an election needs none.
+/// Requests per second: an election needs none.
 const RATE: u64 = 20;
 
-/// The times of one protocol's elections; `done` is told of each run.
+/// The times of one protocol's elections; `done` is called after each run.
 ///
 /// # Errors
 /// The parameters make no sense, or a run could not be finished.
@@ -50,11 +51,11 @@ pub fn curve(
     Ok(Curve { censored, messages_by_kind: spreads(&by_kind), ..curve })
 }
 
-/// The messages of one election of a protocol, by kind: exactly, where electors can be stepped alone on a silent network,
-/// and otherwise on average over the seeds.
+/// The messages of one election by kind: exact if the protocol's electors can be stepped on a silent network, otherwise
+/// averaged over the seeds.
 ///
 /// # Errors
-/// The parameters make no sense, a run could not be finished, or no messages of this protocol are counted.
+/// The parameters make no sense, a run could not be finished, or this protocol's messages are not counted.
 pub fn messages(
     registry: &Registry,
     params: &Params,
@@ -78,7 +79,7 @@ pub fn messages(
     Ok(Point::new(protocol.name, params.nodes, How::Runs, &counted))
 }
 
-/// The mean over who begins, and what it is when all do; `None` where that cannot be counted.
+/// The mean over single initiators, and the count when all begin at once; `None` if the protocol cannot be counted.
 fn exact(protocol: &'static Protocol, nodes: u16) -> Option<Point> {
     let all: Vec<NodeId> = (0..nodes).map(NodeId).collect();
     let count = |initiators: &[NodeId]| {
@@ -90,11 +91,11 @@ fn exact(protocol: &'static Protocol, nodes: u16) -> Option<Point> {
     Some(Point { all_at_once: count(&all), ..point })
 }
 
-/// What the candidates sent from the death of the leader until everybody can have heard of the next; `None` when there was
-/// no next.
+/// The messages that candidates sent from the death of the leader until all can have heard of the next one; `None` if
+/// there was none.
 ///
-/// A run counts its messages once, at its end. But a plan that ends earlier gives the same run up to there, so that two
-/// shorter runs count what was sent between their ends.
+/// A run counts its messages once, at its end. A shorter plan repeats the same run up to its end, so the difference of
+/// two shorter runs counts the messages between their ends.
 fn of_one_election(
     registry: &Registry,
     params: &Params,
@@ -105,7 +106,7 @@ fn of_one_election(
     let mut plan = killed(params, protocol, seed)?;
     for fault in &mut plan.faults {
         if let (Trigger::At { ms }, Fault::Kill { restart_after_ms, .. }) = (&mut fault.when, &mut fault.what) {
-            // Runs end at whole milliseconds. And whoever comes back in the middle would ask who leads.
+            // Runs end at whole milliseconds, and a node that came back meanwhile would ask who leads.
             (*ms, *restart_after_ms) = (ms.trunc(), None);
         }
     }
@@ -131,8 +132,8 @@ fn killed(params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, Faile
     Ok(kill.compile(&Params { rate: RATE, ..params.clone() }, protocol, seed)?)
 }
 
-/// From the death of the first leader that died to the next election, microseconds. A kill that found nobody leading
-/// strikes whoever is elected next, in that microsecond: its own election is no successor's.
+/// From the first death of a leader to the next election, in microseconds. A kill that finds nobody leading strikes the
+/// next leader in the microsecond of its election, which is not a successor's.
 fn vacancy(run: &Run) -> Option<(u64, u64)> {
     between(run.highlights.as_ref()?.leaders())
 }
@@ -145,7 +146,7 @@ fn between(leaders: &[Leader]) -> Option<(u64, u64)> {
     Some((from_us, to_us))
 }
 
-/// What each kind came to per run; a kind that a run does not know came to nothing there.
+/// The spread of each kind over the runs; a run without a kind counts as zero.
 fn spreads(runs: &[BTreeMap<String, u64>]) -> BTreeMap<String, Spread> {
     let mut spreads: BTreeMap<String, Spread> = BTreeMap::new();
     for kind in runs.iter().flat_map(BTreeMap::keys) {

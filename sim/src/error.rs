@@ -5,7 +5,6 @@ use scenarios::{axis::AxisError, plan::Invalid, registry::Missing};
 use std::path::{Path, PathBuf};
 
 /// What was to be run was not, or not to its end.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failed {
     #[error(transparent)]

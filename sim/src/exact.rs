@@ -1,8 +1,8 @@
-//! Fractions as text in JSON, so that reading gives back every bit. (What `serde_json` reads is off by one bit at times.)
+//! Fractions as text in JSON, so that reading restores every bit (`serde_json` may be off by one bit).
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-/// As words, a space between two.
+/// Separated by spaces.
 fn written(values: &[f64]) -> String {
     values.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
 }
@@ -11,22 +11,16 @@ fn read(text: &str) -> Result<Vec<f64>, String> {
     text.split_whitespace().map(|word| word.parse().map_err(|_| format!("`{word}` is no number"))).collect()
 }
 
-/// For a list, as `#[serde(with = …)]` has it.
+/// For a list, with `#[serde(with = …)]`.
 pub mod list {
     use super::{Deserialize, Deserializer, Error, Serializer, read, written};
 
-    /// Writes it.
-    ///
-    /// # Errors
-    /// As the format has them.
     pub fn serialize<S: Serializer>(values: &[f64], to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&written(values))
     }
 
-    /// Reads it.
-    ///
     /// # Errors
-    /// It is not such a list.
+    /// The text is not such a list.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
         read(&String::deserialize(from)?).map_err(D::Error::custom)
     }
@@ -37,18 +31,12 @@ pub mod lists {
     use super::{Deserialize, Deserializer, Error, Serializer, read, written};
     use std::collections::BTreeMap;
 
-    /// Writes them.
-    ///
-    /// # Errors
-    /// As the format has them.
     pub fn serialize<S: Serializer>(lists: &BTreeMap<String, Vec<f64>>, to: S) -> Result<S::Ok, S::Error> {
         to.collect_map(lists.iter().map(|(name, values)| (name, written(values))))
     }
 
-    /// Reads them.
-    ///
     /// # Errors
-    /// They are not such lists.
+    /// The text holds no such lists.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Vec<f64>>, D::Error> {
         let texts = BTreeMap::<String, String>::deserialize(from)?;
         let lists = texts.into_iter().map(|(name, text)| read(&text).map(|values| (name, values)));

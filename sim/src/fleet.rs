@@ -1,4 +1,4 @@
-//! What each process of a plan is: candidates with their clients, the coordination service, the store, the load.
+//! Creates the processes of a plan: candidates with their clients, the coordination service, the store, the load.
 
 use crate::{
     host::Main,
@@ -52,25 +52,24 @@ use std::{
 };
 use tokio::sync::mpsc;
 
-/// The processes of a plan.
 pub struct Fleet {
     plan: Arc<Plan>,
     protocol: &'static Protocol,
     topology: Arc<Topology>,
     works: Arc<Works>,
     bugs: Bugs,
-    /// What the store checks at each of a leader's resources.
+    /// The store's checks by the place of a leader's resource.
     checks: Vec<Checks>,
     clients: Arc<Clients<SimEnv>>,
-    /// The states of the service's members, by their nodes.
+    /// The states of the service's members.
     members: BTreeMap<NodeId, service::State>,
-    /// The disks of the copies, where every candidate's node has one.
+    /// The disks of the copies, if every candidate's node has one.
     disks: Vec<CopyDisk>,
     /// See [`Seat::told`].
     told: Arc<AtomicU64>,
 }
 
-/// Where a driven core's messages and history go in the simulation.
+/// Passes a core's messages and history to the simulated world.
 struct SimPort(NodeId);
 
 impl Port for SimPort {
@@ -101,10 +100,10 @@ impl Port for SimPort {
 }
 
 impl Fleet {
-    /// The fleet of `plan`, whose processes these are, of what the registry has.
+    /// The fleet of `plan`, built from the registry.
     ///
     /// # Errors
-    /// The registry does not have the plan's protocol or a bug.
+    /// The registry lacks the plan's protocol or a bug.
     pub fn new(plan: Arc<Plan>, topology: Arc<Topology>, registry: &Registry) -> Result<Self, Missing> {
         let (protocol, bugs) = (registry.plans.protocol(&plan.protocol)?, registry.plans.bugs(&plan.bugs)?);
         let works = Arc::new(topology.works().clone().with_bugs(bugs.clone()).shared_by(plan.groups));
@@ -121,7 +120,7 @@ impl Fleet {
         Ok(Fleet { plan, protocol, topology, works, bugs, checks, clients, members, disks, told })
     }
 
-    /// Starts a process. Gives back its first task, if it has any; what is only a core is stepped by the world.
+    /// Starts a process and returns its first task, if any; the world steps processes that are only a core.
     pub fn start(&self, node: NodeId) -> Option<Main> {
         match self.topology.role(node) {
             Role::Candidate(_) => Some(self.candidate(node)),
@@ -136,7 +135,7 @@ impl Fleet {
             Role::Store => {
                 let forgets = self.bugs.has(&FORGOTTEN_ON_RESTART);
                 with(|world| match world.has_core(node) && !forgets {
-                    // Its disk has survived; so has what it is.
+                    // Its disk has survived, and the core with it.
                     true => world.input(node, Input::Start),
                     false => world.set_core(node, Box::new(self.store())),
                 });
@@ -169,7 +168,7 @@ impl Fleet {
 
     fn member(&self, node: NodeId) -> Option<Main> {
         let Role::Member { service, .. } = self.topology.role(node) else { return None };
-        // A state may have taken the place of the first one.
+        // A restored state may have replaced the original one.
         let state = with(|world| world.member_state(node)).or_else(|| self.members.get(&node).cloned())?;
         let port = self.protocol.service.all().nth(service)?.port;
         with(|world| world.set_member_state(node, state.clone()));
@@ -211,7 +210,7 @@ impl Fleet {
         Some(Box::new(move || Box::pin(drive(SimEnv::new(node), core(), Vec::new()))))
     }
 
-    /// Where the node's copy stands, if it has one.
+    /// The node's copy, if it has one.
     fn seat(&self, node: NodeId) -> Option<Seat> {
         let (mode, copies) = (self.plan.copies?, self.disks.len() as u16);
         let (disk, told) = (self.disks.get(node.index())?.clone(), self.told.clone());
@@ -238,7 +237,7 @@ impl Fleet {
     }
 }
 
-/// What a candidate is made of.
+/// What a candidate is built from.
 struct Told {
     plan: Arc<Plan>,
     protocol: &'static Protocol,
@@ -246,12 +245,12 @@ struct Told {
     works: Arc<Works>,
     bugs: Bugs,
     clients: Arc<Clients<SimEnv>>,
-    /// Where its copy stands, if it has one.
+    /// Its copy, if it has one.
     copy: Option<Seat>,
 }
 
-/// What a candidate's client is told: in the simulation, processes are reached by their names. What runs in the candidates'
-/// own processes is reached on another port for each group.
+/// The addresses for a candidate's client; in the simulation, processes are addressed by name. Members inside the
+/// candidates' processes have one port per group.
 fn site(told: &Told, node: NodeId, group: u16) -> Site {
     let Told { plan, protocol, topology, .. } = told;
     let (service, joins_later) = (protocol.service.port, |n: &NodeId| plan.candidates[n.index()].joins_later);
@@ -268,7 +267,7 @@ fn site(told: &Told, node: NodeId, group: u16) -> Site {
     }
 }
 
-/// A core for each group, or the one that there is.
+/// One core per group, or the only core.
 fn of_groups(
     division: Division,
     timers: TimerId,
@@ -296,7 +295,7 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let in_store = protocol.service.in_store.then_some(topology.store());
     let service: Vec<NodeId> = in_store.into_iter().chain(topology.asked()).collect();
     let starts = with(|world| world.process(env.node).starts) - 1;
-    // A node that has a copy writes to it.
+    // A node with a copy writes to its copy.
     let store = told.copy.as_ref().map_or(topology.store(), |seat| seat.node);
     let (tick, read_lease) = (plan.load.tick_ms * MILLISECOND, plan.read_lease);
     let silence = plan.network.store_silence_ms() * MILLISECOND;
@@ -332,7 +331,7 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     }
 }
 
-/// What happens to a node while it leads a group. Its health checks err in another way in each of its lives.
+/// The tenure of a node that leads a group. Its health checks err differently in each of its lives.
 fn tenure(plan: &Plan, node: NodeId, group: u16, starts: u32) -> protocols::node::Tenure {
     let of = format!("health/{}/{group}/{starts}", node.index());
     plan.tenure.resolved(rand_core::RngCore::next_u64(&mut streams::stream(plan.seed, &of)))

@@ -1,9 +1,10 @@
-//! The host: madsim around the run, and the executor of the tasks in it; the only files that name madsim. It intercepts
+//! The host: madsim around a run, and the executor of its tasks; the only files that name madsim. madsim intercepts
 //! libc's clock and entropy; the world owns time, the network and everything that is judged.
 //!
-//! What bit-for-bit replay takes here: a fresh OS thread per run with the madsim runtime made first on it (`HashMap` keys
-//! and other thread-locals leak otherwise), and around it a tokio runtime with a fixed seed, unconstrained (tokio's
-//! `select!` and `watch` draw from a process-wide counter otherwise), without time, so that a real timer panics.
+//! Bit-for-bit replay requires a fresh OS thread per run on which the madsim runtime is created first (otherwise
+//! `HashMap` keys and other thread-locals leak). Around it runs a tokio runtime with a fixed seed; it is unconstrained
+//! (otherwise tokio's `select!` and `watch` draw from a process-wide counter) and has no time, so that a real timer
+//! panics.
 
 pub mod task;
 
@@ -23,20 +24,20 @@ use std::{
 };
 use task::Executor;
 
-/// What a process's first task runs.
+/// The first task of a process.
 pub type Main = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// Starts a process: gives back its first task, if it has any.
+/// Starts a process and returns its first task, if any.
 pub type Start = Box<dyn Fn(NodeId) -> Option<Main> + Send>;
 
-/// How often a run's thread is looked at while it runs.
+/// How often a running thread is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Runs the world that `make_world` makes, in a thread of its own, to its end. `start` says what its processes are.
+/// Runs the world from `make_world` to its end in a separate thread. `start` starts its processes.
 ///
 /// # Errors
-/// Code under test or the harness panicked: the panic's message. Or the program was asked to end, and the run did not: its
-/// thread is left behind.
+/// The panic message, if code under test or the harness panicked. Or the program was asked to end and the run did not:
+/// its thread is abandoned.
 pub fn run(
     seed: u64,
     make_world: impl FnOnce() -> World + Send + 'static,
@@ -55,7 +56,7 @@ pub fn run(
             });
         }));
         let finished = world::uninstall().finish();
-        // Tasks that are dropped with the runtime may look for tokio's context.
+        // Tasks dropped with the runtime may look up tokio's context.
         let _context = around.enter();
         drop(simulated);
         Ok(Box::new(finished))
@@ -67,7 +68,7 @@ pub fn run(
     };
     let thread = std::thread::Builder::new().name("world".to_owned()).stack_size(8 << 20).spawn(body);
     let thread = thread.map_err(|e| Failed::Harness(format!("cannot start a thread: {e}")))?;
-    // Nothing is ever sent: the end of the thread ends the wait.
+    // Nothing is ever sent: the thread's end closes the channel.
     while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
         if interrupt::is_overdue() {
             return Err(Failed::GivenUp);
@@ -80,7 +81,7 @@ pub fn run(
     })
 }
 
-/// Lets the world and its tasks run in turn.
+/// Runs the world and its tasks alternately.
 struct Pump {
     executor: Executor,
     time: TimeHandle,
@@ -117,7 +118,7 @@ impl Pump {
         }
     }
 
-    /// Moves madsim's clock to the world's, for code that reads libc's.
+    /// Sets madsim's clock to the world's, for code that reads libc's.
     fn follow_world(&mut self) {
         let (world, host) = (world::with(|w| w.now()), self.time.elapsed().as_nanos() as u64);
         self.executor.follow(world);

@@ -1,5 +1,5 @@
-//! Asking a long command to end: it stops handing out work, finishes what is under way, and says what it has found so far.
-//! A run that does not end within [`PATIENCE`] is given up.
+//! Interrupts a long command: it stops handing out work, finishes current runs, and reports the results so far. Runs
+//! that do not end within [`PATIENCE`] are abandoned.
 
 use std::{
     sync::{
@@ -12,27 +12,27 @@ use std::{
 static ASKED: AtomicBool = AtomicBool::new(false);
 static SINCE: OnceLock<Instant> = OnceLock::new();
 
-/// For how long runs that are under way may go on after the program was asked to end.
+/// How long current runs may continue after the program was asked to end.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is said of a run that was given up.
+/// The message for an abandoned run.
 pub const GIVEN_UP: &str = "given up: it had not ended 3 s after the program was asked to end";
 
-/// What is said of a search that ended with the program.
+/// The message for a search that ended with the program.
 pub const UNFINISHED: &str = "interrupted before anything was found";
 
-/// Asks everything in this process that runs long to end. Was it asked to before?
+/// Asks all long work in this process to end. Returns whether it had been asked before.
 pub fn ask() -> bool {
     SINCE.get_or_init(Instant::now);
     ASKED.swap(true, Ordering::SeqCst)
 }
 
-/// Was it asked to end?
+/// Whether the program was asked to end.
 pub fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }
 
-/// Was it asked to end so long ago that runs under way are given up?
+/// Whether the program was asked to end long enough ago that current runs are abandoned.
 pub fn is_overdue() -> bool {
     asked() && SINCE.get().is_some_and(|since| since.elapsed() > PATIENCE)
 }

@@ -1,10 +1,10 @@
-//! Known answers: before a sweep runs anything, it has its own judge judge histories of which it is known what comes of
-//! them, and holds their verdicts to promises of which it is known whether they are kept. On code that is right, no run
-//! could tell whether a judge has gone blind.
+//! Known answers: before a sweep runs anything, it lets its judge judge histories with known verdicts, and checks those
+//! verdicts against promises whose answer is known. While the code is correct, no run could reveal that the judge has
+//! gone blind.
 //!
-//! The same goes for constants, whose bounds move with them (`facts.rs`), and for the laws that electors and members of services
-//! keep among themselves (`laws.rs`), for the models of services (`models.rs`), for faults, each of which has to be as strong as
-//! it says and to end (`faults.rs`), and for how long a leader believes that is cut off (`edges.rs`).
+//! It likewise checks constants, which bounds computed from them would follow (`facts.rs`); laws that electors and
+//! members of services obey (`laws.rs`); models of services (`models.rs`); faults, each of which must have its full
+//! effect and then end (`faults.rs`); and how long a leader that is cut off believes (`edges.rs`).
 
 mod edges;
 mod facts;
@@ -33,20 +33,20 @@ use reports::{
 use scenarios::scenario::{Live, Promised};
 use std::path::Path;
 
-/// What the names of these cells begin with.
+/// The prefix of these cells' names.
 pub const PREFIX: &str = "known ";
-/// What the names of the histories' cells begin with.
+/// The prefix of the histories' cell names.
 const HISTORY: &str = "known history: ";
 
 /// The verdict of a failure that is a wrong answer of the judge.
 pub const VERDICT: &str = "known";
 
-/// How many histories there are.
+/// The number of known histories.
 pub fn count() -> u64 {
     known::ALL.len() as u64
 }
 
-/// How many histories were judged, and how many of them wrong, in words.
+/// How many histories were judged, and how many of them wrongly, in words.
 pub fn summary(failures: &[Failure]) -> String {
     let wrong = |of_histories| {
         let known = failures.iter().filter(|failure| failure.verdict == VERDICT);
@@ -63,7 +63,7 @@ pub fn summary(failures: &[Failure]) -> String {
     }
 }
 
-/// A cell for each history that is judged otherwise than it must be, and what is wrong with the answer.
+/// A cell and a failure for each history that is judged wrongly.
 pub fn wrong() -> Vec<(Cell, Failure)> {
     let wrong = |known: &Known| {
         let (judged, why) = match known.judge() {
@@ -79,12 +79,12 @@ pub fn wrong() -> Vec<(Cell, Failure)> {
     known::ALL.iter().filter_map(wrong).chain(facts::wrong().map(other)).chain(laws::wrong().map(other)).collect()
 }
 
-/// The same of faults and of margins: a cell for each that is not as it must be.
+/// The same for faults and margins.
 pub fn wrong_runs() -> Vec<(Cell, Failure)> {
     faults::wrong().chain(edges::wrong()).map(other).collect()
 }
 
-/// The cell of a constant or a law: what it is called, and what is wrong.
+/// The cell and the failure of a constant or a law.
 fn other((name, why): (String, String)) -> (Cell, Failure) {
     let (mut cell, mut failure) = failed(format!("{PREFIX}{name}"), "harness", why);
     cell.protocol = "all".to_owned();
@@ -93,7 +93,7 @@ fn other((name, why): (String, String)) -> (Cell, Failure) {
     (cell, failure)
 }
 
-/// What judges everything known again.
+/// The command that repeats all these checks.
 fn again() -> String {
     repro::command(&["sweep", "steady", "--seeds", "0..1"].map(str::to_owned))
 }
@@ -136,7 +136,7 @@ fn failed(scenario: String, verdict: &str, why: String) -> (Cell, Failure) {
     (cell, failure)
 }
 
-/// Writes the histories of wrong answers below `out`, where `check` finds them whatever program this is.
+/// Writes misjudged histories below `out`, so that any `fencepost` can `check` them.
 ///
 /// # Errors
 /// A file could not be written.
@@ -156,7 +156,7 @@ pub fn keep(failures: &mut [Failure], out: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// The same, and something is unsafe: what is promised about liveness must not excuse it.
+/// The same judgement with a safety violation added, which no promise about liveness may excuse.
 fn also_unsafe(mut judgement: Judgement) -> Judgement {
     let safety = judgement.invariants.iter_mut().find(|seen| seen.class == Class::Safety);
     if let Some(seen) = safety.filter(|_| judgement.verdict != Verdict::Vacuous) {
@@ -165,7 +165,7 @@ fn also_unsafe(mut judgement: Judgement) -> Judgement {
     judgement
 }
 
-/// What sweeps would make of a run that was judged like this, where it is not what they must: one sentence.
+/// The first promise about which a sweep would draw the wrong conclusion from this judgement, in one sentence.
 fn misjudged(judgement: &Judgement) -> Option<String> {
     let (none, is) = (Bounds::default(), judgement.verdict);
     let mut wrong = Vec::new();
@@ -197,7 +197,7 @@ fn misjudged(judgement: &Judgement) -> Option<String> {
         holds(&format!("a promise to violate {}", seen.name), must_break, Live::Holds, &none, seen.holds);
     }
     if is == Verdict::Pass {
-        // Figures are promised of each group.
+        // Promises about figures apply to each group.
         let most = |figure: fn(&Metrics) -> u64| {
             let groups = judgement.groups.iter().map(|group| figure(&group.metrics)).max();
             groups.unwrap_or_else(|| figure(&judgement.metrics))
@@ -224,7 +224,7 @@ fn misjudged(judgement: &Judgement) -> Option<String> {
     wrong.into_iter().next().or_else(|| of_plans(judgement))
 }
 
-/// The same of canaries and of generated plans.
+/// The same for canaries and generated plans.
 fn of_plans(judgement: &Judgement) -> Option<String> {
     let violated: Vec<&str> = judgement.violated().filter(|name| *name != "vacuity").collect();
     let canary = |name| canary::breaks("", std::slice::from_ref(name), |_, _| Err("".into()));

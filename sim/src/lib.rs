@@ -1,9 +1,9 @@
-//! Where it runs: the simulated world, the models of coordination services in it, and what can be done with runs. The
-//! command line is another crate's, `sim-cli`; real processes are `sim-real`'s. In their build
-//! only [`identity`] and [`parameters`] are left of this crate.
+//! The simulated world, the models of coordination services in it, and everything that is done with runs. The command
+//! line is in `sim-cli`, real processes are in `sim-real`; when that is built, only [`identity`] and [`parameters`]
+//! remain of this crate.
 //!
-//! A plan says everything that will happen, before anything does; a run carries it out and is judged while it happens; the
-//! same plan always gives the same run:
+//! A plan states everything that will happen beforehand; a run carries it out and is judged as it goes. The same plan
+//! always gives the same run:
 //!
 //! ```
 //! use scenarios::{Params, scenario};
@@ -14,30 +14,31 @@
 //! let plan = story.compile(&Params::default(), protocol, 42)?;
 //! let run = run::run(&plan, Options::default())?;
 //! assert_eq!(run.judgement.verdict, reports::Verdict::Pass);
-//! // Two believed at once, and the store let only one of them write.
+//! Two believed at once, and the store let only one of them write.
 //! assert!(run.judgement.metrics.leaders_believing_max > 1);
 //! assert_eq!(run.judgement.metrics.leaders_acting_by_effect_max, 1);
 //! # Ok::<(), sim::error::Failed>(())
 //! ```
 //!
-//! | module | has |
+//! | module | contents |
 //! |---|---|
 //! | `run` | one plan in, one judged run out |
-//! | `registry` | what there is to run, to which other crates add |
-//! | `sweep`, `outcome` | many seeds on all cores, held to what protocols promise; how each of them ended |
-//! | `world`, `host` | the simulated world, and what runs its tasks |
-//! | `service` | etcd, Redis and a power device as they answer in that world |
-//! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | what the commands of these names measure |
-//! | `advise` | which lease serves an availability target |
+//! | `registry` | everything that can be run; other crates add to it |
+//! | `sweep`, `outcome` | many seeds on all cores, compared with the promises of protocols; how each run ended |
+//! | `world`, `host` | the simulated world, and the executor of its tasks |
+//! | `service` | models of the coordination services and of a fencing device |
+//! | `determinism`, `bisect`, `election_times`, `ttl_sweep` | the measurements of the commands of these names |
+//! | `advise` | the lease that meets an availability target |
 //! | `assess` | whether a setting is safe under a hazard, and by what margin |
-//! | `merge` | one result of the shards of a sweep |
+//! | `merge` | merges the shards of a sweep |
 //! | `mutants` | after how many seeds known bugs are detected |
-//! | `reduce` | what it takes for a plan to fail, and the smallest plan that fails the same way |
-//! | `experiments` | what is asked of all of this, and the runs that answer it |
-//! | `shown` | whether a run shows a bug, and how many of a sweep do |
-//! | `artifacts`, `repro`, `identity` | what a failing run leaves, and how to repeat it |
+//! | `reduce` | the faults that a failure needs, and the smallest plan that fails the same way |
+//! | `experiments` | questions, and the runs that answer them |
+//! | `shown` | whether a run shows a bug, and how many runs of a sweep do |
+//! | `artifacts`, `repro`, `identity` | the files of a failing run, and how to repeat it |
 //!
-//! Only this crate names madsim, and only [`host`] does. This file is the mode guard: no other one asks what is built.
+//! Only this crate names madsim, and within it only [`host`]. This file is the mode guard: no other file asks what is
+//! built.
 
 #[cfg(not(any(madsim, real_mode)))]
 compile_error!(

@@ -1,4 +1,5 @@
-//! What each scenario comes to with each protocol: the same plan with fencing and without, and where the two part.
+//! The outcome of each scenario with each protocol: the same plan with and without fencing, and where the two runs
+//! part.
 //!
 //! | word | means |
 //! |---|---|
@@ -8,7 +9,7 @@
 //! | unavailable | safe, but no leader acted in time |
 //! | untried | the situation under test never arose |
 //!
-//! A cell is the worst that some seed came to, in the order broken, by-fencing, unavailable, holds, untried.
+//! A cell shows its worst seed, in the order broken, by-fencing, unavailable, holds, untried.
 
 use crate::{
     determinism::Shared,
@@ -25,33 +26,30 @@ use serde::Serialize;
 use serde_json::Value;
 use std::ops::Range;
 
-/// What a cell is, from the best to the worst.
+/// A cell's outcome, from best to worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Came {
     /// The situation under test never arose.
     Untried,
-    /// Safe either way.
+    /// Safe with fencing and without.
     Holds,
-    /// Safe, but no leader acted in time.
     Unavailable,
     /// Safe only because the store fences.
     ByFencing,
-    /// Not safe.
     Broken,
 }
 
 impl Came {
-    /// All, from the best to the worst.
+    /// All outcomes, from best to worst.
     pub const ALL: [Came; 5] = [Came::Untried, Came::Holds, Came::Unavailable, Came::ByFencing, Came::Broken];
 
-    /// For people.
     pub const fn words(self) -> &'static str {
         match self {
             Came::Untried => "untried",
             Came::Holds => "holds",
             Came::Unavailable => "unavailable",
-            Came::ByFencing => "holds by fencing only",
+            Came::ByFencing => "holds only with fencing",
             Came::Broken => "broken",
         }
     }
@@ -68,61 +66,54 @@ impl Came {
     }
 }
 
-/// Where the run without fencing parts from the one with it.
+/// Where the runs with and without fencing part.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Parting {
-    /// When, microseconds of true time.
+    /// In microseconds of true time.
     pub t_us: u64,
-    /// What happened there with fencing.
+    /// The event with fencing.
     pub fenced: String,
-    /// What happened without.
+    /// The event without fencing.
     pub unfenced: String,
 }
 
-/// What a scenario comes to with a protocol.
+/// The outcome of a scenario with a protocol.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Cell {
-    /// The scenario's name.
     pub scenario: &'static str,
-    /// The protocol's name.
     pub protocol: &'static str,
-    /// What it came to.
     pub outcome: Came,
-    /// The first seed that came to that.
+    /// The first seed with this outcome.
     pub seed: u64,
-    /// The invariants that its run violated, without fencing where it holds by that only.
+    /// The invariants that its run violated; if the outcome is [`Came::ByFencing`], the run without fencing.
     pub violated: Vec<&'static str>,
-    /// What the first of them saw, or why nothing was tried: one sentence. Empty where all holds.
+    /// What the first of them found, or why nothing was tried: one sentence. Empty if all holds.
     pub why: String,
-    /// Where the two runs part, when it holds by fencing only.
+    /// Where the two runs part, if the outcome is [`Came::ByFencing`].
     pub parts: Option<Parting>,
-    /// The command that shows it.
+    /// The command that shows the cell.
     pub command: String,
-    /// The command for its run alone, without fencing where it holds by that only.
+    /// The command for its run alone; if the outcome is [`Came::ByFencing`], without fencing.
     pub show: String,
-    /// What that run left, if it was kept.
+    /// The run's artifacts, if kept.
     pub artifacts: Option<String>,
-    /// What happened in it, in a few sentences, if somebody looked.
+    /// What happened in the run, in a few sentences, if determined.
     pub cause: Option<String>,
 }
 
-/// The scenarios and protocols of a matrix.
 pub struct Matrix<'a> {
-    /// What has them, and their services.
     pub registry: &'a Registry,
-    /// Scenarios.
     pub scenarios: Vec<&'static Scenario>,
-    /// Protocols.
     pub protocols: Vec<&'static Protocol>,
     /// Seeds of each cell.
     pub seeds: Range<u64>,
-    /// Parameters of every run, but for fencing.
+    /// The parameters of every run, except fencing.
     pub params: &'a Params,
-    /// Runs at a time.
+    /// The number of parallel runs.
     pub jobs: usize,
 }
 
-/// What one seed came to.
+/// The result of one seed.
 struct Seen {
     came: Came,
     seed: u64,
@@ -131,20 +122,17 @@ struct Seen {
 }
 
 impl Matrix<'_> {
-    /// Its cells: each scenario with each protocol that it applies to.
+    /// The cells: each scenario with each protocol that it applies to.
     pub fn pairs(&self) -> Vec<(&'static Scenario, &'static Protocol)> {
         scenario::pairs(&self.scenarios, &self.protocols, self.params)
     }
 
-    /// How many plans are run, each with fencing and without.
+    /// The number of plans, each of which runs with and without fencing.
     pub fn plans(&self) -> u64 {
         self.pairs().len() as u64 * (self.seeds.end - self.seeds.start)
     }
 
-    /// Refuses, before anything runs, parameters that make no sense, and a matrix without cells.
-    ///
-    /// # Errors
-    /// One sentence.
+    /// Refuses parameters that make no sense, and a matrix without cells, before anything runs.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.params.fencing != Fencing::On {
             return Err(Invalid("a matrix runs every plan with fencing and without; leave --fencing out".to_owned()));
@@ -161,8 +149,8 @@ impl Matrix<'_> {
         sense::meant(self.params, &pairs, self.seeds.start)
     }
 
-    /// Runs everything; `done` is told of every plan. Cells are in the order of scenarios, then protocols; fewer than all when
-    /// the command was asked to end.
+    /// Runs everything; `done` is called after each plan. Cells are ordered by scenario, then protocol; some are
+    /// missing if the command was asked to end.
     ///
     /// # Errors
     /// A run could not be finished.
@@ -252,16 +240,16 @@ impl Matrix<'_> {
         })
     }
 
-    /// The parameters of the run that a cell tells of.
+    /// The parameters of the run that the cell shows.
     fn params_of(&self, came: Came) -> Params {
         let fencing = if came == Came::ByFencing { Fencing::Off } else { self.params.fencing };
         Params { fencing, ..self.params.clone() }
     }
 
-    /// The plan of the run that a cell tells of.
+    /// The plan of the run that the cell shows.
     ///
     /// # Errors
-    /// The cell is of another matrix.
+    /// The cell belongs to another matrix.
     pub fn plan_of(&self, cell: &Cell) -> Result<Plan, Failed> {
         let same = |(scenario, protocol): &(&'static Scenario, &'static Protocol)| {
             (scenario.name, protocol.name) == (cell.scenario, cell.protocol)
@@ -281,12 +269,12 @@ fn without_fencing(plan: &Plan) -> Plan {
     Plan { fencing: Fencing::Off, ..plan.clone() }
 }
 
-/// What the first invariant that did not hold saw.
+/// What the first violated invariant found.
 fn why(run: &Run) -> String {
     run.judgement.invariants.iter().find(|i| !i.holds).map(|i| i.detail.to_string()).unwrap_or_default()
 }
 
-/// The first event in which two histories differ; their headers do in any case.
+/// The first event that differs between two histories; their headers always differ.
 fn parting(fenced: &str, unfenced: &str) -> Option<Parting> {
     let mut lines = fenced.lines().skip(1).zip(unfenced.lines().skip(1));
     let (fenced, unfenced) = lines.find(|(fenced, unfenced)| fenced != unfenced)?;
@@ -295,7 +283,6 @@ fn parting(fenced: &str, unfenced: &str) -> Option<Parting> {
     Some(Parting { t_us: fenced["t_us"].as_u64().unwrap_or(0), fenced: words(&fenced), unfenced: words(&unfenced) })
 }
 
-/// An event in a few words.
 fn words(event: &Value) -> String {
     let text = |field: &str| event[field].as_str().unwrap_or("?").to_owned();
     match event["event"].as_str() {

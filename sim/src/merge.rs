@@ -1,6 +1,6 @@
-//! The shards of a sweep, and one result made of them: what the whole sweep would have made.
+//! Merges the shards of a sweep into the result that the whole sweep would have given.
 //!
-//! Medians cannot be merged, so a shard leaves every figure that they are made of, in [`FILE`].
+//! Medians cannot be merged, so each shard saves all the values behind them in [`FILE`].
 
 use crate::{
     baseline::Unreadable,
@@ -21,7 +21,6 @@ use std::{
 };
 
 /// Why there is no one result.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
     #[error("cannot read {file}: {why}; `sweep … --shard I/N --out DIR` leaves one, for scenarios", file = file.display())]
@@ -36,55 +35,48 @@ pub enum MergeError {
     Baseline(#[from] Unreadable),
 }
 
-/// What a shard leaves for merging, in its folder.
+/// A shard's file for merging, in its folder.
 pub const FILE: &str = "shard.json";
 /// What is said to somebody who names none.
 const NO_SHARDS: &str = "give the folders of the shards";
-/// Version of that format.
+/// The version of that format.
 const SCHEMA: u32 = 1;
 
-/// What a sweep was asked to do. Shards of which this differs are of different sweeps.
+/// What a sweep was asked to do. Shards that differ in this belong to different sweeps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Asked {
-    /// Fencepost's version.
     pub version: String,
-    /// The commit that it was built from.
     pub commit: String,
-    /// Were there changes that were not committed?
+    /// Whether there were uncommitted changes.
     pub dirty: bool,
-    /// The scenarios' names.
     pub scenarios: Vec<String>,
-    /// The protocols' names.
     pub protocols: Vec<String>,
-    /// How many candidates there were.
+    /// The numbers of candidates.
     pub nodes: Vec<u16>,
-    /// What the store checked.
     pub fencing: Fencing,
-    /// Requests a second.
+    /// Requests per second.
     pub rate: u64,
-    /// The known bug that was switched on.
     pub bug: Option<String>,
     /// All options, as on a command line.
     pub options: String,
-    /// Seeds, all other options, and what is compared with the baseline.
+    /// The seeds, all other options, and what is compared with the baseline.
     pub compared: Compared,
 }
 
-/// What a sweep, or a shard of one, took.
+/// The cost of a sweep or a shard.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Took {
-    /// How many runs it was to do.
+    /// The number of runs planned.
     pub runs_planned: u64,
-    /// Real time, seconds.
+    /// Wall-clock time, in seconds.
     pub wall_s: f64,
-    /// Runs at a time.
+    /// The number of parallel runs.
     pub jobs: u64,
-    /// Real time of all cores, seconds.
+    /// Time summed over all cores, in seconds.
     pub core_s: f64,
 }
 
 impl Asked {
-    /// What this sweep is asked to do.
     pub fn of(sweep: &Sweep) -> Asked {
         let identity = identity();
         Asked {
@@ -117,11 +109,11 @@ impl Asked {
     }
 }
 
-/// What one shard of a sweep came to.
+/// The result of one shard.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Shard {
     schema: u32,
-    /// Which part it is, of how many.
+    /// Its number, and the number of shards.
     part: (u64, u64),
     asked: Asked,
     took: Took,
@@ -129,14 +121,14 @@ pub struct Shard {
     cells: Vec<Raw>,
     failures: Vec<Failure>,
     inconclusive: Vec<Failure>,
-    /// In how many runs the bugs show that the sweep is there to show.
+    /// For the bugs that the sweep is to show, the number of runs that show each.
     bugs: Vec<Part>,
 }
 
 impl Shard {
-    /// What a shard came to whose artifacts lie below `out`.
+    /// The result of a shard whose artifacts lie below `out`.
     pub fn of(sweep: &Sweep, took: Took, outcome: &Outcome, out: &Path) -> Shard {
-        // What the judge itself gets wrong, every program finds by itself.
+        // Wrong answers of the judge itself are found anew by every program.
         let own = |failures: &[Failure]| failures.iter().filter(|f| f.verdict != known::VERDICT).cloned().collect();
         let mut failures: Vec<Failure> = own(&outcome.failures);
         for failure in &mut failures {
@@ -157,18 +149,18 @@ impl Shard {
         }
     }
 
-    /// As it is in its file.
+    /// The file's content.
     ///
     /// # Errors
-    /// One sentence; that cannot happen.
+    /// Cannot happen.
     pub fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string(self).map(|text| text + "\n")
     }
 
-    /// Reads what a shard has left in `folder`.
+    /// Reads a shard's file from `folder`.
     ///
     /// # Errors
-    /// It has left nothing, or something else: one sentence.
+    /// The file is missing or holds something else.
     pub fn read(folder: &Path) -> Result<Shard, MergeError> {
         let file = folder.join(FILE);
         let unread = |e: std::io::Error| MergeError::Unread { file: file.clone(), why: e.to_string() };
@@ -182,22 +174,21 @@ impl Shard {
     }
 }
 
-/// One result, made of all shards.
+/// The merged result of all shards.
 pub struct Merged {
-    /// What came of it. Artifacts are named as they lie below their shard's folder.
+    /// The outcome. Artifacts are named as they lie in their shard's folder.
     pub outcome: Outcome,
-    /// What was asked.
     pub asked: Asked,
-    /// What it took, all shards together; the jobs are those of the shard that had most.
+    /// The cost of all shards together; `jobs` is the largest of theirs.
     pub took: Took,
-    /// The folder of the shard that has them, by the names of artifacts.
+    /// The folder of the shard that has each artifact.
     pub sources: BTreeMap<String, PathBuf>,
 }
 
-/// One result of the shards in these folders.
+/// Merges the shards in these folders.
 ///
 /// # Errors
-/// They are not all shards of one sweep, each once: one sentence.
+/// They are not all shards of one sweep, each once.
 pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merged, MergeError> {
     let shards = in_order(shards).map_err(MergeError::Apart)?;
     let mut sources = BTreeMap::new();
@@ -216,7 +207,7 @@ pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merge
         took.wall_s += shard.took.wall_s;
         took.core_s += shard.took.core_s;
         took.jobs = took.jobs.max(shard.took.jobs);
-        // The first shard has the canaries besides, behind all others.
+        // The first shard also has the canaries, after all other cells.
         cells.iter_mut().zip(shard.cells).for_each(|(cell, more)| cell.join(&more.into()));
         failures.extend(shard.failures);
         inconclusive.extend(shard.inconclusive);
@@ -232,7 +223,7 @@ pub fn merge(shards: Vec<(PathBuf, Shard)>, registry: &Registry) -> Result<Merge
     Ok(Merged { outcome, asked, took, sources })
 }
 
-/// The shards of one sweep, the first first, or what is wrong with them.
+/// The shards of one sweep in order, or what is wrong with them.
 fn in_order(mut shards: Vec<(PathBuf, Shard)>) -> Result<Vec<(PathBuf, Shard)>, String> {
     shards.sort_by_key(|(_, shard)| shard.part);
     let Some((one, first)) = shards.first() else { return Err(NO_SHARDS.to_owned()) };
@@ -263,7 +254,7 @@ fn in_order(mut shards: Vec<(PathBuf, Shard)>) -> Result<Vec<(PathBuf, Shard)>, 
     }
 }
 
-/// By the order of their cells, and then by seed.
+/// By the order of their cells, then by seed.
 fn sort(failures: &mut [Failure], cells: &[Cell]) {
     let key = |cell: &Cell| (cell.scenario.clone(), cell.protocol.clone(), cell.nodes);
     let places: BTreeMap<_, usize> = cells.iter().enumerate().map(|(place, cell)| (key(cell), place)).collect();
@@ -271,8 +262,8 @@ fn sort(failures: &mut [Failure], cells: &[Cell]) {
 }
 
 impl Merged {
-    /// Keeps artifacts and causes of as many failures as the whole sweep would have, moves their names below `out`, and gives
-    /// the folders or files to copy there: from, to. Whatever a sweep keeps, one of its shards has kept.
+    /// Keeps artifacts and causes of as many failures as the whole sweep would, renames them to lie below `out`, and
+    /// returns what to copy there (from, to). Every artifact that a whole sweep keeps, one of its shards has kept.
     pub fn settle(&mut self, kept: usize, out: &Path) -> Vec<(PathBuf, PathBuf)> {
         let mut copies = Vec::new();
         for (rank, place) in telling(&self.outcome.failures).into_iter().enumerate() {

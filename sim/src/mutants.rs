@@ -1,8 +1,8 @@
-//! Known bugs, switched on one at a time: after how many seeds each is detected, with each protocol that has it.
+//! Measures after how many seeds each known bug is detected, with each protocol that has it.
 //!
-//! A bug is detected by a run that shows what the bug is said to do, where the same run without the bug does not. What it is
-//! said to do is known of the protocol of its command; in another protocol, any invariant that only the run with the bug
-//! violates detects it as well.
+//! A run detects a bug if it shows the bug's stated effect and the same run without the bug does not. The stated effect
+//! refers to the protocol of the bug's command; in other protocols, any invariant that only the run with the bug
+//! violates also detects it.
 
 use crate::{
     error::Failed,
@@ -17,43 +17,39 @@ use reports::Judgement;
 use scenarios::{Params, Scenario};
 use std::ops::Range;
 
-/// A bug in a protocol, and the runs that are to detect it.
+/// A bug in a protocol, and the runs that should detect it.
 pub struct Mutant {
-    /// The bug.
     pub bug: &'static Bug,
-    /// The protocol.
     pub protocol: &'static Protocol,
-    /// The scenario.
     pub scenario: &'static Scenario,
-    /// The parameters of its runs; with these the bug is switched off.
+    /// The parameters of its runs, with the bug switched off.
     pub without: Params,
 }
 
-/// What became of a mutant.
+/// The result for a mutant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It was detected.
     Detected {
-        /// After so many seeds, this one included.
+        /// The number of seeds run, this one included.
         seeds: u64,
-        /// By this one.
+        /// The seed that detected it.
         seed: u64,
-        /// What shows it there: the bug's own violation, or else the invariants that are violated by it alone.
+        /// The bug's own violation, or else the invariants that only the run with the bug violates.
         by: String,
-        /// The invariants that it violated there.
+        /// All invariants violated in that run.
         violated: Vec<&'static str>,
     },
-    /// No seed of so many detects it.
+    /// None of this many seeds detects it.
     Survived(u64),
-    /// Its scenario cannot be run with this protocol: one sentence.
+    /// Its scenario cannot run with this protocol, for this reason.
     DoesNotApply(String),
 }
 
 impl Mutant {
-    /// Runs seed after seed until one detects it; `None` when it was asked to end before.
+    /// Runs seeds until one detects the bug; `None` if asked to end first.
     ///
     /// # Errors
-    /// A run could not be finished: one sentence.
+    /// A run could not be finished.
     pub fn hunt(&self, registry: &Registry, seeds: Range<u64>) -> Result<Option<Fate>, Failed> {
         let tried = seeds.end.saturating_sub(seeds.start);
         for (place, seed) in seeds.enumerate() {
@@ -73,7 +69,7 @@ impl Mutant {
         Ok(Some(Fate::Survived(tried)))
     }
 
-    /// What shows the bug in a run of this seed that was judged like this, if anything does.
+    /// What in this seed's judgement shows the bug, if anything.
     fn detected(&self, registry: &Registry, mutant: &Judgement, seed: u64) -> Result<Option<String>, Failed> {
         let elsewhere = self.protocol.name != self.bug.shown.protocol;
         let own = shows(self.bug, mutant);
@@ -98,11 +94,11 @@ impl Mutant {
     }
 }
 
-/// What became of each, in their order, so many at a time; `done` is told of every one. Those that were not finished when it
-/// was asked to end are missing at the end.
+/// The results in the order of the mutants, with `jobs` in parallel; `done` is called after each. If asked to end, the
+/// unfinished ones at the end are missing.
 ///
 /// # Errors
-/// A run could not be finished: one sentence.
+/// A run could not be finished.
 pub fn hunt(
     mutants: &[Mutant],
     registry: &Registry,

@@ -1,31 +1,25 @@
-//! What came of a run of a sweep, in four words.
+//! The outcome of a sweep's run, in one of four words.
 //!
 //! | word | means |
 //! |---|---|
 //! | kept | what was promised of the run held |
-//! | broken | it did not |
+//! | broken | what was promised of the run did not hold |
 //! | inconclusive | the situation under test never arose, so nothing was tried |
-//! | invalid | no plan could be made of the parameters, so nothing ran |
+//! | invalid | no plan could be made from the parameters, so nothing ran |
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What came of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// As promised.
     Kept,
-    /// Not as promised.
     Broken,
-    /// Nothing was tried.
     Inconclusive,
-    /// Nothing ran.
     Invalid,
 }
 
 impl Ended {
-    /// Its word.
     pub const fn word(self) -> &'static str {
         match self {
             Ended::Kept => "kept",
@@ -36,77 +30,66 @@ impl Ended {
     }
 }
 
-/// A run that was not kept.
+/// A run whose outcome is not [`Ended::Kept`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Failure {
-    /// The scenario's name.
     pub scenario: String,
-    /// The protocol's name.
     pub protocol: String,
-    /// How many candidates.
+    /// The number of candidates.
     pub nodes: u16,
-    /// The seed.
     pub seed: u64,
-    /// What the store checked.
     pub fencing: protocols::fence::checks::Fencing,
-    /// What came of it.
     pub outcome: Ended,
     /// `pass`, `safety`, `vacuous`, `liveness`, or `harness`.
     pub verdict: String,
-    /// The invariants that did not hold.
     pub violated: Vec<String>,
-    /// Why that is not as promised, or why nothing was tried: one sentence.
+    /// Why the promise is broken, or why nothing was tried: one sentence.
     pub why: String,
-    /// The run's hash.
     pub trace_hash: String,
-    /// How to repeat it.
+    /// The command that repeats it.
     pub repro: String,
-    /// Its artifacts, when they were written.
+    /// Its artifacts, if written.
     pub artifacts: Option<String>,
-    /// What happened, in a few sentences, when its artifacts were written.
+    /// What happened, in a few sentences, if its artifacts were written.
     pub cause: Option<String>,
-    /// The plan that failed.
     #[serde(skip)]
     pub plan: Option<Box<scenarios::plan::Plan>>,
 }
 
-/// Runs that failed for one cause, as far as can be told: in one cell, the same invariants, and sentences that differ in
-/// nothing but numbers.
+/// Failed runs with probably one cause: in one cell, with the same invariants, and with sentences that differ only in
+/// numbers.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Group {
-    /// The scenario's name.
     pub scenario: String,
-    /// The protocol's name.
     pub protocol: String,
-    /// How many candidates.
+    /// The number of candidates.
     pub nodes: u16,
-    /// What came of them.
     pub outcome: Ended,
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// The first seeds of them.
+    /// The first few seeds.
     pub seeds: Vec<u64>,
-    /// What the first seed says.
+    /// The first seed's reason.
     pub why: String,
-    /// What happened there, in a few sentences, if somebody looked.
+    /// What happened in the first seed's run, in a few sentences, if determined.
     pub cause: Option<String>,
-    /// The artifacts of that one, if they were written.
+    /// The first seed's artifacts, if written.
     pub artifacts: Option<String>,
-    /// How to repeat that one.
+    /// The command that repeats the first seed.
     pub repro: String,
 }
 
 impl Group {
-    /// Why it counts, without what the judge saw: where the cause is told, that says it better.
+    /// The reason without the judge's findings: for use where the cause is told, which says more.
     pub fn in_short(&self) -> &str {
         self.why.split_once(": ").map_or(&self.why, |(why, _)| why)
     }
 }
 
-/// So many seeds stand for a group.
+/// The most seeds listed for a group.
 const SEEDS_MAX: usize = 3;
 
-/// The places of the failures, the first of every cause before all others.
+/// The indices of the failures, the first of each cause before all others.
 pub fn telling(failures: &[Failure]) -> Vec<usize> {
     let mut causes = BTreeSet::new();
     let (mut first, mut others) = (Vec::new(), Vec::new());
@@ -117,17 +100,17 @@ pub fn telling(failures: &[Failure]) -> Vec<usize> {
     first
 }
 
-/// Keeps a run that was unsafe as it may be, if none of its cell has violated the same before.
+/// Keeps a run that is permitted to be unsafe, if no run of its cell has violated the same before.
 pub fn note(known: &mut Vec<Failure>, run: Failure) {
     let cell = |of: &Failure| (of.scenario.clone(), of.protocol.clone(), of.nodes, of.violated.clone());
-    // Cells come one after the other.
+    // Runs of one cell are adjacent.
     let mut before = known.iter().rev().take_while(|before| before.scenario == run.scenario);
     if before.all(|before| cell(before) != cell(&run)) {
         known.push(run);
     }
 }
 
-/// The places of these runs, one of each scenario before a second of any.
+/// The indices of the runs, one of each scenario before a second of any.
 pub fn varied(runs: &[Failure]) -> Vec<usize> {
     let mut met = BTreeMap::new();
     let rank = |run: &Failure| {
@@ -147,7 +130,7 @@ fn cause(failure: &Failure) -> (&str, &str, u16, Ended, String) {
     (failure.scenario.as_str(), failure.protocol.as_str(), failure.nodes, failure.outcome, cause)
 }
 
-/// The failures by their cause, those with most runs first.
+/// The failures grouped by cause, largest groups first.
 pub fn groups(failures: &[Failure]) -> Vec<Group> {
     let mut places: BTreeMap<(&str, &str, u16, Ended, String), usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
@@ -176,7 +159,7 @@ pub fn groups(failures: &[Failure]) -> Vec<Group> {
     groups
 }
 
-/// A sentence without what differs from seed to seed: numbers with their units, and the numbers of nodes.
+/// A sentence without what varies by seed: numbers with their units, and node numbers.
 fn shape(sentence: &str) -> String {
     let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
     let mut words: Vec<String> = Vec::new();
@@ -199,7 +182,6 @@ fn shape(sentence: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A failure with this seed and sentence.
     fn failure(seed: u64, verdict: &str, why: &str) -> Failure {
         Failure {
             scenario: "gc-pause".into(),

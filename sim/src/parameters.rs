@@ -20,8 +20,8 @@ use scenarios::{
     units::duration_text,
 };
 
-/// The plan's parameters, for the head of a report; `protocol` is the plan's, if that is known, and `time` says what kind of
-/// time its duration is.
+/// The plan's parameters, for the head of a report. `protocol` is the plan's, if known; `time` names the kind of time
+/// of its duration.
 pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(String, String)> {
     let span = |values: &mut dyn Iterator<Item = i64>| {
         let values: Vec<i64> = values.collect();
@@ -93,7 +93,7 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     rows
 }
 
-/// What happens to leaders, if anything does.
+/// What may happen to leaders.
 fn tenure(tenure: Tenure) -> impl Iterator<Item = (String, String)> {
     let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm, step_down_after_ms } = tenure;
     let parts = [
@@ -122,7 +122,7 @@ fn how_found(address: Address) -> String {
     format!("clients go by {what}, and keep it for {}", duration_text(address.ttl_ms))
 }
 
-/// What leaders do, where that is not the usual.
+/// The leaders' works, unless they are the usual ones.
 fn works(plan: &Plan) -> impl Iterator<Item = (String, String)> {
     let works = (!plan.works.is_empty()).then(|| ("work".to_owned(), plan.works.join(", ")));
     let asked = (!plan.work_set.is_nothing()).then(|| ("work-set".to_owned(), work_set(plan.work_set)));
@@ -130,7 +130,7 @@ fn works(plan: &Plan) -> impl Iterator<Item = (String, String)> {
     works.into_iter().chain(asked).chain(check)
 }
 
-/// What is asked of the work-set.
+/// The parameters of the work-set.
 fn work_set(asked: Asked) -> String {
     let Asked { items, item_ms, checkpoint_every, load_ms } = asked;
     let cursor = checkpoint_every.map(|every| match every {
@@ -147,7 +147,7 @@ fn work_set(asked: Asked) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// How fast processes can send, if that is limited or apart.
+/// How fast processes can send, if that is limited or separate.
 fn bandwidth(plan: &Plan) -> Vec<(String, String)> {
     let network = &plan.network;
     let limit = format!("{} Mbit/s from each process", network.bandwidth_mbps);
@@ -156,7 +156,7 @@ fn bandwidth(plan: &Plan) -> Vec<(String, String)> {
     rows.into_iter().filter(|(told, ..)| *told).map(|(_, name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The timers that decide who leads for how long.
+/// The timers of the election.
 fn lease(plan: &Plan, protocol: Option<&Protocol>) -> (String, String) {
     let timings = &plan.timings;
     let renewed = timings.renew_interval_ms;
@@ -178,7 +178,7 @@ fn lease(plan: &Plan, protocol: Option<&Protocol>) -> (String, String) {
     }
 }
 
-/// The rules that are not the usual ones.
+/// The rules that differ from the usual.
 fn rules(rules: Rules) -> String {
     let off = [
         ("pre-vote off", !rules.pre_vote),
@@ -205,7 +205,6 @@ fn where_placed(placement: Placement) -> &'static str {
     }
 }
 
-/// What the store checks.
 fn fencing(fencing: Fencing) -> &'static str {
     match fencing {
         Fencing::On => "on",
@@ -224,7 +223,7 @@ fn between(low_us: u64, high_us: u64) -> String {
     }
 }
 
-/// `the leader cut off from the service and the followers`: the fewer from the more.
+/// `the leader cut off from the service and the followers`: the smaller group from the larger.
 fn cut_off(one: &[String], other: &[String]) -> String {
     let (few, many) = if other.len() < one.len() { (other, one) } else { (one, other) };
     format!("{} cut off from {}", listed(few), listed(many))

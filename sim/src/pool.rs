@@ -1,4 +1,4 @@
-//! The same work many times, on several threads.
+//! Runs the same work many times on several threads.
 
 use std::{
     collections::BTreeMap,
@@ -9,8 +9,8 @@ use std::{
     thread,
 };
 
-/// Does `work` for every number below `count`, on `jobs` threads, and gives what comes of it to `take`, in the order of the
-/// numbers, until that says `false`. What `take` sees does not depend on the number of threads.
+/// Does `work` for every number below `count` on `jobs` threads, and passes the results to `take` in the order of the
+/// numbers until `take` returns `false`. What `take` sees does not depend on the number of threads.
 pub fn each<T: Send>(count: u64, jobs: usize, work: impl Fn(u64) -> T + Sync, take: impl FnMut(u64, T) -> bool + Send) {
     let (next, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
     let results = Mutex::new((0, BTreeMap::new(), take));

@@ -1,4 +1,4 @@
-//! Is a scenario safe with some parameters, as far as some seeds can tell?
+//! Checks whether a scenario is safe with given parameters, as far as some seeds can tell.
 
 use crate::{
     error::Failed,
@@ -18,55 +18,47 @@ use std::{
     thread,
 };
 
-/// What to run.
 pub struct Probe<'a> {
-    /// What has them, and their service.
     pub registry: &'a Registry,
-    /// The scenario.
     pub scenario: &'static Scenario,
-    /// The protocol.
     pub protocol: &'static Protocol,
-    /// The seeds.
     pub seeds: Range<u64>,
-    /// Runs at a time.
+    /// The number of parallel runs.
     pub jobs: usize,
 }
 
-/// What the seeds came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Seen {
-    /// One violates safety.
+    /// A seed violates safety.
     Violated(Violation),
-    /// None does.
+    /// No seed does.
     Held(Held),
 }
 
-/// A seed that violates safety.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// The seed.
     pub seed: u64,
-    /// The invariants that it violates.
     pub violated: Vec<&'static str>,
 }
 
-/// How many seeds were safe in which way.
+/// How the seeds were safe.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Held {
-    /// Every invariant held, and what the scenario is about happened.
+    /// The runs in which every invariant held and the situation under test arose.
     pub passed: u64,
-    /// What the scenario is about did not happen.
+    /// The runs in which the situation under test did not arise.
     pub inconclusive: u64,
-    /// Nobody led in time.
+    /// The runs in which nobody led in time.
     pub leaderless: u64,
 }
 
 impl Probe<'_> {
-    /// The first of the seeds that violates safety with these parameters. The one that did so `before` comes first, since it is
-    /// the likeliest to do so again; the others follow in order, so that the answer does not depend on which run ends first.
+    /// The first seed that violates safety with these parameters. The seed `before`, which did so with others, is tried
+    /// first as the likeliest; the others follow in order, so that the answer does not depend on which run ends first.
     ///
     /// # Errors
-    /// The parameters make no sense, a run could not be finished, or the program was asked to end before all seeds had run.
+    /// The parameters make no sense, a run could not be finished, or the program was asked to end before all seeds had
+    /// run.
     pub fn at(&self, params: &Params, before: Option<u64>) -> Result<Seen, Failed> {
         let seeds: Vec<u64> = before.into_iter().chain(self.seeds.clone().filter(|s| Some(*s) != before)).collect();
         let next = AtomicU64::new(0);
@@ -108,7 +100,7 @@ impl Probe<'_> {
         }
     }
 
-    /// What one seed comes to.
+    /// Runs one seed.
     ///
     /// # Errors
     /// As [`Probe::at`].
@@ -128,7 +120,7 @@ impl Probe<'_> {
 }
 
 impl Held {
-    /// How many seeds these are.
+    /// The number of seeds.
     pub fn seeds(&self) -> u64 {
         self.passed + self.inconclusive + self.leaderless
     }

@@ -1,4 +1,5 @@
-//! Are promises kept? Safety and figures of one run, and what chance may do to a cell of many runs.
+//! Checks whether promises are kept: safety and figures of one run, and the frequency of violations in a cell of many
+//! runs.
 
 use crate::outcome::Ended;
 use protocols::election::{self, Bounds, Promise};
@@ -10,8 +11,8 @@ use scenarios::scenario::{Live, Promised};
 
 pub use crate::canary::{Canary, canaries};
 
-/// What a run that shows something (is not vacuous) did not keep, in one sentence; `None` when it kept everything. What is
-/// promised about liveness excuses nothing that violates safety, and the other way round.
+/// The promise that a non-vacuous run broke, in one sentence; `None` if it kept all. A promise about liveness excuses
+/// no violation of safety, nor the reverse.
 pub fn broken(promised: Promised, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
     let violated: Vec<&InvariantResult> = judgement.invariants.iter().filter(|i| !i.holds).collect();
     let names: Vec<&str> = violated.iter().map(|i| i.name).collect();
@@ -33,10 +34,10 @@ pub fn broken(promised: Promised, bounds: &Bounds, judgement: &Judgement) -> Opt
     }
 }
 
-/// The invariant that [`Live`] speaks of.
+/// The invariant that [`Live`] is about.
 const LIVENESS: &str = "liveness";
 
-/// Is it promised that this may be violated?
+/// Whether the promise permits this violation.
 fn is_excused(promised: Live, seen: &InvariantResult) -> bool {
     seen.name == LIVENESS
         && match promised {
@@ -51,16 +52,16 @@ pub const fn promise_name(promise: Promise) -> &'static str {
     Promised { safety: promise, liveness: Live::Holds }.word()
 }
 
-/// A verdict that does not keep a promise, in one sentence; `None` when it does.
+/// How a verdict breaks the promise, in one sentence; `None` if it does not.
 fn broken_promise(promised: Promised, bounds: &Bounds, judgement: &Judgement) -> Option<String> {
     match judgement.verdict {
-        // It says nothing for or against the promise.
+        // A vacuous run says nothing about the promise.
         Verdict::Vacuous => None,
         _ => broken(promised, bounds, judgement),
     }
 }
 
-/// What came of a run that was promised that, and why if it was not kept: one sentence, with what the judge saw.
+/// A run's outcome under a promise, and the reason if it was not kept: one sentence, with the judge's findings.
 pub(crate) fn ended(promised: Promised, bounds: &Bounds, judgement: &Judgement) -> (Ended, String) {
     let seen = reason(judgement);
     match broken_promise(promised, bounds, judgement) {
@@ -71,14 +72,14 @@ pub(crate) fn ended(promised: Promised, bounds: &Bounds, judgement: &Judgement) 
     }
 }
 
-/// What the failing invariants saw.
+/// What the violated invariants found.
 fn reason(judgement: &Judgement) -> String {
     let details = judgement.invariants.iter().filter(|i| !i.holds).map(|i| &*i.detail);
     details.collect::<Vec<_>>().join("; ")
 }
 
-/// What a run of a generated plan does not keep, where that is promised, and some invariants are excused: the verdict that this
-/// makes, and why in one sentence; `None` when it keeps everything.
+/// The verdict and the reason (one sentence) of a generated plan's run that breaks a promise, apart from the excused
+/// invariants; `None` if it keeps all.
 pub(crate) fn not_kept(
     judgement: &Judgement,
     promised: Promised,
@@ -87,7 +88,7 @@ pub(crate) fn not_kept(
     let held = |seen: &InvariantResult| match seen.class {
         Class::Safety => promised.safety == Promise::Holds && !excused(seen.name),
         Class::Liveness => !is_excused(promised.liveness, seen),
-        // Nothing in particular has to happen in a generated plan.
+        // A generated plan does not require any situation to arise.
         Class::Vacuity => false,
     };
     let broken: Vec<_> = judgement.invariants.iter().filter(|i| !i.holds && held(i)).collect();
@@ -96,7 +97,7 @@ pub(crate) fn not_kept(
     (!why.is_empty()).then(|| (if unsafe_ { "safety" } else { "liveness" }, why.join("; ")))
 }
 
-/// The invariants that must be violated and are not.
+/// The invariants that must be violated but are not.
 fn blind(must: &[&str], violated: &[&str]) -> Option<String> {
     let missing: Vec<&str> = must.iter().copied().filter(|name| !violated.contains(name)).collect();
     let missing = if missing.is_empty() { return None } else { missing.join(", ") };
@@ -106,7 +107,7 @@ fn blind(must: &[&str], violated: &[&str]) -> Option<String> {
     })
 }
 
-/// A figure above what is promised; of several groups that is promised of each.
+/// A figure above its promised bound, which applies to each group.
 fn above(bounds: &Bounds, judgement: &Judgement) -> Option<String> {
     if !judgement.groups.is_empty() {
         let of_group = |(group, judged)| above(bounds, judged).map(|why| format!("group {group}: {why}"));
@@ -115,11 +116,7 @@ fn above(bounds: &Bounds, judgement: &Judgement) -> Option<String> {
     let metrics = &judgement.metrics;
     let figures = [
         (["election", "elections"], bounds.elections, metrics.elections),
-        (
-            ["failover that was not needed", "failovers that were not needed"],
-            bounds.false_failovers,
-            metrics.false_failovers,
-        ),
+        (["unnecessary failover", "unnecessary failovers"], bounds.false_failovers, metrics.false_failovers),
         (
             ["write refused for its token", "writes refused for their token"],
             bounds.writes_fenced,
@@ -132,18 +129,17 @@ fn above(bounds: &Bounds, judgement: &Judgement) -> Option<String> {
     Some(format!("{seen} {what}, more than the {} that the cell's promise allows", most.unwrap_or_default()))
 }
 
-/// How many runs of a thousand violate safety in a cell that promises neither, at the default parameters and 3 candidates.
+/// The share of runs that violate safety in a cell that promises neither safety nor a violation, at the default
+/// parameters and 3 candidates.
 #[derive(Clone, Copy, Debug)]
 pub struct Chance {
-    /// The scenario.
     pub scenario: &'static str,
-    /// The protocol.
     pub protocol: &'static str,
-    /// With fencing, or without. Without tokens there is no difference, and only "with" is listed.
+    /// With fencing or without. Without tokens there is no difference, and only "with" is listed.
     pub fencing: bool,
-    /// How many of 1,000.
+    /// The number of violations in 1,000 runs.
     pub of_1000: u64,
-    /// Why that is not none and not all.
+    /// Why some runs violate safety, but not all.
     pub why: &'static str,
 }
 
@@ -161,7 +157,7 @@ const fn unfenced(scenario: &'static str, protocol: &'static str, of_1000: u64, 
     Chance { scenario, protocol, fencing: false, of_1000, why }
 }
 
-/// Every cell that is left to chance, as 150 to 1,000 seeds had it.
+/// Every cell left to chance, as counted in 150 to 1,000 seeds.
 pub const CHANCES: [Chance; 19] = [
     chance("clean-kill", "bully", 18, TAKES_OVER),
     chance("clean-kill", "lowest-id", 40, TAKES_OVER),
@@ -184,11 +180,10 @@ pub const CHANCES: [Chance; 19] = [
     unfenced("read-lease", "etcd-election", 988, OVERLAP),
 ];
 
-/// In how many runs the shares of [`CHANCES`] were counted, at least.
+/// The least number of runs in which the shares of [`CHANCES`] were counted.
 const COUNTED: f64 = 150.0;
 
 impl Chance {
-    /// The one of a cell.
     pub fn find(scenario: &str, protocol: &str, fencing: bool) -> Option<&'static Chance> {
         let same = |c: &&Chance| (c.scenario, c.protocol) == (scenario, protocol);
         let mut all = CHANCES.iter().filter(same);
@@ -196,11 +191,11 @@ impl Chance {
         exact.or_else(|| all.find(|c| c.fencing && !fencing && election::find(protocol).is_some_and(|p| !p.tokened)))
     }
 
-    /// One sentence when `violated` of `runs` is far from what it was: more than four standard deviations of both
-    /// samples, and more than one run.
+    /// One sentence if `violated` of `runs` differs from the recorded share by more than four standard deviations of
+    /// both samples, and by more than one run.
     pub fn far_off(&self, violated: u64, runs: u64) -> Option<String> {
         let (runs_f, expected) = (runs as f64, self.of_1000 as f64 / 1e3 * runs as f64);
-        // Both are samples: these runs, and those that the share was counted in.
+        // These runs and the recorded ones are both samples.
         let of_one = |share: f64| (share * (1.0 - share)).max(0.0);
         let share = self.of_1000 as f64 / 1e3;
         let counted = share.clamp(1.0 / COUNTED, 1.0 - 1.0 / COUNTED);

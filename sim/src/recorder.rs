@@ -1,4 +1,4 @@
-//! What listens to a run's history: the judges always; the timeline and a file on request.
+//! The listeners to a run's history: the judges always; timeline and file on request.
 
 use protocols::history::{Event, Header, Kind, Phase, Sink, json::Writer};
 use reports::{Judges, invariant::Entry, stories::Stories, timeline::page::Pages};
@@ -10,26 +10,25 @@ use std::{
     },
 };
 
-/// So many events of a run are kept at most, some 50 MB.
+/// The most events of a run that are kept, some 50 MB.
 pub const KEPT_MAX: usize = 400_000;
 
-/// Hands the history to everyone who wants it.
+/// Passes the history to all listeners.
 pub struct Recorder {
-    /// The judges.
     pub judges: Judges,
-    /// What the text report shows, when somebody will read it.
+    /// Collects what the text report shows, if wanted.
     pub stories: Option<Stories>,
-    /// The run as one page of HTML, when somebody wants it.
+    /// Collects the HTML page, if wanted.
     pub pages: Option<Pages>,
-    /// The history as JSON lines.
+    /// Writes the history as JSON lines.
     pub history: Option<Writer<Box<dyn Write + Send>>>,
-    /// All events so far, where somebody wants them once the run is judged; `None` when there are more than [`KEPT_MAX`].
+    /// All events so far, if they are wanted after judgement; `None` once there are more than [`KEPT_MAX`].
     pub kept: Option<Vec<Event>>,
-    /// Does the run end when the program is asked to?
+    /// Whether the run ends when the program is asked to.
     pub stops: bool,
-    /// How far the run is, microseconds, for somebody who looks on.
+    /// The run's virtual time in microseconds, for display.
     pub now_us: Option<Arc<AtomicU64>>,
-    /// How many faults have struck.
+    /// The number of faults that have struck.
     pub faults: u64,
 }
 
@@ -53,7 +52,6 @@ impl Recorder {
         }
     }
 
-    /// The next event.
     #[inline]
     pub fn record(&mut self, event: &Event) {
         self.judges.record(event);

@@ -1,5 +1,5 @@
-//! What there is to run: what plans can name, and what carries out what they say of services. Fencepost's own is the
-//! default; a crate with a protocol, a scenario or a service of its own adds it to that.
+//! Everything that can be run: what plans can name, and the clients and models of services. The default is Fencepost's
+//! own; other crates can add protocols, scenarios and services.
 
 use crate::{
     service::{self, Entry},
@@ -11,7 +11,6 @@ use reports::invariant::{self, Entry as Invariant};
 use scenarios::{Scenario, registry::Twice};
 
 /// What cannot be added to a registry.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotAdded {
     #[error(transparent)]
@@ -22,28 +21,27 @@ pub enum NotAdded {
     Differ { model: &'static str, client: &'static str },
 }
 
-/// Protocols, scenarios, works and bugs, the clients and models of services, and what judges runs.
 #[derive(Clone)]
 pub struct Registry {
-    /// What plans are read and checked against.
+    /// The names that plans can use.
     pub plans: scenarios::Registry,
-    /// The clients that candidates ask their services by.
+    /// The service clients of candidates.
     pub clients: Clients<SimEnv>,
-    /// The models that answer them.
+    /// The services' models.
     pub models: Vec<Entry>,
-    /// What runs are judged by.
+    /// The invariants that judge runs.
     pub invariants: Vec<&'static Invariant>,
 }
 
 impl Default for Registry {
-    /// Fencepost's own.
+    /// Fencepost's own registry.
     fn default() -> Registry {
         scenarios::Registry::default().into()
     }
 }
 
 impl From<scenarios::Registry> for Registry {
-    /// These plans, with Fencepost's own clients and models.
+    /// These plans with Fencepost's own clients and models.
     fn from(plans: scenarios::Registry) -> Registry {
         Registry {
             plans,
@@ -55,34 +53,34 @@ impl From<scenarios::Registry> for Registry {
 }
 
 impl Registry {
-    /// With another protocol, which reports show last.
+    /// Adds a protocol; reports show it last.
     ///
     /// # Errors
-    /// One sentence: there is one of that name.
+    /// The name is taken.
     pub fn with_protocol(self, protocol: &'static Protocol) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_protocol(protocol)?, ..self })
     }
 
-    /// With another scenario, which reports show last.
+    /// Adds a scenario; reports show it last.
     ///
     /// # Errors
-    /// One sentence: there is one of that name.
+    /// The name is taken.
     pub fn with_scenario(self, scenario: &'static Scenario) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_scenario(scenario)?, ..self })
     }
 
-    /// With another work, which plans can name.
+    /// Adds a work that plans can name.
     ///
     /// # Errors
-    /// One sentence: there is one of that name.
+    /// The name is taken.
     pub fn with_work(self, work: &'static Kind) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_work(work)?, ..self })
     }
 
-    /// With another invariant, which every run is judged by, and reports show last.
+    /// Adds an invariant that judges every run; reports show it last.
     ///
     /// # Errors
-    /// One sentence: there is one of that name.
+    /// The name is taken.
     pub fn with_invariant(mut self, invariant: &'static Invariant) -> Result<Registry, NotAdded> {
         if self.invariants.iter().any(|known| known.name == invariant.name) {
             return Err(Twice { what: "invariant", name: invariant.name }.into());
@@ -91,10 +89,10 @@ impl Registry {
         Ok(self)
     }
 
-    /// With another service: its model, and the client that candidates ask it by.
+    /// Adds a service: its model and its client.
     ///
     /// # Errors
-    /// One sentence: there is one of that name, or the two are of different services.
+    /// The name is taken, or model and client belong to different services.
     pub fn with_service(mut self, model: Entry, client: Client<SimEnv>) -> Result<Registry, NotAdded> {
         if model.service != client.service {
             return Err(NotAdded::Differ { model: model.service, client: client.service });

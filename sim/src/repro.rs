@@ -1,5 +1,5 @@
-//! The command that repeats a run, made of what the run was made of, so that no option that mattered can be forgotten. It
-//! works from any folder.
+//! The command that repeats a run. It is built from the run's own parameters, so that no relevant option is missing,
+//! and works in any folder.
 
 use protocols::{election::Timer, fence::checks::Fencing};
 use scenarios::{
@@ -11,8 +11,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The arguments after the program's name that compile this scenario's plan, with these parameters and this seed, again:
-/// `scenario gc-pause --protocol etcd-election --seed 7`, and every option that differs from what `scenario` does without.
+/// The program arguments that compile this scenario's plan again, with these parameters and this seed: `scenario
+/// gc-pause --protocol etcd-election --seed 7`, plus every option that differs from the default of `scenario`.
 pub fn arguments(scenario: &str, protocol: &str, params: &Params, seed: u64) -> Vec<String> {
     let mut words = ["scenario", scenario, "--protocol", protocol, "--seed"].map(str::to_owned).to_vec();
     words.push(seed.to_string());
@@ -20,7 +20,7 @@ pub fn arguments(scenario: &str, protocol: &str, params: &Params, seed: u64) -> 
     words
 }
 
-/// The options that differ from what `scenario` does without.
+/// The options that differ from the defaults of `scenario`.
 pub fn options(params: &Params) -> Vec<String> {
     let usual = Params::default();
     let mut words = Vec::new();
@@ -81,7 +81,7 @@ pub fn options(params: &Params) -> Vec<String> {
     words
 }
 
-/// A line for a shell that runs this program with `arguments`, wherever the shell is.
+/// A shell command that runs this program with `arguments` in any folder.
 pub fn command(arguments: &[String]) -> String {
     let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
     match program() {
@@ -93,7 +93,7 @@ pub fn command(arguments: &[String]) -> String {
     }
 }
 
-/// A command of [`command`] with more arguments at its end.
+/// A command made by [`command`], with more arguments appended.
 pub fn with(command: &str, more: &[&str]) -> String {
     let more: String = more.iter().map(|word| format!(" {}", quoted(word))).collect();
     match command.strip_suffix(')') {
@@ -102,21 +102,21 @@ pub fn with(command: &str, more: &[&str]) -> String {
     }
 }
 
-/// The command of [`of_run`] for a sweep of the same over other seeds.
+/// Turns a command made by [`of_run`] into a sweep over other seeds.
 pub fn other_seeds(of_run: &str, seed: u64) -> String {
     let swept = of_run.replacen(" scenario ", " sweep ", 1);
     swept.replacen(&format!(" --seed {seed}"), " --seeds 0..20", 1)
 }
 
-/// [`command`] for one run of a scenario.
+/// The [`command`] for one run of a scenario.
 pub fn of_run(scenario: &str, protocol: &str, params: &Params, seed: u64) -> String {
     command(&arguments(scenario, protocol, params, seed))
 }
 
-/// A script that replays the file of that name in its own folder.
+/// A script that replays the named file in the script's own folder.
 pub fn script(file: &str) -> String {
     let again = command(&["replay".to_owned(), "$file".to_owned()]);
-    // The name is the script's to fill in.
+    // The script fills in the name.
     let again = again.replace("'$file'", "\"$file\"");
     format!(
         "#!/bin/sh\n# Repeats this run, from any folder. FENCEPOST=PROGRAM has another build do it.\n\
@@ -127,13 +127,13 @@ pub fn script(file: &str) -> String {
 
 /// How this program is started.
 enum Program {
-    /// By cargo, in the folder that holds the workspace's settings.
+    /// By cargo, in the workspace's folder.
     Cargo { folder: PathBuf, release: bool },
-    /// As a file.
+    /// Directly.
     Built(PathBuf),
 }
 
-/// Who runs cargo changes code, and wants the line to run what was changed; anybody else wants this very file.
+/// A user of cargo changes code and wants the command to run the changed code; other users want this very file.
 fn program() -> Program {
     let this = env::current_exe().unwrap_or_else(|_| PathBuf::from("fencepost"));
     match env::var_os("CARGO").and(env::var_os("CARGO_MANIFEST_DIR")).and_then(|krate| workspace(Path::new(&krate))) {
@@ -145,7 +145,7 @@ fn program() -> Program {
     }
 }
 
-/// The folder of the workspace that a crate belongs to: Fencepost's, or that of a crate which adds to it.
+/// The workspace folder of a crate: Fencepost's, or that of a crate that extends it.
 fn workspace(krate: &Path) -> Option<PathBuf> {
     let is_workspace = |folder: &&Path| {
         let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
@@ -154,7 +154,7 @@ fn workspace(krate: &Path) -> Option<PathBuf> {
     krate.ancestors().find(is_workspace).or_else(|| Some(krate).filter(|krate| krate.is_dir())).map(Path::to_path_buf)
 }
 
-/// A word as a shell takes it for one.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=%+@".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -191,8 +191,9 @@ mod tests {
     #[test]
     fn cargo_runs_in_the_workspace_that_a_crate_belongs_to() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        assert_eq!(workspace(here).as_deref(), here.parent());
-        let own = here.join("examples/own-elector");
+        let sim = here.parent().expect("sim/tests/ lies in sim/");
+        assert_eq!(workspace(here).as_deref(), sim.parent());
+        let own = sim.join("examples/own-elector");
         assert_eq!(workspace(&own), Some(own), "it is a workspace of its own");
         assert_eq!(workspace(Path::new("/nowhere/crate")), None);
     }

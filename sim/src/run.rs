@@ -1,4 +1,4 @@
-//! One run: a plan goes in, a judged run comes out. Every command that simulates comes through here.
+//! Runs a plan and judges it. Every command that simulates goes through here.
 
 use crate::{
     error::Failed,
@@ -28,52 +28,48 @@ use std::{
     time::Instant,
 };
 
-/// What a run is to leave behind, beside the verdict.
+/// What a run should produce in addition to the verdict.
 #[derive(Default)]
 pub struct Options {
-    /// What the plan's names mean.
     pub registry: Registry,
-    /// How cores are stepped.
     pub driver: Driver,
     /// Collect what the text report shows.
     pub timeline: bool,
-    /// Make a page of it: see [`Run::page`].
+    /// Make an HTML page; see [`Run::page`].
     pub page: bool,
-    /// Keep the events: see [`Run::kept`].
+    /// Keep the events; see [`Run::kept`].
     pub keep: bool,
     /// Write the history here, as JSON lines.
     pub history: Option<Box<dyn Write + Send>>,
-    /// Write the trace's text here, a line per event.
+    /// Write the trace as text here, one line per event.
     pub trace: Option<Box<dyn Write + Send>>,
-    /// End when the program is asked to: the run is judged as far as it came, see [`Run::cut_short`].
+    /// End when the program is asked to; the run is judged as far as it got. See [`Run::cut_short`].
     pub stops: bool,
-    /// Say here how far the run is, microseconds of virtual time, for somebody who waits for it.
+    /// Report the run's virtual time here, in microseconds.
     pub now_us: Option<Arc<AtomicU64>>,
 }
 
-/// A run that was judged.
+/// A judged run.
 pub struct Run {
-    /// What was run.
     pub plan: Arc<Plan>,
-    /// Its protocol.
     pub protocol: &'static Protocol,
-    /// What the judge was told of it.
+    /// The run's description for the judge.
     pub header: Header,
-    /// Hash, events, times.
+    /// Hash, number of events, and times.
     pub facts: RunFacts,
     /// The verdict, invariants and figures.
     pub judgement: Judgement,
-    /// What the text report shows, if it was asked for.
+    /// What the text report shows, if requested.
     pub highlights: Option<Highlights>,
-    /// The run, ready for a page of HTML, if that was asked for.
+    /// The run's HTML page, if requested.
     pub page: Option<Sheet>,
-    /// Did it end before its time, since the program was asked to end?
+    /// Whether the run ended early because the program was asked to end.
     pub cut_short: bool,
-    /// Its events, if they were asked for and are not too many.
+    /// The events, if requested and not too many.
     pub kept: Option<Vec<Event>>,
-    /// The coverage marks that it came to.
+    /// The coverage marks that it reached.
     pub marks: Marks,
-    /// How many faults struck: a fault that waits for something may wait until the run ends.
+    /// The number of faults that struck; a triggered fault may wait until the run ends.
     pub faults: u64,
 }
 
@@ -84,7 +80,7 @@ impl Run {
     }
 }
 
-/// The bound on clock drift, for reports; `None` where reads are not answered from memory under a lease.
+/// The bound on clock drift, for reports; `None` unless reads are served from memory under a lease.
 fn read_lease(plan: &Plan, protocol: &Protocol) -> Option<ReadLease> {
     let ms = |ns: u64| ns as f64 / 1e6;
     read_lease::of_plan(plan, protocol).map(|bound| ReadLease {
@@ -95,10 +91,10 @@ fn read_lease(plan: &Plan, protocol: &Protocol) -> Option<ReadLease> {
     })
 }
 
-/// Executes `plan`, which is valid in the registry, in a thread of its own.
+/// Executes `plan`, which is valid in the registry, in a separate thread.
 ///
 /// # Errors
-/// The harness or code under test panicked, or what the run was to leave behind could not be written.
+/// The harness or code under test panicked, or a requested output could not be written.
 pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
     let started = Instant::now();
     let (plan, registry) = (Arc::new(plan.clone()), &options.registry);

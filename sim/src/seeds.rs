@@ -1,18 +1,18 @@
-//! The same work for many seeds on several threads.
+//! Runs the same work for many seeds on several threads.
 
-use crate::pool;
+use crate::{error::Failed, interrupt, pool};
 use std::ops::Range;
 
-/// What `work` makes of each seed, in the seeds' order, on `jobs` threads. `done` is told of every seed.
+/// The results of `work` in the order of the seeds, on `jobs` threads. `done` is called after each seed.
 ///
 /// # Errors
-/// The work on some seed failed: the failure of the smallest of them.
-pub fn each<T: Send, E: Send>(
+/// Fails with the failure of the smallest seed whose work failed, or if the program was asked to end before all were done.
+pub fn each<T: Send>(
     seeds: Range<u64>,
     jobs: usize,
-    work: impl Fn(u64) -> Result<T, E> + Sync,
+    work: impl Fn(u64) -> Result<T, Failed> + Sync,
     done: impl Fn() + Sync,
-) -> Result<Vec<T>, E> {
+) -> Result<Vec<T>, Failed> {
     let mut results = Vec::new();
     let one = |index: u64| {
         let result = work(seeds.start + index);
@@ -20,22 +20,26 @@ pub fn each<T: Send, E: Send>(
         result
     };
     pool::each(seeds.end.saturating_sub(seeds.start), jobs, one, |_, result| {
-        let goes_on = result.is_ok();
+        let goes_on = result.is_ok() && !interrupt::asked();
         results.push(result);
         goes_on
     });
+    if interrupt::asked() {
+        return Err(Failed::Unfinished);
+    }
     results.into_iter().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::each;
+    use crate::error::Failed;
 
     #[test]
     fn results_come_in_the_order_of_the_seeds() {
-        let tenfold = each(3..40, 4, |seed| Ok::<_, String>(seed * 10), || {}).unwrap();
+        let tenfold = each(3..40, 4, |seed| Ok(seed * 10), || {}).unwrap();
         assert_eq!(tenfold, (3..40).map(|seed| seed * 10).collect::<Vec<_>>());
-        let failed = each(0..9, 1, |seed| if seed == 4 { Err("four".to_owned()) } else { Ok(seed) }, || {});
-        assert_eq!(failed, Err("four".to_owned()));
+        let failed = each(0..9, 1, |seed| if seed == 4 { Err(Failed::from("four")) } else { Ok(seed) }, || {});
+        assert_eq!(failed, Err(Failed::from("four")));
     }
 }

@@ -1,5 +1,5 @@
-//! Does a run show a bug, and how many of a sweep do? A bug need not break a promise to show: many are in cells that promise
-//! nothing, or move a figure.
+//! Tells whether a run shows a bug, and how many runs of a sweep do. A bug can show without a broken promise: in cells
+//! that promise nothing, or by moving a figure.
 
 use crate::run::Run;
 use protocols::{bug::Bug, by_design};
@@ -7,7 +7,7 @@ use reports::Judgement;
 use scenarios::registry::Missing;
 use serde::{Deserialize, Serialize};
 
-/// Does a run show what the bug is said to do: violate its invariant, or have its figure above the fixed form's?
+/// Whether a run shows the bug's stated effect: a violation of its invariant, or its figure above the correct code's.
 pub fn shows(bug: &Bug, judgement: &Judgement) -> bool {
     let Some(figure) = bug.violation.strip_prefix("metrics.") else {
         return judgement.violated().any(|name| name == bug.violation);
@@ -16,28 +16,28 @@ pub fn shows(bug: &Bug, judgement: &Judgement) -> bool {
     metrics[figure].as_f64().is_some_and(|value| value > bug.shown.above as f64)
 }
 
-/// In how many runs of a sweep a bug shows.
+/// How many runs of a sweep show a bug.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Shown {
-    /// Its id.
+    /// The bug's id.
     #[serde(rename = "id")]
     pub bug: &'static str,
-    /// The invariant that it violates, or the figure that it moves, as `metrics.elections`.
+    /// The invariant that the bug violates, or the figure that it moves, as `metrics.elections`.
     pub violation: &'static str,
-    /// The value above which a figure shows it.
+    /// The bug shows if the figure is above this.
     pub above: u64,
-    /// In so many runs it shows.
+    /// The number of runs that show it.
     pub shown: u64,
-    /// Of so many.
+    /// The number of all runs.
     pub runs: u64,
     /// The command of the first run that shows it.
     pub command: Option<String>,
-    /// Which of the sweep's runs that is.
+    /// The index of that run in the sweep.
     #[serde(skip)]
     pub first: Option<u64>,
 }
 
-/// The same as a shard leaves it.
+/// The result of a shard.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Part {
     id: String,
@@ -53,10 +53,10 @@ impl From<&Shown> for Part {
     }
 }
 
-/// What all shards have seen of each bug, which is one of `known` or wrong by design.
+/// The merged results of all shards for each bug, which is one of `known` or unsafe by design.
 ///
 /// # Errors
-/// Nobody knows such a bug: one sentence.
+/// A bug is unknown.
 pub fn together(shards: &[Vec<Part>], known: &[&'static Bug]) -> Result<Vec<Shown>, Missing> {
     let Some(first) = shards.first() else { return Ok(Vec::new()) };
     let of_all = |place: usize| {
@@ -73,7 +73,7 @@ pub fn together(shards: &[Vec<Part>], known: &[&'static Bug]) -> Result<Vec<Show
 }
 
 impl Shown {
-    /// What shows it, in words.
+    /// What shows the bug, in words.
     pub fn what(&self) -> String {
         match self.violation.strip_prefix("metrics.") {
             Some(figure) => format!("{figure} above {}", self.above),
@@ -82,11 +82,10 @@ impl Shown {
     }
 }
 
-/// Looks for bugs in the runs of a sweep.
+/// Watches a sweep's runs for bugs.
 pub(crate) struct Watch(Vec<(&'static Bug, Shown)>);
 
 impl Watch {
-    /// For these.
     pub(crate) fn new(bugs: &[&'static Bug]) -> Self {
         let nothing = |bug: &&'static Bug| {
             let Bug { id, violation, ref shown, .. } = **bug;
@@ -95,7 +94,7 @@ impl Watch {
         Watch(bugs.iter().map(nothing).collect())
     }
 
-    /// The `index`th run has ended; `command` is what repeats it.
+    /// Adds the run with this index; `command` repeats it.
     pub(crate) fn add(&mut self, run: &Run, index: u64, command: impl Fn() -> String) {
         for (bug, seen) in &mut self.0 {
             seen.runs += 1;
@@ -108,7 +107,7 @@ impl Watch {
         }
     }
 
-    /// What was seen of each.
+    /// The results, one per bug.
     pub(crate) fn seen(self) -> Vec<Shown> {
         self.0.into_iter().map(|(_, seen)| seen).collect()
     }

@@ -1,5 +1,5 @@
-//! `sweep swarm`: generated plans, a seed each, held to everything that their protocols promise whatever happens, and what
-//! they came to.
+//! `sweep swarm`: runs generated plans, one per seed, and checks everything that their protocols promise under any
+//! conditions.
 
 use crate::{
     baseline::Unreadable,
@@ -31,10 +31,10 @@ use std::{
     ops::Range,
 };
 
-/// With `--until-stable`, a sweep ends when so many runs in a row have shown nothing new.
+/// With `--until-stable`, a sweep ends after this many runs in a row without anything new.
 pub const QUIET_RUNS: u64 = 1_000;
 
-/// Marks that a sweep may miss, and why.
+/// Coverage marks that a sweep may miss, and why.
 pub const RARE: &[(Mark, &str)] = &[
     (Mark::ObjectTaken, "2,000 plans never reached it; why it is rare was not looked into"),
     (Mark::CheckInUnknown, "2,000 plans never reached it; why it is rare was not looked into"),
@@ -83,48 +83,45 @@ pub const RARE: &[(Mark, &str)] = &[
     (Mark::WorldSyncLost, "power has to go within the half millisecond that a sync takes"),
 ];
 
-/// Which plans to run.
 pub struct Swarm {
-    /// What has the protocols, and their services.
     pub registry: Registry,
-    /// What is not drawn.
+    /// The parameters that are given instead of drawn.
     pub choice: Choice,
-    /// A plan each.
+    /// One plan per seed.
     pub seeds: Range<u64>,
-    /// Which part of them this one runs: `(i, n)`, i from 1.
+    /// The shard to run, as `(i, n)` with i from 1.
     pub shard: (u64, u64),
-    /// Runs at a time.
+    /// The number of parallel runs.
     pub jobs: usize,
-    /// End when nothing new is seen any more.
+    /// Whether to end once nothing new is seen.
     pub until_stable: bool,
 }
 
-/// What came of it.
+/// The result of a swarm.
 pub struct Swept {
-    /// A cell per protocol, and what did not go as promised.
+    /// One cell per protocol, and the failures.
     pub outcome: Outcome,
-    /// How many runs of each protocol went on for long enough after the last fault for liveness to be missed.
+    /// By protocol, the number of runs that continued long enough after the last fault for a liveness violation.
     pub live: BTreeMap<String, u64>,
-    /// How often each kind of fault was in a plan.
+    /// The number of plans that contain each kind of fault.
     pub kinds: BTreeMap<FaultKind, u64>,
-    /// What the runs came to.
     pub coverage: Coverage,
-    /// How many runs there were.
+    /// The number of runs.
     pub runs: u64,
-    /// It ended because nothing new was seen any more.
+    /// Whether it ended because nothing new was seen.
     pub stable: bool,
 }
 
-/// What runs came to: marks, and what went together with what.
+/// Coverage: the marks reached, and their combinations.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
-    /// Every mark that was come to.
+    /// Every mark reached.
     pub marks: Marks,
-    /// With which protocol, and with which kind of fault.
+    /// The marks by protocol and by kind of fault.
     with: BTreeMap<String, Marks>,
-    /// Protocol, verdict and the invariants that failed.
+    /// Pairs of protocol, and verdict with violated invariants.
     classes: BTreeSet<(String, String)>,
-    /// Runs since something was new.
+    /// The number of runs since anything new.
     quiet: u64,
 }
 
@@ -145,13 +142,13 @@ impl Coverage {
         self.quiet = if new { 0 } else { self.quiet + 1 };
     }
 
-    /// How many runs there were since something was new: a mark, a mark together with a protocol or a kind of fault, or a
-    /// verdict of a protocol with the invariants that failed.
+    /// The number of runs since anything new: a mark, a mark with a new protocol or kind of fault, or a protocol's
+    /// verdict with a new set of violated invariants.
     pub fn quiet(&self) -> u64 {
         self.quiet
     }
 
-    /// The marks that runs of these protocols could come to, and did not.
+    /// The marks that runs of these protocols could reach, but did not.
     pub fn silent(&self, protocols: &[&Protocol]) -> Vec<Mark> {
         silent(self.marks, protocols)
     }
@@ -168,8 +165,7 @@ pub fn rare(mark: Mark) -> Option<&'static str> {
     RARE.iter().find(|(rare, _)| *rare == mark).map(|(_, why)| *why)
 }
 
-/// What a run of a generated plan does not keep of what is promised: the verdict that this makes, and why in one sentence;
-/// `None` when it keeps everything.
+/// The promise that a generated plan's run broke: its verdict, and the reason in one sentence; `None` if it kept all.
 pub fn broken_promise(run: &Run) -> Option<(&'static str, String)> {
     let (plan, protocol) = (&run.plan, run.protocol);
     let promised = Promised { safety: generate::promise(plan, protocol), liveness: Live::of(protocol) };
@@ -177,12 +173,12 @@ pub fn broken_promise(run: &Run) -> Option<(&'static str, String)> {
 }
 
 impl Swarm {
-    /// The options that figures depend on, but for the protocols: each has figures of its own.
+    /// The options that affect figures, except the protocols, which have separate figures.
     fn figure_options(&self) -> String {
         options(&self.choice).join(" ")
     }
 
-    /// What this swarm saw, as the baseline of later ones.
+    /// This swarm's results, as a baseline for later ones.
     pub fn baseline(&self, swept: &Swept) -> Baseline {
         let cells = swept.outcome.cells.iter().map(|cell| (cell.protocol.clone(), &cell.seen));
         Baseline::record_swarm(
@@ -193,7 +189,7 @@ impl Swarm {
         )
     }
 
-    /// What has moved away from `baseline`; nothing where it was recorded with other options.
+    /// The figures that moved from `baseline`; none if it was recorded with other options.
     fn moved(&self, baseline: &Baseline, swept: &Swept) -> Vec<Moved> {
         if baseline.options != self.figure_options() {
             return Vec::new();
@@ -202,16 +198,16 @@ impl Swarm {
         moved.map(|moved| Moved { cell: format!("{SWARM} {}", moved.cell), ..moved }).collect()
     }
 
-    /// How many plans this shard has.
+    /// The number of plans in this shard.
     pub fn runs(&self) -> u64 {
         let (part, of) = self.shard;
         (self.seeds.end - self.seeds.start + of - part) / of
     }
 
-    /// Runs the plans; `done` is told what came of every run. It ends early when the command is asked to.
+    /// Runs the plans; `done` is called with each run's outcome. Ends early if asked to.
     ///
     /// # Errors
-    /// The committed baseline is not readable.
+    /// The committed baseline is unreadable.
     pub fn run(&self, done: impl Fn(Ended) + Sync) -> Result<Swept, Unreadable> {
         let cell = |protocol: &&Protocol| Cell {
             scenario: SWARM.to_owned(),
@@ -282,7 +278,7 @@ impl Swarm {
     }
 }
 
-/// The arguments that run this plan, drawn with this choice, again.
+/// The arguments that run this plan again, drawn under this choice.
 pub fn arguments(plan: &Plan, choice: &Choice) -> Vec<String> {
     let seed = plan.seed.to_string();
     let mut words = ["scenario", SWARM, "--protocol", &plan.protocol, "--seed", &seed].map(str::to_owned).to_vec();
@@ -290,7 +286,7 @@ pub fn arguments(plan: &Plan, choice: &Choice) -> Vec<String> {
     words
 }
 
-/// What was not left to be drawn, but for the protocols, as options.
+/// The parameters that were given instead of drawn, except the protocols, as options.
 fn options(choice: &Choice) -> Vec<String> {
     let Choice { net, latency_us, loss_ppm, nodes, fencing, groups, .. } = choice;
     let given = [

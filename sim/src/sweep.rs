@@ -1,4 +1,4 @@
-//! Many seeds on all cores: a seed per fresh thread, each run held to what its protocol promises.
+//! Runs many seeds on all cores, each in a fresh thread, and compares each run with its protocol's promises.
 
 mod cell;
 mod compared;
@@ -32,58 +32,54 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// What to sweep over.
 pub struct Sweep<'a> {
-    /// What has them, and their services.
     pub registry: &'a Registry,
-    /// Scenarios.
     pub scenarios: Vec<&'static Scenario>,
-    /// Protocols.
     pub protocols: Vec<&'static Protocol>,
-    /// How many candidates: a cell each.
+    /// The numbers of candidates; one cell each.
     pub sizes: Sizes,
-    /// Seeds.
     pub seeds: Range<u64>,
-    /// Parameters of every run, but for how many candidates there are.
+    /// The parameters of every run, except the number of candidates.
     pub params: &'a Params,
-    /// Which part of all runs this one does: `(i, n)`, i from 1.
+    /// The shard to run, as `(i, n)` with i from 1.
     pub shard: (u64, u64),
-    /// Runs at a time.
+    /// The number of parallel runs.
     pub jobs: usize,
 }
 
-/// What is run under one name: a scenario, a protocol, and so many candidates.
+/// A cell: scenario, protocol, and number of candidates.
 type Which = (&'static Scenario, &'static Protocol, u16);
 
-/// What came of a sweep.
+/// The result of a sweep.
 #[derive(Default)]
 pub struct Outcome {
     /// One cell per scenario, protocol and number of candidates, in the order of the registries.
     pub cells: Vec<Cell>,
-    /// What did not go as promised, in order of scenario, protocol, candidates and seed.
+    /// Broken promises, ordered by scenario, protocol, candidates and seed.
     pub failures: Vec<Failure>,
-    /// Where the situation under test never arose, in the same order.
+    /// Runs in which the situation under test never arose, in the same order.
     pub inconclusive: Vec<Failure>,
-    /// Runs that were unsafe as they may be: of each cell the first that violated these invariants, in the same order.
+    /// Runs that were unsafe as permitted: in each cell the first for each set of violated invariants, in the same
+    /// order.
     pub unsafe_runs: Vec<Failure>,
-    /// Figures that lie far outside the baseline.
+    /// Figures far outside the baseline.
     pub moved: Vec<Moved>,
-    /// Marks and invariants that there were not when the baseline was recorded, in words.
+    /// Marks and invariants that did not exist when the baseline was recorded, in words.
     pub without_baseline: Vec<String>,
-    /// Of each bug that was looked for, how many runs show it.
+    /// For each bug looked for, the number of runs that show it.
     pub bugs: Vec<Shown>,
-    /// It was asked to end before all was done.
+    /// Whether it was asked to end before all was done.
     pub interrupted: bool,
 }
 
 impl Outcome {
-    /// How many runs were done.
+    /// The number of runs done.
     pub fn runs(&self) -> u64 {
         self.cells.iter().map(|cell| cell.runs).sum()
     }
 
-    /// Adds the cells of histories that the judge of this program judges wrong. They come first: whatever else it says is
-    /// in doubt then.
+    /// Adds the cells of histories that this program's judge misjudges. They come first, since they put all other
+    /// results in doubt.
     pub(crate) fn judged_wrong(&mut self, wrong: Vec<(Cell, Failure)>) {
         let (cells, failures): (Vec<_>, Vec<_>) = wrong.into_iter().unzip();
         self.cells.splice(0..0, cells);
@@ -92,7 +88,7 @@ impl Outcome {
 }
 
 impl Sweep<'_> {
-    /// How many runs this shard does. A canary is one, though it runs with its cause and without.
+    /// The number of runs in this shard. A canary counts as one, although it runs with its cause and without.
     pub fn runs(&self) -> u64 {
         self.cell_runs() + self.canaries().len() as u64 * self.canary_seeds()
     }
@@ -102,8 +98,9 @@ impl Sweep<'_> {
         total / of + u64::from(part <= total % of)
     }
 
-    /// A sweep of all our scenarios, with nothing changed that canaries depend on, runs all of them in its first shard,
-    /// whatever the protocols and sizes: they take seconds, and a world that is blind is so for every protocol.
+    /// The canaries. A sweep of all scenarios that changes nothing that canaries depend on runs all of them in its
+    /// first shard, whatever the protocols and sizes: they take seconds, and a blind spot of the world affects every
+    /// protocol.
     fn canaries(&self) -> Vec<Canary> {
         let usual = Params { nodes: self.params.nodes, rate: self.params.rate, ..Params::default() };
         let all = scenario::ALL.iter().all(|ours| self.scenarios.iter().any(|swept| swept.name == ours.name));
@@ -121,7 +118,7 @@ impl Sweep<'_> {
         self.which().len() as u64 * (self.seeds.end - self.seeds.start)
     }
 
-    /// Every scenario with every protocol that it applies to, by so many candidates.
+    /// Every scenario with every protocol that it applies to, and every number of candidates.
     fn which(&self) -> Vec<Which> {
         let mut all = Vec::new();
         for scenario in &self.scenarios {
@@ -139,10 +136,7 @@ impl Sweep<'_> {
         Params { nodes, ..self.params.clone() }
     }
 
-    /// Refuses, before anything runs, parameters that make no sense for a cell, and a sweep of no runs.
-    ///
-    /// # Errors
-    /// One sentence.
+    /// Refuses parameters that make no sense for a cell, and a sweep of no runs, before anything runs.
     pub fn check(&self) -> Result<(), Invalid> {
         let (which, first) = (self.which(), self.seeds.start);
         if let ([], Some(scenario), Some(protocol)) = (&*which, self.scenarios.first(), self.protocols.first()) {
@@ -166,7 +160,7 @@ impl Sweep<'_> {
         sense::meant(&self.sized(nodes), &pairs, first)
     }
 
-    /// Runs everything; `done` is told of every run. It ends early when the command is asked to.
+    /// Runs everything; `done` is called with each run's outcome. Ends early if asked to.
     ///
     /// # Errors
     /// The parameters make no sense for a scenario, or there is nothing to run.
@@ -174,7 +168,7 @@ impl Sweep<'_> {
         self.watching(&self.params.bugs, done)
     }
 
-    /// The same, and looks for these bugs.
+    /// The same, and watches for these bugs.
     ///
     /// # Errors
     /// As [`Sweep::run`].
@@ -247,7 +241,7 @@ impl Sweep<'_> {
         Ok(outcome)
     }
 
-    /// A cell for each canary.
+    /// One cell per canary.
     fn look_at_canaries(&self, done: impl Fn(Ended) + Sync) -> Vec<(Cell, Vec<Failure>)> {
         let (canaries, seeds) = (self.canaries(), self.canary_seeds());
         let cell = |canary: &Canary| {
@@ -297,12 +291,12 @@ impl Sweep<'_> {
         cells
     }
 
-    /// The options that figures depend on; sweeps with others cannot be compared.
+    /// The options that affect figures; sweeps with other options are not comparable.
     fn figure_options(&self) -> String {
         repro::options(&self.sized(Params::default().nodes)).join(" ")
     }
 
-    /// What its cells are compared with.
+    /// What the cells are compared with.
     pub fn compared(&self) -> Compared {
         let usual = Params { nodes: self.params.nodes, rate: self.params.rate, ..Params::default() };
         let fencing = self.params.fencing;

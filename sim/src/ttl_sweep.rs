@@ -1,9 +1,10 @@
-//! The ttl trade-off in figures: how long failover takes after a clean kill, and how often pauses alone change the leader,
+//! Measures the ttl trade-off: the time of failover after a clean kill, and how often pauses alone change the leader,
 //! for each protocol and lease.
 
 use crate::{
     advise::predict::Lease,
     error::Failed,
+    interrupt,
     registry::Registry,
     run::{self, Options},
     seeds,
@@ -22,28 +23,28 @@ use scenarios::{
 };
 use std::ops::Range;
 
-/// The pauses that strike the leader, in words, for the picture.
+/// The pause profile in words, for the picture.
 pub const PAUSE_PROFILE: &str = "the leader pauses every 20 s on average; P(longer than d) = 50 ms / d, up to 60 s";
-/// Mean time between pauses, milliseconds.
+/// The mean time between pauses, in milliseconds.
 const PAUSE_EVERY_MS: f64 = 20_000.0;
-/// Shortest and longest pause, milliseconds.
+/// The shortest and the longest pause, in milliseconds.
 const PAUSE_MS: (f64, f64) = (50.0, 60_000.0);
-/// No shorter pause ends a lease that is renewed in time, of those that are swept over, milliseconds.
+/// No shorter pause ends any lease of the sweep that is renewed on time, in milliseconds.
 const LONG_MS: f64 = 400.0;
-/// Virtual time per seed under the pause profile, milliseconds.
+/// Virtual time per seed under the pause profile, in milliseconds.
 const PAUSED_RUN_MS: u64 = 1_800_000;
-/// One run under the pause profile for so many kills: it lasts much longer.
+/// One run under the pause profile per this many kills, since it lasts much longer.
 const KILLS_PER_PAUSED_RUN: u64 = 10;
-/// Requests a second: enough to see a failover to ±5 ms.
+/// Requests per second: enough to measure a failover to ±5 ms.
 const RATE: u64 = 200;
 
-/// Which of the profile's pauses strike.
+/// The pauses of the profile that strike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Strikes {
-    /// All of them: what is served is that of the profile.
+    /// All pauses, so that availability is that of the profile.
     All,
-    /// Only those that may end a lease, one after the other. The others only take time, so that a run has the failovers of many
-    /// hours of the profile.
+    /// Only those that may end a lease, one after the other, without the time between: a run then has the failovers of
+    /// many hours of the profile.
     Long,
 }
 
@@ -52,14 +53,14 @@ impl Strikes {
         if self == Strikes::All { PAUSE_MS.0 } else { LONG_MS }
     }
 
-    /// In how many hours of the profile so many such pauses come.
+    /// The hours of the profile that contain this many such pauses.
     fn hours(self, pauses: usize) -> f64 {
         let mean_ms = PAUSE_MS.0 * (1.0 + (PAUSE_MS.1 / PAUSE_MS.0).ln());
         pauses as f64 * self.shortest_ms() / PAUSE_MS.0 * (PAUSE_EVERY_MS + mean_ms) / 3_600_000.0
     }
 }
 
-/// Measures every point; `done` is told of each run.
+/// Measures every point, or as many as there are before the program is asked to end; `done` is told of each run.
 ///
 /// # Errors
 /// A ttl makes no sense, or a run could not be finished.
@@ -72,16 +73,20 @@ pub fn measure(
     done: impl Fn() + Sync,
 ) -> Result<TtlSweep, Failed> {
     let mut points = Vec::new();
-    for protocol in protocols {
-        for ttl_ms in ttls_ms {
-            points.push(point(registry, *ttl_ms, protocol, seeds.clone(), jobs, &done)?);
+    for (protocol, ttl_ms) in protocols.iter().flat_map(|protocol| ttls_ms.iter().map(move |ttl_ms| (protocol, ttl_ms)))
+    {
+        let point = point(registry, *ttl_ms, protocol, seeds.clone(), jobs, &done);
+        // Half of a point is none.
+        if interrupt::asked() {
+            break;
         }
+        points.push(point?);
     }
     let seeds = format!("{}..{}", seeds.start, seeds.end);
     Ok(TtlSweep { schema: 1, points, pause_profile: PAUSE_PROFILE.to_owned(), seeds })
 }
 
-/// How many runs [`measure`] makes.
+/// The number of runs that [`measure`] makes.
 pub fn runs(ttls_ms: &[u64], protocols: &[&'static Protocol], seeds: &Range<u64>) -> u64 {
     let kills = seeds.end - seeds.start;
     (ttls_ms.len() * protocols.len()) as u64 * (kills + kills.div_ceil(KILLS_PER_PAUSED_RUN))
@@ -114,8 +119,7 @@ fn point(
     let paused = seeds.start..seeds.start + (seeds.end - seeds.start).div_ceil(KILLS_PER_PAUSED_RUN);
     let Paused { changes, hours, served_ppm, .. } =
         pauses(registry, &params, protocol, paused, Strikes::All, (jobs, done))?;
-    // The lease as granted, the longest until somebody notices, and a second for clients to find the new leader: none of it
-    // is measured.
+    // Computed, not measured: the lease as granted plus the longest takeover.
     let bound_ms = (params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol)) as f64;
     Ok(Point {
         protocol: protocol.name.to_owned(),
@@ -131,21 +135,21 @@ fn point(
     })
 }
 
-/// What the pauses came to.
+/// The result of pauses.
 pub(crate) struct Paused {
-    /// Changes of leadership without a crash.
+    /// Changes of leader without a crash.
     pub(crate) changes: u64,
-    /// Changes that are to be expected of these very pauses by the lease's arithmetic.
+    /// The changes expected of these pauses by the lease's arithmetic.
     pub(crate) expected: f64,
-    /// In how many hours of the profile so many pauses come.
+    /// The hours of the profile that contain this many pauses.
     pub(crate) hours: f64,
-    /// The share of requests that were served in time, parts per million.
+    /// The share of requests served in time, in parts per million.
     pub(crate) served_ppm: Option<u64>,
-    /// Requests to the service, all runs together.
+    /// Requests to the service, over all runs.
     pub(crate) requests: u64,
 }
 
-/// Runs fleets whose leader pauses now and then.
+/// Runs fleets whose leader pauses repeatedly.
 ///
 /// # Errors
 /// The parameters make no sense, or a run could not be finished.
@@ -185,7 +189,7 @@ fn length_ms(fault: &Fault) -> Option<u64> {
     if let Fault::Pause { for_ms, .. } = fault { Some(*for_ms as u64) } else { None }
 }
 
-/// A quiet world in which the leader pauses now and then.
+/// A quiet world in which the leader pauses repeatedly.
 fn paused_plan(
     registry: &Registry,
     params: &Params,
@@ -194,7 +198,7 @@ fn paused_plan(
     strikes: Strikes,
 ) -> Result<Plan, Failed> {
     let steady = scenario::find("steady").ok_or("there is no scenario steady")?;
-    // Who counts leaders needs few requests.
+    // Counting leaders takes few requests.
     let (stream, rate) = if strikes == Strikes::All { ("pauses", 10) } else { ("long pauses", 1) };
     let params = Params { duration_ms: Some(PAUSED_RUN_MS), rate, ..params.clone() };
     let mut plan = steady.compile(&params, protocol, seed)?;
@@ -206,7 +210,7 @@ fn paused_plan(
     Ok(plan)
 }
 
-/// When pauses begin and how long they last, milliseconds.
+/// The begin and length of each pause, in milliseconds.
 fn drawn(stream: &'static str, seed: u64, strikes: Strikes) -> Vec<(f64, f64)> {
     let mut random = streams::stream(seed, stream);
     // In (0, 1], from 53 bits.
@@ -224,7 +228,7 @@ fn drawn(stream: &'static str, seed: u64, strikes: Strikes) -> Vec<(f64, f64)> {
     }
 }
 
-/// Pauses of the profile, milliseconds, and the time in which they come: what `advise` reads.
+/// The pauses of the profile in milliseconds, and the time they cover, as input for `advise`.
 pub fn profile(seeds: Range<u64>) -> (Vec<f64>, f64) {
     let over_ms = (seeds.end - seeds.start) as f64 * PAUSED_RUN_MS as f64;
     (seeds.flat_map(|seed| drawn("pauses", seed, Strikes::All)).map(|(_, for_ms)| for_ms).collect(), over_ms)

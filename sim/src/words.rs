@@ -1,4 +1,5 @@
-//! Messages and history events as words, for the trace's hash. Everything that distinguishes two of them goes in.
+//! Encodes messages and history events as words for the trace's hash. Everything that distinguishes two of them is
+//! included.
 
 use protocols::{
     history::{Deleted, Kind, Outcome},
@@ -13,7 +14,7 @@ fn request(request: RequestId) -> u64 {
     u64::from(request.client.0) << 48 ^ request.number
 }
 
-/// A verdict as a small code and the number it carries.
+/// A verdict as a small code and its number.
 fn verdict(verdict: WriteVerdict) -> (u64, u64) {
     match verdict {
         WriteVerdict::Ok => (0, 0),
@@ -23,7 +24,7 @@ fn verdict(verdict: WriteVerdict) -> (u64, u64) {
     }
 }
 
-/// Two numbers in one word. Their product with odd constants keeps small ones apart.
+/// Combines two numbers into one word. Odd factors keep small numbers apart.
 fn fold(a: u64, b: u64) -> u64 {
     a.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31) ^ b
 }
@@ -40,12 +41,12 @@ fn payload(payload: Option<Payload>) -> u64 {
 
 fn write(w: &Write) -> [u64; 2] {
     let what = resource(w.resource).rotate_right(4) ^ u64::from(w.generation) << 24;
-    // What only records something is 0, as it always was.
+    // An operation that only records is encoded as 0, as before operations existed.
     let operation = (w.operation as u64).rotate_right(8);
     [fold(w.token, w.seq) ^ what ^ operation, fold(request(w.request()), w.read_version) ^ payload(w.payload)]
 }
 
-/// A message in three words; the upper half of the first is free for the caller.
+/// A message as three words; the caller may use the upper half of the first.
 #[inline(always)]
 pub fn of_message(message: &Message) -> [u64; 3] {
     match *message {
@@ -88,7 +89,7 @@ pub fn of_message(message: &Message) -> [u64; 3] {
     }
 }
 
-/// What a candidate says, in three words as a message.
+/// A candidate's message as three words.
 pub fn of_peer(said: Option<&Opaque>) -> [u64; 3] {
     let mut hasher = Xxh3::new();
     said.map(|said| (said.kind(), said)).hash(&mut hasher);
@@ -116,7 +117,7 @@ fn worked(on: Resource, i: &Incarnation, for_us: u64, shared: bool) -> [u64; 3] 
     [0x118 | resource(on) << 16 | u64::from(shared) << 32, fold(a, b), for_us]
 }
 
-/// A history event in three words.
+/// A history event as three words.
 #[inline]
 pub fn of(kind: &Kind) -> [u64; 3] {
     match kind {
@@ -179,6 +180,7 @@ pub fn of(kind: &Kind) -> [u64; 3] {
             [0x114 | u64::from(node.0) << 16, *wall_offset_us as u64, *rate_ppm as u64]
         }
         Kind::Node { node, state } => [0x10b, u64::from(node.0), *state as u64],
+        Kind::MemberLeads { node, leads } => [0x119, u64::from(node.0), u64::from(*leads)],
         Kind::End { messages, by_kind } => {
             [0x10c, *messages, by_kind.iter().fold(0, |h, (kind, n)| fold(fold(h, xxh3_64(kind.as_bytes())), *n))]
         }

@@ -5,20 +5,18 @@ use protocols::elector::{ServiceInput, ServiceOutput};
 use std::{future::Future, pin::Pin, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Takes what a client has for its elector.
+/// Passes a client's answers to its elector.
 pub type Deliver = Arc<dyn Fn(ServiceInput) + Send + Sync>;
-/// A client at work: carries out what comes from its elector until that is gone.
+/// A running client: carries out its elector's requests until the channel closes.
 pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The client of a service.
 pub struct Client<E> {
-    /// The service's name.
     pub service: &'static str,
-    /// Runs it for one elector.
+    /// Runs the client for one elector.
     pub run: fn(E, Site, UnboundedReceiver<ServiceOutput>, Deliver) -> Running,
 }
 
-// Derived, they would want the same of `E`, of which nothing is kept.
+// `derive` would demand the same of `E`, although no `E` is stored.
 impl<E> Copy for Client<E> {}
 
 impl<E> Clone for Client<E> {

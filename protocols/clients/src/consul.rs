@@ -25,7 +25,7 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The client as registries know it.
+/// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -72,7 +72,7 @@ impl<E: Env> Backend for Consul<E> {
                 let attempt = async { found(&agent.ask(wait(&watch, index), Waits::ForChange).await?) };
                 match attempt.await {
                     Ok((pair, now)) => {
-                        // An index that goes back is of a server that was set back: what was known of it is worth nothing.
+                        // A lower index means that the server lost its state: the known index is worthless.
                         index = if now < index { 0 } else { now };
                         give(Item(pair));
                     }
@@ -88,7 +88,7 @@ fn kv(key: &str, query: &[String]) -> String {
     format!("/v1/kv/{}{}{query}", encoded(key), if query.is_empty() { "" } else { "?" })
 }
 
-/// How a read says whose word is good enough.
+/// The query parameter for a read's consistency mode.
 fn mode(reads: Reads) -> Option<String> {
     match reads {
         Reads::Default => None,
@@ -97,7 +97,7 @@ fn mode(reads: Reads) -> Option<String> {
     }
 }
 
-/// One request of a watch.
+/// The next blocking query of a watch.
 fn wait(watch: &Watch, index: u64) -> Ask {
     let mut query = Vec::new();
     query.extend(mode(watch.reads));
@@ -108,7 +108,7 @@ fn wait(watch: &Watch, index: u64) -> Ask {
     Ask::new(Method::GET, kv(&watch.key, &query))
 }
 
-/// A request of the election as one of HTTP.
+/// An election request as an HTTP request.
 fn ask(request: &Request) -> Ask {
     let put = |target: String| Ask::new(Method::PUT, target);
     match request {
@@ -151,7 +151,7 @@ struct Entry {
     modify_index: u64,
 }
 
-/// An answer that does not fit its request says nothing about what happened.
+/// An answer that does not fit its request leaves the outcome unknown.
 fn understand(request: &Request, answer: &Answer) -> Result<Reply, Failure> {
     match (request, answer.status) {
         (Request::CreateSession { .. }, 200) => Ok(Reply::Session { id: answer.json::<Created>()?.id }),
@@ -161,7 +161,8 @@ fn understand(request: &Request, answer: &Answer) -> Result<Reply, Failure> {
             Ok(Reply::Done(answer.json()?))
         }
         (Request::Get { .. }, 200 | 404) => Ok(Reply::Found(found(answer)?.0)),
-        // Consul answers 500 to whatever its store refuses; the words tell it from a server without a leader.
+        // Consul answers 500 whenever its store refuses a write; only the text tells that from a server without a
+        // leader.
         (Request::Acquire { .. }, 500) if answer.text().starts_with("invalid session") => {
             Err(Failure::Rejected(answer.text()))
         }
@@ -169,7 +170,7 @@ fn understand(request: &Request, answer: &Answer) -> Result<Reply, Failure> {
     }
 }
 
-/// A key, if there is one, and the index of that answer.
+/// The key, if it exists, and the answer's index.
 fn found(answer: &Answer) -> Result<(Option<Pair>, u64), Failure> {
     let pair = match answer.status {
         200 => first(answer)?,

@@ -1,10 +1,12 @@
-//! HTTP/1.1 for the services that speak JSON: a pool of connections as Go's `net/http` keeps one (golang/go,
-//! `src/net/http/transport.go: getConn, tryPutIdleConn, shouldRetryRequest`), over `hyper` and the process's own [`Env`].
+//! HTTP/1.1 for the services that speak JSON: a connection pool like that of Go's `net/http` (golang/go,
+//! `src/net/http/transport.go: getConn, tryPutIdleConn, shouldRetryRequest`), over `hyper` and the process's own
+//! [`Env`].
 //!
-//! A request takes an idle connection, the one used last, or dials. A connection that its server closed while it was idle is
-//! noticed when it is used next: a request of which nothing was sent goes out again on another. Whoever gives a request up
-//! closes its connection. Dialling and TCP's keepalive have Go's times (30 s each: `net/http`'s default dialer, which Consul's
-//! client and client-go have as well). Nothing is compressed, no redirect is followed, and no other timer is set here.
+//! A request takes the most recently used idle connection, or dials. A connection that the server closed while it was
+//! idle is noticed at its next use; the request is sent again on another one if none of it had gone out. Giving up a
+//! request closes its connection. Dial timeout and TCP keepalive are Go's (30 s each: `net/http`'s default dialer,
+//! which Consul's client and client-go use too). Nothing is compressed, redirects are not followed, and there are no
+//! other timers.
 
 use crate::{env::Env, site::Endpoint};
 use http_body_util::{BodyExt, Full, Limited};
@@ -21,26 +23,23 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// How long a dial may take, nanoseconds.
+/// The timeout of a dial, nanoseconds.
 const CONNECT_TIMEOUT: u64 = 30 * SECOND;
-/// How often TCP asks on a silent connection whether the server's machine knows of it still, nanoseconds.
+/// The interval between TCP keepalive probes on a silent connection, nanoseconds.
 const KEEPALIVE: u64 = 30 * SECOND;
-/// No answer of a service here is longer; bytes.
+/// The longest answer that is accepted, bytes. No service here sends a longer one.
 const ANSWER_MAX: usize = 4 << 20;
 
-/// An answer, read to its end.
+/// A complete answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// HTTP's status code.
     pub status: u16,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: Bytes,
 }
 
 impl Answer {
-    /// The body as text, for refusals; what is not UTF-8 is replaced.
+    /// The body as text, for refusals; invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).trim_end().to_owned()
     }
@@ -48,18 +47,18 @@ impl Answer {
     /// The body as JSON.
     ///
     /// # Errors
-    /// Unknown: an answer that cannot be read says nothing of what happened.
+    /// Unknown: an unreadable answer does not say what happened.
     pub fn json<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, Failure> {
         serde_json::from_slice(&self.body).map_err(|why| unknown("an answer that cannot be read", why))
     }
 
-    /// A refusal in the server's words where it says that nothing was done; otherwise nobody knows.
+    /// Rejected, in the server's words, if the status says that nothing was done; otherwise unknown.
     pub fn refusal(&self) -> Failure {
         let words = format!("{}: {}", self.status, self.text());
         if (400..500).contains(&self.status) { Failure::Rejected(words) } else { Failure::Unknown(words) }
     }
 
-    /// A header as text; `None` when there is none, or it is no text.
+    /// A header as text; `None` if it is missing or not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -69,7 +68,6 @@ fn unknown(what: &str, why: impl Display) -> Failure {
     Failure::Unknown(format!("{what}: {why}"))
 }
 
-/// What is asked.
 pub struct Ask {
     method: Method,
     target: String,
@@ -78,26 +76,23 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// A request without a body. The target is path and query, already encoded.
+    /// A request without a body. `target` is path and query, already encoded.
     pub fn new(method: Method, target: impl Into<String>) -> Ask {
         Ask { method, target: target.into(), headers: Vec::new(), body: Bytes::new() }
     }
 
-    /// With a header.
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Ask {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// With a body.
     pub fn sending(mut self, body: impl Into<Bytes>) -> Ask {
         self.body = body.into();
         self
     }
 
-    /// With a body of JSON.
     pub fn json(self, value: &impl serde::Serialize) -> Ask {
-        // What is sent here are maps with keys of text, which serialise.
+        // Only maps with text keys are sent, and those always serialise.
         let body = serde_json::to_vec(value).unwrap_or_default();
         self.with(CONTENT_TYPE.as_str(), "application/json").sending(body)
     }
@@ -112,7 +107,7 @@ impl Ask {
     }
 }
 
-/// `text` as a part of a path, or of a query: whatever is not safe in either is written as `%xx`; a slash stays.
+/// Percent-encodes `text` for use in a path or a query; slashes stay.
 pub fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -138,26 +133,27 @@ impl<E: Env> Clone for Http<E> {
 struct Shared<E: Env> {
     env: E,
     endpoint: Endpoint,
-    /// The one used last comes last.
+    /// The most recently used one is last.
     idle: Mutex<Vec<Connection<E>>>,
 }
 
 struct Connection<E: Env> {
     sender: http1::SendRequest<Full<Bytes>>,
-    /// Drives the connection; aborted with it.
+    /// Drives the connection; dropping it aborts that task.
     _driver: E::Task,
 }
 
 impl<E: Env> Http<E> {
-    /// Nothing is dialled yet.
+    /// Dials nothing yet.
     pub fn new(env: E, endpoint: Endpoint) -> Self {
         Http { shared: Arc::new(Shared { env, endpoint, idle: Mutex::default() }) }
     }
 
-    /// Asks, and waits for the whole answer for as long as it takes.
+    /// Sends a request and waits for the whole answer, without a timeout.
     ///
     /// # Errors
-    /// Unknown, unless the request makes no sense: no connection, or it broke before the answer's end.
+    /// Rejected if the request is malformed; unknown if there is no connection, or it breaks before the end of the
+    /// answer.
     pub async fn ask(&self, ask: Ask) -> Result<Answer, Failure> {
         let mut request = ask.request(&self.shared.endpoint)?;
         loop {
@@ -211,7 +207,7 @@ impl<E: Env> Shared<E> {
         let made = http1::handshake(TokioIo::new(stream)).await;
         let (sender, driver) = made.map_err(|why| unknown("no connection", why))?;
         let driver = self.env.spawn(async move {
-            // How it ended reaches the request that was on it.
+            // The connection's request learns how it ended.
             let _ = driver.await;
         });
         Ok(Connection { sender, _driver: driver })

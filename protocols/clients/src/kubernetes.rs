@@ -1,7 +1,7 @@
-//! Kubernetes' Lease objects over the API server's REST interface, as client-go's typed client asks for them.
+//! Kubernetes' Lease objects over the API server's REST interface, requested as client-go's typed client does.
 //!
-//! client-go keeps one connection of HTTP/2 where there is TLS; here are as many of HTTP/1.1 as there are requests under way,
-//! which for an election is one.
+//! Over TLS, client-go keeps a single HTTP/2 connection. Here each concurrent request has its own HTTP/1.1 connection;
+//! an election has one request at a time.
 
 use crate::{
     client,
@@ -20,7 +20,7 @@ use protocols::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The client as registries know it.
+/// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -60,7 +60,6 @@ impl<E: Env> Backend for Kubernetes<E> {
     }
 }
 
-/// A Lease in JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Lease {
@@ -129,7 +128,7 @@ fn understand(request: &Request, answer: &Answer) -> Result<Reply, Failure> {
     }
 }
 
-/// `LeaseSpecToLeaderElectionRecord`: what is missing is nothing.
+/// `LeaseSpecToLeaderElectionRecord`: missing fields become empty ones.
 fn record(spec: Spec) -> Record {
     let time = |text: Option<String>| text.as_deref().and_then(micro_time::read).unwrap_or(0);
     Record {

@@ -1,11 +1,11 @@
-//! The shells around pure cores, the same in the simulation and in production: all that I/O knows of the world
-//! ([`mod@env`]), the driver of a core ([`task_driver`]), and a genuine client library a service behind one queue of requests
-//! ([`queue`]).
+//! The shells around pure cores, the same in the simulation and in production: what I/O sees of the world
+//! ([`mod@env`]), the driver of a core ([`task_driver`]), and one genuine client library per service behind a common
+//! request queue ([`queue`]).
 //!
 //! ```
 //! use protocols_clients::{env::tokio::TokioEnv, registry::Clients};
 //!
-//! // Which services candidates can ask on real sockets.
+//! The services that candidates can use over real sockets.
 //! let clients = Clients::<TokioEnv>::ours();
 //! assert!(clients.has("redis") && clients.has("etcd") && !clients.has("paxos"));
 //! ```

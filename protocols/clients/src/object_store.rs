@@ -1,4 +1,4 @@
-//! An object store over the part of S3's REST interface that a lease needs. Requests are not signed.
+//! An object store, by the part of S3's REST interface that a lease needs. Requests are not signed.
 
 use crate::{
     client,
@@ -20,7 +20,7 @@ use protocols::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The client as registries know it.
+/// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -60,7 +60,6 @@ impl<E: Env> Backend for Objects<E> {
     }
 }
 
-/// The object's content.
 #[derive(Serialize, Deserialize)]
 struct Content {
     holder: String,
@@ -96,7 +95,7 @@ fn understand(request: &Request, answer: &Answer) -> Result<Reply, Failure> {
         }
         (Request::Get { .. }, 404) => Ok(Reply::Missing),
         (Request::Put { .. }, 200) => Ok(Reply::Stored(tag()?)),
-        // 404: an object that is replaced is not there; 409: another such write is under way.
+        // 404: the object to replace does not exist; 409: a conflicting write is under way.
         (Request::Put { .. }, 404 | 409 | 412) => Ok(Reply::Refused),
         _ => Err(answer.refusal()),
     }

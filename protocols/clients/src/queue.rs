@@ -1,5 +1,5 @@
-//! The requests and streams of one elector, on their way to a service: their order, cancellation, timeouts, and what is
-//! said of what did not work out. The same for every service; how one request is carried out is its [`Backend`]'s business.
+//! One elector's requests and streams to its service: their order, cancellation, timeouts, and how failures are
+//! reported. The same for every service; the [`Backend`] carries out a single request.
 
 use crate::env::Env;
 use protocols::{
@@ -17,16 +17,14 @@ use std::{
 };
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 
-/// A future on the heap.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// What carries out the requests to one service.
+/// Carries out the requests to one service.
 pub trait Backend {
-    /// The service's types.
     type Api: Api;
 
-    /// Carries out one request, and ends within `timeout` nanoseconds of the node's monotonic clock: see [`within`]. It is
-    /// dropped when the request is cancelled.
+    /// Carries out one request, and ends within `timeout` nanoseconds of the node's monotonic clock: see [`within`].
+    /// Cancelling the request drops the future.
     ///
     /// # Errors
     /// Rejected only when the service said so; unknown when the request may have taken effect.
@@ -36,13 +34,12 @@ pub trait Backend {
         timeout: u64,
     ) -> Boxed<Result<<Self::Api as Api>::Reply, Failure>>;
 
-    /// Runs one stream until it ends, and says why it did. It is dropped when the stream is closed. `None` when there is
-    /// nothing to run, because the backend's own loop tells what streams bring ([`Queue::tell`]).
+    /// Runs one stream until it ends, and returns the reason. Closing the stream drops the future. `None` if there is
+    /// nothing to run, because the backend's own loop delivers the items ([`Queue::tell`]).
     fn stream(&self, request: <Self::Api as Api>::StreamRequest, stream: Stream<Self::Api>) -> Option<Boxed<Failure>>;
 }
 
-/// The outcome of `attempt`, unless it takes longer than `timeout` nanoseconds of the node's monotonic clock: nobody knows
-/// then.
+/// The outcome of `attempt`, or unknown if it takes longer than `timeout` nanoseconds of the node's monotonic clock.
 ///
 /// # Errors
 /// The attempt's own, or unknown.
@@ -54,7 +51,7 @@ pub async fn within<E: Env, T: Send>(
     env.timeout(timeout, attempt).await.unwrap_or_else(|| Err(Failure::Unknown("timed out".into())))
 }
 
-/// An open stream, as its backend has it.
+/// An open stream, as its backend sees it.
 pub struct Stream<A: Api> {
     number: StreamNumber,
     pushes: Receiver<()>,
@@ -62,22 +59,22 @@ pub struct Stream<A: Api> {
 }
 
 impl<A: Api> Stream<A> {
-    /// What brings whatever the elector says on it, and what hands an item to the elector.
+    /// Receives the elector's pushes, and hands items to the elector.
     pub fn split(self) -> (Receiver<()>, impl Fn(A::Item) + Send + 'static) {
         let Stream { number, pushes, events } = self;
-        // Nobody listens any more only when the whole client is being dropped.
+        // Sending fails only while the whole client is being dropped.
         (pushes, move |item| drop(events.send(Event::Item(number, item))))
     }
 }
 
-/// What a request or stream under way has to tell. It passes through the queue, so that nothing comes from what was
+/// What a request or stream under way reports. It passes through the queue, so that nothing arrives from one that was
 /// cancelled or closed.
 pub enum Event<A: Api> {
-    /// A request is over.
+    /// A request has ended.
     Done(RequestNumber, Result<A::Reply, Failure>),
-    /// A stream brings something.
+    /// A stream yields an item.
     Item(StreamNumber, A::Item),
-    /// A stream is over.
+    /// A stream has ended.
     Ended(StreamNumber, Failure),
 }
 
@@ -87,10 +84,11 @@ struct Job<A: Api> {
     timeout: u64,
 }
 
-/// A request that others wait for. It is polled where the queue waits for events: it is most of them, and needs no task.
+/// The request that others wait for. The queue polls it while waiting for events: most requests are of this kind, and
+/// so need no task.
 struct First<A: Api> {
     number: RequestNumber,
-    /// Gone when it has ended and its reply is to be settled.
+    /// `None` once it has ended and its reply is still to be settled.
     work: Option<Boxed<Result<A::Reply, Failure>>>,
 }
 
@@ -99,14 +97,14 @@ struct OpenStream<E: Env> {
     _task: Option<E::Task>,
 }
 
-/// One elector's requests and streams; `deliver` takes the answers.
+/// One elector's requests and streams. `deliver` takes the answers.
 pub struct Queue<E: Env, A: Api, D> {
     env: E,
     service: &'static Service,
     deliver: D,
     events: UnboundedSender<Event<A>>,
     incoming: UnboundedReceiver<Event<A>>,
-    /// The requests under way that nothing waits for; dropping a task stops it.
+    /// Requests under way that nothing waits for; dropping a task stops it.
     concurrent: BTreeMap<RequestNumber, E::Task>,
     /// The request under way that those in `waiting` wait for.
     first: Option<First<A>>,
@@ -115,14 +113,14 @@ pub struct Queue<E: Env, A: Api, D> {
 }
 
 impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
-    /// Nothing is under way.
+    /// A queue with nothing under way.
     pub fn new(env: E, service: &'static Service, deliver: D) -> Self {
         let (events, incoming) = unbounded_channel();
         let (concurrent, waiting, streams) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
         Queue { env, service, deliver, events, incoming, concurrent, first: None, waiting, streams }
     }
 
-    /// Has everything that comes from `outputs` carried out, until that closes.
+    /// Carries out everything that comes from `outputs`, until it closes.
     pub async fn run(mut self, backend: impl Backend<Api = A>, mut outputs: UnboundedReceiver<ServiceOutput>) {
         loop {
             self.start_next(&backend);
@@ -138,7 +136,7 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
         }
     }
 
-    /// The next that anything under way has to tell; for [`Queue::settle`].
+    /// The next event of anything under way, for [`Queue::settle`].
     pub async fn event(&mut self) -> Option<Event<A>> {
         poll_fn(|context| {
             if let Poll::Ready(event) = self.incoming.poll_recv(context) {
@@ -154,7 +152,7 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
         .await
     }
 
-    /// Takes what the elector asks. A request that waits for others is started by [`Queue::start_next`].
+    /// Takes an elector's output. [`Queue::start_next`] starts a request that has to wait for others.
     pub fn accept(&mut self, output: ServiceOutput, backend: &impl Backend<Api = A>) {
         match output {
             ServiceOutput::Request { number, request, timeout, concurrent } => match A::Request::restore(request) {
@@ -185,7 +183,7 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
             },
             ServiceOutput::Push(number) => {
                 if let Some(stream) = self.streams.get(&number) {
-                    // A push that finds one still waiting says nothing new.
+                    // A push that finds another one still waiting adds nothing.
                     let _ = stream.push.try_send(());
                 }
             }
@@ -193,7 +191,7 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
         }
     }
 
-    /// Passes an event on, unless it is of what was cancelled or closed.
+    /// Passes an event on, unless its request was cancelled or its stream closed.
     pub async fn settle(&mut self, event: Event<A>) {
         match event {
             Event::Done(number, reply) => {
@@ -216,7 +214,7 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
         }
     }
 
-    /// Starts the request whose turn it is, if none of those that others wait for is under way.
+    /// Starts the next waiting request, unless one that others wait for is under way.
     pub fn start_next(&mut self, backend: &impl Backend<Api = A>) {
         if self.first.is_none()
             && let Some(Job { number, request, timeout }) = self.waiting.pop_front()
@@ -225,7 +223,7 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
         }
     }
 
-    /// Hands `item` to every open stream that `told` does not say to have had it last.
+    /// Hands `item` to every open stream whose last item, according to `told`, was another one.
     pub fn tell(&self, item: &A::Item, told: &mut BTreeMap<StreamNumber, A::Item>) {
         told.retain(|number, _| self.streams.contains_key(number));
         for number in self.streams.keys() {
@@ -240,14 +238,14 @@ impl<E: Env, A: Api, D: Fn(ServiceInput)> Queue<E, A, D> {
         (self.deliver)(input.erase());
     }
 
-    /// Something has come from the service's process.
+    /// Passes the point at which something has arrived from the service's process.
     async fn answered(&mut self) {
         if self.service.is_asked {
             self.env.point(Point::Answered).await;
         }
     }
 
-    /// Forgets a request, aborting it if it is under way; was it?
+    /// Forgets a request, aborting it if it is under way; returns whether it was.
     fn finish(&mut self, number: RequestNumber) -> bool {
         self.first.take_if(|first| first.number == number).is_some() || self.concurrent.remove(&number).is_some()
     }

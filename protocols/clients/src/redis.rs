@@ -20,7 +20,7 @@ use redis::{
 use std::sync::{Arc, LazyLock};
 use tokio::sync::{Mutex, mpsc::UnboundedReceiver};
 
-/// The client as registries know it.
+/// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -30,9 +30,9 @@ pub fn client<E: Env>() -> client::Client<E> {
 
 /// Carries out the requests that come from `outputs` and hands every answer to `deliver`, until `outputs` closes.
 ///
-/// One connection is kept and made anew after it broke or a request timed out (what is late on the old one can then never
-/// be taken for an answer on the new). No timer of tokio or of the `redis` crate is used: both would be blind to the
-/// node's clock.
+/// A single connection is kept, and replaced after it breaks or a request times out, so that a late answer on the old
+/// one cannot be taken for an answer on the new one. No timer of tokio or of the `redis` crate is used: both would
+/// ignore the node's clock.
 pub async fn run<E: Env>(
     env: E,
     endpoint: Endpoint,
@@ -43,8 +43,8 @@ pub async fn run<E: Env>(
     Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
 }
 
-/// The same, with a timeout for connecting and another for asking, as clients have that give every step its own (redis-rb's
-/// `connect_timeout`, `read_timeout`, `write_timeout`, all of them what `timeout` says).
+/// The same with separate timeouts for connecting and for the request, as in clients with a timeout per step
+/// (redis-rb's `connect_timeout`, `read_timeout`, `write_timeout`, all set to `timeout` here).
 pub(crate) async fn run_by_steps<E: Env>(
     env: E,
     endpoint: Endpoint,
@@ -70,16 +70,16 @@ impl<E: Env> Backend for Redis<E> {
     }
 }
 
-/// The connection, made when it is first needed.
+/// Connects when first needed, and keeps the connection.
 pub(crate) struct Connector<E: Env> {
     env: E,
     endpoint: Endpoint,
-    /// Is connecting given a timeout of its own?
+    /// Whether connecting has a timeout of its own.
     connects_apart: bool,
     slot: Mutex<Slot<E>>,
 }
 
-/// At most one live connection, and how many there were.
+/// At most one live connection, and how many have been made.
 struct Slot<E: Env> {
     generation: u64,
     live: Option<(MultiplexedConnection, E::Task)>,
@@ -91,8 +91,8 @@ impl<E: Env> Connector<E> {
         Connector { env, endpoint, connects_apart, slot }
     }
 
-    /// Carries out one request within its timeout, connecting first if need be. Connecting may take as long again, if it is
-    /// timed apart.
+    /// Carries out one request within its timeout, connecting first if necessary. Connecting may take up to `timeout`
+    /// in addition if it is timed separately.
     pub(crate) async fn carry_out(&self, request: Request, timeout: u64) -> Result<Reply, Failure> {
         if self.connects_apart {
             within(&self.env, timeout, self.connection()).await?;
@@ -110,12 +110,13 @@ impl<E: Env> Connector<E> {
         outcome
     }
 
-    /// The live connection and its generation; a new one if there is none. Nothing is kept of an attempt that is dropped.
+    /// The live connection and its generation; connects if there is none. Dropping the future discards a connection in
+    /// progress.
     async fn connection(&self) -> Result<(u64, MultiplexedConnection), Failure> {
         let mut slot = self.slot.lock().await;
         match &slot.live {
             Some((connection, _)) => Ok((slot.generation, connection.clone())),
-            // Boxed: most requests find a connection, and are not to carry the room that making one takes.
+            // Boxed: most requests find a connection, and need not reserve space for connecting.
             None => Box::pin(self.connect(&mut slot)).await,
         }
     }
@@ -131,7 +132,7 @@ impl<E: Env> Connector<E> {
         Ok((slot.generation, connection))
     }
 
-    /// Closes the connection of that generation, unless somebody did already.
+    /// Closes the connection of `generation`, unless it has been closed or replaced already.
     async fn give_up(&self, generation: u64) {
         let mut slot = self.slot.lock().await;
         if slot.generation == generation {
@@ -140,10 +141,9 @@ impl<E: Env> Connector<E> {
     }
 }
 
-/// The same for everybody: their digests are computed once.
+/// Shared, so that their digests are computed once.
 static SCRIPTS: LazyLock<Scripts> = LazyLock::new(Scripts::new);
 
-/// The scripts with their digests.
 struct Scripts {
     compare_and_pexpire: Script,
     compare_and_delete: Script,
@@ -163,7 +163,8 @@ impl Scripts {
         }
     }
 
-    /// Asks, and waits for ever. Scripts go by their digest first and are loaded when the server does not know them.
+    /// Sends a request and waits without a timeout. Scripts go by digest first, and are loaded if the server does not
+    /// know them.
     async fn ask(&self, to: &mut MultiplexedConnection, request: &Request) -> Result<Reply, Failure> {
         let answer: Result<Value, RedisError> = match request {
             Request::SetNxPx { key, value, ttl_ms } => {
@@ -191,7 +192,7 @@ impl Scripts {
     }
 }
 
-/// A reply that does not fit its request says nothing about what happened.
+/// A reply that does not fit its request leaves the outcome unknown.
 fn understand(request: &Request, answer: Value) -> Result<Reply, Failure> {
     match (request, answer) {
         (Request::SetNxPx { .. } | Request::Lock { .. }, Value::Okay) => Ok(Reply::Done(true)),
@@ -213,7 +214,7 @@ fn understand(request: &Request, answer: Value) -> Result<Reply, Failure> {
     }
 }
 
-/// An error reply of the server is a refusal; whatever else went wrong, the request may have got through.
+/// An error reply is a refusal. After any other error the request may have taken effect.
 fn failure(error: RedisError) -> Failure {
     match error.kind() {
         ErrorKind::Server(_) | ErrorKind::Extension => Failure::Rejected(error.to_string()),

@@ -1,10 +1,10 @@
-//! Redis behind Sentinel, as Jedis has it: a pool of connections to whichever server the sentinels say is the primary.
+//! Redis behind Sentinel, with Jedis's client: a connection pool to the server that the sentinels name as the primary.
 //!
-//! Reference: redis/jedis 4.3, `JedisSentinelPool.java: initSentinels, initMaster, MasterListener`. At first one sentinel
-//! after the other is asked. Then one listener for each sentinel asks it again, subscribes to `+switch-master`, and goes on
-//! waiting for that for ever; when its connection breaks, it does so anew after 5 s. The primary's address comes from
-//! nowhere else: a connection that breaks is made again to the same server, even if that is no primary any more, and no role
-//! is asked for. What is asked of the primary goes over the genuine `redis` crate.
+//! Reference: redis/jedis 4.3, `JedisSentinelPool.java: initSentinels, initMaster, MasterListener`. At first the
+//! sentinels are asked in turn. Then one listener per sentinel asks again, subscribes to `+switch-master`, and waits
+//! for messages without a timeout; if its connection breaks, it starts over after 5 s. The primary's address comes from
+//! nowhere else: after a broken connection the client reconnects to the same server, even if that is no longer the
+//! primary, and never asks for its role. Requests to the primary go through the genuine `redis` crate.
 
 use crate::{
     client,
@@ -30,12 +30,12 @@ use tokio::{
     sync::mpsc::UnboundedReceiver,
 };
 
-/// How long connecting to a sentinel may take, and its answer (`Protocol.DEFAULT_TIMEOUT`), nanoseconds.
+/// The timeout for connecting to a sentinel, and for its answer (`Protocol.DEFAULT_TIMEOUT`), nanoseconds.
 const TIMEOUT: u64 = 2 * SECOND;
-/// After a listener has lost its sentinel (`subscribeRetryWaitTimeMillis`), nanoseconds.
+/// The delay before a listener reconnects (`subscribeRetryWaitTimeMillis`), nanoseconds.
 const AGAIN: u64 = 5 * SECOND;
 
-/// The client as registries know it.
+/// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -43,7 +43,7 @@ pub fn client<E: Env>() -> client::Client<E> {
     }
 }
 
-/// Carries out the requests that come from `outputs` at the primary that the sentinels name, and hands every answer to
+/// Carries out the requests that come from `outputs` on the primary that the sentinels name, and hands every answer to
 /// `deliver`, until `outputs` closes.
 pub async fn run<E: Env>(
     env: E,
@@ -58,7 +58,6 @@ pub async fn run<E: Env>(
     Queue::new(env.clone(), &SERVICE, deliver).run(pool.clone(), outputs).await;
 }
 
-/// A server, and the connection to it.
 type Primary<E> = (Endpoint, Arc<Connector<E>>);
 
 struct Pool<E: Env> {
@@ -91,7 +90,7 @@ impl<E: Env> Backend for Pool<E> {
 }
 
 impl<E: Env> Pool<E> {
-    /// The primary; asks the sentinels when nobody has said yet who that is.
+    /// The primary; asks the sentinels if none has named one yet.
     async fn primary(&self) -> Result<Arc<Connector<E>>, Failure> {
         if let Some(known) = self.known() {
             return Ok(known);
@@ -110,7 +109,7 @@ impl<E: Env> Pool<E> {
         primary.as_ref().map(|(_, connector)| connector.clone())
     }
 
-    /// From now on that is the primary. What is under way at another goes on there.
+    /// Switches to a new primary. Requests under way on the old one continue there.
     fn follow(&self, to: Endpoint) {
         let mut primary = self.primary.lock().unwrap_or_else(PoisonError::into_inner);
         if primary.as_ref().is_none_or(|(known, _)| *known != to) {
@@ -130,7 +129,7 @@ impl<E: Env> Pool<E> {
 
     async fn listen(self, sentinel: Endpoint) {
         loop {
-            // However it ended.
+            // Reconnects however it ended.
             let _ = self.hear(&sentinel).await;
             self.env.sleep(AGAIN).await;
         }
@@ -155,7 +154,6 @@ impl<E: Env> Pool<E> {
     }
 }
 
-/// A connection to a sentinel.
 struct Talk<E: Env> {
     stream: E::Stream,
     reader: Reader,
@@ -177,7 +175,7 @@ impl<E: Env> Talk<E> {
         }
     }
 
-    /// Who the primary is, as this sentinel has it.
+    /// The primary, according to this sentinel.
     async fn primary(&mut self) -> Option<Endpoint> {
         self.say(&["SENTINEL", "get-master-addr-by-name", MASTER]).await?;
         let answer = self.hear().await?;

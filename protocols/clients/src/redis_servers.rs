@@ -1,5 +1,5 @@
-//! Redis servers that know nothing of each other, such as Redlock asks: a client of [`super::redis`] for each. Every server
-//! has a queue of its own, so that one that is silent keeps nobody waiting for the others.
+//! Independent Redis servers, as Redlock uses them: a client of [`super::redis`] for each. Every server has its own
+//! queue, so a silent one does not delay the others.
 
 use crate::{client, env::Env, redis, site::Endpoint};
 use protocols::{
@@ -10,7 +10,7 @@ use protocols::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The client as registries know it.
+/// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -18,7 +18,7 @@ pub fn client<E: Env>() -> client::Client<E> {
     }
 }
 
-/// Carries out the requests that come from `outputs`, each at its own server, and hands every answer to `deliver`, until
+/// Carries out the requests that come from `outputs`, each on its server, and hands every answer to `deliver`, until
 /// `outputs` closes.
 pub async fn run<E: Env>(
     env: E,
@@ -35,7 +35,7 @@ pub async fn run<E: Env>(
     while let Some(output) = outputs.recv().await {
         match output {
             ServiceOutput::Request { number, request, timeout, concurrent } => {
-                // What is no request to these servers is one's to refuse.
+                // A request of another service goes to the first server's client, which refuses it.
                 let (member, request) = match Request::restore(request) {
                     Ok(Request { member, request }) => (member, request.erase()),
                     Err(other) => (0, other),
@@ -46,13 +46,13 @@ pub async fn run<E: Env>(
                     deliver(ServiceInput::Reply { number, reply });
                 }
             }
-            // So is every stream.
+            // So does every stream.
             output @ ServiceOutput::Open { .. } => {
                 if let Some((sender, _)) = members.first() {
                     let _ = sender.send(output);
                 }
             }
-            // Whoever has it drops it.
+            // Cancellations and the like go to all; the client concerned reacts.
             output => members.iter().for_each(|(sender, _)| drop(sender.send(output.clone()))),
         }
     }

@@ -1,4 +1,4 @@
-//! Which client carries out what is asked of which service.
+//! Which client serves which service.
 
 pub use crate::client::{Client, Deliver, Running};
 use crate::{
@@ -12,10 +12,10 @@ use protocols::{
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The clients that there are.
+/// The known clients.
 pub struct Clients<E>(Vec<Client<E>>);
 
-// Derived, it would want the same of `E`, of which nothing is kept.
+// `derive` would demand the same of `E`, although no `E` is stored.
 impl<E> Clone for Clients<E> {
     fn clone(&self) -> Self {
         Clients(self.0.clone())
@@ -23,10 +23,10 @@ impl<E> Clone for Clients<E> {
 }
 
 impl<E: Env> Clients<E> {
-    /// Those of the services of our own protocols.
+    /// The clients for the services of our own protocols.
     pub fn ours() -> Self {
         Clients(vec![
-            // A line a service.
+            // One line per service.
             redis::client(),
             redis_servers::client(),
             redis_sentinel::client(),
@@ -43,19 +43,19 @@ impl<E: Env> Clients<E> {
         ])
     }
 
-    /// With another one. Of two clients of one service the first counts.
+    /// Adds a client. If two serve the same service, the first wins.
     pub fn with(mut self, client: Client<E>) -> Self {
         self.0.push(client);
         self
     }
 
-    /// Is there one of the service of that name?
+    /// Whether there is a client for the service of that name.
     pub fn has(&self, service: &str) -> bool {
         self.0.iter().any(|client| client.service == service)
     }
 
-    /// Runs the client of `service` for one elector until `outputs` closes: carries out what comes from it and hands every
-    /// answer to `deliver`. Where there is no client, nothing is carried out.
+    /// Runs the client of `service` for one elector until `outputs` closes: carries out its requests and hands every
+    /// answer to `deliver`. Does nothing if there is no client.
     pub async fn run(
         &self,
         env: E,

@@ -1,27 +1,25 @@
-//! RESP as a client has it: commands to bytes, and bytes to replies, as they come. For connections that the `redis` crate
-//! has none for: to sentinels, between servers, and of subscribers.
+//! RESP on the client's side: encodes commands, and decodes replies as bytes arrive. For connections that the `redis`
+//! crate does not offer: to sentinels, between servers, and of subscribers.
 //!
 //! Reference: the protocol's specification in redis/redis-doc, `docs/reference/protocol-spec.md`; RESP2.
 
-/// A reply, or a message that was pushed.
+/// A reply, or a pushed message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
-    /// `+OK` and its like.
+    /// A simple string, such as `+OK`.
     Status(String),
-    /// An error: its code, a space, and words.
+    /// An error: its code, a space, and a message.
     Error(String),
-    /// An integer.
     Integer(i64),
-    /// A string of bytes.
+    /// A bulk string.
     Bulk(Vec<u8>),
-    /// Nothing there.
+    /// A null reply.
     Nil,
-    /// An array.
     Array(Vec<Reply>),
 }
 
 impl Reply {
-    /// The text of a string or a status.
+    /// The text of a bulk string or a status.
     pub fn text(&self) -> Option<&str> {
         match self {
             Reply::Status(text) => Some(text),
@@ -30,7 +28,7 @@ impl Reply {
         }
     }
 
-    /// The texts of an array of so many.
+    /// The texts of an array of `N` strings.
     pub fn texts<const N: usize>(&self) -> Option<[&str; N]> {
         let Reply::Array(items) = self else { return None };
         let texts: Option<Vec<&str>> = items.iter().map(Reply::text).collect();
@@ -38,7 +36,7 @@ impl Reply {
     }
 }
 
-/// A command's bytes.
+/// Encodes a command.
 pub fn command<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
     for word in words {
@@ -51,7 +49,6 @@ pub fn command<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
 }
 
 /// Bytes that are not RESP; there is no going on after them.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoReply {
     #[error("an empty line is no reply")]
@@ -66,27 +63,26 @@ pub enum NoReply {
     TooDeep,
 }
 
-/// An array may hold arrays so deep; no reply of Redis is deeper.
+/// The deepest nesting of arrays; no reply of Redis is deeper.
 const DEEPEST: usize = 8;
-/// A reply is no longer than this, bytes: 512 MiB, as Redis has it for a string.
+/// The longest bulk string, bytes: 512 MiB, as in Redis.
 const LONGEST: usize = 512 << 20;
 
-/// Takes bytes in as they come and gives replies out.
+/// Collects bytes and decodes replies.
 #[derive(Debug, Default)]
 pub struct Reader {
     buffer: Vec<u8>,
 }
 
 impl Reader {
-    /// Takes bytes in.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next reply; `None` when more bytes are needed.
+    /// The next reply; `None` if it is incomplete.
     ///
     /// # Errors
-    /// What came is not RESP, in one sentence; there is no going on then.
+    /// The bytes are not RESP, as one sentence; the reader cannot recover.
     pub fn take(&mut self) -> Result<Option<Reply>, NoReply> {
         let mut rest = self.buffer.as_slice();
         let Some(reply) = reply(&mut rest, 0)? else { return Ok(None) };
@@ -95,7 +91,7 @@ impl Reader {
         Ok(Some(reply))
     }
 
-    /// Takes the next line out, without its end; `None` when more bytes are needed.
+    /// Removes the next line, without its end; `None` if it is incomplete.
     pub fn line(&mut self) -> Option<String> {
         let end = self.buffer.windows(2).position(|two| two == b"\r\n")?;
         let line = String::from_utf8_lossy(&self.buffer[..end]).into_owned();
@@ -103,7 +99,7 @@ impl Reader {
         Some(line)
     }
 
-    /// Takes out what stands before `end`, and `end`; `None` when more bytes are needed.
+    /// Removes everything up to and including `end`, and returns what precedes it; `None` if `end` has not arrived.
     pub fn until(&mut self, end: &[u8]) -> Option<Vec<u8>> {
         let at = self.buffer.windows(end.len()).position(|bytes| bytes == end)?;
         let taken = self.buffer[..at].to_vec();
@@ -111,12 +107,11 @@ impl Reader {
         Some(taken)
     }
 
-    /// Takes so many bytes out; `None` when more are needed.
+    /// Removes `count` bytes; `None` if fewer have arrived.
     pub fn exactly(&mut self, count: usize) -> Option<Vec<u8>> {
         (self.buffer.len() >= count).then(|| self.buffer.drain(..count).collect())
     }
 
-    /// Takes out all that is left.
     pub fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.buffer)
     }

@@ -1,37 +1,34 @@
-//! What a client is told of its service and of the process that it works for.
+//! What a client needs to know of its service and its process.
 
 use protocols::{bug::Bugs, election::Timings, types::NodeId};
 
-/// Where a service listens.
+/// A network address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Endpoint {
-    /// Host name, or a node's name in the simulation.
+    /// A host name, or a node's name in the simulation.
     pub host: String,
-    /// Port.
     pub port: u16,
 }
 
-/// What a client is told of the process that it works for.
+/// What a client needs to know of its service and its process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// Where each member of the service listens, in their order; nowhere when it is no process of its own.
+    /// The addresses of the service's members, in order; empty if the service is not a process of its own.
     pub service: Vec<Endpoint>,
-    /// The candidate.
     pub node: NodeId,
-    /// Where each candidate is reached, by [`NodeId`].
+    /// The candidates' addresses, indexed by [`NodeId`].
     pub peers: Vec<Endpoint>,
-    /// The port on which this candidate answers its peers.
+    /// The port on which this candidate serves its peers.
     pub port: u16,
-    /// The candidates that are members from the beginning.
+    /// The initial members among the candidates.
     pub founders: Vec<NodeId>,
-    /// The protocol's timers.
     pub timings: Timings,
-    /// The bugs that are switched on; none where it works for a real process.
+    /// The bugs that are switched on; none in a real process.
     pub bugs: Bugs,
 }
 
 impl Site {
-    /// Where a service of one member listens.
+    /// The address of a service with one member.
     pub(crate) fn only(&self) -> Endpoint {
         self.service.first().cloned().unwrap_or(Endpoint { host: String::new(), port: 0 })
     }

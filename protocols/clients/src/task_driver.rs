@@ -1,5 +1,5 @@
-//! The task driver: steps one core as a task on any [`Env`]. Real mode runs this; the simulation steps cores inline and
-//! holds this driver to the same history.
+//! The task driver: steps one core as a task on any [`Env`]. Real mode runs this. The simulation steps cores inline,
+//! and checks that this driver yields the same history.
 
 use crate::env::{Disk, Env};
 use protocols::{
@@ -19,31 +19,31 @@ use std::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-/// How a driven core reaches its peers and the history.
+/// A driven core's way to its peers and the history.
 pub trait Port: Send {
     /// Sends a message; see [`Output::Send`].
     fn send(&mut self, to: NodeId, message: Message);
-    /// Says something to another candidate; see [`Output::Tell`]. Nothing where candidates have no wire between them.
+    /// Sends a message to another candidate; see [`Output::Tell`]. Does nothing where candidates are not connected.
     fn tell(&mut self, _to: NodeId, _message: Opaque) {}
-    /// Gives up the connection to `to`; see [`Output::Redial`]. Nothing where messages do not share a connection.
+    /// Drops the connection to `to`; see [`Output::Redial`]. Does nothing where messages do not share a connection.
     fn redial(&mut self, _to: NodeId) {}
-    /// Something that belongs into the history happened, now.
+    /// Records an event in the history, now.
     fn record(&mut self, kind: Kind);
-    /// The same in a group that is not the first. Nothing where there is one group.
+    /// The same for a group other than the first. Does nothing where there is one group.
     fn record_in(&mut self, _group: u16, _kind: Kind) {}
-    /// The core asks something of its service's client.
+    /// Called when the core asks its service's client for something.
     fn asks(&mut self, _output: &ServiceOutput) {}
-    /// Cuts a machine's power and gives it back after so many nanoseconds, if at all. Only simulated fencing devices ask for
-    /// it; real machines have their own.
+    /// Cuts a machine's power, and restores it after `restart_after` nanoseconds, if at all. Only simulated fencing
+    /// devices call it; real machines have their own.
     fn power_off(&mut self, _node: NodeId, _restart_after: Option<u64>) {}
-    /// The core's state could not be made durable. The driver ends, and the process should, too.
+    /// The core's state could not be made durable. The driver ends, and the process should end too.
     fn disk_failed(&mut self, _error: &io::Error) {}
 }
 
-/// Steps `core` until `inputs` closes, or its state cannot be made durable: what a failed sync was to save may be lost
-/// whatever a later one says, so the process ends and begins anew from what is on disk, as etcd, Kafka and ZooKeeper do.
-/// `inputs` carries messages, the service client's answers and orders to resign;
-/// `services` take what the electors, by group, ask of the service's client.
+/// Steps `core` until `inputs` closes or its state cannot be made durable. Data of a failed sync may be lost even if a
+/// later sync succeeds, so the process ends and restarts from disk, as etcd, Kafka and ZooKeeper do. `inputs` carries
+/// messages, the service client's answers and orders to resign; `services`, indexed by group, take the electors'
+/// requests to the service's client.
 pub async fn drive<E: Env>(
     env: E,
     mut port: impl Port,
@@ -75,18 +75,18 @@ pub async fn drive<E: Env>(
                 Output::Service(output) => {
                     port.asks(&output);
                     if let Some(service) = services.get(usize::from(group)) {
-                        // The client may be gone already when the process is about to end.
+                        // The client may already be gone when the process is about to end.
                         let _ = service.send(*output);
                     }
                 }
-                // One group in another there is not.
+                // Groups are not nested.
                 Output::OfGroup(..) => {}
             }
         }
         if writing.is_none() {
             writing = persists.pop_front().map(|state| Box::pin(write(env.disk(), state)));
         }
-        // What has arrived goes before what is due: after a pause a process finds its sockets readable first.
+        // Inputs go before timers: after a pause, a process finds its sockets readable first.
         let input = std::future::poll_fn(|context| {
             if let Poll::Ready(input) = inputs.poll_recv(context) {
                 return Poll::Ready(input);
@@ -111,14 +111,14 @@ pub async fn drive<E: Env>(
     }
 }
 
-/// The file that a core's state is in.
+/// The file that holds a core's state.
 pub const STATE: &str = "elector-state";
 
 async fn write<D: Disk>(disk: D, state: Vec<u8>) -> io::Result<()> {
     disk.replace(STATE, state).await
 }
 
-/// The core's timers on one sleep.
+/// The core's timers, on a single sleep.
 struct Timers<E: Env> {
     env: E,
     set: BTreeMap<TimerId, u64>,
@@ -134,7 +134,7 @@ impl<E: Env> Timers<E> {
         self.set.remove(&id);
     }
 
-    /// The next timer that is due; it is unset.
+    /// The next timer that is due, which this unsets.
     fn poll(&mut self, context: &mut std::task::Context<'_>) -> Poll<TimerId> {
         loop {
             let Some((at, id)) = self.set.iter().map(|(id, at)| (*at, *id)).min() else { return Poll::Pending };
@@ -146,7 +146,7 @@ impl<E: Env> Timers<E> {
                 return Poll::Pending;
             }
             self.sleep = None;
-            // A real timer may fire a little early by the clock that the core sees.
+            // A real timer may fire slightly early by the clock that the core sees.
             if self.env.now().mono >= at {
                 self.set.remove(&id);
                 return Poll::Ready(id);

@@ -1,4 +1,4 @@
-//! Names of the processes that one process of real mode deals with. Cores know numbers; the wire and histories know names.
+//! Names of the processes that a process of real mode deals with. Cores use numbers; the wire and histories use names.
 
 use protocols::{history::json::Naming, types::NodeId};
 use std::{
@@ -7,14 +7,14 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Longest name of a process or a client, bytes.
+/// The longest name of a process or a client, bytes.
 pub const NAME_MAX: usize = 64;
-/// Clients are numbered from here; what is below are the fleet's own processes.
+/// The first client's number; lower numbers are the fleet's own processes.
 const FIRST_CLIENT: u16 = 1024;
-/// How many clients are known at a time. The one that was not heard of for longest makes room.
+/// How many clients are known at a time. The least recently heard from makes room.
 const CLIENTS_MAX: usize = 4096;
 
-/// Names by number and back: the fleet's processes, which never change, and clients as they come.
+/// Maps names to numbers and back: the fleet's processes, which never change, and clients as they appear.
 #[derive(Debug)]
 pub struct Directory {
     fleet: Vec<String>,
@@ -25,35 +25,34 @@ pub struct Directory {
 struct Clients {
     by_name: BTreeMap<String, NodeId>,
     by_number: BTreeMap<NodeId, String>,
-    /// Least recently heard of first; names may be in it twice, the last place counts.
+    /// Least recently heard from first; a name may be in it twice, and its last place counts.
     order: VecDeque<(NodeId, u64)>,
     heard: BTreeMap<NodeId, u64>,
     count: u64,
 }
 
-/// Is it a name that a process or a client may have: 1 to [`NAME_MAX`] letters, digits, `-`, `_` and `.`?
+/// Whether a process or a client may have that name: 1 to [`NAME_MAX`] letters, digits, `-`, `_` and `.`.
 pub fn is_name(name: &str) -> bool {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || b"-_.".contains(&c);
     !name.is_empty() && name.len() <= NAME_MAX && name.bytes().all(allowed)
 }
 
 impl Directory {
-    /// A directory of the fleet's processes, in the order of their numbers.
+    /// A directory of the fleet's processes; a name's index is its number.
     pub fn new(fleet: Vec<String>) -> Self {
         Directory { fleet, clients: Mutex::default() }
     }
 
-    /// The fleet's names.
     pub fn fleet(&self) -> &[String] {
         &self.fleet
     }
 
-    /// The fleet's process of that name.
+    /// The number of the fleet's process of that name.
     pub fn member(&self, name: &str) -> Option<NodeId> {
         self.fleet.iter().position(|n| n == name).map(|index| NodeId(index as u16))
     }
 
-    /// The name of that number; `None` when it is nobody's (any more).
+    /// The name of `number`; `None` if it is unknown, or its client has been forgotten.
     pub fn name(&self, number: NodeId) -> Option<String> {
         if let Some(name) = self.fleet.get(number.index()) {
             return Some(name.clone());
@@ -61,7 +60,7 @@ impl Directory {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner).by_number.get(&number).cloned()
     }
 
-    /// The number of whoever is called so; a client that was not heard of before gets one.
+    /// The number of the process or client called `name`; a new client gets one.
     pub fn number(&self, name: &str) -> NodeId {
         self.member(name).unwrap_or_else(|| self.clients.lock().unwrap_or_else(PoisonError::into_inner).number(name))
     }
@@ -69,7 +68,7 @@ impl Directory {
 
 impl Naming for Directory {
     fn name(&self, node: NodeId) -> Option<Cow<'_, str>> {
-        // Names are plain: there is nothing to escape.
+        // A name's characters need no escaping.
         Directory::name(self, node).map(Cow::Owned)
     }
 }
@@ -83,7 +82,7 @@ impl Clients {
         self.count += 1;
         self.heard.insert(number, self.count);
         self.order.push_back((number, self.count));
-        // Places that no longer count are dropped before they outnumber the clients by far.
+        // Obsolete places are dropped before they far outnumber the clients.
         if self.order.len() > 4 * CLIENTS_MAX {
             let heard = &self.heard;
             self.order.retain(|(number, at)| heard.get(number) == Some(at));

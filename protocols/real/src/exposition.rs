@@ -13,7 +13,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-/// A registry that says what the process was built from, `commit`.
+/// A registry with a metric for `commit`, the commit that the process was built from.
 pub fn registry(commit: &str) -> Registry {
     let mut registry = Registry::default();
     let build = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("commit", commit.to_owned())];
@@ -21,20 +21,19 @@ pub fn registry(commit: &str) -> Registry {
     registry
 }
 
-/// A histogram of so many buckets from `least` seconds on, each twice as large as the one before.
+/// A histogram of `buckets` buckets, the first up to `least` seconds, each twice as large as the one before.
 pub fn doubling(least: f64, buckets: u16) -> Histogram {
     Histogram::new(exponential_buckets(least, 2.0, buckets))
 }
 
-/// What is in the registry, as text.
+/// The registry's metrics as text.
 pub fn text(registry: &Registry) -> String {
     let mut text = String::new();
-    // Writing to a String cannot fail.
     let _ = encode(&mut text, registry);
     text
 }
 
-/// The answer to a request for metrics.
+/// The response to a scrape.
 pub fn answer(text: String) -> Response {
     ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
 }

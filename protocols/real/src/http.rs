@@ -1,4 +1,4 @@
-//! Serving HTTP to anybody: bounded connections, bounded patience, TLS if asked for.
+//! Serves HTTP to untrusted clients: bounded connections, bounded time, optional TLS.
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -13,16 +13,16 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-/// Connections that are served at a time; more wait in the system's queue.
+/// How many connections are served at a time; more wait in the system's queue.
 pub const CONNECTIONS_MAX: usize = 4096;
-/// A request's head must come within this time, or the connection is closed; so must a TLS handshake.
+/// A connection is closed if a request's head, or a TLS handshake, takes longer than this.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long connections are given to finish when the server ends.
+/// How long open connections may take to finish when the server ends.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// Most bytes of request heads that are read.
+/// The largest head of a request, bytes.
 const HEAD_MAX: usize = 16 * 1024;
 
-/// Serves `router` until `shutdown` ends, then lets requests under way finish for a while.
+/// Serves `router` until `shutdown` ends, then gives requests under way some time to finish.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -36,7 +36,7 @@ pub async fn serve(
         let place = tokio::select! {
             biased;
             () = &mut shutdown => break,
-            // It is never closed.
+            // The semaphore is never closed.
             Ok(place) = places.clone().acquire_owned() => place,
         };
         let accepted = tokio::select! {
@@ -44,7 +44,7 @@ pub async fn serve(
             () = &mut shutdown => break,
             accepted = listener.accept() => accepted,
         };
-        // Running out of file descriptors passes; so do peers that are gone already.
+        // Running out of file descriptors is temporary, and so is a peer that has already gone.
         let Ok((stream, peer)) = accepted else {
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
@@ -61,7 +61,7 @@ pub async fn serve(
     drop(listener);
     drop(stop);
     let all = places.acquire_many(CONNECTIONS_MAX as u32);
-    // What has not finished by then is cut.
+    // Connections still open by then are cut.
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
 }
 
@@ -111,7 +111,7 @@ pub struct ListenError {
 /// Listens for HTTP.
 ///
 /// # Errors
-/// One sentence.
+/// The address cannot be bound, as one sentence.
 pub async fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
     TcpListener::bind(address).await.map_err(|e| ListenError { address, why: e.to_string() })
 }

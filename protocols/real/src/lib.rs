@@ -1,4 +1,5 @@
-//! Real mode: the same cores on tokio, behind real sockets; the node and the store as programs. Empty without feature `real`.
+//! Real mode: the same cores on tokio and real sockets; the node and the store as programs. Empty without feature
+//! `real`.
 
 #![cfg(feature = "real")]
 

@@ -1,5 +1,5 @@
-//! A process's part of the history, in a file of its own: one line per event, written at once, so that a process that is
-//! killed leaves everything that it did.
+//! A process's part of the history, in its own file: one line per event, written at once, so that a killed process
+//! leaves a complete record.
 
 use super::{clock::true_time_us, directory::Directory};
 use protocols::history::{Event, Kind, Sink, json::Writer};
@@ -12,14 +12,13 @@ use std::{
 
 type ToFile = Writer<File, Arc<Directory>>;
 
-/// Where a process records what happens to it; clones write to the same file. Times are [`true_time_us`].
+/// A process's history; clones write to the same file. Times are [`true_time_us`].
 #[derive(Clone)]
 pub struct Log {
     to: Arc<Mutex<Option<ToFile>>>,
 }
 
 impl Log {
-    /// Records nothing.
     pub fn off() -> Self {
         Log { to: Arc::default() }
     }
@@ -34,12 +33,12 @@ impl Log {
         Ok(Log { to: Arc::new(Mutex::new(Some(writer))) })
     }
 
-    /// Something happened, now.
+    /// Records an event, now.
     pub fn record(&self, kind: Kind) {
         self.record_all([kind]);
     }
 
-    /// These happened at one time, now.
+    /// Records several events at the same time, now.
     pub fn record_all(&self, kinds: impl IntoIterator<Item = Kind>) {
         if let Some(writer) = &mut *self.to.lock().unwrap_or_else(PoisonError::into_inner) {
             let t_us = true_time_us();

@@ -1,7 +1,7 @@
-//! What a director of faults has a real process do to itself: stop at a named point, and set its own clocks.
+//! A fault director's control over a real process: stops it at a named point, and sets its clocks.
 //!
-//! The asking blocks the whole thread on purpose: between the point and the stop nothing else of the process may run, or
-//! the pause would not fall where the plan wants it.
+//! Asking the director blocks the whole thread on purpose: nothing else in the process may run between the point and
+//! the stop, or the pause would not fall where the plan wants it.
 
 use protocols::point::Point;
 use protocols_clients::env::tokio::{Clocks, Points};
@@ -12,25 +12,25 @@ use std::{
     thread,
 };
 
-/// What the director answers when the process is to stop itself; anything else lets it go on.
+/// The director's answer that makes the process stop itself; with any other it continues.
 pub const STOP: &str = "stop";
-/// What it answers otherwise.
+/// The director's answer otherwise.
 pub const GO: &str = "go";
 
-/// What a process says after its name when it wants to hear how its clocks are to run.
+/// Follows the process's name when it asks for orders to its clocks.
 pub const CLOCKS: &str = "clocks";
 
-/// What a director has a process's clocks do.
+/// A director's order to a process's clocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClockOrder {
-    /// Run at this rate from now on, parts per million faster than the machine's.
+    /// Run at this rate from now on, parts per million faster than the machine's clocks.
     Rate(i64),
-    /// Step the wall clock by so many milliseconds.
+    /// Step the wall clock by this many milliseconds.
     Step(i64),
 }
 
 impl ClockOrder {
-    /// As it is sent, without the end of the line.
+    /// The order as sent, without the end of the line.
     pub fn line(self) -> String {
         match self {
             ClockOrder::Rate(ppm) => format!("rate {ppm}"),
@@ -49,10 +49,11 @@ impl ClockOrder {
     }
 }
 
-/// Has the director at `address` set this process's clocks, as the process called `name`, for as long as it is there.
+/// Connects to the director at `address` as the process called `name`, and applies its orders to `clocks` until it
+/// disconnects.
 ///
 /// # Errors
-/// It cannot be reached.
+/// The director cannot be reached.
 pub fn follow_clocks(address: SocketAddr, name: &str, clocks: Clocks) -> io::Result<()> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
@@ -69,18 +70,18 @@ pub fn follow_clocks(address: SocketAddr, name: &str, clocks: Clocks) -> io::Res
     Ok(())
 }
 
-/// A director of faults that is asked at some of the points. When it has gone, no point is one.
+/// Asks a fault director at some of the points. Once it has disconnected, no point does anything.
 pub struct Directed {
-    /// One bit per point that it wants to know of.
+    /// One bit per point that the director wants to be asked at.
     armed: u32,
     connection: Mutex<Option<BufReader<TcpStream>>>,
 }
 
 impl Directed {
-    /// Asks the director at `address`, as the process called `name`.
+    /// Connects to the director at `address` as the process called `name`.
     ///
     /// # Errors
-    /// It cannot be reached, or does not say which points it wants.
+    /// The director cannot be reached, or does not name its points.
     pub fn connect(address: SocketAddr, name: &str) -> io::Result<Self> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -110,7 +111,7 @@ impl Points for Directed {
         let mut place = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(connection) = &mut *place else { return };
         match Directed::ask(connection, point) {
-            // Whoever asked for the stop sends the signal that ends it.
+            // The director continues the process with a signal.
             Ok(true) => drop(rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)),
             Ok(false) => {}
             Err(_) => *place = None,

@@ -1,26 +1,27 @@
-//! Raising a coordination service's token source above what the fenced resource has seen: the remedy when a service has
+//! Raises a coordination service's token source above what the fenced resource has seen: the remedy when a service has
 //! lost its data.
 //!
-//! **Redis** draws tokens from a counter; it is set, unless it is high enough already. **etcd** draws them from its
-//! revision, which nobody can set: every write raises it by one, so it is written until it is high enough. That is a matter
-//! of seconds for some ten thousand; beyond [`WRITES_MAX`] the snapshot that etcd was restored from has to be restored once
-//! more, with `etcdutl snapshot restore --bump-revision N --mark-compacted` (etcd 3.6, and 3.5 from 3.5.5 on).
+//! **Redis** draws tokens from a counter, which is set unless it is high enough already. **etcd** draws them from its
+//! revision, which cannot be set: every write raises it by one, so keys are written until it is high enough. Tens of
+//! thousands of revisions take seconds; beyond [`WRITES_MAX`], the snapshot that etcd was restored from must be
+//! restored again, with `etcdutl snapshot restore --bump-revision N --mark-compacted` (etcd 3.6, and 3.5 from 3.5.5
+//! on).
 
 use protocols::{election::redis_fenced::TOKEN_KEY, service::Service};
 use protocols_clients::{env::Env, etcd, site::Endpoint};
 use redis::Script;
 use tokio::task::JoinSet;
 
-/// Most revisions that are written to raise etcd's.
+/// The most revisions written to raise etcd's.
 pub const WRITES_MAX: u64 = 1_000_000;
-/// Writes under way at a time.
+/// Concurrent writes.
 const AT_ONCE: u64 = 64;
-/// The key that is written; it is deleted again.
+/// The key that is written, and deleted afterwards.
 const SCRATCH: &str = "fencepost/raise-token";
-/// Lua's numbers are exact up to here, and so is what a script compares.
+/// Lua's numbers are exact up to here, and so is the script's comparison.
 const EXACT_MAX: u64 = 1 << 53;
 
-/// Sets the counter `KEYS[1]` to `ARGV[1]` unless it is there already or above; what it was, and what it is.
+/// Sets the counter `KEYS[1]` to `ARGV[1]` unless it is already that high; returns the old value and the new one.
 const RAISE: &str = "\
 local was = tonumber(redis.call('get', KEYS[1]) or '0')
 if was < tonumber(ARGV[1]) then
@@ -29,20 +30,17 @@ end
 return {was, tonumber(redis.call('get', KEYS[1]))}
 ";
 
-/// What the token source stood at, and where it stands now; the next token is above that.
+/// The token source's position before and after; the next token is higher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Raised {
-    /// Before.
     pub from: u64,
-    /// After.
     pub to: u64,
 }
 
 /// Why tokens stay where they are.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RaiseError {
-    #[error("only redis and etcd have tokens that can be raised; terms of the nodes' own are in their data")]
+    #[error("only redis and etcd have tokens that can be raised; terms are in the nodes' own data")]
     NoSource,
     #[error("{0} is more than Redis's scripts can count; tokens are below {EXACT_MAX}")]
     TooHigh(u64),
@@ -50,10 +48,10 @@ pub enum RaiseError {
     Service(String),
 }
 
-/// Raises the tokens of the service at `endpoint` above `above`. They are never lowered.
+/// Raises the tokens of the service at `endpoint` above `above`. Never lowers them.
 ///
 /// # Errors
-/// The service cannot be reached or says no, has no token source of its own, or is too far below; in one sentence.
+/// The service cannot be reached or refuses, has no token source of its own, or is too far below; as one sentence.
 pub async fn raise<E: Env>(env: E, service: &Service, endpoint: Endpoint, above: u64) -> Result<Raised, RaiseError> {
     match service.name {
         "redis" => redis(&endpoint, above).await,

@@ -1,4 +1,4 @@
-//! TLS for everything that crosses a real network, by rustls.
+//! TLS by rustls, for everything that crosses a real network.
 
 use protocols_clients::{
     env::tokio::{Boxed, Stream, Wrap},
@@ -14,16 +14,16 @@ use std::{
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-/// Where certificates and keys lie, all in PEM.
+/// The paths of certificates and keys, all in PEM.
 #[derive(Clone, Default, Debug)]
 pub struct Files {
-    /// This process's certificate chain, shown by its servers, and by its clients to peers that want one.
+    /// This process's certificate chain, shown by its servers, and by its clients where requested.
     pub certificate: Option<PathBuf>,
-    /// The key that belongs to it.
+    /// The certificate's private key.
     pub key: Option<PathBuf>,
-    /// Certificates that others' are checked against.
+    /// The certificates that others' are checked against.
     pub authority: Option<PathBuf>,
-    /// Do this process's servers want a certificate from their clients?
+    /// Whether this process's servers demand client certificates.
     pub mutual: bool,
 }
 
@@ -32,10 +32,10 @@ pub struct Files {
 #[error("{0}")]
 pub struct TlsError(pub String);
 
-/// What a process needs to speak TLS.
+/// A process's TLS settings.
 #[derive(Clone, Default)]
 pub struct Tls {
-    /// For its servers; `None`: they speak plain text.
+    /// For its servers; with `None` they speak plain text.
     pub acceptor: Option<TlsAcceptor>,
     client: Option<Arc<ClientConfig>>,
 }
@@ -44,7 +44,7 @@ impl Files {
     /// Reads the files.
     ///
     /// # Errors
-    /// One sentence: a file is missing or holds something else, or what belongs together is not complete.
+    /// A file is missing or invalid, or the settings are incomplete; as one sentence.
     pub fn load(&self) -> Result<Tls, TlsError> {
         let authority = self.authority.as_deref().map(roots).transpose()?.map(Arc::new);
         let identity = match (&self.certificate, &self.key) {
@@ -138,15 +138,15 @@ fn roots(path: &Path) -> Result<RootCertStore, TlsError> {
 }
 
 impl Tls {
-    /// How clients of this process connect; `None` without an authority to check servers against.
+    /// The settings for this process's clients; `None` without an authority to check servers against.
     pub fn client(&self) -> Option<ClientConfig> {
         self.client.as_deref().cloned()
     }
 
-    /// Connects by TLS, offering the application protocol `alpn` (`h2` for gRPC; nothing when empty).
+    /// A connector that offers the application protocol `alpn` (`h2` for gRPC; none if empty).
     ///
     /// # Errors
-    /// No authority was given to check servers against.
+    /// There is no authority to check servers against.
     pub fn connector(&self, alpn: &str) -> Result<TlsConnector, TlsError> {
         let Some(client) = &self.client else {
             return Err(TlsError("TLS to a server needs an authority to check its certificate against".into()));
@@ -159,11 +159,10 @@ impl Tls {
     }
 }
 
-/// Does the TLS handshake on every connection that is made; the server is checked against `name`.
+/// Does a TLS handshake on every connection, and checks the server's certificate against `name`.
 pub struct Secure {
-    /// How.
     pub connector: TlsConnector,
-    /// The server's name; the endpoint's host when it is not given.
+    /// The server's name; by default the endpoint's host.
     pub name: Option<String>,
 }
 
@@ -173,7 +172,7 @@ impl Wrap for Secure {
             let name = self.name.as_ref().unwrap_or(&to.host).clone();
             let name = ServerName::try_from(name).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
             let connected = self.connector.connect(name, stream).await;
-            // Otherwise a node whose certificates are wrong would only ever be a candidate, and not say why.
+            // Otherwise a node with wrong certificates would stay a candidate without saying why.
             let complain = |e: &io::Error| tracing::warn!("no TLS with {}:{}: {e}", to.host, to.port);
             Ok(Box::new(connected.inspect_err(complain)?) as Stream)
         })

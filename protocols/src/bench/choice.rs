@@ -1,7 +1,7 @@
-//! Choosing what happens next: everything that can, one by one, as a model checker does.
+//! Chooses what happens next among everything that can, as a model checker does.
 //!
-//! Messages overtake each other as the caller likes, come twice or never. Time goes to when the chosen thing is due, and
-//! never back: what was due earlier is late. Of one node's timers the first fires first.
+//! Messages may overtake each other, arrive twice or never. Time advances to the chosen event's due time, and never
+//! goes back, so events that were due earlier are late. A node's timers fire in order.
 
 use super::{
     Bench,
@@ -9,32 +9,30 @@ use super::{
 };
 use crate::{core::TimerId, elector::Elector, types::NodeId};
 
-/// Something that can happen next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Choice {
-    /// What is under way arrives: a message, an answer, the end of a write.
+    /// Something under way arrives: a message, an answer, the end of a write.
     Arrive(u64, Number),
-    /// A message arrives, and the same will arrive again.
+    /// A message arrives, and will arrive again.
     ArriveTwice(u64, Number),
     /// A message is lost.
     Lose(u64, Number),
     /// A node's next timer fires.
     Fire(NodeId, TimerId),
-    /// A process dies; with it what is not on disk.
+    /// A process dies, losing what is not on disk.
     Crash(NodeId),
-    /// A process that is down starts.
     Start(NodeId),
 }
 
 impl<E: Elector> Bench<E> {
-    /// Everything that can happen next if nothing goes wrong: arrivals and timers.
+    /// Everything that can happen next without a failure: arrivals and timers.
     pub fn choices(&self) -> Vec<Choice> {
         let arrivals = self.pending.keys().map(|(at, number)| Choice::Arrive(*at, *number));
         let timers = self.nodes().filter_map(|node| self.seat(node).due().map(|(_, timer)| Choice::Fire(node, timer)));
         arrivals.chain(timers).collect()
     }
 
-    /// Everything that can go wrong next: losses, duplicates, crashes and restarts.
+    /// Every failure that can happen next: losses, duplicates, crashes; and restarts.
     pub fn mishaps(&self) -> Vec<Choice> {
         let messages = self.pending.iter().filter(|(_, pending)| matches!(pending, Pending::Message { .. }));
         let astray =
@@ -43,7 +41,7 @@ impl<E: Elector> Bench<E> {
         astray.chain(self.nodes().map(turned)).collect()
     }
 
-    /// Has it happen. What cannot happen does nothing.
+    /// Makes the choice happen. An impossible choice does nothing.
     pub fn choose(&mut self, choice: Choice) -> Step<E> {
         match choice {
             Choice::Arrive(at, number) => {

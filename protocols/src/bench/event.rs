@@ -1,4 +1,4 @@
-//! What is under way at a bench, and what happens there.
+//! What is under way at a bench, and the events that result.
 
 use crate::{
     core::TimerId,
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Numbers everything that is under way, in the order in which it was put there.
+/// Numbers what is under way, in order of submission.
 pub type Number = u64;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -19,7 +19,7 @@ pub(super) enum Pending<P: Payload, S: Api> {
         to: NodeId,
         message: P,
     },
-    /// For that life of the process.
+    /// Only for that incarnation of the process.
     Input {
         to: NodeId,
         life: u32,
@@ -33,50 +33,41 @@ pub(super) enum Pending<P: Payload, S: Api> {
     Alarm(u64),
 }
 
-/// What has happened in a step.
+/// The event of a step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event<P: Payload> {
-    /// Something that was put under way with this number has come to its elector.
+    /// Something under way has reached its elector.
     Arrived {
-        /// To whom.
         node: NodeId,
-        /// What: the number that it had.
+        /// Its number while under way.
         number: Number,
     },
-    /// An elector took something else: its start, a timer, what it found after a pause, or what the caller gave it.
+    /// An elector took another input: its start, a timer, something held back during a pause, or the caller's.
     Stepped(NodeId),
-    /// Nobody took it: the process is down, paused, or another one by now.
+    /// Nothing took it: the process is down, paused, or has been restarted.
     Nothing,
-    /// A message to a node that no elector sits at.
-    Outside {
-        /// Who sends it.
-        from: NodeId,
-        /// To whom.
-        to: NodeId,
-        /// What it says.
-        message: P,
-    },
-    /// What [`super::Bench::alarm`] asked for.
+    /// A message to a node without an elector.
+    Outside { from: NodeId, to: NodeId, message: P },
+    /// An alarm requested with [`super::Bench::alarm`].
     Alarm(u64),
 }
 
-/// A step, and what came of it.
+/// A step and its effects.
 pub struct Step<E: Elector> {
-    /// When, nanoseconds of true time.
+    /// The time of the step, nanoseconds of true time.
     pub at: u64,
-    /// What happened.
     pub event: Event<E::Peer>,
-    /// What the elector wanted done, in order; it has been, but for requests to services and powering off, which are the
-    /// caller's. Where power was lost at a write, that is the last.
+    /// The elector's outputs, in order. The bench has carried them out, except requests to services and powering off,
+    /// which are up to the caller. If power was lost at a write, that write is the last.
     pub outputs: Vec<Output<E::Peer, E::Service>>,
-    /// The numbers of what was put under way.
+    /// The numbers of what the step put under way.
     pub sent: Range<Number>,
-    /// Power was lost at a write.
+    /// Whether power was lost at a write.
     pub crashed: bool,
 }
 
 impl<E: Elector> Step<E> {
-    /// The node that took something, if one did.
+    /// The node that took an input, if any.
     pub fn node(&self) -> Option<NodeId> {
         match self.event {
             Event::Arrived { node, .. } | Event::Stepped(node) => Some(node),
@@ -85,7 +76,7 @@ impl<E: Elector> Step<E> {
     }
 }
 
-/// What is due next. What has arrived goes before timers.
+/// What is due next. Arrivals come before timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     Inbox(usize),
@@ -94,7 +85,7 @@ pub(super) enum Due {
 }
 
 impl<P: Payload, S: Api> Pending<P, S> {
-    /// A place in an order that does not depend on numbers.
+    /// A sort key that does not depend on numbers.
     pub(super) fn place(&self) -> (u8, u64, u64) {
         match self {
             Pending::Message { from, to, .. } => (0, from.0.into(), to.0.into()),

@@ -1,12 +1,12 @@
-//! A bench: several electors without a world. True time, a clock and a disk each, messages under way, and nothing else.
+//! A bench: several electors without a world, each with true time, a clock and a disk, plus the messages under way.
 //!
-//! What happens next is either the next thing that is due ([`Bench::next`], [`Bench::run`]), with delays, losses and
-//! duplicates drawn from a seed; or whatever the caller chooses ([`choice`]), which is what a model checker does: a bench can
-//! be copied, compared and hashed. Crashes, restarts, pauses and cuts are the caller's.
+//! The next step is either the next event due ([`Bench::next`], [`Bench::run`]), with delays, losses and duplicates
+//! drawn from a seed, or the caller's choice ([`choice`]), as in a model checker: a bench can be copied, compared and
+//! hashed. Crashes, restarts, pauses and cuts are up to the caller.
 //!
-//! It is less than a simulated run on purpose: no clients, no store, no leader's work. Requests to a coordination service
-//! come out of the bench, and answers go in. Messages to nodes that no elector sits at come out as well
-//! ([`event::Event::Outside`]), so that a test may play a fencing device.
+//! It is less than a simulated run on purpose: no clients, no store, no leader's work. Requests to a coordination
+//! service come out of the bench, and answers go in. Messages to nodes without an elector come out as well
+//! ([`event::Event::Outside`]), so a test can play a fencing device.
 //!
 //! ```
 //! use protocols::{bench::Bench, election::lowest_id, types::{NodeId, SECOND}};
@@ -40,21 +40,21 @@ use network::{Disks, Network, draw};
 use seat::Seat;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Makes an elector. The setup's `stored` is what is on the node's disk; its nonce is drawn from the bench's seed.
+/// Makes an elector. The setup's `stored` is the content of the node's disk; its nonce is drawn from the bench's seed.
 pub type Make<E> = Arc<dyn Fn(Setup) -> E + Send + Sync>;
 
-/// Electors at a bench, those of any protocol or of one.
+/// Electors at a bench, of a single protocol or of any.
 pub struct Bench<E: Elector = Box<AnyElector>> {
     now: u64,
     seats: Vec<Seat<E>>,
-    /// By when it is due, nanoseconds of true time, and its number.
+    /// Keyed by due time (nanoseconds of true time) and number.
     pending: BTreeMap<(u64, Number), Pending<E::Peer, E::Service>>,
     numbers: Number,
     writes: u64,
     random: Random,
-    /// What becomes of messages.
+    /// The network's delays and faults.
     pub network: Network,
-    /// What becomes of writes.
+    /// The disks' delays and faults.
     pub disks: Disks,
     timings: Timings,
     make: Make<E>,
@@ -62,8 +62,8 @@ pub struct Bench<E: Elector = Box<AnyElector>> {
 }
 
 impl<E: Elector> Bench<E> {
-    /// So many places, at which no process runs yet. On the network everything arrives, a microsecond later; writes are done
-    /// at once.
+    /// A bench with `count` seats, none of which has a running process yet. The network delivers everything after a
+    /// microsecond; writes complete at once.
     pub fn new(count: u16, timings: Timings, seed: u64, make: impl Fn(Setup) -> E + Send + Sync + 'static) -> Self {
         Bench {
             now: 0,
@@ -80,27 +80,25 @@ impl<E: Elector> Bench<E> {
         }
     }
 
-    /// True time, nanoseconds.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// Every node that has a place.
     pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<E> {
         (0..self.seats.len() as u16).map(NodeId)
     }
 
-    /// A node's place. There is one for every node below the count.
+    /// A node's seat. Every node below the count has one.
     pub fn seat(&self, node: NodeId) -> &Seat<E> {
         &self.seats[node.index()]
     }
 
-    /// The same, to set its clock.
+    /// The same, mutable, to set its clock.
     pub fn seat_mut(&mut self, node: NodeId) -> &mut Seat<E> {
         &mut self.seats[node.index()]
     }
 
-    /// Those that believe that they lead: `Elected`, and not `Deposed` since.
+    /// The nodes that believe they lead: `Elected`, and not `Deposed` since.
     pub fn believers(&self) -> Vec<NodeId> {
         self.nodes().filter(|node| self.seat(*node).belief.is_some()).collect()
     }
@@ -110,12 +108,11 @@ impl<E: Elector> Bench<E> {
         self.pending.values().filter(|pending| matches!(pending, Pending::Message { .. })).count()
     }
 
-    /// How many writes were asked for.
     pub fn writes(&self) -> u64 {
         self.writes
     }
 
-    /// The rule of [`Elector`] that an elector has broken first, in one sentence.
+    /// The first violation of [`Elector`]'s rules, as one sentence.
     pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
@@ -131,7 +128,7 @@ impl<E: Elector> Bench<E> {
         down.into_iter().map(|node| self.start(node)).collect()
     }
 
-    /// Starts a node's process with what is on its disk. Nothing happens when it runs.
+    /// Starts a node's process from its disk. Does nothing if it is already running.
     pub fn start(&mut self, node: NodeId) -> Step<E> {
         if self.seat(node).is_up() {
             return self.nothing(Event::Nothing);
@@ -146,12 +143,12 @@ impl<E: Elector> Bench<E> {
         self.step(node, Event::Stepped(node), Input::Start)
     }
 
-    /// Starts it at that time, unless it runs by then.
+    /// Starts the node at `at`, unless it is running by then.
     pub fn start_at(&mut self, at: u64, node: NodeId) {
         self.put(at, Pending::Start(node));
     }
 
-    /// The process dies. Of the writes that are under way the first `done` are done all the same.
+    /// Kills the process. The first `done` of its pending writes still complete.
     pub fn crash(&mut self, node: NodeId, done: usize) {
         let seat = &mut self.seats[node.index()];
         if let Some(state) = seat.writing.drain(..).take(done).next_back() {
@@ -160,37 +157,37 @@ impl<E: Elector> Bench<E> {
         seat.clear();
     }
 
-    /// Nothing runs on the node until then; what arrives meanwhile it finds afterwards, in order.
+    /// Pauses the node until `until`. It takes later arrivals afterwards, in order.
     pub fn pause(&mut self, node: NodeId, until: u64) {
         let seat = &mut self.seats[node.index()];
         seat.paused_until = until.max(seat.paused_until);
     }
 
-    /// A paused node runs again.
+    /// Resumes a paused node.
     pub fn resume(&mut self, node: NodeId) {
         let seat = &mut self.seats[node.index()];
         seat.paused_until = seat.paused_until.min(self.now);
     }
 
-    /// Gives an elector something now; when it is paused, it finds it afterwards.
+    /// Gives an elector an input now; a paused one takes it afterwards.
     pub fn give(&mut self, node: NodeId, input: Input<E::Peer, E::Service>) -> Step<E> {
         self.take(node, Event::Stepped(node), input)
     }
 
-    /// The same at that time, if the process lives as long.
+    /// The same at `at`, if the process lives that long.
     pub fn give_at(&mut self, at: u64, node: NodeId, input: Input<E::Peer, E::Service>) {
         let life = self.seat(node).starts;
         self.put(at, Pending::Input { to: node, life, input });
     }
 
-    /// Sends a message through the network, in the name of anybody.
+    /// Sends a message through the network, in any node's name.
     pub fn send(&mut self, from: NodeId, to: NodeId, message: E::Peer) {
         for at in self.network.arrivals(self.now, from, to, &mut self.random) {
             self.put(at, Pending::Message { from, to, message: message.clone() });
         }
     }
 
-    /// [`Event::Alarm`] with this number happens at that time.
+    /// Schedules an [`Event::Alarm`] with this number.
     pub fn alarm(&mut self, at: u64, number: u64) {
         self.put(at, Pending::Alarm(number));
     }
@@ -206,16 +203,16 @@ impl<E: Elector> Bench<E> {
         let found = found.map(|(index, seat)| (seat.paused_until, Due::Inbox(index)));
         let pending = self.pending.keys().next().map(|(at, number)| (*at, Due::Pending(*at, *number)));
         let timers = seats().filter_map(|(index, seat)| seat.due().map(|(at, id)| (at, Due::Timer(index, id))));
-        // What is overdue is due now, in the order in which it was due.
+        // Overdue events are due now, in the order of their due times.
         found.chain(pending).chain(timers).min().map(|(at, due)| (at.max(self.now), due))
     }
 
-    /// When the next thing is due, true time in nanoseconds.
+    /// When the next event is due, true time in nanoseconds.
     pub fn next_at(&self) -> Option<u64> {
         self.next_due().map(|(at, _)| at)
     }
 
-    /// Has the next thing happen that is due by then; `None` when there is none, and it is then by now.
+    /// Runs the next event due by `until`. If there is none, advances time to `until` and returns `None`.
     pub fn next(&mut self, until: u64) -> Option<Step<E>> {
         let Some((at, due)) = self.next_due().filter(|(at, _)| *at <= until) else {
             self.now = self.now.max(until);
@@ -229,7 +226,7 @@ impl<E: Elector> Bench<E> {
         })
     }
 
-    /// Has everything happen that is due by then.
+    /// Runs all events due by `until`.
     pub fn run(&mut self, until: u64) {
         while self.next(until).is_some() {}
     }

@@ -1,4 +1,4 @@
-//! What becomes of messages and of writes to disk: how long each takes, and what goes wrong.
+//! The network's and the disks' delays and faults.
 
 use crate::{
     random::Random,
@@ -6,27 +6,27 @@ use crate::{
 };
 use std::{collections::BTreeMap, ops::Range};
 
-/// What goes wrong on the way from one node to another. Probabilities are parts per thousand.
+/// Faults on the way between nodes. Probabilities are parts per thousand.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Network {
-    /// From sending to arrival, nanoseconds.
+    /// The time from sending to arrival, nanoseconds.
     pub delay: Range<u64>,
-    /// A message is lost.
+    /// The probability that a message is lost.
     pub loss: u32,
-    /// A message arrives twice.
+    /// The probability that a message arrives twice.
     pub duplicate: u32,
-    /// A message takes up to [`Network::late_by`] longer.
+    /// The probability that a message takes up to [`Network::late_by`] longer.
     pub late: u32,
     /// Nanoseconds.
     pub late_by: u64,
-    /// What goes from one node to another arrives in the order in which it was sent.
+    /// Whether messages between two nodes keep their order.
     pub in_order: bool,
-    /// Directions in which nothing passes, and until when.
+    /// The directions that are cut, and until when.
     cuts: BTreeMap<(NodeId, NodeId), u64>,
     last: BTreeMap<(NodeId, NodeId), u64>,
 }
 
-/// Everything arrives, a microsecond after it was sent.
+/// Everything arrives a microsecond after it was sent.
 impl Default for Network {
     fn default() -> Self {
         Network {
@@ -42,7 +42,7 @@ impl Default for Network {
     }
 }
 
-/// Something within a range. Where there is no choice, nothing is drawn.
+/// A value from a range. A range with at most one value consumes no randomness.
 pub(super) fn draw(random: &mut Random, range: &Range<u64>) -> u64 {
     match range.end.saturating_sub(range.start) {
         0 => range.start,
@@ -50,19 +50,19 @@ pub(super) fn draw(random: &mut Random, range: &Range<u64>) -> u64 {
     }
 }
 
-/// Does something of that probability happen? What cannot happen draws nothing.
+/// Whether an event of that probability happens. An impossible one consumes no randomness.
 fn happens(random: &mut Random, per_thousand: u32) -> bool {
     per_thousand > 0 && random.next_u64() % 1000 < u64::from(per_thousand)
 }
 
 impl Network {
-    /// Nothing passes from `from` to `to` until then (true time, nanoseconds).
+    /// Cuts the direction from `from` to `to` until `until` (true time, nanoseconds).
     pub fn cut(&mut self, from: NodeId, to: NodeId, until: u64) {
         let end = self.cuts.entry((from, to)).or_insert(0);
         *end = until.max(*end);
     }
 
-    /// Nothing passes between any of the ones and any of the others until then.
+    /// Cuts both directions between `ones` and `others` until `until`.
     pub fn cut_apart(&mut self, ones: &[NodeId], others: &[NodeId], until: u64) {
         for (one, other) in ones.iter().flat_map(|one| others.iter().map(|other| (*one, *other))) {
             self.cut(one, other, until);
@@ -70,12 +70,12 @@ impl Network {
         }
     }
 
-    /// Mends the directions that are chosen.
+    /// Mends the directions that `which` selects.
     pub fn mend(&mut self, which: impl Fn(NodeId, NodeId) -> bool) {
         self.cuts.retain(|(from, to), _| !which(*from, *to));
     }
 
-    /// When what is sent at `now` arrives: once, more often, or never.
+    /// The arrival times of a message sent at `now`: one, several or none.
     pub(super) fn arrivals(&mut self, now: u64, from: NodeId, to: NodeId, random: &mut Random) -> Vec<u64> {
         if self.cuts.get(&(from, to)).is_some_and(|until| now < *until) || happens(random, self.loss) {
             return Vec::new();
@@ -95,11 +95,11 @@ impl Network {
     }
 }
 
-/// The nodes' disks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Disks {
-    /// How long a write takes, nanoseconds. `None`: it is done within the step that asks for it.
+    /// How long a write takes, nanoseconds; `None`: it completes within the step that requests it.
     pub delay: Option<Range<u64>>,
-    /// Power is lost at the write of that number, counted from 1 over all nodes; is it done?
+    /// Power is lost at the write with this number, counted from 1 across all nodes; the flag says whether that write
+    /// completes.
     pub power_fails_at: Option<(u64, bool)>,
 }

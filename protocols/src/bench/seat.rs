@@ -1,4 +1,4 @@
-//! A place at the bench: an elector, or where one was and will be, with its clock, its timers and its disk.
+//! A seat at the bench: an elector, unless its process is down, with its clock, timers and disk.
 
 use crate::{
     clock::Now,
@@ -8,21 +8,21 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// A node's monotonic clock, which is also its wall clock here.
+/// A node's monotonic clock, which here is also its wall clock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Clock {
-    /// What it is ahead of true time at time 0, nanoseconds.
+    /// Its lead over true time at time 0, nanoseconds.
     pub ahead: i128,
-    /// How fast it runs: parts per million more than true time.
+    /// Its rate: parts per million faster than true time.
     pub fast_ppm: i64,
-    /// It shows 0 and stands still until a message arrives.
+    /// Whether it stands still at 0, until a message arrives.
     pub stands: bool,
 }
 
 const MILLION: i128 = 1_000_000;
 
 impl Clock {
-    /// What it shows at a true time, nanoseconds.
+    /// The reading at a true time, nanoseconds.
     pub fn shows(&self, time: u64) -> u64 {
         if self.stands {
             return 0;
@@ -31,14 +31,14 @@ impl Clock {
         (elapsed + self.ahead).clamp(0, u64::MAX.into()) as u64
     }
 
-    /// The true time from which on it shows that, nanoseconds; `None` while it stands still.
+    /// The true time at which it first shows `shown`, nanoseconds; `None` while it stands still.
     pub fn time(&self, shown: u64) -> Option<u64> {
         let rate = MILLION + i128::from(self.fast_ppm);
         let elapsed = ((i128::from(shown) - self.ahead).max(0) * MILLION + rate - 1) / rate;
         (!self.stands).then_some(elapsed.min(u64::MAX.into()) as u64)
     }
 
-    /// It runs from this true time on, and shows `shown` then.
+    /// Starts the clock at this true time, with the reading `shown`.
     pub fn start(&mut self, time: u64, shown: u64) {
         self.stands = false;
         self.ahead = 0;
@@ -46,7 +46,6 @@ impl Clock {
     }
 }
 
-/// A place at the bench.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Seat<E: Elector> {
     pub(super) elector: Option<E>,
@@ -54,14 +53,13 @@ pub struct Seat<E: Elector> {
     pub(super) disk: Option<Vec<u8>>,
     pub(super) writing: VecDeque<Vec<u8>>,
     pub(super) timers: BTreeMap<TimerId, u64>,
-    /// Requests to a service that are not answered yet.
+    /// Unanswered requests to a service.
     pub(super) requests: BTreeSet<RequestNumber>,
     pub(super) paused_until: u64,
-    /// What has arrived while it was paused.
+    /// Arrivals during a pause.
     pub(super) inbox: VecDeque<Input<E::Peer, E::Service>>,
     pub(super) belief: Option<Leadership>,
     pub(super) observed: Option<NodeId>,
-    /// Its clock.
     pub clock: Clock,
 }
 
@@ -82,7 +80,7 @@ impl<E: Elector> Seat<E> {
         }
     }
 
-    /// The process is gone, and everything that is not on disk.
+    /// Drops the process and everything that is not on disk.
     pub(super) fn clear(&mut self) {
         let Seat { starts, clock, .. } = *self;
         let disk = self.disk.take();
@@ -94,7 +92,7 @@ impl<E: Elector> Seat<E> {
         Now { mono, wall: mono }
     }
 
-    /// Its next timer, and the true time at which that fires.
+    /// Its next timer, and the true time at which it fires.
     pub(super) fn due(&self) -> Option<(u64, TimerId)> {
         self.elector.as_ref()?;
         let (at, id) = self.timers.iter().map(|(id, at)| (*at, *id)).min()?;
@@ -106,32 +104,31 @@ impl<E: Elector> Seat<E> {
         self.elector.as_ref()
     }
 
-    /// Does its process run, if perhaps paused?
+    /// Whether its process is running, perhaps paused.
     pub fn is_up(&self) -> bool {
         self.elector.is_some()
     }
 
-    /// Until when it is paused, true time in nanoseconds; in the past when it is not.
+    /// The end of its pause, true time in nanoseconds; in the past if it is not paused.
     pub fn paused_until(&self) -> u64 {
         self.paused_until
     }
 
-    /// What is on its disk.
+    /// The content of its disk.
     pub fn disk(&self) -> Option<&[u8]> {
         self.disk.as_deref()
     }
 
-    /// What it believes: the last `Elected` or `Renewed` that no `Deposed` followed.
+    /// Its belief: the last `Elected` or `Renewed` without a later `Deposed`.
     pub fn belief(&self) -> Option<Leadership> {
         self.belief
     }
 
-    /// Whom it observes as the leader.
+    /// The leader that it observes.
     pub fn observed(&self) -> Option<NodeId> {
         self.observed
     }
 
-    /// The timers that are set, and when each fires by its clock.
     pub fn timers(&self) -> &BTreeMap<TimerId, u64> {
         &self.timers
     }

@@ -1,11 +1,11 @@
-//! What an election costs in messages: electors alone on a silent network, which loses nothing, keeps the order of each
-//! link, and takes the same time for every message.
+//! The message cost of an election: electors alone on a silent network, which loses nothing, keeps each link in order,
+//! and delays all messages equally.
 //!
-//! This is the setting of the literature's counts. Nobody leads. The *initiators* begin at once: the first timer that each
-//! set when it started fires, whatever that elector takes it for (a leader's silence, an election timeout). Everybody else
-//! sleeps until a message reaches it (Tel, "Introduction to Distributed Algorithms", chapter 7): its clock stands still, so
-//! that no timer of its own makes it begin. The count ends when one candidate leads, every other one that is up follows it,
-//! and nothing is under way any more.
+//! This is the setting of the literature's counts. Nobody leads. The *initiators* begin at once: the first timer that
+//! each set at its start fires, whatever its meaning (a leader's silence, an election timeout). All others sleep until
+//! a message reaches them (Tel, "Introduction to Distributed Algorithms", chapter 7): their clocks stand still, so no
+//! timer of theirs fires. The count ends when one candidate leads, all others that are up follow it, and nothing is
+//! under way.
 
 use super::{
     Bench,
@@ -19,24 +19,22 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Longer than this no election takes here, in leases.
+/// No election here takes longer, in leases.
 const LEASES_MAX: u64 = 100;
-/// More messages than this no election costs.
+/// No election here takes more messages.
 const MESSAGES_MAX: u64 = 1_000_000;
 
-/// What an election took.
+/// The cost of an election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Election {
-    /// Who won.
     pub leader: NodeId,
     /// Messages sent, by kind.
     pub messages: BTreeMap<&'static str, u64>,
-    /// The longest chain of messages, each sent upon the arrival of the one before, until all agreed.
+    /// The longest chain of messages until agreement, each sent on the arrival of the one before.
     pub rounds: u64,
 }
 
 /// Why an election was not counted.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Uncounted {
     #[error("`{0}` does not elect by messages that candidates send each other")]
@@ -59,27 +57,27 @@ pub enum Uncounted {
     NeedsMore,
 }
 
-/// Who takes part.
+/// The participants.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
-    /// How many candidates there are.
+    /// The number of candidates.
     pub candidates: u16,
-    /// Those who begin.
+    /// The candidates that begin.
     pub initiators: &'a [NodeId],
-    /// Those who are down: what is sent to them is lost.
+    /// The candidates that are down; messages to them are lost.
     pub down: &'a [NodeId],
 }
 
-/// What an election of `protocol` costs among so many candidates, all of them up, with the protocol's own timings.
+/// The cost of an election of `protocol` among `candidates` candidates, all up, with the protocol's own timings.
 ///
 /// # Errors
-/// One sentence: the protocol's candidates do not elect by messages among themselves, nobody can be told to begin, or they
-/// did not come to agree.
+/// One sentence: the candidates do not elect by exchanging messages, an initiator cannot be made to begin, or they
+/// never agree.
 pub fn messages(protocol: &Protocol, candidates: u16, initiators: &[NodeId]) -> Result<Election, Uncounted> {
     elect(protocol, protocol.elector, Group { candidates, initiators, down: &[] })
 }
 
-/// As [`messages`], of electors that `make` makes, with `protocol`'s timings.
+/// Like [`messages`], for the electors of `make`, with `protocol`'s timings.
 ///
 /// # Errors
 /// As [`messages`].
@@ -103,15 +101,15 @@ pub fn elect(
     count.run(name)
 }
 
-/// The bench, and what has been counted at it.
+/// The bench and its counts.
 struct Count {
     bench: Bench,
     time_max: u64,
-    /// Those who are down.
+    /// The nodes that are down.
     down: Vec<NodeId>,
     sent: u64,
     messages: BTreeMap<&'static str, u64>,
-    /// The longest chain of messages that ends at each node, and with each message under way.
+    /// The longest chain of messages that ends at each node, and in each message under way.
     depths: Vec<u64>,
     chains: BTreeMap<Number, u64>,
 }
@@ -137,13 +135,13 @@ impl Count {
         }
     }
 
-    /// Everybody starts; the initiators' first timers are due.
+    /// Starts all nodes, and makes the initiators' first timers due.
     fn start(&mut self, name: &'static str, group: Group<'_>) -> Result<(), Uncounted> {
         for node in self.bench.nodes().filter(|node| !group.down.contains(node)) {
             let step = self.bench.start(node);
             self.note(step)?;
         }
-        // Some begin as soon as they start.
+        // Some protocols' candidates begin as soon as they start.
         let have_begun = self.sent > 0;
         let all_begin = self.bench.nodes().all(|node| group.down.contains(&node) || group.initiators.contains(&node));
         if have_begun && !all_begin {
@@ -185,7 +183,7 @@ impl Count {
         }
     }
 
-    /// Who leads, if all who are up say the same.
+    /// The leader, if all nodes that are up agree on it.
     fn agreed(&self) -> Option<NodeId> {
         let believers = self.bench.believers();
         let [leader] = believers[..] else { return None };
@@ -194,7 +192,7 @@ impl Count {
         self.bench.nodes().all(agrees).then_some(leader)
     }
 
-    /// Counts what a step has brought.
+    /// Counts the effects of a step.
     fn note(&mut self, step: Step<Box<AnyElector>>) -> Result<(), Uncounted> {
         if let Event::Arrived { node, number } = step.event {
             let chain = self.chains.remove(&number).unwrap_or(0);

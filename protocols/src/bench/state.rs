@@ -4,11 +4,11 @@ use super::{Bench, event::Pending};
 use crate::elector::Elector;
 use std::hash::{Hash, Hasher};
 
-/// Something under way, and when it is due.
+/// Something under way, and its due time.
 type Awaited<'a, E> = (u64, &'a Pending<<E as Elector>::Peer, <E as Elector>::Service>);
 
 impl<E: Elector> Bench<E> {
-    /// What is under way, without the numbers: in an order that does not depend on them, but on each link.
+    /// What is under way, without its numbers: sorted independently of them, except on each link.
     fn under_way(&self) -> Vec<Awaited<'_, E>> {
         let mut all: Vec<_> = self.pending.iter().map(|((at, _), pending)| (*at, pending)).collect();
         all.sort_by_key(|(at, pending)| (*at, pending.place()));
@@ -31,7 +31,7 @@ impl<E: Elector> Clone for Bench<E> {
     }
 }
 
-/// Two benches of the same electors are equal when the same can come of them: how they came there does not count.
+/// Two benches with the same electors are equal if they have the same future, whatever their past.
 impl<E: Elector> PartialEq for Bench<E> {
     fn eq(&self, other: &Self) -> bool {
         let parts = |bench: &Self| (bench.now, bench.timings, bench.disks.clone(), bench.random.clone());

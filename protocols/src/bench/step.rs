@@ -1,4 +1,4 @@
-//! Steps: an elector takes something, and what it wants is carried out.
+//! Steps: an elector takes an input, and its outputs are carried out.
 
 use super::{
     Bench,
@@ -12,12 +12,12 @@ use crate::{
     types::{Leadership, NodeId},
 };
 
-/// Has an output been carried out?
+/// Whether an output has been carried out.
 enum Done {
     Yes,
-    /// A write, which is on disk now.
+    /// A write that is durable now.
     Durable,
-    /// A write, and the process is gone.
+    /// A write that ended the process.
     PowerLost,
 }
 
@@ -39,7 +39,7 @@ impl<E: Elector> Bench<E> {
         self.step(node, Event::Stepped(node), Input::Timer(id))
     }
 
-    /// What is under way has arrived.
+    /// Delivers something under way.
     pub(super) fn arrive(&mut self, key: (u64, Number)) -> Step<E> {
         let arrived = |node| Event::Arrived { node, number: key.1 };
         match self.pending.remove(&key) {
@@ -90,7 +90,7 @@ impl<E: Elector> Bench<E> {
             let seat = &mut self.seats[node.index()];
             let clocks = seat.now(now);
             let Some(elector) = &mut seat.elector else { break };
-            // No answer comes to what was cancelled, and no second one.
+            // A cancelled request gets no answer, and no request gets two.
             if let Input::Service(ServiceInput::Reply { number, .. }) = &input
                 && !seat.requests.remove(number)
             {

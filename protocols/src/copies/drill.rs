@@ -1,5 +1,5 @@
-//! Copies without nodes and disks: leaders come and go, former ones go on as if nothing had happened, and what copies say is late
-//! or lost as a seed has it. What was acknowledged must stay, and what is read must be no older. Sweeps run [`drill`] before
+//! Copies without nodes and disks: leaders come and go, former ones carry on, and messages between copies are late or
+//! lost, drawn from a seed. Acknowledged writes must stay, and reads must not be stale. Sweeps run [`drill`] before
 //! anything else.
 
 use super::{log::Disk, message::Message, mode::Copies, replica::Replica};
@@ -18,11 +18,11 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-/// Copies where a majority decides, an even number of them included, in trouble and after it.
+/// Drills copies in majority mode, including an even number of them, under faults and after them.
 ///
 /// # Panics
-/// When something that was acknowledged is gone, a read is too old, a copy follows an older primary, or nothing is
-/// acknowledged any more: the panic says which.
+/// If an acknowledged write is gone, a read is stale, a copy follows an older primary, or nothing is acknowledged any
+/// more; the message says which.
 pub fn drill() {
     for copies in [3, 4, 5] {
         for seed in 0..6 {
@@ -41,17 +41,17 @@ pub fn drill() {
 }
 
 const RESOURCE: Resource = Resource(0);
-/// A leader that was told nothing for so many steps asks again; so often a primary says that it is there.
+/// After how many steps an unanswered leader asks again, and how often a primary sends a heartbeat.
 const AGAIN: u64 = 20;
 const BEAT: u64 = 5;
 
-/// What a leader does, as far as it knows.
+/// A leader's own view.
 struct Leader {
     by: Incarnation,
     /// The last number and version, once it has sealed.
     state: Option<(u64, u64)>,
     asked_at: u64,
-    /// Nobody has told it that it was replaced, until then.
+    /// Until when it does not learn that it was replaced.
     believes_until: u64,
     cut_until: u64,
 }
@@ -65,9 +65,9 @@ struct Fleet {
     token: u64,
     sent: u64,
     under_way: BTreeMap<(u64, u64), (NodeId, NodeId, Message)>,
-    /// By their numbers, whose they are.
+    /// Who wrote each acknowledged number.
     acknowledged: BTreeMap<u64, Incarnation>,
-    /// What was acknowledged when a read was asked for.
+    /// The last acknowledged number when each read was requested.
     reads: BTreeMap<u64, u64>,
     read: u64,
     promoted: u64,
@@ -115,7 +115,7 @@ impl Fleet {
         self.acknowledged.last_key_value().map_or(0, |(seq, _)| *seq)
     }
 
-    /// Somebody leads from now on. A former leader goes on for a while, and may be cut off meanwhile.
+    /// Elects a new leader. A former one carries on for a while, and may be cut off meanwhile.
     fn elect(&mut self) {
         let (count, now) = (self.copies.len() as u64, self.now);
         let (own, until, cut) = (self.draw(count) as usize, now + self.draw(150), now + self.draw(150));
@@ -155,9 +155,9 @@ impl Fleet {
         }
     }
 
-    /// A leader asks its copy for one thing after the other, and reads.
+    /// A leader asks its copy for one thing at a time, and reads.
     fn lead(&mut self, own: usize) {
-        // A leader with nothing under way is the one that may take an old number for the last.
+        // Writes are rare, since only an idle leader can take an old number for the last one.
         let (reads, writes) = (self.one_in(6), self.one_in(12));
         let (now, last) = (self.now, self.last());
         let Some(leader) = &mut self.leaders[own] else { return };
@@ -212,11 +212,11 @@ impl Fleet {
         }
     }
 
-    /// A new primary has everything that was acknowledged, unless somebody newer was promised meanwhile.
+    /// A new primary has every acknowledged write, unless a newer one got promises meanwhile.
     fn promoted(&mut self, own: usize, by: Incarnation) {
         self.promoted += 1;
         let (log, last) = (self.disks[own].open(), self.last());
-        // Of two logs that are as long, the later primary's is the newer one.
+        // It follows itself: among logs of equal length, the one of the later primary is newer.
         assert_eq!(log.followed, Some(by), "a new primary does not count as one that follows itself");
         let has = log.ledgers().first().map_or(0, |ledger| ledger.seq());
         let older = self.acknowledged.values().all(|other| other.token < by.token);
@@ -258,7 +258,8 @@ impl Fleet {
         assert!(having > count / 2, "{seq} is acknowledged, and {having} of {count} copies have it");
     }
 
-    /// Nobody follows an older primary than it has promised to, and whoever hears of a newer one is none any more.
+    /// No copy follows an older primary than the one it has promised to, and a primary that learns of a newer one
+    /// stops.
     fn deliver(&mut self, from: NodeId, to: NodeId, message: Message) {
         let own = to.index();
         if self.is_cut(from) || self.is_cut(to) {

@@ -1,4 +1,4 @@
-//! What becomes of a log when a primary's entries come: it is rewound to where the two part, and goes on as the primary's.
+//! Applies a primary's entries: rewinds the log to where the two diverge, then follows the primary's.
 
 use super::log::{Durable, Entry};
 use crate::{
@@ -6,8 +6,8 @@ use crate::{
     types::{Incarnation, NodeId},
 };
 
-/// The entries behind place `after`, where the two logs are the same, become this log's; what it had instead is gone. What
-/// there is to tell of that.
+/// Applies the primary's entries behind place `after`, up to which both logs agree. Returns the history's event if
+/// entries of this log were dropped.
 pub(super) fn follow(
     log: &mut Durable,
     node: NodeId,
@@ -28,7 +28,7 @@ pub(super) fn follow(
     rewound
 }
 
-/// The log ends at that place from now on.
+/// Cuts the log off behind `place`.
 pub(super) fn rewind(log: &mut Durable, node: NodeId, onto: Incarnation, place: u64) -> Option<Kind> {
     let (length, tip) = (log.len(), log.by(log.len())?);
     if place >= length {

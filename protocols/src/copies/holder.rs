@@ -1,5 +1,5 @@
-//! A candidate and its copy, as one core: what the candidate sends to the store that is its own node goes to the copy, over the
-//! machine's loopback, and what copies say to each other travels beside what candidates do.
+//! A candidate and its copy, as one core. The candidate's store is its own node, so its messages to the store go to the
+//! copy over loopback; copies exchange messages alongside the candidates'.
 
 use super::{log::Disk, message::Message, mode::Copies, replica::Replica};
 use crate::{
@@ -13,22 +13,19 @@ use crate::{
 };
 use std::sync::{Arc, atomic::AtomicU64};
 
-/// From one heartbeat of a primary to the next, nanoseconds.
+/// A primary's heartbeat interval, nanoseconds.
 const BEAT: u64 = 100 * MILLISECOND;
 
-/// Where a copy stands.
+/// A copy's configuration.
 #[derive(Clone, Debug)]
 pub struct Seat {
-    /// Its node.
     pub node: NodeId,
-    /// How many copies there are: one on the node of every candidate.
+    /// The number of copies: one per candidate's node.
     pub copies: u16,
     /// When a leader's copy acknowledges.
     pub mode: Copies,
-    /// Its disk.
     pub disk: Disk,
-    /// Where a majority decides: up to which place of the log the history has been told. All copies share it; nothing that
-    /// they do depends on it.
+    /// In majority mode: how far the history has recorded the log. The copies share it, but it does not influence them.
     pub told: Arc<AtomicU64>,
 }
 
@@ -37,13 +34,13 @@ pub struct Holder {
     node: Node,
     me: NodeId,
     copy: Replica,
-    /// The first timer that is neither the elector's nor the works'.
+    /// The first timer id after the elector's and the works'.
     beat: TimerId,
     beating: bool,
 }
 
 impl Holder {
-    /// A candidate whose store is its own node, and which does these works; and its copy.
+    /// A candidate with these works, whose store is its own node; and its copy.
     pub fn new(node: Node, seat: Seat, works: &Works) -> Self {
         let Seat { node: me, copies, mode, disk, told } = seat;
         let copy = Replica::new(me, copies, mode, disk, told);
@@ -67,7 +64,7 @@ impl Holder {
         };
         let first = out.len();
         self.node.step(now, input, out);
-        // There is no connection to oneself.
+        // A node has no connection to itself.
         let mut place = 0;
         out.retain(|output| {
             place += 1;
@@ -76,7 +73,7 @@ impl Holder {
     }
 }
 
-/// Is this for a store?
+/// Whether the message is for a store.
 fn is_asked(message: &ToLeader) -> bool {
     matches!(message, ToLeader::Write(_) | ToLeader::Seal { .. } | ToLeader::ReadStore { .. })
 }

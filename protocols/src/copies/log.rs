@@ -1,4 +1,4 @@
-//! The log of one copy, the ledgers that follow from it, and where two logs part.
+//! A copy's log, the ledgers derived from it, and where two logs diverge.
 
 use crate::{
     fence::{
@@ -15,69 +15,64 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// What a leadership had its copy take.
+/// An entry that a leadership added to its copy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
-    /// The leadership.
     pub by: Incarnation,
-    /// What.
     pub what: What,
 }
 
-/// What an entry is.
+/// An entry's content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum What {
-    /// The resource is sealed.
     Seal(Resource),
-    /// The write is applied, or has burnt its number.
+    /// The write is applied, or used up its number.
     Write(Write),
 }
 
-/// What one leadership has written to a log without a break.
+/// An uninterrupted run of one leadership's entries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Segment {
-    /// The leadership.
     pub by: Incarnation,
-    /// The place of its last entry there, counted from 1.
+    /// The place of its last entry, counted from 1.
     pub last: u64,
 }
 
-/// Everything that a copy has on disk.
+/// A copy's durable state.
 #[derive(Clone, Debug)]
 pub struct Durable {
     checks: Vec<Checks>,
     entries: Vec<Entry>,
     ledgers: Ledgers,
-    /// What the history has to be told of each entry once it counts, by its place.
+    /// The events that the history gets once an entry is committed, by its place.
     untold: BTreeMap<u64, Vec<Kind>>,
-    /// Whom it has promised to follow, and nobody older.
+    /// The leadership it has promised to follow; it follows no older one.
     pub promised: Option<Incarnation>,
-    /// Whose stream it has followed last, its own included.
+    /// The leadership whose stream it last followed, perhaps its own.
     pub followed: Option<Incarnation>,
 }
 
-/// What the ledgers have made of a message.
+/// The ledgers' decision on a message.
 #[derive(Debug)]
 pub struct Decision {
-    /// What is to be told of it, unless it is an entry's.
+    /// Events for the history, unless they belong to an entry.
     pub kinds: Vec<Kind>,
-    /// The answer.
     pub reply: Message,
 }
 
-/// A copy's disk. What is written there stays when the process dies: a copy acknowledges nothing before.
+/// A copy's disk. It survives the process: a copy acknowledges nothing before it is written here.
 #[derive(Clone, Debug)]
 pub struct Disk(Arc<Mutex<Durable>>);
 
 impl Disk {
-    /// An empty one, of resources that make these checks.
+    /// An empty disk, for resources with these checks.
     pub fn new(checks: Vec<Checks>) -> Self {
         Disk(Arc::new(Mutex::new(Durable::new(checks))))
     }
 
-    /// What is on it.
+    /// Its content.
     pub fn open(&self) -> MutexGuard<'_, Durable> {
-        // A panic elsewhere ends the run anyhow.
+        // A panic elsewhere ends the run anyway.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -88,34 +83,33 @@ impl Durable {
         Durable { checks, entries: Vec::new(), ledgers, untold: BTreeMap::new(), promised: None, followed: None }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> u64 {
         self.entries.len() as u64
     }
 
-    /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whose entry is at that place, counted from 1; `None` at 0 and behind the end.
+    /// The leadership of the entry at that place, counted from 1; `None` at 0 and beyond the end.
     pub fn by(&self, place: u64) -> Option<Incarnation> {
         self.entries.get(place.checked_sub(1)? as usize).map(|entry| entry.by)
     }
 
-    /// The entries behind a place, at most so many.
+    /// The entries behind a place, at most `most`.
     pub fn behind(&self, place: u64, most: usize) -> &[Entry] {
         let rest = &self.entries[(place as usize).min(self.entries.len())..];
         &rest[..rest.len().min(most)]
     }
 
-    /// The ledgers, to read them.
+    /// The ledgers, to read.
     pub fn ledgers(&self) -> &Ledgers {
         &self.ledgers
     }
 
-    /// The resource's ledgers decide on a message of the copy's own leader; what they take is the log's next entry. `None`
-    /// when the message is not for a store.
+    /// Has the ledgers decide on a message of the copy's own leader; what they accept becomes the log's next entry.
+    /// `None` if the message is not for a store.
     pub fn decide(&mut self, by: Incarnation, message: Message) -> Option<Decision> {
         let what = match message {
             Message::Seal { resource, .. } => What::Seal(resource),
@@ -126,7 +120,8 @@ impl Durable {
         let before = self.ledgers.get(resource)?.version();
         let (kind, reply) = answer(&mut self.ledgers, by.node, message)?;
         let gone = deleted(&self.ledgers, &kind);
-        // Every seal is an entry: without tokens it changes nothing, but says that another timeline begins here.
+        // Every accepted seal is an entry: without tokens it changes nothing in the ledger, but starts another
+        // timeline.
         let sealed = matches!(kind, Kind::Seal { accepted: true, .. });
         let kinds = std::iter::once(kind).chain(gone).collect();
         if sealed || self.ledgers.get(resource)?.version() != before {
@@ -137,7 +132,7 @@ impl Durable {
         Some(Decision { kinds, reply })
     }
 
-    /// Takes an entry that comes from another log.
+    /// Appends an entry from another log.
     pub fn take(&mut self, entry: Entry) {
         let decided = answer(&mut self.ledgers, entry.by.node, entry.message());
         self.entries.push(entry);
@@ -147,19 +142,19 @@ impl Durable {
         }
     }
 
-    /// What is to be told of the entry at that place; nothing a second time.
+    /// Takes the events of the entry at that place, once.
     pub fn tell(&mut self, place: u64) -> Vec<Kind> {
         self.untold.remove(&place).unwrap_or_default()
     }
 
-    /// What is to be told of entries up to that place has been told elsewhere.
+    /// Drops the events of entries up to that place, since another copy has recorded them.
     pub fn is_told(&mut self, place: u64) {
         while self.untold.first_key_value().is_some_and(|(first, _)| *first <= place) {
             self.untold.pop_first();
         }
     }
 
-    /// Forgets what is behind a place; the ledgers are made again from what is left.
+    /// Drops the entries behind a place, and rebuilds the ledgers from the rest.
     pub fn rewind(&mut self, place: u64) {
         self.entries.truncate(place as usize);
         self.untold.split_off(&(place + 1));
@@ -169,7 +164,7 @@ impl Durable {
         }
     }
 
-    /// The leaderships that have written this log, in order.
+    /// The leaderships that wrote this log, in order.
     pub fn segments(&self) -> Vec<Segment> {
         let mut segments: Vec<Segment> = Vec::new();
         for (place, entry) in self.entries.iter().enumerate() {
@@ -182,7 +177,7 @@ impl Durable {
         segments
     }
 
-    /// The last place up to which this log is the one with those segments.
+    /// The last place up to which this log agrees with the one of those segments.
     pub fn common(&self, others: &[Segment]) -> u64 {
         let own = self.segments();
         let same = own.iter().zip(others).take_while(|(a, b)| a.by == b.by).last();
@@ -200,7 +195,7 @@ impl What {
 }
 
 impl Entry {
-    /// What the leadership's node sent to its copy.
+    /// The message that the leadership's node sent to its copy.
     pub fn message(&self) -> Message {
         match self.what {
             What::Seal(resource) => Message::Seal { resource, generation: self.by.generation, token: self.by.token },

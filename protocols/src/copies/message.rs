@@ -1,75 +1,66 @@
-//! What copies say to each other.
+//! The messages between copies.
 
 use super::log::{Entry, Segment};
 use crate::{payload::Payload, types::Incarnation};
 
-/// What copies say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// A primary's entries, behind place `after`; none as a heartbeat.
+    /// A primary's entries behind place `after`; without entries, a heartbeat.
     Stream {
-        /// Whose they are: the leadership that the copy was promoted for.
+        /// The leadership that the sending copy was promoted for.
         primary: Incarnation,
-        /// Counts what the primary wants confirmed; see [`Message::Have`].
+        /// The round to be confirmed; see [`Message::Have`].
         round: u64,
-        /// The place that the entries come behind.
+        /// The place that the entries follow.
         after: u64,
-        /// Whose entry is at that place.
+        /// The leadership of the entry at that place.
         by: Option<Incarnation>,
-        /// The entries.
         entries: Vec<Entry>,
     },
-    /// The receiver's log is the primary's up to this place.
+    /// Confirms that the sender's log agrees with the primary's up to this place.
     Have {
-        /// Which primary's.
+        /// The primary that is confirmed.
         primary: Incarnation,
         /// The round of the stream that this answers.
         round: u64,
-        /// The place.
         up_to: u64,
     },
-    /// The receiver has no such entry at that place; what it has instead.
+    /// The sender's log has another entry at that place.
     Differs {
-        /// Which primary's stream does not fit.
+        /// The primary whose stream does not fit.
         primary: Incarnation,
-        /// The timelines in the receiver's log.
+        /// The timelines in the sender's log.
         segments: Vec<Segment>,
     },
-    /// The receiver has promised to follow nobody older than this.
+    /// The sender has promised to follow nobody older than `promised`.
     Newer {
-        /// Who is refused.
+        /// The refused leadership.
         refused: Incarnation,
-        /// Who is newer.
+        /// The newer leadership.
         promised: Incarnation,
     },
-    /// A leader wants to take over: promise to follow nobody older, and say what you have.
-    Prepare {
-        /// The leadership.
-        primary: Incarnation,
-    },
-    /// Promised.
+    /// A leader wants to take over. It asks for a promise to follow nobody older, and for the state of the log.
+    Prepare { primary: Incarnation },
+    /// The promise.
     Promised {
-        /// To whom.
         primary: Incarnation,
-        /// Whose stream the sender has followed last.
+        /// The leadership whose stream the sender last followed.
         followed: Option<Incarnation>,
-        /// How long its log is.
+        /// The length of its log.
         length: u64,
     },
-    /// Send what the log below does not have.
+    /// Asks for the entries that the sender's log lacks.
     Fetch {
-        /// Who asks.
         primary: Incarnation,
-        /// The timelines in the log of the one that asks.
+        /// The timelines in the sender's log.
         segments: Vec<Segment>,
     },
-    /// What was asked for.
+    /// The entries asked for.
     Fetched {
-        /// Who has asked.
         primary: Incarnation,
-        /// The two logs are the same up to this place.
+        /// The place up to which the two logs agree.
         after: u64,
-        /// Everything behind it.
+        /// All entries behind it.
         entries: Vec<Entry>,
     },
 }

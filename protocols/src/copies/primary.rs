@@ -8,83 +8,80 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// At most so many entries in one message.
+/// The most entries in one message.
 const BATCH: usize = 512;
-/// At most so many entries are under way to a copy that has not confirmed them.
+/// The most entries under way to a copy without its confirmation.
 const WINDOW: u64 = 2_048;
 
 /// The copy that the leader writes to.
 #[derive(Debug)]
 pub(super) struct Primary {
-    /// The leadership.
     pub by: Incarnation,
-    /// Counts questions whether it still is the primary.
+    /// Counts the rounds of asking the others whether it is still the primary.
     round: u64,
     others: Vec<Other>,
-    /// What waits until the entries up to a place count, in the order of these places.
+    /// What waits for entries to be committed, in the order of their places.
     waiting: VecDeque<Waiting>,
     reads: VecDeque<Read>,
-    /// Where each copy acknowledges for itself: up to which place the history has been told of this log.
+    /// In asynchronous mode: how far the history has recorded this log.
     pub told: u64,
 }
 
-/// Another copy, as far as the primary knows.
+/// Another copy, as known to the primary.
 #[derive(Debug)]
 struct Other {
     node: NodeId,
-    /// The logs are the same up to here.
+    /// The logs agree up to here.
     base: u64,
     /// It follows this primary, and has everything up to here.
     has: u64,
-    /// Up to here everything was sent.
+    /// Everything up to here has been sent.
     sent: u64,
     /// The latest round that it has confirmed.
     confirmed: u64,
 }
 
-/// What waits until entries count.
+/// What waits for entries to be committed.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// Those up to this place.
+    /// The last of those entries.
     pub place: u64,
-    /// What is told then, beside the entries themselves.
+    /// Events for the history then, besides those of the entries.
     pub kinds: Vec<Kind>,
-    /// What the leader is told.
+    /// The answer to the leader then.
     pub reply: ToLeader,
 }
 
-/// A question for the last number.
+/// A request for the last number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Read {
-    /// What is read.
     pub resource: Resource,
-    /// The client's request.
     pub request: RequestId,
     place: u64,
     round: u64,
 }
 
 impl Primary {
-    /// One whose log ends at that place, of copies that it knows nothing of.
+    /// A primary whose log ends at `length`, and which knows nothing of the other copies yet.
     pub fn new(by: Incarnation, others: impl Iterator<Item = NodeId>, length: u64) -> Self {
         let other = |node| Other { node, base: 0, has: 0, sent: length, confirmed: 0 };
         let others = others.map(other).collect();
         Primary { by, round: 1, others, waiting: VecDeque::new(), reads: VecDeque::new(), told: length }
     }
 
-    /// Something is to be answered when the log counts up to its end.
+    /// Adds an answer that waits until the log is committed up to its place.
     pub fn wait(&mut self, waiting: Waiting) {
         self.waiting.push_back(waiting);
     }
 
-    /// A question is to be answered when the log counts up to its end, and a majority still follows.
+    /// Adds a read. It waits until the log is committed up to `place` and a majority confirms that it still follows.
     pub fn ask(&mut self, resource: Resource, request: RequestId, place: u64) {
         self.round += 1;
         self.reads.push_back(Read { resource, request, place, round: self.round });
     }
 
-    /// What is to be sent to every other copy: entries that are new to it, as many as may be under way; nothing but a heartbeat
-    /// for `beat`.
+    /// The messages for the other copies: new entries, as many as may be under way, or with `beat` at least a
+    /// heartbeat.
     pub fn streams(&mut self, log: &Durable, beat: bool) -> Vec<(NodeId, Message)> {
         let mut messages = Vec::new();
         for other in &mut self.others {
@@ -105,7 +102,7 @@ impl Primary {
         messages
     }
 
-    /// A copy has everything up to that place.
+    /// Records that a copy has everything up to `up_to`.
     pub fn has(&mut self, node: NodeId, round: u64, up_to: u64) {
         let Some(other) = self.others.iter_mut().find(|other| other.node == node) else { return };
         other.has = other.has.max(up_to);
@@ -114,38 +111,38 @@ impl Primary {
         other.confirmed = other.confirmed.max(round);
     }
 
-    /// A copy has something else behind that place.
+    /// Records that a copy has other entries behind `place`.
     pub fn parts(&mut self, node: NodeId, place: u64) {
         let Some(other) = self.others.iter_mut().find(|other| other.node == node) else { return };
         (other.base, other.sent) = (place, place);
     }
 
-    /// Up to which place a majority has everything, this copy included.
+    /// The place up to which a majority has everything, this copy included.
     pub fn held_by_majority(&self, length: u64) -> u64 {
         self.by_majority(length, |other| other.has)
     }
 
-    /// The highest value that a majority has at least, of which this copy has `own`.
+    /// The highest value reached by a majority, where this copy has `own`.
     fn by_majority(&self, own: u64, value: impl Fn(&Other) -> u64) -> u64 {
         let mut values: Vec<u64> = self.others.iter().map(value).chain([own]).collect();
         values.sort_unstable_by(|a, b| b.cmp(a));
         values[values.len() / 2]
     }
 
-    /// What may be told and answered once the log counts up to `place`.
+    /// The answers due once the log is committed up to `place`.
     pub fn due(&mut self, place: u64) -> Vec<Waiting> {
         let due = self.waiting.iter().take_while(|waiting| waiting.place <= place).count();
         self.waiting.drain(..due).collect()
     }
 
-    /// The questions that may be answered then.
+    /// The reads due then.
     pub fn reads_due(&mut self, place: u64) -> Vec<Read> {
         let round = self.by_majority(self.round, |other| other.confirmed);
         let due = self.reads.iter().take_while(|read| read.place <= place && read.round <= round).count();
         self.reads.drain(..due).collect()
     }
 
-    /// All questions, where nobody else is asked.
+    /// All reads, where no other copy is asked.
     pub fn reads_at_once(&mut self) -> Vec<Read> {
         self.reads.drain(..).collect()
     }

@@ -1,4 +1,4 @@
-//! What a copy tells a leader whose time is over, as far as the copy knows.
+//! A copy's answers to a leader that it knows to be deposed.
 
 use super::log::Durable;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     types::Incarnation,
 };
 
-/// Refuses what the leader of the copy's own node asks for.
+/// Refuses a request of the leader on the copy's own node.
 pub(super) fn refuse(log: &Durable, by: Incarnation, message: Message, out: &mut Vec<Output>) {
     let highest = log.promised.map_or(0, |promised| promised.token);
     let Incarnation { token, node, generation } = by;
@@ -20,7 +20,7 @@ pub(super) fn refuse(log: &Durable, by: Incarnation, message: Message, out: &mut
             Some(Kind::Seal { resource, incarnation: by, accepted: false, seq, version, payload })
         }
         Message::Write(write) => {
-            // What this copy has may be more than counts by now, or less.
+            // This copy's version may be ahead of the committed log, or behind it.
             Some(Kind::Apply { node, write, verdict, version: UNKNOWN_VERSION })
         }
         _ => None,
@@ -34,7 +34,7 @@ pub(super) fn refuse(log: &Durable, by: Incarnation, message: Message, out: &mut
     out.push(Output::Send { to: node, message: reply });
 }
 
-/// What a leader is told instead of what it has asked for, or was to be told.
+/// The refusal that replaces a request, or an answer to it.
 pub(super) fn fenced(message: Message, highest: u64) -> Message {
     let verdict = WriteVerdict::Fenced { highest };
     match message {

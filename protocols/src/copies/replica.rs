@@ -1,8 +1,8 @@
-//! One copy: the primary that its node's leader writes to, or a follower of another copy that is one.
+//! One copy: the primary that its node's leader writes to, or a follower of another copy's primary.
 //!
-//! Where leaderships have tokens, a copy follows the newest and promises to follow nobody older: a leader that it has not
-//! heard of yet is not kept from writing to its own copy, as no copy can refuse what it does not see. Where there are none, it
-//! follows whom its node takes for the leader.
+//! Where leaderships have tokens, a copy follows the newest and promises to follow nobody older. It does not stop its
+//! own leader until it hears of a newer one, since a copy cannot refuse what it does not see. Without tokens, a copy
+//! follows the leader that its node observes.
 
 use super::{
     follower::{follow, rewind},
@@ -26,19 +26,18 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// One copy.
 #[derive(Debug)]
 pub(super) struct Replica {
     node: NodeId,
     copies: u16,
     mode: Copies,
     disk: Disk,
-    /// Where a majority decides there is one log that counts: up to here it has been told of. For the history only.
+    /// In majority mode there is one committed log: how far the history has recorded it. Only for the history.
     told: Arc<AtomicU64>,
     role: Role,
 }
 
-/// What a copy is.
+/// A copy's role.
 #[derive(Debug)]
 enum Role {
     Follower,
@@ -47,7 +46,7 @@ enum Role {
 }
 
 impl Replica {
-    /// The copy of `node`, one of so many, which follows at first.
+    /// The copy of `node`, one of `copies`; it starts as a follower.
     pub fn new(node: NodeId, copies: u16, mode: Copies, disk: Disk, told: Arc<AtomicU64>) -> Self {
         Replica { node, copies, mode, disk, told, role: Role::Follower }
     }
@@ -57,12 +56,12 @@ impl Replica {
         (0..self.copies).map(NodeId).filter(move |other| *other != node)
     }
 
-    /// Has it something to say again and again?
+    /// Whether it has messages to repeat.
     pub fn beats(&self) -> bool {
         !matches!(self.role, Role::Follower)
     }
 
-    /// The node's leadership, if it has one, has changed.
+    /// Takes note of a change in the node's leadership.
     pub fn settle(&mut self, standing: &Standing) {
         let by = match &self.role {
             Role::Follower => return,
@@ -74,7 +73,7 @@ impl Replica {
         }
     }
 
-    /// The node's leader asks for something.
+    /// Handles a request of the node's leader.
     pub fn asked(&mut self, message: ToLeader, out: &mut Vec<Output>) {
         let Some(by) = self.asks(&message) else { return };
         match &mut self.role {
@@ -87,7 +86,7 @@ impl Replica {
         }
     }
 
-    /// Whose message to the store this is.
+    /// The leadership that a message to the store belongs to.
     fn asks(&self, message: &ToLeader) -> Option<Incarnation> {
         let (token, generation) = match message {
             ToLeader::Seal { token, generation, .. } | ToLeader::ReadStore { token, generation, .. } => {
@@ -112,7 +111,7 @@ impl Replica {
         self.promised(self.node, by, followed, length, out);
     }
 
-    /// Whom it has followed last, and how long its log is.
+    /// The leadership that it last followed, and the length of its log.
     fn standing(&self) -> (Option<Incarnation>, u64) {
         let log = self.disk.open();
         (log.followed, log.len())
@@ -122,7 +121,7 @@ impl Replica {
         out.extend(self.others().map(|to| tell(to, message.clone())));
     }
 
-    /// Its log is the newest that a majority has: it is the primary.
+    /// Becomes the primary: its log is the newest of a majority.
     fn lead(&mut self, by: Incarnation, asked: Vec<ToLeader>, out: &mut Vec<Output>) {
         let (after, length) = {
             let mut log = self.disk.open();
@@ -134,7 +133,7 @@ impl Replica {
         asked.into_iter().for_each(|message| self.decide(by, message, out));
     }
 
-    /// The primary decides, and sends what is new to the others.
+    /// The primary decides, and streams new entries to the others.
     fn decide(&mut self, by: Incarnation, message: ToLeader, out: &mut Vec<Output>) {
         let Role::Primary(primary) = &mut self.role else { return };
         let mut log = self.disk.open();
@@ -143,7 +142,7 @@ impl Replica {
         } else if let Some(Decision { kinds, reply }) = log.decide(by, message) {
             primary.wait(Waiting { place: log.len(), kinds, reply });
         }
-        // Whether it still is the primary is asked at once.
+        // A read asks the others at once whether it is still the primary.
         let beat = matches!(message, ToLeader::ReadStore { .. }) && self.mode == Copies::Majority;
         let streams = primary.streams(&log, beat);
         drop(log);
@@ -151,7 +150,7 @@ impl Replica {
         out.extend(streams.into_iter().map(|(to, message)| tell(to, message)));
     }
 
-    /// Tells and answers whatever counts by now.
+    /// Records and answers everything that is committed by now.
     fn count(&mut self, out: &mut Vec<Output>) {
         let Role::Primary(primary) = &mut self.role else { return };
         let mut log = self.disk.open();
@@ -159,8 +158,8 @@ impl Replica {
             Copies::Async => log.len(),
             Copies::Majority => primary.held_by_majority(log.len()),
         };
-        // Where each copy acknowledges for itself there are as many logs as there are primaries, and what a primary has from
-        // others was told when these took it.
+        // In asynchronous mode every primary has its own log, and entries that it took from others were recorded when
+        // it took them.
         let told = match self.mode {
             Copies::Async => primary.told,
             Copies::Majority => self.told.load(Ordering::Relaxed),
@@ -174,7 +173,7 @@ impl Replica {
             }
         };
         for Waiting { place, kinds, reply } in primary.due(place) {
-            // What was decided between two entries is told between them.
+            // Decisions between two entries are recorded between them.
             tell_up_to(place, out);
             out.extend(kinds.into_iter().map(Output::Record));
             out.push(Output::Send { to: self.node, message: reply });
@@ -195,7 +194,7 @@ impl Replica {
         }
     }
 
-    /// It follows somebody newer: what its leader still waits for is not acknowledged.
+    /// Follows a newer primary; its own leader's pending requests are refused.
     fn step_aside(&mut self, newer: Incarnation, out: &mut Vec<Output>) {
         if let Role::Primary(primary) = std::mem::replace(&mut self.role, Role::Follower) {
             let waiting = primary.give_up().map(|reply| fenced(reply, newer.token));
@@ -203,7 +202,7 @@ impl Replica {
         }
     }
 
-    /// Another copy says something. `standing` is that of this copy's node.
+    /// Handles another copy's message. `standing` is that of this copy's node.
     pub fn told(&mut self, from: NodeId, message: Message, standing: &Standing, out: &mut Vec<Output>) {
         match message {
             Message::Stream { primary, round, after, by, entries } => {
@@ -248,7 +247,7 @@ impl Replica {
         }
     }
 
-    /// Does it follow that primary? A newer one it does, and says so to an older one.
+    /// Whether it follows that primary. It follows a newer one, and tells an older one that there is a newer one.
     fn follows(&mut self, from: NodeId, primary: Incarnation, standing: &Standing, out: &mut Vec<Output>) -> bool {
         let promised = self.disk.open().promised;
         if primary.token == 0 && promised.is_none() {
@@ -356,7 +355,7 @@ impl Replica {
         self.lead(primary, asked, out);
     }
 
-    /// Says again what may have been lost.
+    /// Repeats messages that may have been lost.
     pub fn beat(&mut self, out: &mut Vec<Output>) {
         match &mut self.role {
             Role::Follower => {}
@@ -378,7 +377,7 @@ impl Replica {
     }
 }
 
-/// Promises to follow nobody older than `by`, unless somebody newer was promised that.
+/// Promises to follow nobody older than `by`, unless a newer one has that promise.
 fn promise(log: &mut Durable, by: Incarnation) -> bool {
     let newer = |promised: Incarnation| promised.token > by.token || (promised.token == by.token && promised != by);
     if by.token > 0 || log.promised.is_some() {

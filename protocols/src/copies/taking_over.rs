@@ -1,50 +1,49 @@
-//! What a leader's copy has to ask the others first, where a majority decides: to follow nobody older any more, and what they
-//! have. The newest log of a majority has everything that was ever acknowledged.
+//! What a leader's copy asks the others first in majority mode: to follow nobody older, and the state of their logs.
+//! The newest log of a majority has everything that was ever acknowledged.
 
 use crate::{
     message::Message as ToLeader,
     types::{Incarnation, NodeId},
 };
 
-/// So many beats a copy is asked for its log before the others are asked again who has the newest.
+/// How many beats a copy has to send its log, before the others are asked again for their states.
 const PATIENCE: u32 = 3;
 
-/// A copy that is to be the primary.
+/// A copy about to become the primary.
 #[derive(Debug)]
 pub(super) struct TakingOver {
-    /// The leadership.
     pub by: Incarnation,
-    /// How many copies are a majority.
+    /// The number of copies that make a majority.
     majority: usize,
     answers: Vec<Answer>,
-    /// What the leader has asked for, which is answered afterwards.
+    /// The leader's requests, which are answered afterwards.
     pub asked: Vec<ToLeader>,
-    /// Whose log is asked for, and how many beats ago it was for the first time.
+    /// The copy whose log was requested, and the number of beats since.
     pub fetching: Option<(NodeId, u32)>,
 }
 
-/// What a copy has promised with.
+/// A copy's answer to the request for a promise.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
     node: NodeId,
-    /// The token of whom it has followed last, and how long its log is: of two logs the one is newer whose pair is greater.
+    /// The token of the leadership it last followed, and the length of its log. The greater pair is the newer log.
     newness: (u64, u64),
 }
 
 impl TakingOver {
-    /// One of so many copies.
+    /// A take-over among `copies` copies.
     pub fn new(by: Incarnation, copies: usize) -> Self {
         TakingOver { by, majority: copies / 2 + 1, answers: Vec::new(), asked: Vec::new(), fetching: None }
     }
 
-    /// The leader asks for something; once is enough.
+    /// Keeps a request of the leader, once.
     pub fn ask(&mut self, message: ToLeader) {
         if !self.asked.contains(&message) {
             self.asked.push(message);
         }
     }
 
-    /// A copy has promised. Whose log is the newest, as soon as a majority has.
+    /// Records a copy's promise. Returns the node with the newest log, once a majority has promised.
     pub fn promised(&mut self, node: NodeId, followed: Option<Incarnation>, length: u64) -> Option<NodeId> {
         let newness = (followed.map_or(0, |followed| followed.token), length);
         self.answers.retain(|answer| answer.node != node);
@@ -52,13 +51,13 @@ impl TakingOver {
         if self.fetching.is_some() || self.answers.len() < self.majority {
             return None;
         }
-        // Its own, if no other is newer: that is the first.
+        // This copy's own log, unless another is newer; otherwise the first of the newest.
         let newest = self.answers.iter().map(|answer| answer.newness).max()?;
         let holders = || self.answers.iter().filter(|answer| answer.newness == newest).map(|answer| answer.node);
         holders().find(|node| *node == self.by.node).or_else(|| holders().next())
     }
 
-    /// A beat: is it time to ask everybody again?
+    /// Called on each beat; returns whether to ask all copies again.
     pub fn starts_over(&mut self) -> bool {
         match &mut self.fetching {
             Some((_, beats)) if *beats < PATIENCE => {

@@ -1,5 +1,5 @@
-//! How a candidate asks a service that says who holds a lock: numbered requests, values of which nobody else has one, the pace
-//! of polling, and telling others who leads. What is asked, and what an answer means, stands in the protocols' own files.
+//! Shared by candidates that ask a service for a lock's holder: numbered requests, unique values, the polling interval,
+//! and reporting the leader. The requests and the meaning of answers are in the protocols' own files.
 
 use super::{OwnTimer, Setup, Timer, back_off::paced};
 use crate::{
@@ -13,17 +13,17 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// From one attempt of a candidate to the next; it is the interval of renewals unless it is given.
+/// The interval between a candidate's attempts; by default the renewal interval.
 pub(super) const RETRIED: OwnTimer = OwnTimer { timer: Timer::RetryPeriod, default: None };
 
-/// Time for a follower to ask.
+/// A follower's next poll.
 pub(super) const POLL: TimerId = 0;
-/// Time for the leader to renew.
+/// The leader's next renewal.
 pub(super) const RENEW: TimerId = 1;
-/// The belief ends.
+/// The end of the belief.
 pub(super) const EXPIRE: TimerId = 2;
 
-/// A candidate's means of asking.
+/// A candidate's shared state.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Asking {
     pub(super) setup: Setup,
@@ -31,7 +31,7 @@ pub(super) struct Asking {
     requests: RequestNumber,
     attempts: u64,
     polled: bool,
-    /// What was last said to `Observed`; `None` when that may be wrong by now.
+    /// The last [`Output::Observed`]; `None` if it may be outdated.
     observed: Option<Option<NodeId>>,
 }
 
@@ -41,17 +41,16 @@ impl Asking {
         Asking { setup, random, requests: 0, attempts: 0, polled: false, observed: None }
     }
 
-    /// The time to live as the service gets it, whole milliseconds.
+    /// The TTL sent to the service, in whole milliseconds.
     pub(super) fn ttl_ms(&self) -> u64 {
         (self.setup.timings.lease_ttl / MILLISECOND).max(1)
     }
 
-    /// The same in nanoseconds: a belief must not outlast the lock by the rounding.
+    /// The same in nanoseconds: rounding must not let a belief outlast its lock.
     pub(super) fn ttl(&self) -> u64 {
         self.ttl_ms() * MILLISECOND
     }
 
-    /// This candidate's name.
     pub(super) fn name(&self) -> &str {
         self.setup.names.get(self.setup.node.index()).map_or("", String::as_str)
     }
@@ -61,17 +60,16 @@ impl Asking {
         format!("{}/{:016x}", self.name(), self.setup.nonce)
     }
 
-    /// A value that nobody ever used before: `<name>/<nonce>/<attempt>`.
+    /// A value that is never used again: `<name>/<nonce>/<attempt>`.
     pub(super) fn attempt_value(&mut self) -> String {
         self.attempts += 1;
-        // Every poll makes one: room for all of it at once.
+        // Every poll makes one, so this allocates once.
         let mut value = String::with_capacity(self.name().len() + "/0123456789abcdef/0000000".len());
-        // Writing to a String cannot fail.
         let _ = write!(value, "{}/{:016x}/{}", self.name(), self.setup.nonce, self.attempts);
         value
     }
 
-    /// Sends a request and says its number.
+    /// Sends a request and returns its number.
     pub(super) fn ask<S: Api>(&mut self, request: S::Request, out: &mut Vec<Output<Nothing, S>>) -> RequestNumber {
         self.ask_within(request, self.setup.timings.request_timeout, out)
     }
@@ -89,20 +87,20 @@ impl Asking {
         number
     }
 
-    /// The number of the next request.
+    /// The number for the next request.
     pub(super) fn next_number(&mut self) -> RequestNumber {
         self.requests += 1;
         self.requests
     }
 
-    /// Nanoseconds below this bound.
+    /// A random number of nanoseconds below `bound`.
     pub(super) fn draw(&mut self, bound: u64) -> u64 {
         self.random.next_u64() % bound
     }
 
-    /// Nanoseconds until a follower's next poll. The first wait is anything up to an interval, so that candidates that
-    /// start together do not stay in step; later ones are ¾ to 19/20 of it. The rest is for the round trip: from one
-    /// poll's arrival at the service to the next one's takes no longer than the interval.
+    /// Nanoseconds until a follower's next poll. The first wait is random up to an interval, so that candidates that
+    /// start together spread out; later ones are ¾ to 19/20 of it. The rest leaves time for the round trip: polls
+    /// arrive at the service no further apart than the interval.
     pub(super) fn poll_wait(&mut self) -> u64 {
         let interval = self.setup.timings.retry_period();
         let shortest = if self.polled { interval / 4 * 3 } else { 1 };
@@ -110,13 +108,13 @@ impl Asking {
         paced(&self.setup.bugs, interval, (shortest, interval / 20 * 19), &mut self.random)
     }
 
-    /// Says who leads, given what the lock holds, if that is news. A value of this very node means nobody: it is not
-    /// asking about itself while it leads.
+    /// Reports the leader according to the lock's value, if that is new. A value of this node's own counts as nobody: a
+    /// leader does not look at itself.
     pub(super) fn observe<S: Api>(&mut self, value: Option<&[u8]>, out: &mut Vec<Output<Nothing, S>>) {
         out.extend(self.news(value).map(Output::Observed));
     }
 
-    /// Who leads, as [`Self::observe`] would say it.
+    /// The leader that [`Self::observe`] would report, if new.
     pub(super) fn news(&mut self, value: Option<&[u8]>) -> Option<Option<NodeId>> {
         let leader = value.and_then(|value| self.named(value)).filter(|leader| *leader != self.setup.node);
         (self.observed != Some(leader)).then(|| {
@@ -125,12 +123,12 @@ impl Asking {
         })
     }
 
-    /// What was last observed may be wrong from now on.
+    /// Marks the last observation as possibly outdated.
     pub(super) fn forget_observed(&mut self) {
         self.observed = None;
     }
 
-    /// The candidate that a lock's value names; `None` when it is none of ours.
+    /// The candidate named by a lock's value; `None` if it is no candidate's.
     fn named(&self, value: &[u8]) -> Option<NodeId> {
         let is = |name: &String| value.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
         let place = self.setup.names.iter().position(is)?;

@@ -1,9 +1,9 @@
-//! From one attempt to the next: the pace of who polls, and how long a candidate stays away that the resource refuses again
-//! and again.
+//! The intervals between attempts: the pace of polling, and the back-off of a candidate that the resource keeps
+//! refusing.
 //!
-//! A leader that the resource refuses was replaced, and stands again at once: its next token is the highest. Unless the
-//! service has lost its data: then every token that it hands out is below what the resource has seen, and candidates would
-//! be elected and refused dozens of times a second.
+//! A leader refused by the resource has been replaced, and campaigns again at once: its next token is the highest. If
+//! the service has lost its data, however, all its new tokens are lower than the resource's, and candidates would be
+//! elected and refused dozens of times a second.
 
 use crate::{
     bug::{Bug, Bugs, Shown},
@@ -11,7 +11,7 @@ use crate::{
     types::{MILLISECOND, SECOND},
 };
 
-/// What whoever writes a loop with a fixed sleep does.
+/// A loop with a fixed sleep.
 pub const IN_STEP: Bug = Bug {
     id: "polls-in-step",
     protocols: &[
@@ -24,14 +24,14 @@ pub const IN_STEP: Bug = Bug {
         "db-row",
         "db-row-node-clock",
     ],
-    what: "Who polls waits for exactly an interval: candidates that ever ask in the same moment do so from then on.",
+    what: "Candidates poll after exactly one interval: those that once ask at the same moment do so from then on.",
     source: "derived; Brooker, Exponential Backoff and Jitter (AWS Architecture Blog, 2015)",
     violation: "metrics.requests_to_service_in_ten_ms_max",
-    // Twenty-four candidates: jitter alone brings up to fourteen requests of them together.
+    // With 24 candidates, jitter alone brings up to 14 of their requests together.
     shown: Shown::by("outage-recovery", "db-row", 4).with("--groups 8").above(20),
 };
 
-/// Nanoseconds until the next poll: drawn from this range, so that candidates do not stay in step.
+/// Nanoseconds until the next poll, drawn from the given range so that candidates do not stay in step.
 pub(super) fn paced(bugs: &Bugs, interval: u64, (shortest, longest): (u64, u64), random: &mut Random) -> u64 {
     if bugs.has(&IN_STEP) {
         return interval;
@@ -39,19 +39,20 @@ pub(super) fn paced(bugs: &Bugs, interval: u64, (shortest, longest): (u64, u64),
     shortest + random.next_u64() % (longest.saturating_sub(shortest) + 1)
 }
 
-/// After the second refusal in a row; doubled with each further one, nanoseconds.
+/// The back-off after the second refusal in a row; it doubles with each further one. Nanoseconds.
 const SHORTEST: u64 = 500 * MILLISECOND;
-/// At most, nanoseconds: how long it may take until it is noticed that the service is well again.
+/// The longest back-off, nanoseconds: how long a recovered service may go unnoticed.
 pub const LONGEST: u64 = 16 * SECOND;
 
-/// Counts refusals between which no leadership was ever confirmed. No draw: candidates keep the phases that they have.
+/// Counts refusals in a row, without a confirmed leadership in between. Draws nothing, so candidates keep their phases.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct BackOff {
     refusals: u32,
 }
 
 impl BackOff {
-    /// The resource has refused this candidate's leadership: how long it is to stay away, nanoseconds.
+    /// Records that the resource has refused this candidate's leadership; returns how long it must stay away,
+    /// nanoseconds.
     pub fn refused(&mut self) -> u64 {
         self.refusals = self.refusals.saturating_add(1);
         match self.refusals {
@@ -60,7 +61,7 @@ impl BackOff {
         }
     }
 
-    /// The service has confirmed a leadership that the resource did not refuse before.
+    /// Records that the service has confirmed a leadership that the resource had not refused.
     pub fn confirmed(&mut self) {
         self.refusals = 0;
     }

@@ -1,24 +1,24 @@
-//! A migration from one lock to another done right: who takes the new lock holds the old one as well.
+//! A correct migration from one lock to another: a new version takes the old lock as well as the new one.
 //!
 //! ```text
 //!  before          first roll-out             second roll-out             after
 //!  the old lock    the old lock, or both      both, or the new lock       the new lock
 //! ```
-//! At every moment two versions run, and any two that do have a lock in common; so of all of them one leads. What has to be
-//! avoided is the step from the old lock to the new one without the middle ([`super::redis_common::MIXED_LOCKS`]).
+//! At every moment at most two versions run, and each such pair shares a lock, so only one candidate leads. The step
+//! from the old lock to the new one without the middle must be avoided ([`super::redis_common::MIXED_LOCKS`]).
 //!
-//! **Where it comes from.** cockroachdb/cockroach pull request 101942 makes the two kinds of leases exclude each other by their
-//! holder's epoch; two locks that know nothing of each other leave only this.
+//! **Where it comes from.** cockroachdb/cockroach pull request 101942 lets two kinds of leases exclude each other by
+//! their holder's epoch; for two independent locks, only this remains.
 //!
-//! **What is run.** The first roll-out, half done: candidates of odd numbers have the old version, those of even numbers take
-//! both locks. Each lock is what it is alone; the wrapper starts the new one when the old one is held for the first time, leads
-//! when both are held, and gives the other one back when either is lost. The old lock comes first, always in that order, so that
-//! nobody waits for one who waits for it. The token is the old lock's: everybody has one of those.
+//! **What is run.** The first roll-out, half done: candidates with odd numbers run the old version, those with even
+//! numbers take both locks. Each lock works as it does alone. The wrapper starts the new lock once it first holds the
+//! old one, leads while it holds both, and gives one back when it loses the other. The order is always old lock first,
+//! so no candidates wait for each other. The token is the old lock's, which every leader has.
 //!
-//! **What it costs.** Two renewals instead of one, and up to a lease more until somebody leads: a leader that dies leaves both
-//! locks, and whoever gives one back holds off.
+//! **What it costs.** Two renewals instead of one, and up to one more lease without a leader: a leader that dies leaves
+//! both locks, and a candidate that gives one back holds off.
 //!
-//! **What shows it.** `mixed-locks`, beside the protocol inside: that breaks in every run, and this holds.
+//! **What shows it.** `mixed-locks`, beside the inner protocol: that one breaks in every run, and this one holds.
 
 use super::{Hazard, Promise, Protocol, Setup, redis_common::MIXED_LOCKS, redis_fenced, redis_lease};
 use crate::{
@@ -57,7 +57,7 @@ macro_rules! migrating {
             };
         )*
 
-        /// Each of them. They can be asked for by name; lists of all protocols are of what there is without them.
+        /// All of them. They can be selected by name; lists of all protocols leave them out.
         pub const MIGRATING: &[&Protocol] = &[$(&$name),*];
     };
 }
@@ -68,26 +68,25 @@ migrating! {
         "redis-fenced during a migration: half of the candidates take a second lock as well";
 }
 
-/// The one of that name.
+/// The one called `name`.
 pub fn find(name: &str) -> Option<&'static Protocol> {
     MIGRATING.iter().copied().find(|protocol| protocol.name == name)
 }
 
-/// The new lock's timers are so much higher; the old one's are below.
+/// Offset of the new lock's timer ids; the old lock's are lower.
 const NEW_TIMERS: TimerId = 8;
 
 fn migrating(setup: Setup, inner: fn(Setup) -> Box<AnyElector>) -> Box<AnyElector> {
-    // The first candidate is number 1.
+    // Counted from 1, these are the odd numbers.
     if setup.node.0 % 2 == 0 {
         return inner(setup);
     }
-    // Where the bug is switched on, those of even numbers have the new lock alone.
+    // With the bug, candidates with even numbers take only the new lock.
     let of_new = Setup { bugs: Bugs::new([&MIXED_LOCKS]), nonce: setup.nonce.rotate_left(32), ..setup.clone() };
     let locks = [inner(setup), inner(of_new)];
     boxed(Both { locks, held: [None, None], started: false, leads: false, due: VecDeque::new() })
 }
 
-/// One of the two locks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Which {
     Old,
@@ -108,24 +107,24 @@ impl Which {
 struct Both {
     /// The electors of the two locks.
     locks: [Box<AnyElector>; 2],
-    /// What each lock is worth while it is held.
+    /// Each lock's leadership while it is held.
     held: [Option<Leadership>; 2],
-    /// Has the new lock been asked for?
+    /// Whether the new lock has been started.
     started: bool,
     leads: bool,
-    /// What the locks are still to be told.
+    /// Inputs that the locks are still to get.
     due: VecDeque<(Which, Input)>,
 }
 
 impl Both {
-    /// What holding both is worth; `None` when one is missing.
+    /// The leadership from holding both; `None` if one is missing.
     fn worth(&self) -> Option<Leadership> {
         let [old, new] = self.held;
         let (old, new) = (old?, new?);
         Some(Leadership { valid_until: old.valid_until.min(new.valid_until), ..old })
     }
 
-    /// Tells the locks what is due, and what follows from that.
+    /// Steps the locks with the pending inputs, and handles their outputs.
     fn tell(&mut self, now: Now, out: &mut Vec<Output>) {
         while let Some((which, input)) = self.due.pop_front() {
             let mut said = Vec::new();
@@ -145,7 +144,7 @@ impl Both {
             (_, Output::Service(output)) => out.push(Output::Service(numbered(which, output))),
             (Which::New, Output::SetTimer { id, at }) => out.push(Output::SetTimer { id: id + NEW_TIMERS, at }),
             (Which::New, Output::CancelTimer(id)) => out.push(Output::CancelTimer(id + NEW_TIMERS)),
-            // What others see of this candidate is what it does about the old lock, which all of them take.
+            // Other candidates see only what this one does with the old lock, which all of them take.
             (Which::New, _) => {}
             (Which::Old, Output::Point(Point::BeforeRenew | Point::Renewed)) if !self.leads => {}
             (Which::Old, output) => out.push(output),
@@ -159,7 +158,7 @@ impl Both {
                 self.started = true;
                 self.due.push_back((Which::New, Input::Start));
             }
-            // It came too late: the old one is lost.
+            // Too late: the old lock is already lost.
             Which::New if self.held[Which::Old as usize].is_none() => self.due.push_back((Which::New, Input::Resign)),
             _ => {}
         }
@@ -169,7 +168,7 @@ impl Both {
         }
     }
 
-    /// One of them is lost: the other is given back.
+    /// Handles the loss of one lock: gives the other back.
     fn lost(&mut self, which: Which, why: Deposed, out: &mut Vec<Output>) {
         self.held[which as usize] = None;
         if std::mem::take(&mut self.leads) {
@@ -181,7 +180,7 @@ impl Both {
     }
 }
 
-/// Requests of the old lock have even numbers, those of the new one odd ones.
+/// Requests for the old lock get even numbers, those for the new one odd numbers.
 fn numbered(which: Which, output: ServiceOutput) -> ServiceOutput {
     let place = |number: u64| 2 * number + which as u64;
     match output {
@@ -195,7 +194,7 @@ fn numbered(which: Which, output: ServiceOutput) -> ServiceOutput {
     }
 }
 
-/// Whose answer that is.
+/// The lock that an answer belongs to.
 fn answered(input: ServiceInput) -> (Which, ServiceInput) {
     let which = |number: u64| if number % 2 == 0 { Which::Old } else { Which::New };
     match input {
@@ -207,7 +206,6 @@ fn answered(input: ServiceInput) -> (Which, ServiceInput) {
 
 impl Elector for Both {
     type Peer = Opaque;
-    /// The locks'.
     type Service = Erased;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
@@ -217,7 +215,7 @@ impl Elector for Both {
                 let (which, input) = answered(input);
                 self.due.push_back((which, Input::Service(input)));
             }
-            // The new one first: nobody else can have it while the old one is held.
+            // The new lock first: nobody else can take it while this candidate holds the old one.
             Input::Resign | Input::Fenced => {
                 self.due.extend([(Which::New, input.clone()), (Which::Old, input)]);
             }

@@ -1,36 +1,38 @@
-//! `bully`: the highest live id leads, and takes leadership from whoever has it.
+//! `bully`: the highest live id leads, and takes leadership from any lower one.
 //!
-//! **Where it comes from.** Garcia-Molina, "Elections in a Distributed Computing System" (IEEE Transactions on Computers
-//! C-31(1), 1982), in the three messages of the textbooks (Coulouris et al., "Distributed Systems", 5th edition, 15.3;
-//! Tanenbaum and van Steen, "Distributed Systems", 6.5.1). Who misses the coordinator sends ELECTION to every higher id.
-//! Nobody answers within `T`: it leads, and says so with COORDINATOR to every lower id. Somebody answers OK: it waits as
-//! long again and once more (`T'`) for that COORDINATOR, and then begins anew. Who gets an ELECTION answers OK and holds
-//! an election of its own, unless it is holding one. A process that starts holds an election; so does one that hears of a
-//! leader lower than itself. For comparison: uwiger/gen_leader_revival, `src/gen_leader.erl` (Stoller's variant, with a
-//! round of acknowledgements before anybody leads).
+//! **Where it comes from.** Garcia-Molina, "Elections in a Distributed Computing System" (IEEE Transactions on
+//! Computers C-31(1), 1982), in the three messages of the textbooks (Coulouris et al., "Distributed Systems", 5th
+//! edition, 15.3; Tanenbaum and van Steen, "Distributed Systems", 6.5.1). A process that misses the coordinator sends
+//! ELECTION to every higher id. If nobody answers within `T`, it leads, and sends COORDINATOR to every lower id. If one
+//! answers OK, it waits `2T` (the books' `T'`) for that one's COORDINATOR, and then starts over. A process that
+//! receives ELECTION answers OK and holds an election of its own, unless it is already holding one. So does a process
+//! that starts, or that hears of a leader lower than itself. For comparison: uwiger/gen_leader_revival,
+//! `src/gen_leader.erl` (Stoller's variant, with a round of acknowledgements before a process leads).
 //!
-//! `T` is the request timeout here, as an ELECTION is a request; the paper detects failures by calls that time out, here
-//! the leader sends a heartbeat per `renew_interval`, and is missed after one ttl.
+//! `T` is the request timeout here, since an ELECTION is a request. The paper detects failures by calls that time out;
+//! here the leader sends a heartbeat every `renew_interval`, and is missed after one TTL.
 //!
 //! **What the textbooks leave out, and what is done here.**
-//! - What a leader does that is asked: it answers OK, and announces itself to who asks unless it has just done so. It does
-//!   not begin an election whose outcome is known.
-//! - A lost COORDINATOR: a heartbeat counts as one.
-//! - A leader that hears of a lower one has been away. It stops, and holds an election like anybody, so that it leads with
-//!   what it reads afresh. Within `T` of its own announcement the two may have crossed; then it announces itself again.
-//! - So does a leader that finds it has sent no heartbeat for a ttl: it has been given up, and this is its recovery.
-//! - Giving up: it says so to all, who elect without it at once. It stands aside until nobody leads.
-//! - The paper's HALT, which every lower node must answer before a new coordinator acts, is not in the textbooks and not
-//!   here either: a bullied leader goes on until COORDINATOR reaches it.
+//! - A leader that receives ELECTION answers OK, and announces itself to the sender unless it has just done so. It does
+//!   not start an election with a known outcome.
+//! - A heartbeat makes up for a lost COORDINATOR.
+//! - A leader that hears of a lower leader has been away. It steps down and holds an election, so that it leads with
+//!   freshly read state. Within `T` of its own announcement, however, the two messages may have crossed, and it only
+//!   announces itself again.
+//! - A leader that finds it has sent no heartbeat for a TTL does the same: the others have given it up, and this is its
+//!   recovery.
+//! - A leader that resigns tells all others, who elect without it at once. It stands aside as long as another leads.
+//! - The paper's HALT, which every lower node must answer before a new coordinator acts, is missing in the textbooks
+//!   and here: a bullied leader carries on until COORDINATOR reaches it.
 //!
-//! **What it assumes about time.** Synchrony: a live process answers within `T`, always. A belief has no end of its own.
+//! **What it assumes about time.** Synchrony: a live process always answers within `T`. A belief does not expire.
 //!
-//! **What breaks it.** A cut: each side elects its highest. A pause: whoever does not answer in time is taken for dead, and
-//! wakes as a second leader. There is no quorum, no lease and no token. And there is no hysteresis: a top node that stops
-//! again and again takes leadership back each time.
+//! **What breaks it.** A partition: each side elects its highest. A pause: a process that does not answer in time
+//! counts as dead, and wakes up as a second leader. There is no quorum, no lease and no token. Nor is there hysteresis:
+//! a top node that stalls repeatedly takes leadership back each time.
 //!
-//! **What shows it.** `isolate-leader`, `gc-pause`, `slow-top-node`. In `clean-kill` the old leader, back with its memory
-//! lost, bullies a leader that is in the middle of a write.
+//! **What shows it.** `isolate-leader`, `gc-pause`, `slow-top-node`. In `clean-kill` the old leader returns without its
+//! memory, and bullies a leader in the middle of a write.
 
 use super::{
     Hazard, OwnTimers, Promise, Protocol, Setup, Timings, Transport,
@@ -49,7 +51,7 @@ use crate::{
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "bully",
     about: "Garcia-Molina 1982: the highest id that answers leads, and takes over from any lower one; no quorum, no token",
@@ -60,7 +62,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    // The dead one is asked too, and does not answer.
+    // The dead one is asked as well, and does not answer.
     takeover_max: |timings, _| timings.request_timeout + 10 * MILLISECOND,
     preference: super::Preference::Highest,
     majority: false,
@@ -75,11 +77,11 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(Bully::new(setup)),
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::Resignation | Hazard::Starvation => Promise::Holds,
-        // Who believes it stops, and nobody leads until it is missed.
+        // A leader that believes it stops, and nobody leads until it is missed.
         Hazard::ForgedClaim => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
         Hazard::BrokenRing | Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
-        // A higher id that comes back takes over while the other still writes.
+        // A higher id that returns takes over while the other still writes.
         _ => Promise::May,
     },
     bounds: promise::calm,
@@ -87,18 +89,17 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::without_bound,
 };
 
-/// What candidates say.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// To a higher id: are you there? Then you had better lead.
+    /// To a higher id: asks whether it is up and so has to lead instead.
     Election,
-    /// To a lower id, which asked: I am, wait.
+    /// To a lower id, in answer: it is up, and the sender has to wait.
     Ok,
-    /// To a lower id: I lead.
+    /// To a lower id: announces the sender as leader.
     Coordinator,
-    /// To all: I still lead.
+    /// To all: the sender still leads.
     Heartbeat,
-    /// To all: I lead no more, elect without me.
+    /// To all: the sender has resigned, and the others elect without it.
     Resigned,
 }
 
@@ -114,20 +115,20 @@ impl Payload for Message {
     }
 }
 
-/// The role's wait is over: for the leader, for answers, for the announcement.
+/// The end of the role's wait: for the leader, for answers, or for the announcement.
 const WAIT: TimerId = 0;
-/// Time for a heartbeat.
+/// The next heartbeat.
 const BEAT: TimerId = 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Role {
-    /// Has a leader, or waits for one as long as for a silent leader.
+    /// Has a leader, or is waiting for one before it counts as missing.
     Follows,
     /// Has asked the higher ids.
     Asks,
-    /// Somebody higher has answered; it is to announce itself.
+    /// A higher id has answered, and should announce itself.
     Awaits,
-    /// Leads; when it told all lower ids so, and when it last said that it still does.
+    /// Leads; when it last announced itself to all lower ids, and when it last sent a heartbeat.
     Leads { announced_at: u64, beat_at: u64 },
 }
 
@@ -135,11 +136,11 @@ enum Role {
 struct Bully {
     setup: Setup,
     role: Role,
-    /// Whom it follows, as long as it does.
+    /// The leader that it follows.
     leader: Option<NodeId>,
-    /// [`Output::Campaign`] was said for this vacancy.
+    /// Whether [`Output::Campaign`] was sent for this vacancy.
     campaigning: bool,
-    /// Has resigned, and lets any other lead.
+    /// Has resigned, and lets any other candidate lead.
     aside: bool,
 }
 
@@ -169,7 +170,7 @@ impl Bully {
         out.push(Output::SetTimer { id: WAIT, at: until });
     }
 
-    /// Asks all higher ids but the one that does not want to.
+    /// Asks all higher ids but the one that has resigned.
     fn hold_election(&mut self, now: Now, unwilling: Option<NodeId>, out: &mut Vec<Output>) {
         self.step_back(Deposed::Lost, out);
         (self.aside, self.leader) = (false, None);
@@ -183,7 +184,7 @@ impl Bully {
         if higher.is_empty() {
             crate::mark!(BullyNobodyHigher);
             self.lead(now, out);
-            // Whoever has resigned counts as lower.
+            // A candidate that has resigned counts as lower.
             return unwilling
                 .into_iter()
                 .filter(|node| *node > own)
@@ -200,7 +201,7 @@ impl Bully {
         let own = self.setup.node;
         self.setup.others().filter(|node| *node < own).for_each(|to| self.send(to, Message::Coordinator, out));
         out.push(Output::SetTimer { id: BEAT, at: now.mono + self.timings().renew_interval });
-        // Nothing ends this belief but another leader.
+        // Only another leader ends this belief.
         out.push(Output::Elected(Leadership { token: 0, valid_until: u64::MAX }));
     }
 
@@ -224,7 +225,7 @@ impl Bully {
 
     fn heard(&mut self, now: Now, from: NodeId, message: Message, out: &mut Vec<Output>) {
         match message {
-            // Only a lower id asks; who stands aside is not there.
+            // Only lower ids ask, and a candidate that stands aside does not answer.
             Message::Election if !self.aside && from < self.setup.node => self.asked(now, from, out),
             Message::Ok if self.role == Role::Asks => {
                 crate::mark!(BullyAnswered);
@@ -249,7 +250,7 @@ impl Bully {
         }
     }
 
-    /// May what arrives now have been sent before the announcement was heard?
+    /// Whether a message arriving now may have been sent before the announcement was received.
     fn is_fresh(&self, now: Now, announced_at: u64) -> bool {
         now.mono < announced_at + self.timings().request_timeout
     }
@@ -269,7 +270,7 @@ impl Bully {
                 self.send(from, Message::Coordinator, out);
             }
             Role::Follows | Role::Leads { .. } => self.hold_election(now, None, out),
-            // It is about to be bullied.
+            // The other leader is about to be bullied.
             Role::Asks | Role::Awaits => {}
         }
     }
@@ -280,7 +281,7 @@ impl Elector for Bully {
     type Service = Nothing;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        // Before anything else: after a pause, messages and timers come in any order.
+        // First of all: after a pause, messages and timers come in any order.
         if let Role::Leads { beat_at, .. } = self.role
             && now.mono > beat_at + self.timings().lease_ttl
         {
@@ -301,14 +302,14 @@ impl Elector for Bully {
                 self.step_back(Deposed::Resigned, out);
                 self.aside = true;
                 self.tell_all(Message::Resigned, out);
-                // As long as others wait for a silent leader; when nobody leads by then, nobody can.
+                // As long as others wait for a silent leader; if nobody leads by then, nobody else can.
                 self.wait(Role::Follows, now.mono + self.timings().lease_ttl, out);
             }
             Input::Fenced if self.leads() => {
                 self.step_back(Deposed::Fenced, out);
                 self.wait(Role::Follows, now.mono + self.timings().lease_ttl, out);
             }
-            // Timers of a role that ended meanwhile; what other protocols say.
+            // Timers of a role that has ended, and messages of other protocols.
             _ => {}
         }
     }

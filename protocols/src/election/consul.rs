@@ -1,29 +1,31 @@
 //! `consul-session`: the lock of Consul's own Go client, as `consul lock` takes it.
 //!
 //! **Where it comes from.** hashicorp/consul 1.8, `api/lock.go` (`Lock`, `Unlock`, `createSession`, `monitorLock`),
-//! `api/session.go` (`RenewPeriodic`). A session with a time to live (15 s) is renewed every half of it; the key
-//! `fencepost/leader/.lock` is acquired for the session by whoever finds it free; the others wait for its change in
-//! requests that the server answers when there is one, or after 15 s; who was refused looks again, and after 5 s tries
-//! again if nobody has it: then a lock-delay lasts. Who holds the lock watches it in the same way, and stops when it is no
-//! longer its own, or when *one* such request fails (`MonitorRetries` is 0).
+//! `api/session.go` (`RenewPeriodic`). A session with a TTL of 15 s is renewed at half of it. A candidate that finds
+//! the key `fencepost/leader/.lock` free acquires it for its session. The others wait for a change in blocking queries,
+//! which the server answers on a change or after 15 s. A refused candidate looks again; if nobody holds the key, a
+//! lock-delay is running, and it retries after 5 s. The holder watches the key in the same way, and stops when it no
+//! longer owns it, or when a *single* such query fails (`MonitorRetries` is 0).
 //!
-//! **What it assumes about time.** Nothing: no clock ends the belief. Renewals that fail stop the renewing, and nobody is
-//! told. The server ends a session between once and twice its time to live after the last renewal it saw (twice, as it is
-//! written: `agent/consul/session_ttl.go`), and *lock-delay* (15 s) keeps the key from everybody for a while then, so that
-//! whoever lost it may notice, and what it sent may arrive.
+//! **What it assumes about time.** Nothing: no clock ends the belief. When renewals fail, the client stops renewing
+//! without telling anybody. The server ends a session between once and twice its TTL after the last renewal it saw
+//! (twice, as implemented: `agent/consul/session_ttl.go`). The *lock-delay* (15 s) then keeps the key from all others
+//! for a while, so that the former holder can notice the loss, and its late messages can arrive.
 //!
-//! **What breaks it.** A pause or a cut longer than all that: the holder acts on, the successor as well. In a cut without a
-//! word nothing fails, and the watch's request hangs until TCP gives the connection up: Go's dialer probes a silent one
-//! after 30 s, nine times, so 5 minutes. Lock-delay does not follow a release, or a deletion of the key; it
-//! begins anew when a server starts and applies its log again. It makes the window smaller and closes nothing: `tests/all/client_timers.rs`.
+//! **What breaks it.** A pause or a partition longer than all that: then the holder still acts, and so does its
+//! successor. In a silent partition nothing fails, and the watch's query hangs until TCP ends the connection: Go's
+//! dialer probes a silent connection every 30 s and gives up after nine probes, so after 5 minutes. No lock-delay
+//! follows a release or a deletion of the key; a running one restarts when a server starts and replays its log.
+//! Lock-delay narrows the window but does not close it: `tests/all/client_timers.rs`.
 //!
 //! **The token.** Consul's documentation ("Sessions", on sequencers) has the resource compare LockIndex, which counts
-//! acquisitions. But it starts again at 1 when the key was deleted, and a plain write of the key sets it to 0, under the lock
-//! as well (`agent/consul/state/kvs.go: kvsSetTxn` keeps only CreateIndex and the session). So the token here is the key's
-//! *ModifyIndex* as the holder reads it right after its acquisition, in a consistent read: an index of the Raft log, no
-//! lower than the acquisition's own and lower than that of any later one. `consul-lock-index` is the token by the book.
+//! acquisitions. But it restarts at 1 after the key is deleted, and a plain write of the key resets it to 0, even under
+//! the lock (`agent/consul/state/kvs.go: kvsSetTxn` keeps only CreateIndex and the session). So the token here is the
+//! key's *ModifyIndex*, which the holder gets by a consistent read right after its acquisition: an index of the Raft
+//! log, no lower than the acquisition's own and lower than that of any later acquisition. `consul-lock-index` uses the
+//! documented token.
 //!
-//! **What shows it.** `gc-pause`, `partition`; `lost-lease` with the bug.
+//! **What shows it.** `gc-pause`, `partition`; with the bug, `lost-lease`.
 
 mod lock;
 mod timing;
@@ -41,7 +43,7 @@ use lock::Lock;
 use timing::{LOCK_DELAY, RETRY, TTL_MULTIPLIER, lock_delay, refuses, retry, session_ttl};
 pub use timing::{LOCK_INDEX, RENEWAL_NOT_RETRIED, UNVERIFIED_READS, key_of};
 
-/// The registry's entry.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "consul-session",
     about: "Consul's lock: a key held by a session; lock-delay; a belief that no clock ends",
@@ -50,10 +52,10 @@ pub const PROTOCOL: Protocol = Protocol {
     transport: Transport::Datagram,
     default_lease_ttl: 15 * SECOND,
     election_timeout: None,
-    // What is asked for is the session's; it lasts twice as long.
+    // The requested TTL is the session's; the session lasts twice as long.
     granted_ttl: |ttl| TTL_MULTIPLIER * session_ttl(ttl),
     renew_interval: |granted| granted / (2 * TTL_MULTIPLIER),
-    // Who was refused because of the lock-delay tries again every 5 s.
+    // A candidate refused because of the lock-delay retries every 5 s.
     takeover_max: |timings, _| lock_delay(timings) + retry(timings) + 400 * MILLISECOND,
     claim: None,
     read_lease: None,

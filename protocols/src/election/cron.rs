@@ -1,20 +1,20 @@
-//! Three ways to run a cron job once in a fleet: whoever is picked for a night leads for as long as its job takes.
+//! Three ways to run a cron job once in a fleet. The host chosen for a night leads for as long as its job takes.
 //!
 //! - `cron-lock`: at its own midnight every host tries to take a lock, once; the first runs the job and releases the lock when it
-//!   is done (reference text 002, "Cron job that runs once", as printed).
+//!   is done (*Leader election: mechanisms, failure modes, fencing*, "Cron job that runs once", as printed).
 //! - `cron-hash`: the host that the job's name hashes to runs it (the text's "naive").
 //! - `cron-key`: at its own midnight every host tries to create a key that has the night's date in its name and is kept; the one
 //!   that did runs the job.
 //!
-//! **Where it comes from.** Reference text 002. The lock is `SET NX PX` and a compare-and-delete on Redis; an etcd lock differs in
-//! nothing that matters here.
+//! **Where it comes from.** The same article. The lock is `SET NX PX` and a compare-and-delete on Redis; an etcd lock
+//! differs in nothing that matters here.
 //!
-//! **What it assumes about time.** The lock: that the clocks of all hosts are closer to each other than the job is long; who comes
-//! to its midnight when the lock has been released again runs the job again. The hash and the key: nothing, but that a clock is
-//! not off by half a night.
+//! **What it assumes about time.** The lock: that all hosts' clocks differ by less than the job's duration; a host that
+//! reaches its midnight after the lock was released runs the job again. The hash and the key: only that no clock is off
+//! by half a night.
 //!
-//! **What breaks it.** The lock: a short job. The hash: its host is down, and nobody runs the job. The key: a host that dies in
-//! the middle of the job, whose night is then missed; what must not be missed either needs a job that can be done again.
+//! **What breaks it.** The lock: a short job. The hash: if its host is down, nobody runs the job. The key: if a host
+//! dies during the job, that night is missed; a job that must not be missed has to be repeatable.
 //!
 //! **What shows it.** `weak-crons`.
 
@@ -57,7 +57,7 @@ macro_rules! ways {
             };
         )*
 
-        /// Each of them. They can be asked for by name; lists of all protocols are of those that keep a leader.
+        /// All of them. They can be selected by name; lists of all protocols contain only those that keep a leader.
         pub const WAYS: &[&Protocol] = &[$(&$name),*];
     };
 }
@@ -68,14 +68,13 @@ ways! {
     KEY = Key, "cron-key" on &redis::SERVICE, "A cron job by a key for each night, which is kept";
 }
 
-/// The one of that name.
+/// The one called `name`.
 pub fn find(name: &str) -> Option<&'static Protocol> {
     WAYS.iter().copied().find(|protocol| protocol.name == name)
 }
 
-/// The job's name.
 const JOB: &str = "nightly-export";
-/// For so many nights a night's key is kept.
+/// How many nights a night's key is kept.
 const KEPT_NIGHTS: u64 = 7;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -85,20 +84,19 @@ enum Way {
     Key,
 }
 
-/// The host that the job's name hashes to, of so many: FNV-1a.
+/// The host that the job's name hashes to (FNV-1a), among `hosts`.
 pub fn host(hosts: u16) -> NodeId {
     let hash = JOB.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     NodeId((hash % u32::from(hosts.max(1))) as u16)
 }
 
-/// One host.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Cron {
     asking: Asking,
     way: Way,
-    /// What was asked for, under which value, and when.
+    /// The request under way, its value and its time.
     asked: Option<(RequestNumber, String, u64)>,
-    /// What the lock holds while it is ours, where there is one, and until when the job may run.
+    /// The lock's value while this host holds it, and until when the job may run.
     held: Option<(String, u64)>,
 }
 
@@ -161,7 +159,7 @@ impl Elector for Cron {
             Input::Timer(POLL) => self.midnight(now, out),
             Input::Service(ServiceInput::Reply { number, reply }) => {
                 let asked = self.asked.take_if(|(under_way, ..)| *under_way == number);
-                // Whoever is not sure to have it leaves it to others: the next try is tomorrow.
+                // A host that is not sure to have the lock does not run the job; its next attempt is tomorrow.
                 if let (Some((_, value, sent)), Ok(Reply::Done(true))) = (asked, reply) {
                     self.lead(now, value, sent, out);
                 }

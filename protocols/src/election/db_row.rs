@@ -1,29 +1,30 @@
-//! `db-row`: a row with an expiry, taken by compare-and-set, by the database's clock; the token stands in the row.
+//! `db-row`: a row with an expiry by the database's clock, taken by compare-and-set; the token is in the row.
 //!
-//! **Where it comes from.** ShedLock (lukas-krecan/ShedLock at 2495b14): `PostgresSqlServerTimeStatementsSource` has the
-//! statements of its `JdbcTemplateLockProvider` with `usingDbTime()`: `INSERT … ON CONFLICT (name) DO UPDATE … WHERE lock_until <=
-//! now` takes, `UPDATE … WHERE locked_by = … AND lock_until > now` extends, and releasing sets `lock_until` to now. Who holds
-//! for long extends in the middle of `lockAtMostFor` (`KeepAliveLockProvider`), and may not ask for less than 30 s. Two things
-//! are added: the token, counted in the same statement, and a belief that ends by the local clock. ShedLock's keep-alive
-//! stops extending once the time is up, but tells the task nothing.
+//! **Where it comes from.** ShedLock (lukas-krecan/ShedLock at 2495b14): `PostgresSqlServerTimeStatementsSource` has
+//! the statements of its `JdbcTemplateLockProvider` with `usingDbTime()`: `INSERT … ON CONFLICT (name) DO UPDATE …
+//! WHERE lock_until <= now` takes the lock, `UPDATE … WHERE locked_by = … AND lock_until > now` extends it, and
+//! releasing sets `lock_until` to now. A long-term holder extends in the middle of `lockAtMostFor`
+//! (`KeepAliveLockProvider`), and may not use less than 30 s. Two things are added: the token, incremented in the same
+//! statement, and a belief that ends by the local clock. ShedLock's keep-alive stops extending once the time is up, but
+//! does not tell the task.
 //!
-//! **What it assumes about time.** For safety nothing: the resource orders writes by token. For the *belief* to be unique:
-//! one ttl of the node's monotonic clock from when the last confirmed statement was *sent* ends no later than a ttl of the
-//! database's wall clock from when it arrived. `now()` is when the transaction began, so a statement that waits for the row
-//! counts from before it waited, which is to the safe side.
+//! **What it assumes about time.** For safety nothing: the resource orders writes by token. For a unique *belief*: one
+//! TTL of the node's monotonic clock since the last confirmed statement was *sent* ends no later than one TTL of the
+//! database's wall clock since it arrived. `now()` is the start of the transaction, so a statement that waits for the
+//! row counts from before its wait, which errs on the safe side.
 //!
-//! **What breaks it.** Fencing off: then a pause longer than the lease lets two act. A database that forgets the row (restored
-//! from a backup, failed over to a replica that lags) counts tokens anew, and every new leader is refused until they have
-//! caught up; candidates then stay away for longer and longer. Somebody who locks the row in a transaction of their own:
-//! everybody waits for as long as that lasts, the leader with its extension as well.
+//! **What breaks it.** Without fencing, a pause longer than the lease lets two leaders act. A database that loses the
+//! row (restored from a backup, failed over to a lagging replica) restarts the tokens, and every new leader is refused
+//! until they have caught up; candidates meanwhile back off for longer and longer. A foreign transaction that locks the
+//! row blocks everybody for its duration, including the leader's extension.
 //!
 //! **What shows it.** `gc-pause`, with fencing and without; `clock-step`; a session of `psql` on the row.
 //!
-//! How it is kept, and whose row it is, stands in `lease_keeper.rs`.
+//! `lease_keeper.rs` says how the lease is kept, and whose row it is.
 //!
-//! Where the work is rows of the same database, the token can be checked in the very transaction of the write, by
-//! `SELECT FROM fencepost_lock WHERE name = $1 AND token = $2 FOR SHARE` before it. Here resource and lock are apart, as they
-//! mostly are, and the ledger compares.
+//! If the work's data are rows of the same database, the transaction of the write can check the token itself, by
+//! `SELECT FROM fencepost_lock WHERE name = $1 AND token = $2 FOR SHARE`. Here resource and lock are separate, as
+//! usual, and the ledger compares.
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
@@ -39,7 +40,7 @@ use crate::{
     types::SECOND,
 };
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "db-row",
     about: "A row with an expiry by the database's clock, taken by compare-and-set; its token is counted in the row",
@@ -51,7 +52,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 2,
     takeover_max: |timings, _| timings.retry_period(),
-    // The row lasts from when the request arrived, the belief from when it was sent.
+    // The row lasts from the request's arrival, the belief from its sending.
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
     majority: false,

@@ -1,27 +1,28 @@
-//! `db-row-node-clock`: a row in which the leader writes when it was last seen, by its own clock; others compare with theirs.
+//! `db-row-node-clock`: a row in which the leader records its last check-in by its own clock; others compare with
+//! theirs.
 //!
 //! **Where it comes from.** Quartz's clustered job store (quartz-scheduler/quartz at bb2505a, `JobStoreSupport:
 //! doCheckin, clusterCheckIn, findFailedInstances, calcFailedIfAfter`, `StdRowLockSemaphore`, which inserts the row
-//! that it locks where there is none): every 7.5 s (`clusterCheckinInterval`) an instance writes
-//! `System.currentTimeMillis()` into its row, and takes over from one whose `last + max(its interval, how long ago I
-//! was here myself) + 7.5 s` is past by its own clock. Who takes over does so under a row lock (`SELECT … FOR UPDATE`),
-//! in one transaction. So does every check-in here, since there is one row for the leader and not one for each
-//! instance. ShedLock without `usingDbTime()`, its default, compares clocks of nodes in the same way. Token and end of
+//! that it locks if it is missing): every 7.5 s (`clusterCheckinInterval`) an instance writes
+//! `System.currentTimeMillis()` into its row, and takes over from an instance whose `last + max(its interval, time
+//! since my own last check-in) + 7.5 s` has passed by its own clock. It takes over in one transaction, under a row lock
+//! (`SELECT … FOR UPDATE`). Here every check-in does so, since there is one row for the leader instead of one per
+//! instance. ShedLock without `usingDbTime()`, its default, compares nodes' clocks in the same way. Token and end of
 //! the belief are added.
 //!
-//! **What it assumes about time.** That all nodes' *wall* clocks show the same: "the clocks must be within a second of each
+//! **What it assumes about time.** That all nodes' *wall* clocks agree: "the clocks must be within a second of each
 //! other", say Quartz's instructions. For safety nothing: the resource orders writes by token.
 //!
-//! **What breaks it.** A candidate whose clock is ahead by more than what is left of the leader's time takes over from a leader that
-//! is well, again and again; a leader whose clock is ahead is missed so much later when it dies. With fencing that costs
-//! elections; without, two act. And a transaction that stays open: a candidate that is stopped or cut off between
-//! `SELECT … FOR UPDATE` and `COMMIT` keeps the row locked, and nobody can check in, until the database gives its connection
-//! up. By the defaults of PostgreSQL and Linux that is after 2 hours and 11 minutes; here the client asks for a lease's time.
-//!
+//! **What breaks it.** A candidate whose clock is ahead by more than the rest of the leader's time repeatedly takes
+//! over from a healthy leader; a leader whose clock is ahead is missed that much later when it dies. With fencing that
+//! costs elections; without it, two leaders act. Also, a transaction that stays open: if a candidate is paused or cut
+//! off between `SELECT … FOR UPDATE` and `COMMIT`, the row stays locked, and nobody can check in until the database
+//! closes its connection. With the defaults of PostgreSQL and Linux that takes 2 hours and 11 minutes; here the client
+//! requests one lease.
 //! **What shows it.** `clock-step`; `gc-pause`, without fencing.
 //!
-//! **Whose row is it?** As in `db_row.rs`: the value is new for each attempt. When nobody knows whether an attempt was
-//! committed, the next look at the row says so: a value of this node's in it is not believed, but ended.
+//! **Whose row is it?** As in `db_row.rs`, each attempt has a new value. If an attempt's outcome is unknown, the next
+//! look at the row tells; a value of this node's found there is not believed but ended.
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
@@ -42,10 +43,11 @@ use crate::{
 type Input = elector::Input<Nothing, postgres::Api>;
 type Output = elector::Output<Nothing, postgres::Api>;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "db-row-node-clock",
-    about: "A row that says when the leader was last seen, by clocks of nodes; read and written under the row's lock",
+    about: "A row with the time when the leader was last seen, by the nodes' clocks; read and written under the row's \
+            lock",
     service: &postgres::CHECK_INS,
     tokened: true,
     transport: Transport::Stream,
@@ -53,7 +55,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 2,
-    // Who was late itself is patient for as long again.
+    // A candidate that was late itself waits that much longer.
     takeover_max: |timings, _| timings.retry_period(),
     read_lease: None,
     preference: Preference::Any,
@@ -75,31 +77,30 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     bounds: promise::settled,
     notices: promise::Notices::SILENCE,
-    // Wall clocks may differ by anything.
+    // Wall clocks may differ arbitrarily.
     belief_overlap: promise::without_bound,
 };
 
-/// The lease that this node believes to hold.
+/// This node's lease, as it believes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Lease {
-    /// What the row holds while it is ours.
+    /// The row's value while it is this node's.
     value: String,
-    /// What the belief is worth.
     leadership: Leadership,
 }
 
-/// The one request under way.
+/// The request under way.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Asked {
-    /// The row, to look at under its lock.
+    /// Locks and reads the row.
     Row,
-    /// To be the holder, with a value and a token, from when the clocks were read.
+    /// Takes the row with a value and a token; counted from when the clocks were read.
     Take { value: String, token: u64, read: u64 },
-    /// To be seen, from when the clocks were read.
+    /// Renews; counted from when the clocks were read.
     Renew { read: u64 },
-    /// To be nobody.
+    /// Clears the row.
     Leave,
-    /// Nothing: the transaction is to end.
+    /// Ends the transaction without a change.
     Nothing,
 }
 
@@ -108,11 +109,11 @@ struct DbRowNodeClock {
     asking: Asking,
     lease: Option<Lease>,
     under_way: Option<(RequestNumber, Asked)>,
-    /// When this node looked last, milliseconds of its wall clock.
+    /// When this node last looked, milliseconds of its wall clock.
     looked_ms: Option<i64>,
-    /// Until then others go first.
+    /// Others go first until then.
     held_off_until: u64,
-    /// `Campaign` is still to be said.
+    /// Whether [`Output::Campaign`] is still to be sent.
     campaign_due: bool,
     back_off: BackOff,
 }
@@ -138,12 +139,12 @@ impl DbRowNodeClock {
         (self.asking.setup.timings.renew_interval / MILLISECOND) as i64
     }
 
-    /// What is left of a lease when a check-in is due: so much longer others wait.
+    /// The rest of a lease at the time of a check-in, which others wait in addition.
     fn grace_ms(&self) -> i64 {
         self.asking.ttl_ms() as i64 - self.interval_ms()
     }
 
-    /// Begins a transaction, leading or not.
+    /// Begins a transaction, to renew or to look.
     fn begin(&mut self, out: &mut Vec<Output>) {
         let (name, who) = (name_of(self.asking.setup.group), self.asking.name().to_owned());
         self.ask(Request::Begin { name, who, renews: self.lease.is_some() }, Asked::Row, out);
@@ -158,7 +159,7 @@ impl DbRowNodeClock {
         self.ask(Request::End { put: None }, Asked::Nothing, out);
     }
 
-    /// A follower's turn.
+    /// A follower's poll.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
         if self.under_way.is_some() {
@@ -181,7 +182,7 @@ impl DbRowNodeClock {
         }
     }
 
-    /// The row is locked, and this is what it holds.
+    /// Acts on the content of the locked row.
     fn has_row(&mut self, now: Now, row: Option<CheckIn>, out: &mut Vec<Output>) {
         let now_ms = (now.wall / MILLISECOND) as i64;
         let looked_ms = self.looked_ms.replace(now_ms);
@@ -193,7 +194,7 @@ impl DbRowNodeClock {
                 }
                 other => {
                     crate::mark!(CheckInRefused);
-                    // First of all the belief; what is under way is over.
+                    // The belief ends first; the request under way is obsolete.
                     self.depose(now, Deposed::Lost, out);
                     self.observe(other.as_ref(), out);
                     self.roll_back(out);
@@ -206,7 +207,7 @@ impl DbRowNodeClock {
     fn follows(&mut self, now: Now, row: Option<CheckIn>, looked_ms: Option<i64>, out: &mut Vec<Output>) {
         let now_ms = (now.wall / MILLISECOND) as i64;
         let own = format!("{}/", self.asking.process_value());
-        // Of an attempt whose outcome was unknown, or of a leadership that is over.
+        // From an attempt with an unknown outcome, or a leadership that has ended.
         let is_leftover = row.as_ref().is_some_and(|row| row.holder.starts_with(&own));
         if !is_leftover && let Some(row) = row.as_ref().filter(|row| !row.holder.is_empty()) {
             let late_ms = looked_ms.map_or(0, |looked| now_ms.saturating_sub(looked));
@@ -244,7 +245,7 @@ impl DbRowNodeClock {
             (Asked::Take { value, token, read }, Ok(Reply::Done(true))) => self.lead(now, value, token, read, out),
             (Asked::Renew { read }, Ok(Reply::Done(true))) => self.renewed(read, out),
             (Asked::Take { .. } | Asked::Renew { .. }, Err(Failure::Unknown(_))) => crate::mark!(CheckInUnknown),
-            // What was refused has changed nothing. The next poll, or renewal, sees what the row holds.
+            // A refused request has changed nothing. The next poll or renewal sees the row.
             _ => {}
         }
     }
@@ -271,8 +272,7 @@ impl DbRowNodeClock {
         out.push(Output::Renewed(lease.leadership));
     }
 
-    /// Ends the belief, first of all. What is under way is a check-in that has become pointless; given up, it takes its
-    /// transaction with it.
+    /// Ends the belief first. A check-in under way has become pointless, and cancelling it ends its transaction.
     fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
         let Some(_) = self.lease.take() else { return };
         out.push(Output::Deposed(why));
@@ -293,7 +293,7 @@ impl DbRowNodeClock {
             out.push(Output::Campaign);
         }
         out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
-        // What the row still says is ours is ended under its lock.
+        // The row may still name this node, which is to be ended under its lock.
         if why != Deposed::Lost {
             self.begin(out);
         }
@@ -305,7 +305,7 @@ impl Elector for DbRowNodeClock {
     type Service = postgres::Api;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        // Before anything else: after a pause, answers and timers come in any order.
+        // First of all: after a pause, answers and timers come in any order.
         if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
             crate::mark!(CheckInExpired);
             self.depose(now, Deposed::Expired, out);
@@ -324,7 +324,7 @@ impl Elector for DbRowNodeClock {
                 self.depose(now, Deposed::Resigned, out);
             }
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile, a follower's resignation; there are no streams.
+            // Timers of a role that has ended, or a follower's resignation; there are no streams.
             _ => {}
         }
     }

@@ -1,35 +1,40 @@
-//! `dynamodb-lock`: Amazon's lock client for DynamoDB, as applications use it: one item, conditional writes, an opaque version.
+//! `dynamodb-lock`: Amazon's lock client for DynamoDB as applications use it: one item, conditional writes, an opaque
+//! version.
 //!
-//! **Where it comes from.** awslabs/amazon-dynamodb-lock-client at 601eab1, `AmazonDynamoDBLockClient.java` (`acquireLock`,
-//! `createLockItem`, `upsertAndMonitorExpiredLock`, `sendHeartbeat`, `run`, `releaseLock`) and `LockItem.java` (`isExpired`).
-//! Defaults from `AmazonDynamoDBLockClientOptions.java`: lease 20 s, heartbeat 5 s; the client refuses a heartbeat period above
-//! half the lease. `DEFAULT_BUFFER_MS`, 1 s, is both the refresh period and what a call waits beyond one lease.
+//! **Where it comes from.** awslabs/amazon-dynamodb-lock-client at 601eab1, `AmazonDynamoDBLockClient.java`
+//! (`acquireLock`, `createLockItem`, `upsertAndMonitorExpiredLock`, `sendHeartbeat`, `run`, `releaseLock`) and
+//! `LockItem.java` (`isExpired`). Defaults from `AmazonDynamoDBLockClientOptions.java`: lease 20 s, heartbeat 5 s; the
+//! client refuses a heartbeat period above half the lease. `DEFAULT_BUFFER_MS`, 1 s, is both the refresh period and the
+//! time that a call waits beyond one lease.
 //!
-//! Every write puts a new random `recordVersionNumber` into the item, on condition of the one that the writer knows. A waiter
-//! reads the item once per refresh period. When the version has not changed for the lease duration *that the item says*, by
-//! the waiter's monotonic clock from its first answer with that version, it overwrites the item on condition of that version.
-//! The holder counts its lease from when it sent the last heartbeat that succeeded, and its `LockItem` expires by that clock.
+//! Every write puts a new random `recordVersionNumber` into the item, conditional on the version that the writer knows.
+//! A waiter reads the item once per refresh period. If the version stays the same for the lease duration *in the item*,
+//! counted on the waiter's monotonic clock from its first read of that version, the waiter overwrites the item,
+//! conditional on that version. The holder counts its lease from when it sent the last successful heartbeat, and its
+//! `LockItem` expires by that clock.
 //!
-//! **What it assumes about time.** The rates of the candidates' clocks, nothing else: the holder counts from sending, a waiter
-//! from reading.
+//! **What it assumes about time.** Only that the candidates' clocks run at similar rates: the holder counts from
+//! sending, a waiter from reading.
 //!
-//! **There is no token.** Versions are UUIDs. They can be compared for equality and not ordered, and each heartbeat replaces
-//! them, so a resource cannot tell an old holder from a new one. A write that is late takes effect, with fencing on too.
+//! **There is no token.** Versions are UUIDs: they can be compared for equality but have no order, and each heartbeat
+//! replaces them, so a resource cannot tell an old holder from a new one. A late write takes effect even with fencing
+//! on.
 //!
 //! **What breaks it.**
 //! - A pause between `isExpired` and the write: nothing stops the write.
-//! - An item that somebody deletes. Heartbeats fail from then on, `sendHeartbeat` forgets the lock and logs at debug level;
-//!   the holder's `LockItem` stays valid until its lease runs out, while the next candidate takes the free lock at once.
-//! - A heartbeat whose answer is lost. Its version is in the item, the client still has the one before, and every further
-//!   heartbeat is refused: the lock runs out under a healthy holder.
-//! - Issue 94: a call to `acquireLock` waits for the buffer and *one* lease in total, also when the version changes meanwhile.
-//!   The call that follows begins to watch anew, so a dead holder is replaced up to two leases after its last heartbeat.
+//! - A deleted item. Heartbeats then fail; `sendHeartbeat` forgets the lock and logs at debug level. The holder's
+//!   `LockItem` stays valid until its lease expires, while the next candidate takes the free lock at once.
+//! - A heartbeat whose answer is lost. The item has its version, the client still the previous one, and every further
+//!   heartbeat is refused: the lock expires under a healthy holder.
+//! - Issue 94: a call to `acquireLock` waits for the buffer plus *one* lease in total, even if the version changes
+//!   meanwhile. The next call starts watching anew, so a dead holder may be replaced as late as two leases after its
+//!   last heartbeat.
 //!
-//! **What is modelled by what.** The item is an object with an entity tag, as in `object_lease.rs`: DynamoDB's condition on
-//! `recordVersionNumber` is `If-Match`, since the version is part of the content; `attribute_not_exists` is `If-None-Match`. Reads
-//! are consistent, as the client asks for. Release leaves an item that says so (`withDeleteLockOnRelease(false)`); the default,
-//! deleting it, comes to the same for whoever waits. Throttling is not modelled. An application whose `acquireLock` fails calls
-//! it again at once.
+//! **How it is modelled.** The item is an object with an entity tag, as in `object_lease.rs`: DynamoDB's condition on
+//! `recordVersionNumber` is `If-Match`, since the version is part of the content; `attribute_not_exists` is
+//! `If-None-Match`. Reads are consistent, as the client requests. A release leaves an item marked as released
+//! (`withDeleteLockOnRelease(false)`); deleting it, the default, makes no difference to waiters. Throttling is not
+//! modelled. When `acquireLock` fails, the application calls it again at once.
 //!
 //! **What shows it.** `gc-pause`, `clean-kill`, `lost-lease`.
 
@@ -57,23 +62,23 @@ type Output = elector::Output<Nothing, Api>;
 /// `DEFAULT_BUFFER_MS`: how long a call to `acquireLock` waits beyond one lease.
 const BUFFER: u64 = SECOND;
 
-/// Both count by clocks of candidates, the holder from earlier. It also believes for the rest of its lease when the item is
-/// gone.
+/// Both sides count on candidates' clocks, the holder from an earlier moment. If the item is gone, the holder keeps
+/// believing for the rest of its lease.
 fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     let lease = if c.drops { 0 } else { c.fast(timings.lease_ttl) };
     Some(c.slow(timings.lease_ttl).saturating_sub(lease))
 }
 
-/// `AmazonDynamoDBLockClient`'s constructor.
+/// The check in `AmazonDynamoDBLockClient`'s constructor.
 fn refuses(timings: &Timings) -> Option<String> {
     let late = timings.renew_interval.saturating_mul(2) > timings.lease_ttl;
     late.then(|| "the interval of renewals is longer than half the lease".to_owned())
 }
 
-/// The registry's entry.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "dynamodb-lock",
-    about: "Amazon's DynamoDB lock client: who sees one version of the item for a whole lease takes it",
+    about: "Amazon's DynamoDB lock client: a node that sees one version of the item for a whole lease takes it",
     service: &object_store::SERVICE,
     tokened: false,
     transport: Transport::Datagram,
@@ -81,7 +86,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 4,
-    // Issue 94: a call may end just before it would have taken the lock, and the next one watches for a whole lease again.
+    // Issue 94: a call may end just before it would take the lock, and the next one watches for a whole lease again.
     takeover_max: |timings, _| timings.lease_ttl + 4 * timings.retry_period() + 300 * MILLISECOND,
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
@@ -99,7 +104,8 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(DynamoDbLock::new(setup)),
     promise: |hazard, _| match hazard {
-        // The holder of a deleted item goes on until its lease runs out, beside whoever found the lock free.
+        // The holder of a deleted item continues until its lease expires, alongside the candidate that found the lock
+        // free.
         Hazard::PauseBeyondLease => UNFENCED,
         // Its writes need not fall between two of the other's.
         Hazard::LostLease => Promise::Breaks(&["seq_strictly_increasing", "no_stale_write", "read_version"]),
@@ -114,27 +120,27 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: overlap,
 };
 
-/// What the library did before its pull request 99.
+/// The library before its pull request 99.
 pub const NEVER_OBSERVES: Bug = Bug {
     id: "dynamodb-skip-wait-forgets",
     protocols: &["dynamodb-lock"],
-    what: "With `shouldSkipBlockingWait` each call judges the item by its own first look, which never has expired: the lock of \
-           a holder that died is never free again.",
+    what: "With `shouldSkipBlockingWait`, each call judges the item by its own first look, from which it has never \
+           expired: a dead holder's lock is never free again.",
     source: "awslabs/amazon-dynamodb-lock-client issue 44",
     violation: "liveness",
     shown: Shown::by("clean-kill", "dynamodb-lock", 4),
 };
 
-/// Time to read, or for a heartbeat.
+/// The next read or heartbeat.
 const TURN: TimerId = 0;
 /// The holder's `LockItem` expires.
 const EXPIRE: TimerId = 1;
 
-/// The one request under way.
+/// The request under way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Asked {
     Read,
-    /// Takes the item, or says that it is still held; and when that was sent.
+    /// Takes the item, or renews it; with the time of sending.
     Write {
         lease: Lease,
         sent: u64,
@@ -148,7 +154,7 @@ struct Call {
     began: u64,
     /// `millisecondsToWait`.
     wait: u64,
-    /// `lockTryingToBeAcquired`: the item's tag, its lease duration, and when it was first read so.
+    /// `lockTryingToBeAcquired`: the item's tag, its lease duration, and when that tag was first read.
     watched: Option<(String, u64, u64)>,
 }
 
@@ -158,7 +164,7 @@ struct Held {
     lease: Lease,
     tag: String,
     valid_until: u64,
-    /// Among the locks for which heartbeats are sent.
+    /// Whether heartbeats are sent for it.
     beats: bool,
 }
 
@@ -194,7 +200,7 @@ impl DynamoDbLock {
         self.setup.timings.retry_period()
     }
 
-    /// The owner and a version that was never used before.
+    /// The owner, and a version that is never used again.
     fn version(&mut self) -> String {
         let name = self.setup.names.get(self.setup.node.index()).map_or("", String::as_str);
         format!("{name}/{:016x}{:016x}", self.random.next_u64(), self.random.next_u64())
@@ -214,7 +220,7 @@ impl DynamoDbLock {
         self.ask(Request::Put { key: self.key(), lease, condition }, asked, out);
     }
 
-    /// A round of `run`, or of `acquireLock`'s loop.
+    /// One round of `run`, or of the loop in `acquireLock`.
     fn turn(&mut self, now: u64, out: &mut Vec<Output>) {
         if self.under_way.is_some() {
             return;
@@ -249,7 +255,7 @@ impl DynamoDbLock {
         }
     }
 
-    /// The item was read.
+    /// Handles the item as read.
     fn found(&mut self, now: u64, lease: &Lease, tag: String, out: &mut Vec<Output>) {
         self.observe(lease, out);
         let forgets = self.setup.bugs.has(&NEVER_OBSERVES);
@@ -276,7 +282,8 @@ impl DynamoDbLock {
         self.sleep(now, out);
     }
 
-    /// The end of a round of `acquireLock`: the call fails when it has waited for long enough, and the application calls again.
+    /// The end of a round of `acquireLock`: the call fails once it has waited long enough, and the application calls
+    /// again.
     fn sleep(&mut self, now: u64, out: &mut Vec<Output>) {
         if self.call.as_ref().is_some_and(|call| now - call.began > call.wait) {
             crate::mark!(DynamoDbCalledAgain);
@@ -308,7 +315,7 @@ impl DynamoDbLock {
         }
     }
 
-    /// `LockItem.close`: the item says that it is released, if its version is still the one known here.
+    /// `LockItem.close`: marks the item as released, if it still has the version known here.
     fn release(&mut self, out: &mut Vec<Output>) {
         if let Some(Held { lease, tag, .. }) = self.held.take() {
             let lease = Lease { holder: String::new(), ttl_ms: 0, ..lease };
@@ -346,8 +353,8 @@ impl DynamoDbLock {
             }
             (Asked::Write { lease, sent }, Ok(Reply::Stored(tag))) => self.stored(now, lease, tag, sent, out),
             (Asked::Write { sent, .. }, answer) => match &mut self.held {
-                // Somebody else's version, no item, or its own whose answer was lost: the lock is forgotten, and its `LockItem`
-                // is valid for as long as it was.
+                // Another version, no item, or this node's own version whose answer was lost: the lock is forgotten,
+                // while its `LockItem` stays valid until its expiry.
                 Some(held) if answer == Ok(Reply::Refused) => {
                     crate::mark!(DynamoDbForgotten);
                     held.beats = false;
@@ -370,7 +377,7 @@ impl Elector for DynamoDbLock {
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         let now = now.mono;
-        // Before anything else: after a pause, answers and timers come in any order.
+        // First of all: after a pause, answers and timers come in any order.
         if self.held.as_ref().is_some_and(|held| held.valid_until <= now) {
             crate::mark!(DynamoDbExpired);
             self.depose(now, Deposed::Expired, out);

@@ -1,32 +1,33 @@
 //! `k8s-lease`: the leader election of client-go, over a Lease object of Kubernetes.
 //!
-//! **Where it comes from.** kubernetes/client-go, `tools/leaderelection/leaderelection.go` (`acquire`, `renew`, `release`,
-//! `tryAcquireOrRenew`, `isLeaseValid`), `tools/leaderelection/resourcelock/leaselock.go` and `interface.go`
+//! **Where it comes from.** kubernetes/client-go, `tools/leaderelection/leaderelection.go` (`acquire`, `renew`,
+//! `release`, `tryAcquireOrRenew`, `isLeaseValid`), `tools/leaderelection/resourcelock/leaselock.go` and `interface.go`
 //! (`NewFromKubeconfig`: a request may take max(1 s, renewDeadline/2)), and kubernetes/apimachinery, `pkg/util/wait`
-//! (`JitterUntil`, `PollImmediateUntil`). Core components have leaseDuration 15 s, renewDeadline 10 s and retryPeriod 2 s;
-//! other leases here are divided in the same proportion. The API server compares resourceVersions and nothing else: whose
-//! lease it is, and whether it has run out, the candidates say themselves.
+//! (`JitterUntil`, `PollImmediateUntil`). Core components use leaseDuration 15 s, renewDeadline 10 s and retryPeriod 2
+//! s; other leases here keep these proportions. The API server only compares resourceVersions: the candidates
+//! themselves decide whose lease it is and whether it has expired.
 //!
-//! **What it assumes about time.** Nobody reads another's clock. A candidate that has not seen the record *change* for as
-//! long as it says, by its own monotonic clock, takes it. A leader renews every retryPeriod; when it has failed to for
-//! renewDeadline it stops. So two may believe unless clocks' *rates* differ by less than leaseDuration to what the leader
-//! takes: retryPeriod and then renewDeadline, 15 : 12, not the 15 : 10 that the package's own words promise, since a round
-//! begins a retryPeriod after the answer to the last renewal, and only then its deadline is set.
+//! **What it assumes about time.** Nobody reads another node's clock. A candidate takes the lease once it has not seen
+//! the record *change* for the duration in the record, by its own monotonic clock. A leader renews every retryPeriod,
+//! and stops when it has failed to for renewDeadline. So two may believe unless the clocks' *rates* differ by less than
+//! leaseDuration : retryPeriod + renewDeadline. That is 15 : 12, not the 15 : 10 that the package's documentation
+//! promises, since a round begins a retryPeriod after the answer to the last renewal, and its deadline is set only
+//! then.
 //!
 //! **What breaks it.**
-//! - leaseDuration = renewDeadline, which client-go refuses and Flink has by default (apache/flink,
-//!   `KubernetesLeaderElectionConfiguration`: both 15 s): then two may believe after a cut, for up to a retryPeriod, with
-//!   perfect clocks. `--renew-deadline`; `tests/all/client_timers.rs`.
-//! - The record that is compared has times in whole seconds, so a change is seen once a second at most. With a retryPeriod
-//!   below 1 s others may count from a renewal that is up to a second old; leases of less than 5 s have no margin for it.
-//! - A pause. The deadline is set when a round *begins*: who sleeps between two rounds wakes up, finds the record another's,
-//!   and leads on for a whole renewDeadline, since a renewal that fails for good is retried like any other.
+//! - leaseDuration = renewDeadline, which client-go refuses but Flink has by default (apache/flink,
+//!   `KubernetesLeaderElectionConfiguration`: both 15 s): then two may believe after a partition, for up to a
+//!   retryPeriod, even with perfect clocks. `--renew-deadline`; `tests/all/client_timers.rs`.
+//! - The compared record has times in whole seconds, so a change is seen at most once a second. With a retryPeriod
+//!   below 1 s, others may count from a renewal that is up to a second old; leases below 5 s have no margin for it.
+//! - A pause. The deadline is set when a round *begins*: a leader that pauses between two rounds wakes up, finds the
+//!   record taken, and leads for another whole renewDeadline, since it retries even a hopeless renewal.
 //!
-//! **The token** is leaseTransitions, plus one, as 0 is none: it grows when another identity takes the lease, in the same
-//! write. It starts again when the object is deleted: then leaders are refused until it has caught up.
+//! **The token** is leaseTransitions plus one, since 0 means none: it grows when another identity takes the lease, in
+//! the same write. It restarts when the object is deleted; leaders are then refused until it has caught up.
 //!
-//! Programs exit when they stop leading, and are started again: here a candidate begins anew under a new identity. It gives
-//! the lease back first if it still has it (`ReleaseOnCancel`).
+//! Programs exit when they stop leading, and are restarted: here a candidate starts over under a new identity. It first
+//! releases the lease if it still has it (`ReleaseOnCancel`).
 //!
 //! **What shows it.** `gc-pause`, `partition`, `lost-lease`.
 
@@ -52,23 +53,23 @@ use candidate::Candidate;
 use timing::{granted, refuses, renew_deadline};
 pub use timing::{name_of, token};
 
-/// Who waits sees a renewal up to one poll late, and that it was the last one up to another; a poll is up to 2.2
-/// retryPeriods after the last.
+/// A waiting candidate sees a renewal up to one poll late, and needs up to another one to see that it was the last;
+/// polls are up to 2.2 retryPeriods apart.
 fn takeover_max(timings: &Timings, _: u16) -> u64 {
     2 * (timings.renew_interval * 22 / 10) + 300 * MILLISECOND
 }
 
-/// The leader counts from an answer, the others from when they see what was written; and they see seconds.
+/// The leader counts from an answer, the others from when they see the write; and they see whole seconds.
 fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     let unseen = if timings.renew_interval < SECOND { SECOND } else { 0 };
     let belief = c.slow(unseen + timings.renew_interval + renew_deadline(timings));
-    // A pause between two rounds, or before an answer is read, puts the deadline off by as much.
+    // A pause between two rounds, or before an answer is read, delays the deadline by as much.
     let late = c.travel.saturating_mul(2).saturating_add(c.unread);
     let lease = if c.drops { 0 } else { c.fast(granted(timings.lease_ttl)) };
     Some(belief.saturating_add(late).saturating_sub(lease))
 }
 
-/// The registry's entry.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "k8s-lease",
     about: "client-go's leader election on a Kubernetes Lease; leaseTransitions is the token",
@@ -80,7 +81,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: granted,
     renew_interval: |ttl| ttl / 15 * 2,
     takeover_max,
-    // No clock ends the belief: only the loop that renews.
+    // The belief ends with the renewal loop, not by a clock.
     claim: None,
     read_lease: None,
     preference: Preference::Any,
@@ -100,9 +101,9 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     elector: |setup| boxed(Candidate::new(setup)),
     promise: |hazard, fencing| match hazard {
-        // leaseTransitions begins again with a new object, and tokens are given twice.
+        // leaseTransitions restarts with a new object, so tokens are granted twice.
         Hazard::LostLease => Promise::Breaks(&["elections"]),
-        // Without the object the leader itself may make it anew.
+        // If the object is gone, the leader itself may create it again.
         Hazard::ServiceDataLoss => promise::GRANTED_AGAIN,
         Hazard::ServiceRestored => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,

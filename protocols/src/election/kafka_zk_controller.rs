@@ -1,26 +1,27 @@
-//! `kafka-zk-controller`: how Kafka elected its controller before KRaft.
+//! `kafka-zk-controller`: the election of Kafka's controller before KRaft.
 //!
 //! **Where it comes from.** apache/kafka 3.8, `core/src/main/scala/kafka/zk/KafkaZkClient.scala`
 //! (`registerControllerAndIncrementControllerEpoch`, `deleteController`, `retryRequestsUntilConnected`),
-//! `controller/KafkaController.scala` (`processStartup`, `processReelect`, `maybeResign`, `elect`, `triggerControllerMove`,
-//! `processExpire`), `zookeeper/ZooKeeperClient.scala` (`reinitialize`, `waitUntilConnected`). Every broker watches
-//! `/controller`; when that is gone, all of them try at once to create it and to raise `/controller_epoch` in one transaction,
-//! which compares the epoch's version: one wins, the others are refused. The epoch is the fencing token, and is raised in
-//! the same transaction as the leadership is taken.
+//! `controller/KafkaController.scala` (`processStartup`, `processReelect`, `maybeResign`, `elect`,
+//! `triggerControllerMove`, `processExpire`), `zookeeper/ZooKeeperClient.scala` (`reinitialize`, `waitUntilConnected`).
+//! Every broker watches `/controller`. When it is gone, all of them at once try to create it and to raise
+//! `/controller_epoch` in one transaction, conditional on the epoch's version: one wins, the others are refused. The
+//! epoch is the fencing token, and rises in the transaction that takes leadership.
 //!
-//! **What it assumes about time.** Nothing for the grant. The *belief* has no end at all: a controller whose connection to
-//! ZooKeeper is lost stays one until the connection is back and says that the session is over, or that another node is
-//! `/controller`. What it asks of ZooKeeper waits meanwhile; what it tells brokers does not. The session timeout is 18 s.
+//! **What it assumes about time.** Nothing for the grant. The *belief* does not expire: a controller without a
+//! connection to ZooKeeper remains one until it has reconnected and learns that its session has expired, or that
+//! another node is `/controller`. Its requests to ZooKeeper wait meanwhile; its messages to brokers do not. The session
+//! timeout is 18 s.
 //!
-//! **What breaks it.** Every cut from ZooKeeper that is longer than the session: the old controller acts beside the new one
-//! for as long as the cut lasts, where `zk-election` stops after two thirds of the session. Brokers refuse the old one's
-//! epoch, as the resource does here. `partition` and `gc-pause` show it with fencing off.
+//! **What breaks it.** Any partition from ZooKeeper that outlasts the session: the old controller acts alongside the
+//! new one until it ends, where `zk-election` stops after two thirds of the session. Brokers refuse the old
+//! controller's epoch, as the resource does here. `partition` and `gc-pause` show it with fencing off.
 //!
-//! **Not as Kafka.** A controller that resigns stands again at once, in the race with all others; here it lets them go first
-//! for a third of the session timeout. One that the resource refuses gives the node up, as Kafka's does after an error. And
-//! whoever hears of a new controller, and finds that there is none, stands: Kafka's brokers do nothing then. A watch tells
-//! once, so a controller that comes and goes before the others have looked leaves a Kafka cluster without one until
-//! something else happens to `/controller`. A drawn plan that dropped the node right after it was made found that.
+//! **Not as Kafka.** Kafka's controller competes again right after it resigns; here it lets the others go first for a
+//! third of the session timeout. One that the resource refuses deletes its node, as Kafka's does after an error. A
+//! broker that learns of a new controller but finds none campaigns; Kafka's brokers do nothing then. A watch fires only
+//! once, so if a controller comes and goes before the others have looked, a Kafka cluster has none until something else
+//! happens to `/controller`. A drawn plan that dropped the node right after its creation found that.
 
 mod client;
 mod controller;
@@ -37,7 +38,7 @@ use crate::{
 use controller::Controller;
 pub use controller::MOVED_UNCHECKED;
 
-/// The registry's entry.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "kafka-zk-controller",
     about: "Kafka's controller before KRaft: a race for one ephemeral node, with the epoch raised in the same transaction",
@@ -61,7 +62,8 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(Controller::new(setup)),
     promise: |hazard, fencing| match hazard {
-        // Clients that have seen more than the server has are turned away for ever, and the controller goes on.
+        // Clients that have seen a later state than the server's are turned away for good, and the controller carries
+        // on.
         Hazard::ServiceDataLoss => Promise::Holds,
         Hazard::ServiceRestored => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
@@ -76,7 +78,7 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::without_bound,
 };
 
-/// Sessions end with the tick after their time, and the race takes four questions; with slack for messages.
+/// Sessions expire at the tick after their timeout, and the race takes four requests; plus slack for messages.
 fn takeover_max(_: &Timings, _: u16) -> u64 {
     TICK + 600 * MILLISECOND
 }

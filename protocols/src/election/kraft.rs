@@ -2,37 +2,37 @@
 //!
 //! **Where it comes from.** apache/kafka 4.x, `raft/src/main/java/org/apache/kafka/raft/`: `KafkaRaftClient.java`,
 //! `QuorumState.java`, `LeaderState.java`, `FollowerState.java`, `ProspectiveState.java` and the other states,
-//! `RequestManager.java`, `FileQuorumStateStore.java`; KIP-595, and KIP-996 for the pre-vote. Defaults are those of
-//! `QuorumConfig.java`, with the ratios between them: election timeout 1 s plus up to as much again at random, fetch
-//! timeout 2 s, requests given up after 2 s, a fetch waits up to 500 ms for something new (`MAX_FETCH_WAIT_MS`). The time to
-//! live that is asked for is the shortest election timeout here; the fetch timeout, which others wait for a silent leader,
-//! is twice that.
+//! `RequestManager.java`, `FileQuorumStateStore.java`; KIP-595, and KIP-996 for the pre-vote. Defaults and their ratios
+//! are those of `QuorumConfig.java`: election timeout 1 s plus up to 1 s at random, fetch timeout 2 s, request timeout
+//! 2 s, and a fetch waits up to 500 ms for news (`MAX_FETCH_WAIT_MS`). The TTL option is the shortest election timeout
+//! here; the fetch timeout, after which a silent leader is replaced, is twice that.
 //!
-//! **How it elects.** A follower whose fetches were not answered for the fetch timeout first asks who would vote for it. No
-//! follower would that has fetched from its leader itself; so the leader is replaced once a majority has lost it, not
-//! before. Then it stands in a new epoch, and who has not voted in that epoch and has no better log votes for it. The winner
-//! writes a leader change into its log; it leads when a majority has fetched past that record, and the epoch is its token.
-//! Epoch, vote, leader and log are on disk before anything that follows from them is said: one thread does everything in
-//! Kafka, and waits for its disk, so this core leaves its inputs lying while it writes.
+//! **How it elects.** A follower without an answered fetch for the fetch timeout first asks for pre-votes. A follower
+//! that has fetched from its leader grants none, so a leader is replaced only once a majority has lost it. The
+//! candidate then stands in a new epoch, and voters that have not voted in that epoch and have no better log vote for
+//! it. The winner appends a leader change to its log; it leads once a majority has fetched past that record, and the
+//! epoch is its token. Epoch, vote, leader and log are on disk before anything that follows from them is sent: Kafka
+//! does everything in one thread, which waits for its disk, so this core queues its inputs while it writes.
 //!
-//! **How it ends.** A leader that a majority has not fetched from for 1.5 fetch timeouts resigns (`checkQuorumTimeoutMs`,
-//! KAFKA-15489); that is the end of the belief here, and nothing shorter. Who resigns, for that or on request, tells the
-//! others to elect (`EndQuorumEpoch`): the one with the longest log at once, each next after a pause. Whoever has fetched from
-//! it grants no pre-vote before its own pause is over, so that of five or more voters the first finds no majority yet.
+//! **How it ends.** A leader from which no majority has fetched for 1.5 fetch timeouts resigns (`checkQuorumTimeoutMs`,
+//! KAFKA-15489); only that ends the belief here. A leader that resigns, for that reason or on request, tells the others
+//! to elect (`EndQuorumEpoch`): the one with the longest log at once, each next one after a pause. A voter that has
+//! fetched from it grants no pre-vote during its own pause, so with five or more voters the first finds no majority
+//! yet.
 //!
-//! **What it assumes about time.** Nothing, for epochs: one leader each, and what is committed stays. But the belief
-//! outlasts the fetch timeout by half, and successors do not wait for it: for up to a second (3 s against 2 s) a leader
-//! that is cut off from the others believes beside its successor. Kafka can live with that because whatever a leader does
-//! goes through its log, where the epoch fences it. A resource elsewhere has to check the token.
+//! **What it assumes about time.** For epochs nothing: each has one leader, and committed records stay. But the belief
+//! outlasts the fetch timeout by half, and successors do not wait for its end: for up to a second (3 s against 2 s), a
+//! leader that is cut off believes alongside its successor. Kafka can live with that because all of a leader's actions
+//! go through its log, where the epoch fences it. An external resource has to check the token.
 //!
-//! **What breaks it.** A resource that does not: `isolate-leader`, `gc-pause`. And fetch timeouts are not random: followers
-//! lose a dead leader at one moment, both find that the other would vote for them, and split their votes, which takes an
-//! election timeout to mend (KAFKA-18345: a candidate that lost waits for its random timeout, and does not back off).
+//! **What breaks it.** A resource that does not: `isolate-leader`, `gc-pause`. Also, fetch timeouts are not random:
+//! followers lose a dead leader at the same moment, grant each other's pre-votes, and split their votes, which costs an
+//! election timeout (KAFKA-18345: a losing candidate waits for its random timeout, and does not back off).
 //!
 //! **What is left out.** Observers, changes of the voter set, snapshots, and all records but leader changes. A follower
-//! whose fetch is given up asks nobody else: its fetch timeout, as long, has run out by then. A leader that learns of a
-//! higher epoch refuses the fetches that lie with it at once, as it does in Kafka when it resigns or follows, and not only
-//! when their wait is over.
+//! whose fetch times out does not ask another node: its fetch timeout, which is as long, has expired by then. A leader
+//! that learns of a higher epoch refuses its parked fetches at once, as Kafka's does when it resigns or follows, and
+//! not only at the end of their wait.
 //!
 //! **What shows it.** `isolate-leader`, `gc-pause`, `quorum-loss`, `split-vote`.
 
@@ -72,7 +72,7 @@ use std::collections::VecDeque;
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
 
-/// What KRaft's leaders did at first.
+/// The original behaviour of KRaft's leaders.
 pub const NO_CHECK_QUORUM: Bug = Bug {
     id: "kraft-no-check-quorum",
     protocols: &["kraft"],
@@ -82,7 +82,7 @@ pub const NO_CHECK_QUORUM: Bug = Bug {
     shown: Shown::by("isolate-leader", "kraft", 4).with("--fencing off"),
 };
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "kraft",
     about: "Kafka's Raft: followers fetch, a leader without the fetches of a majority resigns; the epoch is the token",
@@ -93,12 +93,12 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: Some((SECOND, 2 * SECOND)),
     granted_ttl: fetch_timeout,
     renew_interval: |fetch_timeout| fetch_timeout / 4,
-    // Followers lose the leader within a fetch's wait of each other, and may split their votes once.
+    // Followers lose the leader within one fetch wait of each other, and may split their votes once.
     takeover_max: |timings, _| {
         let election_max = timings.election_timeout.map_or(2 * timings.lease_ttl, |(_, max)| max);
         election_max + 50 * MILLISECOND
     },
-    // The belief ends with `checkQuorumTimeoutMs`, half as long again as others wait: no lease for reads.
+    // The belief ends with `checkQuorumTimeoutMs`, half again as long as others wait, so reads have no lease.
     read_lease: Some(|timings| (fetch_timeout(timings.lease_ttl) / 2 * 3, fetch_timeout(timings.lease_ttl))),
     preference: super::Preference::Any,
     majority: true,
@@ -116,7 +116,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
         Hazard::SplitVote | Hazard::SlowPreferred | Hazard::Rejoin => Promise::Holds,
-        // A belief that outlasts the fetch timeout meets a successor, unless the votes are split first.
+        // A belief that outlasts the fetch timeout overlaps a successor's, unless the votes are split first.
         _ => Promise::May,
     },
     bounds: promise::settled,
@@ -124,9 +124,9 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: overlap,
 };
 
-/// The belief counts from when a fetch was read, a follower's patience from before it sent that fetch. Where the leader
-/// needs several followers, the others of a majority may have fetched up to as long before as the belief lasts; a follower
-/// that starts again votes at once. A leader that waits for its disk notices nothing.
+/// The belief counts from when a fetch was read, a follower's patience from before it sent that fetch. If the leader
+/// needs several followers, the majority's other fetches may be older by up to the length of the belief. A follower
+/// that restarts votes at once. A leader that waits for its disk notices nothing.
 fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     let patience = fetch_timeout(timings.lease_ttl);
     let belief = c.slow(patience / 2 * 3);
@@ -140,12 +140,12 @@ fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     Some(belief.saturating_add(before).saturating_add(late).saturating_sub(patience))
 }
 
-/// How long a follower waits for a fetch to succeed, for an election timeout of at least `ttl` nanoseconds.
+/// A follower's fetch timeout, for a shortest election timeout of `ttl` nanoseconds.
 fn fetch_timeout(ttl: u64) -> u64 {
     ttl.saturating_mul(2)
 }
 
-/// Something may be due; which, the deadlines tell.
+/// Something is due; the deadlines tell what.
 const DUE: TimerId = 0;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -153,27 +153,28 @@ struct Kraft {
     setup: Setup,
     random: Random,
     state: Durable,
-    /// What is on disk, or on its way there.
+    /// The state on disk, or being written.
     written: Durable,
     role: Role,
-    /// Up to where this voter knows the log to be committed.
+    /// How far this voter knows the log to be committed.
     high_watermark: Option<Offset>,
-    /// When the role's own time is over: fetch timeout, election timeout, or the quorum's.
+    /// The role's deadline: fetch timeout, election timeout, or the quorum's.
     role_until: u64,
     requests: Requests,
-    /// [`Output::Elected`] was said, and no end of it.
+    /// Whether [`Output::Elected`] was sent, without its end since.
     believes: bool,
-    /// [`Output::Campaign`] was said for the vacancy that there is.
+    /// Whether [`Output::Campaign`] was sent for the present vacancy.
     campaigning: bool,
     observed: Option<NodeId>,
-    /// The disk is at work; inputs wait.
+    /// A write is under way, and inputs wait.
     writing: bool,
     inbox: VecDeque<Input>,
-    /// What is to be done when the input has been taken, and what has been decided is on disk.
+    /// Outputs for when the input has been handled and the new state is on disk.
     held: Vec<Output>,
-    /// When the timer is set for.
+    /// When the timer is set to fire.
     armed: u64,
-    /// The disk holds something that is no state of ours: who cannot know how it voted takes no part.
+    /// The disk holds something other than this core's state: a voter that may have forgotten its vote must not take
+    /// part.
     unreadable: bool,
 }
 
@@ -218,7 +219,7 @@ impl Kraft {
         fetch_timeout(self.setup.timings.lease_ttl)
     }
 
-    /// `LeaderState.checkQuorumTimeoutMs`; a leader without others never loses them.
+    /// `LeaderState.checkQuorumTimeoutMs`; a sole voter never loses its quorum.
     fn quorum_until(&self, now: Now) -> u64 {
         let alone = self.voters() == 1 || self.setup.bugs.has(&NO_CHECK_QUORUM);
         if alone { u64::MAX } else { now.mono + self.fetch_timeout() / 2 * 3 }
@@ -240,7 +241,7 @@ impl Kraft {
         self.send(to, message);
     }
 
-    /// A vote in the present epoch, which is on disk before this is said.
+    /// A vote in the current epoch, reported only once it is on disk.
     fn voted(&mut self, candidate: NodeId) {
         self.held.push(Output::Voted { candidate, token: self.state.epoch.into() });
         self.held.push(Output::Point(Point::Voted));
@@ -277,7 +278,7 @@ impl Kraft {
                 self.resign(now, Deposed::Resigned);
             }
             Input::Fenced if self.believes => self.resign(now, Deposed::Fenced),
-            // Timers that others might set; what other protocols say.
+            // Foreign timers and messages.
             _ => {}
         }
         self.finish(now, out);
@@ -287,8 +288,8 @@ impl Kraft {
         node.index() < self.voters() && node != self.me()
     }
 
-    /// What an input leads to, in the order that makes it safe: a belief ends at once, and nothing that follows from a new
-    /// state is said before that is on disk.
+    /// Emits an input's outputs in a safe order: a belief ends at once, and messages that follow from a new state wait
+    /// until it is on disk.
     fn finish(&mut self, now: Now, out: &mut Vec<Output>) {
         self.ask_on(now);
         let next = self.next_at(now);
@@ -315,7 +316,7 @@ impl Kraft {
         out.push(Output::Persist(self.state.encode()));
     }
 
-    /// What has been decided is on disk.
+    /// The new state is on disk.
     fn persisted(&mut self, now: Now, out: &mut Vec<Output>) {
         self.writing = false;
         out.append(&mut self.held);
@@ -339,7 +340,7 @@ impl Kraft {
         next.min(parked).min(begin)
     }
 
-    /// Does whatever is due by now.
+    /// Handles everything due by now.
     fn due(&mut self, now: Now) {
         if now.mono >= self.role_until {
             self.role_is_over(now);

@@ -1,15 +1,16 @@
-//! Keeps a lease of a service that compares: whoever's value is in it may renew it and give it back.
+//! Keeps a lease at a service with compare-and-set: only the owner of the stored value can renew it and release it.
 //!
-//! **Belief.** It runs for one ttl of the node's monotonic clock from when the last confirmed request was *sent*, and ends first of
-//! all: before an answer or a timer is looked at. A renewal without an answer is tried again until then.
+//! **Belief.** It lasts one TTL of the node's monotonic clock from when the last confirmed request was *sent*, and its
+//! end is checked before any answer or timer. An unanswered renewal is retried until then.
 //!
-//! **Whose lock is it?** The value is new for each *attempt*, `<name>/<nonce>/<attempt>`. A request that took effect late (a
-//! network may keep one for a while after we gave it up) can then never renew, delete or stand for another attempt's lock. An
-//! acquisition whose outcome is unknown is never believed, its token is not known either: it is given back, by its own value,
-//! before the next attempt; so is a lease that lapsed. At worst the lock is nobody's for one ttl, and a token is skipped.
+//! **Whose lock is it?** Each *attempt* has a new value, `<name>/<nonce>/<attempt>`. So a request that takes effect
+//! late (a network may hold one for a while after it timed out) cannot renew or delete another attempt's lock, or pass
+//! for it. An acquisition with an unknown outcome is never believed, since its token is unknown too; it is released by
+//! its own value before the next attempt, as is an expired lease. At worst the lock stays unowned for one TTL, and a
+//! token is skipped.
 //!
-//! **Who was refused** by the resource stands again, and stays away for longer and longer if that goes on; who resigned lets
-//! others go first for one ttl.
+//! **A refused leader** campaigns again, and backs off if the resource keeps refusing; after a resignation, the others
+//! go first for one TTL.
 
 use super::{
     Setup,
@@ -28,12 +29,12 @@ use crate::{
 };
 use std::hash::Hash;
 
-/// What a keeper asks for.
+/// A keeper's outputs.
 pub(super) type Out<S> = Vec<Output<Nothing, <S as LeaseService>::Api>>;
-/// What a service answers.
+/// A service's answer.
 pub(super) type Answer<S> = Result<<<S as LeaseService>::Api as Api>::Reply, Failure>;
 
-/// The marks that a keeper comes by.
+/// The coverage marks of a keeper.
 pub(super) struct Marks {
     pub(super) cleans_up: Mark,
     pub(super) held_off: Mark,
@@ -43,64 +44,63 @@ pub(super) struct Marks {
     pub(super) expired: Mark,
 }
 
-/// What an answer means, whatever was asked.
+/// The meaning of an answer, whatever the request.
 pub(super) enum Meaning {
     /// The lock was taken, with this token.
     Taken(u64),
-    /// Somebody else holds it.
+    /// Another candidate holds it.
     Refused,
-    /// What it holds.
+    /// The lock's current value.
     Held(Option<Vec<u8>>),
-    /// It was done, and there is no token.
+    /// Done, without a token.
     Done,
 }
 
-/// The service that a lease is kept at: what is said to it and what its answers mean.
+/// A service at which a lease is kept: its requests, and the meaning of its answers.
 pub(super) trait LeaseService: Clone + Eq + Hash + Send + 'static {
     type Api: Api;
-    /// What this service is asked beside what every keeper asks.
+    /// Requests beyond those that every keeper makes.
     type More: Clone + Eq + Hash + Send + 'static;
 
     const MARKS: Marks;
-    /// Does a candidate stay away that the resource refuses again and again? Without a token none is refused.
+    /// Whether a candidate backs off when the resource keeps refusing it. Without tokens, none is refused.
     const BACKS_OFF: bool = true;
 
-    /// The value of a new attempt.
+    /// The value for a new attempt.
     fn attempt(asking: &mut Asking) -> String {
         asking.attempt_value()
     }
-    /// Take the lock with this value, if nobody has it.
+    /// Takes the lock with this value, if it is free.
     fn take(asking: &Asking, value: String) -> <Self::Api as Api>::Request;
-    /// Extend the lock by a ttl, if it has this value.
+    /// Extends the lock by a TTL, if it has this value.
     fn extend(asking: &Asking, value: String) -> <Self::Api as Api>::Request;
-    /// End the lock, if it has this value.
+    /// Releases the lock, if it has this value.
     fn give_back(asking: &Asking, value: String) -> <Self::Api as Api>::Request;
-    /// What has the lock?
+    /// Reads the lock.
     fn look(asking: &Asking) -> <Self::Api as Api>::Request;
-    /// What an answer means; `None` for what answers nothing that a keeper asks.
+    /// An answer's meaning; `None` if it answers none of a keeper's requests.
     fn understand(reply: <Self::Api as Api>::Reply) -> Option<Meaning>;
-    /// Until when a lease may be believed in that was asked for at `sent`.
+    /// The end of the belief in a lease requested at `sent`.
     fn valid_until(asking: &Asking, _now: Now, sent: u64) -> u64 {
         sent + asking.ttl()
     }
-    /// A follower has looked, and the lock holds this.
+    /// Called when a follower has read the lock.
     fn looked(_keeper: &mut Keeper<Self>, _now: Now, _value: Option<Vec<u8>>, _out: &mut Out<Self>) {}
-    /// A leader is to hand over to this candidate.
+    /// Called when a leader is to hand over to this candidate.
     fn transfer(_keeper: &mut Keeper<Self>, _now: Now, _to: NodeId, _out: &mut Out<Self>) {}
-    /// The answer to something that it has asked beside.
+    /// Handles the answer to one of the service's additional requests.
     fn answered(_: &mut Keeper<Self>, _: Now, _asked: Self::More, _reply: Answer<Self>, _: &mut Out<Self>) {}
 }
 
-/// The lease that this node believes to hold.
+/// This node's lease, as it believes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Lease {
-    /// What the lock holds while it is ours.
+    /// The lock's value while it is this node's.
     value: String,
-    /// What the belief is worth.
     leadership: Leadership,
 }
 
-/// The one request under way.
+/// The request under way.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Asked<M> {
     Acquire { value: String, sent: u64 },
@@ -116,11 +116,11 @@ pub(super) struct Keeper<S: LeaseService> {
     pub(super) asking: Asking,
     lease: Option<Lease>,
     under_way: Option<(RequestNumber, Asked<S::More>)>,
-    /// A value of ours that may be in the lock although we do not lead; to be given back before the next attempt.
+    /// A value of this node's that may be in the lock although it does not lead; released before the next attempt.
     leftover: Option<String>,
-    /// Until then others go first.
+    /// Others go first until then.
     held_off_until: u64,
-    /// `Campaign` is still to be said.
+    /// Whether [`Output::Campaign`] is still to be sent.
     campaign_due: bool,
     back_off: BackOff,
 }
@@ -143,7 +143,7 @@ impl<S: LeaseService> Keeper<S> {
         self.under_way = Some((self.asking.ask(request, out), asked));
     }
 
-    /// A follower's turn: cleans up, tries to acquire, or only looks while others go first.
+    /// A follower's poll: cleans up, tries to acquire, or only reads while others go first.
     fn poll(&mut self, now: Now, out: &mut Out<S>) {
         out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
         if self.under_way.is_some() {
@@ -174,7 +174,7 @@ impl<S: LeaseService> Keeper<S> {
         self.ask(S::look(&self.asking), Asked::Look, out);
     }
 
-    /// Gives back what may be ours and is not believed any more.
+    /// Releases a value that may be in the lock but is not believed.
     pub(super) fn give_back(&mut self, value: String, out: &mut Out<S>) {
         self.leftover = Some(value);
         self.clean_up(out);
@@ -205,7 +205,7 @@ impl<S: LeaseService> Keeper<S> {
             }
             (Asked::Acquire { value, sent }, Ok(Some(Meaning::Done))) => self.lead(now, value, 0, sent, out),
             (Asked::Acquire { .. }, Ok(Some(Meaning::Refused))) => self.look(out),
-            // The service said no: nothing was taken. The next poll tries again.
+            // A refusal took nothing. The next poll retries.
             (Asked::Acquire { .. }, Err(Failure::Rejected(_))) => {}
             (Asked::Acquire { value, .. }, _) => {
                 coverage::mark(S::MARKS.leftover);
@@ -227,7 +227,7 @@ impl<S: LeaseService> Keeper<S> {
                     self.acquire(now, out);
                 }
             }
-            // A renewal without an answer is tried again at the next interval, until the belief lapses; the rest at the
+            // An unanswered renewal is retried at the next interval, until the belief expires; other requests at the
             // next poll.
             _ => {}
         }
@@ -237,7 +237,7 @@ impl<S: LeaseService> Keeper<S> {
         let leadership = Leadership { token, valid_until: S::valid_until(&self.asking, now, sent) };
         if leadership.valid_until <= now.mono {
             coverage::mark(S::MARKS.too_late);
-            // The answer was so late that there is nothing left to believe.
+            // The answer was too late for any belief.
             return self.give_back(value, out);
         }
         self.lease = Some(Lease { value, leadership });
@@ -257,7 +257,7 @@ impl<S: LeaseService> Keeper<S> {
         out.push(Output::Renewed(lease.leadership));
     }
 
-    /// Ends the belief, first of all, and gives the lock back.
+    /// Ends the belief first, and then releases the lock.
     fn depose(&mut self, now: Now, why: Deposed, out: &mut Out<S>) {
         let Some(value) = self.stop_believing(now, why, out) else { return };
         if why != Deposed::Lost {
@@ -265,7 +265,7 @@ impl<S: LeaseService> Keeper<S> {
         }
     }
 
-    /// Ends the belief; what the lock held. What is under way is a renewal that has become pointless.
+    /// Ends the belief and returns the lock's value. A renewal under way has become pointless.
     pub(super) fn stop_believing(&mut self, now: Now, why: Deposed, out: &mut Out<S>) -> Option<String> {
         let lease = self.lease.take()?;
         out.push(Output::Deposed(why));
@@ -276,7 +276,7 @@ impl<S: LeaseService> Keeper<S> {
         }
         let wait = self.asking.poll_wait();
         out.push(Output::SetTimer { id: POLL, at: now.mono + wait });
-        // Who was refused by the resource goes back to polling; who resigned lets others go first.
+        // A leader that the resource refused goes back to polling; after a resignation, others go first.
         self.held_off_until = now.mono
             + match why {
                 Deposed::Expired | Deposed::Lost => 0,
@@ -297,7 +297,7 @@ impl<S: LeaseService> Elector for Keeper<S> {
     type Service = S::Api;
 
     fn step(&mut self, now: Now, input: Input<Nothing, S::Api>, out: &mut Out<S>) {
-        // Before anything else: after a pause, answers and timers come in any order.
+        // First of all: after a pause, answers and timers come in any order.
         if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
             coverage::mark(S::MARKS.expired);
             self.depose(now, Deposed::Expired, out);
@@ -317,7 +317,7 @@ impl<S: LeaseService> Elector for Keeper<S> {
             }
             Input::Transfer(to) if self.lease.is_some() => S::transfer(self, now, to, out),
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile, a follower's resignation; there are no streams.
+            // Timers of a role that has ended, or a follower's resignation; there are no streams.
             _ => {}
         }
     }

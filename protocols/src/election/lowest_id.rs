@@ -1,16 +1,16 @@
-//! `lowest-id`: everybody says that it is alive, and the lowest live id leads.
+//! `lowest-id`: nodes signal that they are alive, and the lowest live id leads.
 //!
-//! **Where it comes from.** VRRP with ids for priorities (RFC 5798, section 6.4; acassen/keepalived, `keepalived/vrrp/vrrp.c:
-//! vrrp_state_backup, vrrp_state_master_rx`). Only the leader advertises, once per `renew_interval`. A backup that hears
-//! nothing for `Master_Down_Interval` (three intervals, which is the ttl here, and a skew that is shorter for better ids)
-//! takes over. A backup with a better id than the leader's does not let its advertisements count (`Preempt_Mode`, the
-//! default), so it takes over in the end; a leader that hears a better one steps back at once. Who shuts down says so
-//! (priority 0), and the next waits for its skew only.
+//! **Where it comes from.** VRRP with ids as priorities (RFC 5798, section 6.4; acassen/keepalived,
+//! `keepalived/vrrp/vrrp.c: vrrp_state_backup, vrrp_state_master_rx`). Only the leader advertises, once per
+//! `renew_interval`. A backup without an advertisement for `Master_Down_Interval` (three intervals, here the TTL, plus
+//! a skew that is shorter for better ids) takes over. A backup with a better id than the leader's ignores its
+//! advertisements (`Preempt_Mode`, the default), and so takes over in the end; a leader that hears a better one steps
+//! down at once. A leader that shuts down announces it (priority 0), and the next one waits only for its skew.
 //!
-//! **What it assumes about time.** That an advertisement arrives within the ttl, always. A belief has no end of its own.
+//! **What it assumes about time.** Advertisements always arrive within the TTL. A belief does not expire.
 //!
-//! **What breaks it.** Everything: a cut, a one-way loss of advertisements, a pause of the leader. There is no quorum, no
-//! lease and no token; both sides lead, and the resource cannot tell them apart.
+//! **What breaks it.** Everything: a partition, a one-way loss of advertisements, a pause of the leader. There is no
+//! quorum, no lease and no token: both sides lead, and the resource cannot tell them apart.
 //!
 //! **What shows it.** `asymmetric-partition` (acassen/keepalived issue 1528), `isolate-leader`, `gc-pause`.
 
@@ -32,10 +32,10 @@ use crate::{
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "lowest-id",
-    about: "VRRP's rule: the leader advertises, the lowest live id takes over from silence; no quorum, no token",
+    about: "VRRP's rule: the leader advertises, the lowest live id takes over after silence; no quorum, no token",
     service: &Service::NONE,
     tokened: false,
     transport: Transport::Datagram,
@@ -58,9 +58,9 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
         Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
-        // Who believes it stops, and nobody leads until it is missed.
+        // A leader that believes it stops, and nobody leads until it is missed.
         Hazard::ForgedClaim => Promise::Holds,
-        // A better id that comes back, or starts a moment later, takes over while the other still writes.
+        // A better id that returns, or starts a moment later, takes over while the other still writes.
         _ => Promise::May,
     },
     bounds: promise::preferring,
@@ -68,12 +68,11 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::without_bound,
 };
 
-/// What candidates say.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// The sender leads.
     Advertisement,
-    /// The sender leads no more: priority 0 in VRRP.
+    /// The sender has resigned: priority 0 in VRRP.
     Release,
 }
 
@@ -86,7 +85,7 @@ impl Payload for Message {
     }
 }
 
-/// Time for the leader to advertise.
+/// The leader's next advertisement.
 const ADVERTISE: TimerId = 0;
 /// The leader has been silent for too long.
 const MASTER_DOWN: TimerId = 1;
@@ -94,12 +93,12 @@ const MASTER_DOWN: TimerId = 1;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct LowestId {
     setup: Setup,
-    /// Decides how long a silence may be, where that is not the time to live.
+    /// Decides how long a silence may last, if not the TTL.
     phi: Option<Phi>,
     leads: bool,
-    /// [`Output::Campaign`] was said for the vacancy that is being waited out.
+    /// Whether [`Output::Campaign`] was sent for the present vacancy.
     campaigning: bool,
-    /// Until then it takes worse ids for its leader as well, and comes last where nobody leads.
+    /// Until then it accepts worse ids as leaders too, and comes last if nobody leads.
     aside_until: u64,
 }
 
@@ -108,7 +107,7 @@ impl LowestId {
         LowestId { setup, phi: None, leads: false, campaigning: false, aside_until: 0 }
     }
 
-    /// One with an adaptive failure detector.
+    /// An elector with an adaptive failure detector.
     pub(super) fn adaptive(setup: Setup) -> Self {
         let phi = Some(Phi::new(setup.timings.renew_interval, setup.timings.lease_ttl));
         LowestId { phi, ..LowestId::new(setup) }
@@ -118,7 +117,7 @@ impl LowestId {
         &self.setup.timings
     }
 
-    /// `Skew_Time`: the better the id, the shorter. Whoever stands aside comes after everybody who does not.
+    /// `Skew_Time`: the better the id, the shorter. A node that stands aside comes after all others.
     fn skew(&self, now: Now) -> u64 {
         let (count, interval) = (self.setup.names.len().max(1) as u64, self.timings().renew_interval);
         let skew = interval * (u64::from(self.setup.node.0) + 1) / (count + 1);
@@ -152,7 +151,7 @@ impl LowestId {
         out.push(Output::Point(Point::BeforeCampaign));
         out.push(Output::CancelTimer(MASTER_DOWN));
         self.advertise(now, out);
-        // Nothing ends this belief but a better advertisement.
+        // Only a better advertisement ends this belief.
         out.push(Output::Elected(Leadership { token: 0, valid_until: u64::MAX }));
     }
 
@@ -180,13 +179,13 @@ impl LowestId {
                     out.push(Output::Observed(Some(from)));
                 } else {
                     crate::mark!(LowestIdDefends);
-                    // At once, so that the worse one steps back.
+                    // At once, so that the worse one steps down.
                     self.tell_all(Message::Advertisement, out);
                 }
             }
             Message::Advertisement => {
                 out.push(Output::Observed(Some(from)));
-                // A worse leader's do not count: it is to be replaced, unless this node stands aside.
+                // A worse leader's advertisements do not count, unless this node stands aside.
                 if from < self.setup.node || self.stands_aside(now) {
                     self.campaigning = false;
                     if let Some(phi) = &mut self.phi {
@@ -230,7 +229,7 @@ impl Elector for LowestId {
                 self.wait_for_silence(now, out);
             }
             Input::Fenced => self.step_back(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile; what other protocols say.
+            // Timers of a role that has ended, and messages of other protocols.
             _ => {}
         }
     }

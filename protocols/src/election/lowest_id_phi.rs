@@ -1,14 +1,14 @@
 //! `lowest-id-phi`: the rule of `lowest-id` with an adaptive failure detector.
 //!
-//! **Where it comes from.** [`lowest_id`], whose backups take a leader for dead after a fixed time. Here the time is that of a
-//! φ accrual detector ([`super::phi`]): what advertisements of this leader have been like decides how long a silence may be. On
-//! a link that loses nothing it is the time to live, as there; on one that loses many it is longer.
+//! **Where it comes from.** [`lowest_id`], whose backups declare a leader dead after a fixed time. Here a φ accrual
+//! detector ([`super::phi`]) sets that time from the history of the leader's advertisements: the TTL on a link without
+//! losses, as there, and longer on a lossy one.
 //!
-//! **What it assumes about time.** That silences are like those before. Nothing is promised that `lowest-id` does not promise.
+//! **What it assumes about time.** Silences resemble earlier ones. It promises nothing that `lowest-id` does not.
 //!
-//! **What breaks it.** All that breaks `lowest-id`: a cut, a one-way loss of advertisements, a pause of the leader. A better
-//! detector makes both sides of a cut lead all the same; it only deposes fewer leaders that live. And a link that was bad
-//! makes it slow to see a death.
+//! **What breaks it.** All that breaks `lowest-id`: a partition, a one-way loss of advertisements, a pause of the
+//! leader. Even with a better detector both sides of a partition lead; it only deposes fewer live leaders. And after a
+//! bad link it is slow to detect a death.
 //!
 //! **What shows it.** `detector-comparison`, beside `lowest-id` and `swim`.
 
@@ -18,11 +18,11 @@ use super::{
 };
 use crate::{elector::boxed, types::MILLISECOND};
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "lowest-id-phi",
     about: "lowest-id with a φ accrual failure detector: the more advertisements a link loses, the longer others wait",
-    // At 30 % loss the patience is two and a half times what it is without any, and may be more by chance.
+    // At 30 % loss the detector waits two and a half times as long as without, and occasionally longer.
     takeover_max: |timings, _| 3 * timings.lease_ttl + timings.renew_interval + 10 * MILLISECOND,
     elector: |setup| boxed(LowestId::adaptive(setup)),
     ..lowest_id::PROTOCOL

@@ -1,4 +1,4 @@
-//! The election protocols, one file each, and what each of them promises.
+//! The election protocols, one file each, with their promises.
 
 mod asking;
 pub mod back_off;
@@ -53,92 +53,89 @@ use crate::{
     types::{NodeId, SECOND},
 };
 
-/// What a protocol needs to know about the node that it runs on.
+/// A protocol's view of its node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Setup {
-    /// The candidate.
     pub node: NodeId,
-    /// The group whose leadership it stands for. Groups share the service: what an elector keeps there has the group in its
-    /// name. What it says to other candidates comes to those of its group alone.
+    /// The group whose leadership it stands for. Groups share the service, so an elector's keys there contain the
+    /// group. Its messages reach only candidates of its group.
     pub group: u16,
-    /// Names of all candidates by [`NodeId`]; identities in the service are made of them.
+    /// Names of all candidates by [`NodeId`], the basis of their identities in the service.
     pub names: Vec<String>,
-    /// Timings, already resolved against the protocol's defaults.
+    /// Timings, with the protocol's defaults filled in.
     pub timings: Timings,
-    /// 64 bits of the node's own random stream, new at every start of the process.
+    /// 64 random bits from the node's own stream, new at every start of the process.
     pub nonce: u64,
-    /// What the elector's last [`crate::elector::Output::Persist`] left on disk; `None` on a node's first start.
+    /// The elector's last durable [`crate::elector::Output::Persist`]; `None` on a node's first start.
     pub stored: Option<Vec<u8>>,
-    /// The members of its service, by [`NodeId`]; none when that is no process of its own.
+    /// The service's members, by [`NodeId`]; empty if the service is not a process of its own.
     pub service: Vec<NodeId>,
-    /// The bugs that are switched on.
     pub bugs: Bugs,
 }
 
 impl Setup {
-    /// Every other candidate.
     pub fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
         let (count, own) = (self.names.len() as u16, self.node);
         (0..count).map(NodeId).filter(move |node| *node != own)
     }
 
-    /// How many of the candidates are a majority.
+    /// How many candidates are a majority.
     pub fn majority(&self) -> usize {
         self.names.len() / 2 + 1
     }
 }
 
-/// A protocol's timers, nanoseconds, and the rules that go with them.
+/// A protocol's timers, nanoseconds, and its optional rules.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Timings {
-    /// Time to live of the lease or session.
+    /// TTL of the lease or session.
     pub lease_ttl: u64,
-    /// From one renewal to the next; a waiting candidate of a protocol without a queue asks at the same pace, unless it has
-    /// a retry period.
+    /// The interval between renewals, and between a waiting candidate's attempts if the protocol has no queue and no
+    /// retry period.
     pub renew_interval: u64,
-    /// How long one request may take before its outcome is unknown.
+    /// The timeout of a request, after which its outcome is unknown.
     pub request_timeout: u64,
-    /// Where election timeouts are drawn from, for protocols that draw them.
+    /// The range of election timeouts, for protocols that draw them.
     pub election_timeout: Option<(u64, u64)>,
-    /// The rules of voting and leading, for protocols that have them on or off.
+    /// Optional rules of voting and leading.
     pub rules: rules::Rules,
-    /// Those that some protocols have and others do not: [`Protocol::timers`].
+    /// Timers that only some protocols have: [`Protocol::timers`].
     pub own: Timers,
 }
 
 impl Timings {
-    /// From one attempt to acquire to the next, for protocols that make attempts.
+    /// The interval between attempts to acquire, for protocols that make attempts.
     pub fn retry_period(&self) -> u64 {
         self.own.retry_period.unwrap_or(self.renew_interval)
     }
 }
 
-/// What may go wrong in a scenario, as far as protocols promise anything about it.
+/// The kinds of trouble in scenarios for which protocols make promises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hazard {
-    /// Nothing does.
+    /// None.
     None,
     /// The leader's process dies.
     Crash,
-    /// The leader is stopped for longer than its lease, with a write in its hands.
+    /// The leader is paused for longer than its lease, with a write in progress.
     PauseBeyondLease,
-    /// The leader is stopped for longer than its session lasts, but not for longer than the service keeps its lock from others.
+    /// The leader is paused for longer than its session, but for less than the service's lock-delay.
     PauseWithinLockDelay,
-    /// The leader cannot reach the coordination service, but still the resource.
+    /// The leader cannot reach the coordination service, but reaches the resource.
     CutOffFromService,
-    /// The leader gives leadership up.
+    /// The leader resigns.
     Resignation,
-    /// Nothing passes between the leader and the other candidates, but everything between it, clients and resource.
+    /// The leader is cut off from the other candidates, but not from clients and resource.
     CutOffFromPeers,
-    /// What one side of a cut says arrives, what the other says does not.
+    /// Messages pass in one direction only.
     OneWayCut,
-    /// Several candidates stand at once.
+    /// Several candidates stand for election at once.
     SplitVote,
-    /// No group of candidates that can talk to each other is a majority.
+    /// No group of connected candidates is a majority.
     NoQuorum,
-    /// A ring falls into two.
+    /// A ring falls apart into two.
     BrokenRing,
-    /// The candidate that the protocol prefers stops again and again for longer than others wait for it.
+    /// The preferred candidate stalls repeatedly, each time for longer than the others wait.
     SlowPreferred,
     /// The leader hands over to a named successor.
     Transfer,
@@ -146,39 +143,39 @@ pub enum Hazard {
     ClockDrift,
     /// Candidates join and leave.
     Churn,
-    /// Both sides of a cut want the other's power cut.
+    /// The two sides of a partition each try to cut the other's power.
     FencingRace,
-    /// Messages are lost and nodes stall, but less than failure detectors must bear.
+    /// Messages are lost and nodes stall, within what failure detectors must tolerate.
     FalseSuspicion,
-    /// Every machine loses power at once.
+    /// All machines lose power at once.
     PowerOutage,
-    /// Each candidate in turn is stopped and started again.
+    /// The candidates restart one after the other.
     RollingRestart,
     /// Followers restart while the leader is cut off from them.
     RestartInIsolation,
-    /// The resource dies, or loses power, and comes back.
+    /// The resource dies or loses power, and returns.
     StoreRestart,
-    /// The coordination service dies, or loses power, and comes back.
+    /// The coordination service dies or loses power, and returns.
     ServiceRestart,
-    /// The coordination service comes back without anything that it had.
+    /// The coordination service returns without its data.
     ServiceDataLoss,
-    /// The coordination service comes back with what it had before its leadership changed hands.
+    /// The coordination service returns with its state from before leadership changed hands.
     ServiceRestored,
-    /// The coordination service dies, and keeps nothing of what it has granted last.
+    /// The coordination service dies and loses its latest grants.
     ServiceForgets,
     /// The primary and its leader are cut off for long, another is promoted elsewhere, and nobody fences the first.
     PromotedElsewhere,
-    /// Candidates take two locks, each of which keeps to its own.
+    /// The fleet is divided between two independent locks.
     MixedLocks,
-    /// The leader dies, and the coordination service answers later than anybody waits for.
+    /// The leader dies, and the coordination service answers more slowly than any request waits.
     SlowService,
-    /// The member that leads the coordination service dies.
+    /// The coordination service's leading member dies.
     ServiceFailover,
-    /// The coordination service has no majority of its members.
+    /// The coordination service loses its majority.
     ServiceQuorumLoss,
-    /// The member that leads the coordination service stops for longer than a lease, and wakes up.
+    /// The coordination service's leading member stalls for longer than a lease, and wakes up.
     ServiceStall,
-    /// The member that leads the coordination service is cut off from the other members.
+    /// The coordination service's leading member is cut off from the others.
     ServiceLeaderCutOff,
     /// Syncs of a candidate's disk are slow, hang, or fail.
     DiskStall,
@@ -186,56 +183,55 @@ pub enum Hazard {
     ClockSteps,
     /// Links go down and up, never for long.
     Flapping,
-    /// Two of them cannot reach each other while everybody else reaches both.
+    /// Two nodes cannot reach each other, while all others reach both.
     MissingLink,
-    /// A candidate that was cut off from the others comes back.
+    /// A candidate that was cut off returns.
     Rejoin,
-    /// Everybody stalls again and again for less than the lease.
+    /// All nodes stall repeatedly, each time for less than the lease.
     Starvation,
-    /// The coordination service drops the lease or the key of the leader.
+    /// The coordination service drops the leader's lease or key.
     LostLease,
-    /// Somebody says in the name of a dead candidate that it leads.
+    /// A forged message claims leadership for a dead candidate.
     ForgedClaim,
-    /// The leader's renewals are held up for longer than its lease.
+    /// The leader's renewals are delayed for longer than its lease.
     DelayedRenewals,
-    /// Somebody has the power of a healthy leader cut.
+    /// A rogue request has a healthy leader's power cut.
     RogueFence,
-    /// The fencing device confirms what it does not do.
+    /// The fencing device confirms an action that it does not perform.
     LyingDevice,
-    /// The fencing device stops machines long after it has accepted to.
+    /// The fencing device cuts power long after it has accepted the request.
     CloudDevice,
-    /// The leader holds on to its lease, and cannot work.
+    /// The leader keeps its lease but cannot work.
     LeaderCannotWork,
-    /// The leader's link is full of data, and its heartbeats wait behind them.
+    /// The leader's link is saturated with data, and its heartbeats queue behind it.
     SaturatedLink,
-    /// Anything the fault list can say.
+    /// Anything the fault list can express.
     Any,
 }
 
-/// Which candidate a protocol wants to lead, whoever does.
+/// The candidate that a protocol prefers as leader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preference {
-    /// Any that can.
+    /// None in particular.
     Any,
-    /// The highest id that is alive.
     Highest,
-    /// The lowest id that is alive.
     Lowest,
 }
 
 /// How candidates talk to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transport {
-    /// Datagrams: they are lost, come twice and out of order.
+    /// Datagrams: may be lost, duplicated and reordered.
     Datagram,
-    /// Connections: what is lost comes late, and what is behind it waits.
+    /// Connections: losses cause delay, also for what follows.
     Stream,
 }
 
-/// How long a leader of these timers believes, and how long whoever can replace it waits; see [`Protocol::read_lease`].
+/// How long a leader with these timers believes, and how long its possible successors wait; see
+/// [`Protocol::read_lease`].
 pub type ReadLease = fn(&Timings) -> (u64, u64);
 
-/// One protocol of the registry.
+/// An entry of the registry.
 pub struct Protocol {
     /// Its name on the command line.
     pub name: &'static str,
@@ -243,60 +239,61 @@ pub struct Protocol {
     pub about: &'static str,
     /// The coordination service it needs.
     pub service: &'static Service,
-    /// Does its leadership carry a fencing token?
+    /// Whether its leadership carries a fencing token.
     pub tokened: bool,
-    /// How its candidates talk to each other, as far as they do.
     pub transport: Transport,
-    /// The reference implementation's own lease time to live, nanoseconds.
+    /// The reference implementation's own TTL of the lease, nanoseconds.
     pub default_lease_ttl: u64,
-    /// The reference implementation's own range of election timeouts, nanoseconds; `None` when the protocol has none. Then
-    /// the lease's time to live is the shorter of the two, unless somebody asks for another.
+    /// The reference implementation's own range of election timeouts, nanoseconds; `None` if the protocol has none. By
+    /// default the TTL is the shorter of the two.
     pub election_timeout: Option<(u64, u64)>,
-    /// The time to live that the service grants when asked for this one, nanoseconds.
+    /// The TTL that the service grants for a requested one, nanoseconds.
     pub granted_ttl: fn(u64) -> u64,
-    /// The renewal interval that belongs to a time to live, nanoseconds.
+    /// The renewal interval for a TTL, nanoseconds.
     pub renew_interval: fn(u64) -> u64,
-    /// The longest from the end of an unrenewed lease to a successor's election on a quiet network, nanoseconds:
-    /// expiry scans, polling. The last argument is the number of candidates.
+    /// The longest time from the expiry of a lease to a successor's election on a quiet network, nanoseconds: expiry
+    /// scans, polling. The last argument is the number of candidates.
     pub takeover_max: fn(&Timings, u16) -> u64,
-    /// For how long the leader of these timers believes after it sent what confirmed it last, by its own clock; and for how
-    /// long whoever can replace it waits at least after that arrived, by another clock. Nanoseconds. A leader may answer
-    /// reads from memory while the first is over before the second. `None` for a belief without an end.
+    /// How long a leader with these timers believes after sending its last confirmed request, by its own clock; and how
+    /// long a possible successor waits at least after that arrived, by another clock. Nanoseconds. A leader may answer
+    /// reads from memory as long as the first ends before the second. `None` for a belief that does not expire.
     pub read_lease: Option<ReadLease>,
-    /// Whom it wants to lead.
+    /// The candidate that it prefers.
     pub preference: Preference,
-    /// Must a majority of the candidates hear each other before one of them can lead?
+    /// Whether a majority of the candidates must hear each other before one can lead.
     pub majority: bool,
-    /// Do candidates keep something on disk that they must not forget?
+    /// Whether candidates have durable state.
     pub persists: bool,
-    /// After a restart, does a candidate forget whose lease it must wait out? Then [`Protocol::read_lease`] bounds nothing.
+    /// Whether a restarted candidate forgets which lease it must wait out. Then [`Protocol::read_lease`] bounds
+    /// nothing.
     pub forgets_to_wait: bool,
-    /// Do the candidates pass messages along a ring in the order of their ids, so that nobody can be elected while a link of
-    /// it is missing?
+    /// Whether the candidates pass messages along a ring in the order of their ids, so that nobody can be elected while
+    /// a link of the ring is missing.
     pub ring: bool,
-    /// Can a leader hand over to a named successor?
+    /// Whether a leader can hand over to a named successor.
     pub transfers: bool,
-    /// Can candidates join and leave while it runs?
+    /// Whether candidates can join and leave at runtime.
     pub changes_members: bool,
-    /// The timing options that it has beside those that all have.
+    /// Its timing options besides the common ones.
     pub timers: OwnTimers,
-    /// What a candidate, of so many, says to others when it leads: what somebody else can forge. The last argument names the
-    /// claim where claims have names. `None` where nobody is believed for saying so.
+    /// The message by which a leading candidate claims leadership, and which an attacker can forge: of this candidate,
+    /// among that many; the last argument is the claim's number, where claims have one. `None` where such a claim is
+    /// not believed.
     pub claim: Option<fn(NodeId, u16, u64) -> Opaque>,
-    /// A new elector; see [`crate::elector::boxed`].
+    /// Makes a new elector; see [`crate::elector::boxed`].
     pub elector: fn(Setup) -> Box<AnyElector>,
-    /// What it promises under a hazard with fencing on or off.
+    /// Its promise under a hazard, with or without fencing.
     pub promise: fn(Hazard, bool) -> Promise,
-    /// How many of each figure it promises at most under a hazard, at its defaults and where the network loses nothing.
+    /// Upper bounds of its figures under a hazard, at its defaults and without network losses.
     pub bounds: fn(Hazard) -> Bounds,
     /// Whether it notices by itself that a leader does nothing.
     pub notices: Notices,
-    /// For how long two nodes that run may believe at one time.
+    /// For how long two running nodes may believe at the same time.
     pub belief_overlap: BeliefOverlap,
 }
 
 crate::registry! {
-    /// Every protocol there is, in the order in which reports show them.
+    /// All protocols, in the order of reports.
     pub const ALL: [&Protocol] = [
         &redis_naive::PROTOCOL,
         &redis_lease::PROTOCOL,
@@ -330,19 +327,19 @@ crate::registry! {
     ];
 }
 
-/// The protocol of that name, one that is in no list included: made of another, with a token counter around it or with a second
-/// lock, or a way to run a cron job.
+/// The protocol called `name`, including those that no list contains: wrapped in a token counter or a second lock, and
+/// the ways to run a cron job.
 pub fn find(name: &str) -> Option<&'static Protocol> {
     ALL.into_iter().find(|p| p.name == name).or_else(|| wrapped(name))
 }
 
-/// The protocol of that name that is made of another one, or leads for a job only.
+/// The protocol called `name` that wraps another one, or leads only for a job.
 pub fn wrapped(name: &str) -> Option<&'static Protocol> {
     token_counter::find(name).or_else(|| both_locks::find(name)).or_else(|| cron::find(name))
 }
 
 impl Protocol {
-    /// The timings that go with the reference implementation's own time to live.
+    /// The timings for the reference implementation's own TTL.
     pub fn default_timings(&self) -> Timings {
         let lease_ttl = (self.granted_ttl)(self.default_lease_ttl);
         Timings {
@@ -355,7 +352,7 @@ impl Protocol {
         }
     }
 
-    /// Within what time, nanoseconds, so many candidates do as much as that notices, at these timings; `None` for never.
+    /// How soon that many candidates notice it at these timings, nanoseconds; `None` for never.
     pub fn notices_within(&self, notice: Notice, timings: &Timings, candidates: u16) -> Option<u64> {
         match notice {
             Notice::Never => None,
@@ -364,12 +361,12 @@ impl Protocol {
         }
     }
 
-    /// Do its candidates elect among themselves, without a coordination service? They may have a fencing device.
+    /// Whether its candidates elect among themselves, without a coordination service. They may have a fencing device.
     pub fn elects_among_peers(&self) -> bool {
         !self.service.elects
     }
 
-    /// Is a silent leader's power cut before somebody takes over? Then it never wakes up as a stale one.
+    /// Whether a silent leader's power is cut before another takes over, so that it never wakes up as a stale one.
     pub fn cuts_power(&self) -> bool {
         self.service.cuts_power
     }

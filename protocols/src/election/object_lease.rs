@@ -1,20 +1,21 @@
-//! `object-lease`: a lease in one object of an object store, replaced only if nobody has since.
+//! `object-lease`: a lease in an object of an object store, replaced only if it has not changed since it was read.
 //!
-//! **Where it comes from.** What is built on S3's conditional writes: Gunnar Morling, "Leader Election With S3 Conditional
-//! Writes" (2024: an epoch in the object is the fencing token), and the manifest of slatedb/slatedb (`writer_epoch`, taken by
-//! compare-and-set). Expiry is client-go's way, not by the times in the object: who has not seen it change for its time to
-//! live, by the own clock, takes it, with the next token in the same write.
+//! **Where it comes from.** Leases built on S3's conditional writes: Gunnar Morling, "Leader Election With S3
+//! Conditional Writes" (2024: an epoch in the object is the fencing token), and the manifest of slatedb/slatedb
+//! (`writer_epoch`, taken by compare-and-set). Expiry works as in client-go, not by timestamps in the object: a
+//! candidate that has not seen the object change for its TTL, by its own clock, takes it, with the next token in the
+//! same write.
 //!
-//! **What it assumes about time.** The rates of candidates' clocks, and nothing of the store's. The belief runs for one time
-//! to live from when the write that confirmed it was *sent*; others count the same from when they *read* what it wrote.
+//! **What it assumes about time.** Similar rates of the candidates' clocks, and nothing of the store's clock. The
+//! belief lasts one TTL from when the confirming write was *sent*; others count the same time from when they *read* it.
 //!
-//! **What breaks it.** A pause between looking at the belief and writing, which the token shows. An object that is deleted:
-//! its tokens begin again. Stores that do not compare and write in one step, as S3 before 2024.
+//! **What breaks it.** A pause between checking the belief and writing, which the token reveals. A deleted object,
+//! whose tokens restart. Stores that do not compare and write in one step, such as S3 before 2024.
 //!
 //! **What shows it.** `gc-pause`; `lost-lease`.
 //!
-//! **Whose object is it?** The holder's name is new for each attempt. A write without an answer is looked up before anything
-//! else: if the object is the attempt's own, it goes on from there.
+//! **Whose object is it?** Each attempt has a new holder name. After an unanswered write the object is read before
+//! anything else: if it is the attempt's own, the attempt continues from there.
 
 use super::{
     Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
@@ -36,7 +37,7 @@ use crate::{
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// The object for which a group's candidates stand.
+/// The object that a group's candidates compete for.
 pub fn key_of(group: u16) -> String {
     match group {
         0 => "leader".to_owned(),
@@ -44,16 +45,17 @@ pub fn key_of(group: u16) -> String {
     }
 }
 
-/// Both count by clocks of candidates, the leader from earlier.
+/// Both sides count on candidates' clocks, the leader from an earlier moment.
 fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     let lease = if c.drops { 0 } else { c.fast(timings.lease_ttl) };
     Some(c.slow(timings.lease_ttl).saturating_sub(lease))
 }
 
-/// The registry's entry.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "object-lease",
-    about: "A lease in an object that is replaced by its entity tag, as on S3; who sees no change takes it, with the next token",
+    about: "A lease in an object that is replaced by its entity tag, as on S3; a node that sees no change takes it, \
+            with the next token",
     service: &object_store::SERVICE,
     tokened: true,
     transport: Transport::Datagram,
@@ -61,7 +63,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    // A poll until the last change is seen, and one until it is seen to have been the last.
+    // One poll until the last change is seen, and one more until it proves to be the last.
     takeover_max: |timings, _| 2 * timings.renew_interval + 100 * MILLISECOND,
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
@@ -89,16 +91,16 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: overlap,
 };
 
-/// Time to read, or to renew.
+/// The next read or renewal.
 const TURN: TimerId = 0;
-/// The belief ends.
+/// The end of the belief.
 const EXPIRE: TimerId = 1;
 
-/// The one request under way.
+/// The request under way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Asked {
     Read,
-    /// A write of this attempt's, and when it was sent.
+    /// A write of this attempt, and the time of sending.
     Write {
         lease: Lease,
         sent: u64,
@@ -113,12 +115,12 @@ struct ObjectLease {
     requests: RequestNumber,
     under_way: Option<(RequestNumber, Asked)>,
     attempts: u64,
-    /// What this attempt calls itself.
+    /// This attempt's holder name.
     holder: String,
-    /// The object as it was seen last, its tag, and when it was first seen so.
+    /// The object as last read, its tag, and when that tag was first read.
     seen: Option<(Lease, String, u64)>,
     leadership: Option<Leadership>,
-    /// What was written last had no answer: read first.
+    /// The last write was not answered: read first.
     unsure: bool,
     held_off: u64,
     campaigning: bool,
@@ -170,7 +172,7 @@ impl ObjectLease {
         self.under_way = Some((number, asked));
     }
 
-    /// The next turn of who waits: ¾ to 19/20 of an interval, so that candidates do not stay in step.
+    /// A waiting candidate's next turn, after ¾ to 19/20 of an interval, so that candidates do not stay in step.
     fn turn_later(&mut self, now: u64, out: &mut Vec<Output>) {
         let interval = self.setup.timings.renew_interval;
         let shortest = interval / 4 * 3;
@@ -188,7 +190,7 @@ impl ObjectLease {
         self.ask(Request::Put { key: self.key(), lease, condition }, asked, out);
     }
 
-    /// Says once more that it is this attempt's.
+    /// Renews this attempt's lease.
     fn renew(&mut self, now: u64, out: &mut Vec<Output>) {
         let Some((lease, tag, _)) = self.seen.clone() else { return };
         out.push(Output::Point(Point::BeforeRenew));
@@ -227,7 +229,7 @@ impl ObjectLease {
         }
     }
 
-    /// The object was read.
+    /// Handles the object as read.
     fn found(&mut self, now: u64, lease: Lease, tag: String, out: &mut Vec<Output>) {
         if self.seen.as_ref().is_none_or(|(_, old, _)| *old != tag) {
             self.seen = Some((lease.clone(), tag.clone(), now));
@@ -276,7 +278,7 @@ impl ObjectLease {
         }
     }
 
-    /// The object is nobody's again, if it is still as it was seen last, and this attempt's.
+    /// Releases the object, if it is unchanged and this attempt's.
     fn give_back(&mut self, out: &mut Vec<Output>) {
         let own = self.seen.clone().filter(|(lease, ..)| lease.holder == self.holder);
         self.another_attempt();
@@ -335,7 +337,7 @@ impl ObjectLease {
                 crate::mark!(ObjectUnsure);
                 self.unsure = true;
             }
-            // The next turn reads anew.
+            // The next turn reads again.
             _ => {}
         }
     }
@@ -347,7 +349,7 @@ impl Elector for ObjectLease {
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         let now = now.mono;
-        // Before anything else: after a pause, answers and timers come in any order.
+        // First of all: after a pause, answers and timers come in any order.
         if self.leadership.is_some_and(|leadership| leadership.valid_until <= now) {
             crate::mark!(ObjectExpired);
             self.depose(now, Deposed::Expired, out);

@@ -1,28 +1,29 @@
-//! `pg-advisory`: a session advisory lock of PostgreSQL, and whoever's connection has it leads. There is no token, and none
-//! can be had: the lock is the connection's, and nothing that the resource could compare goes with it.
+//! `pg-advisory`: a session advisory lock of PostgreSQL; the owner of the connection that holds it leads. There cannot
+//! be a token: the lock belongs to the connection, and carries nothing that a resource could compare.
 //!
-//! **Where it comes from.** What most teams write first, since it takes one statement and no table:
-//! `SELECT pg_try_advisory_lock(key)` in a loop, and work while the connection stands (postgres/postgres,
-//! `src/backend/utils/adt/lockfuncs.c`, `src/backend/storage/lmgr/lock.c: LockReleaseAll`). The leader pings its connection
-//! (`SELECT 1`), and believes until that *fails*. A ping without an answer is no failure: drivers wait for as long as the
-//! kernel does (pgjdbc's `socketTimeout` is 0 by default; Linux sends again for 924.6 s, `tcp_retries2`).
+//! **Where it comes from.** Many teams' first attempt, since it takes a single statement and no table: `SELECT
+//! pg_try_advisory_lock(key)` in a loop, and work while the connection lasts (postgres/postgres,
+//! `src/backend/utils/adt/lockfuncs.c`, `src/backend/storage/lmgr/lock.c: LockReleaseAll`). The leader pings its
+//! connection (`SELECT 1`), and believes until a ping *fails*. An unanswered ping is not a failure: drivers wait for as
+//! long as the kernel does (pgjdbc's `socketTimeout` is 0 by default; Linux retransmits for 924.6 s, `tcp_retries2`).
 //!
-//! **What it assumes about time.** That the server never gives a connection up before its client does. The lock's end is the
-//! server's to find: at once when the process dies, since its kernel resets the connection; when the machine or the network dies,
-//! after `tcp_keepalives_idle` and its probes. By the defaults of PostgreSQL and Linux that is 7,875 s; here the client asks for
-//! what is called the time to live (`tcp_keepalives_*` and `tcp_user_timeout`, whole seconds).
+//! **What it assumes about time.** The server never gives up a connection before its client does. The server has to
+//! detect the end of a lock: at once when the process dies, since its kernel resets the connection; when the machine or
+//! the network dies, after `tcp_keepalives_idle` and its probes. With the defaults of PostgreSQL and Linux that takes
+//! 7,875 s; here the client requests the TTL (`tcp_keepalives_*` and `tcp_user_timeout`, whole seconds).
 //!
-//! **What breaks it.** A connection that is half open: the server gives it up and the lock with it, the client waits for an
-//! answer, and two lead. A backend that somebody terminates, a restart of the server: the leader hears of it at its next ping,
-//! a successor at its next try. A pause breaks nothing by itself, however long: the kernel of a stopped process answers probes.
-//! So nobody leads meanwhile, until somebody ends the session; then the sleeper wakes with a write in its hands.
+//! **What breaks it.** A half-open connection: the server gives it up, and the lock with it, while the client still
+//! waits for an answer, and two lead. A terminated backend, or a restart of the server: the leader learns of it at its
+//! next ping, a successor at its next attempt. A pause alone breaks nothing, however long: the kernel of a paused
+//! process answers probes, so nobody leads meanwhile. But if somebody ends the session, the sleeper wakes up with a
+//! write in progress.
 //!
 //! **What shows it.** `partition`, `gc-pause`, `lost-lease`, `service-restart`.
 //!
-//! `pg-advisory-pooled` is the same through PgBouncer in transaction mode (pgbouncer/pgbouncer at 13a344f, `src/objects.c:
-//! release_server, find_server`): every statement goes to whichever server connection was used last, so the lock is the pool's.
-//! Whoever asks next is on the same session, for which the lock is re-entrant, and is told yes. All candidates lead from the
-//! start.
+//! `pg-advisory-pooled` is the same through PgBouncer in transaction mode (pgbouncer/pgbouncer at 13a344f,
+//! `src/objects.c: release_server, find_server`): every statement goes to the server connection used last, so the lock
+//! belongs to the pool. The next candidate is on the same session, in which the lock is re-entrant, and gets it too.
+//! All candidates lead from the start. start.
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
@@ -43,10 +44,10 @@ use crate::{
 type Input = elector::Input<Nothing, postgres::Api>;
 type Output = elector::Output<Nothing, postgres::Api>;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "pg-advisory",
-    about: "A session advisory lock, and whoever's connection has it leads; no token, and none can be had",
+    about: "A session advisory lock: the node whose connection holds it leads; no token, and none is available",
     service: &postgres::SESSIONS,
     tokened: false,
     transport: Transport::Stream,
@@ -69,7 +70,7 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, _| match hazard {
         Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        // What was taken by a request that was given up goes with its connection.
+        // A lock taken by an abandoned request ends with its connection.
         Hazard::SlowService => Promise::Holds,
         _ => Promise::May,
     },
@@ -78,23 +79,23 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::without_bound,
 };
 
-/// Who holds a lock need not be asked whether it still does.
+/// The holder never checks whether it still has the lock.
 pub const NEVER_ASKED: Bug = Bug {
     id: "pg-advisory-never-asked",
     protocols: &["pg-advisory"],
-    what: "The holder of the lock never asks whether its session still stands: when that is terminated, it leads on beside \
-           whoever takes the lock next.",
+    what: "The lock's holder never checks that its session still exists: if the session is terminated, it keeps \
+           leading beside the next holder.",
     source: "JasperFx/wolverine issue 2602",
     violation: "leaders_acting_by_effect",
     shown: Shown::by("lost-lease", "pg-advisory", 4),
 };
 
-/// What a dropped acquisition has taken stays with a connection that a pool keeps.
+/// A lock taken by a dropped request stays with a connection that the pool keeps.
 pub const KEPT_IN_POOL: Bug = Bug {
     id: "pg-advisory-kept-in-pool",
     protocols: &["pg-advisory"],
-    what: "A request for the lock that takes too long is given up, and its connection goes back to a pool that hands out another: \
-           the lock was taken on it all the same, by nobody.",
+    what: "A lock request that takes too long is abandoned, and its connection returns to a pool that hands out \
+           another: the lock was taken on it all the same, for nobody.",
     source: "GreptimeTeam/greptimedb issue 7670 (`rds/postgres.rs: ElectionPgClient::query, reset_client`)",
     violation: "liveness",
     shown: Shown::by("slow-service", "pg-advisory", 4),
@@ -103,22 +104,23 @@ pub const KEPT_IN_POOL: Bug = Bug {
 /// The same through a pool.
 pub const POOLED: Protocol = Protocol {
     name: "pg-advisory-pooled",
-    about: "The same lock through a connection pool in transaction mode: the pool has it, and everybody is told yes",
+    about: "The same lock through a connection pool in transaction mode: the pool holds it, and every candidate is \
+            told yes",
     service: &postgres::POOLED,
     promise: |_, _| UNFENCED,
     bounds: |_| promise::Bounds::default(),
-    // Everybody leads, so that another one serves at once.
+    // All candidates lead, so another one serves at once.
     notices: promise::Notices { cannot_work: promise::Notice::AtOnce, ..promise::Notices::SILENCE },
     ..PROTOCOL
 };
 
-/// A belief without end.
+/// A belief that does not expire.
 const BELIEF: Leadership = Leadership { token: 0, valid_until: u64::MAX };
 
-/// How long Linux sends again what is not acknowledged, before the connection fails, nanoseconds (`tcp_retries2` = 15).
+/// How long Linux retransmits unacknowledged data before the connection fails, nanoseconds (`tcp_retries2` = 15).
 const KERNEL_GIVES_UP: u64 = 924_600 * MILLISECOND;
 
-/// The one request under way whose answer matters.
+/// The request under way whose answer matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
     Lock,
@@ -129,12 +131,12 @@ enum Asked {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct PgAdvisory {
     asking: Asking,
-    /// The session that has the lock, while this node leads.
+    /// The session that holds the lock, while this node leads.
     session: Option<u64>,
     under_way: Option<(RequestNumber, Asked)>,
-    /// After a resignation, until then others go first.
+    /// Others go first until then, after a resignation.
     held_off_until: u64,
-    /// `Campaign` is still to be said.
+    /// Whether [`Output::Campaign`] is still to be sent.
     campaign_due: bool,
 }
 
@@ -148,7 +150,7 @@ impl PgAdvisory {
         key_of(self.asking.setup.group)
     }
 
-    /// A follower's turn.
+    /// A follower's poll.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
         if self.under_way.is_some() || now.mono < self.held_off_until {
@@ -162,7 +164,7 @@ impl PgAdvisory {
         self.under_way = Some((self.asking.ask(request, out), Asked::Lock));
     }
 
-    /// The leader's turn. A ping that is not answered yet is waited for.
+    /// The leader's ping. It waits for one that is still unanswered.
     fn ping(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
         let Some(session) = self.session.filter(|_| !self.asking.setup.bugs.has(&NEVER_ASKED)) else { return };
@@ -191,7 +193,7 @@ impl PgAdvisory {
                 crate::mark!(AdvisoryGone);
                 self.depose(now, Deposed::Lost, out);
             }
-            // A lock that was taken without an answer goes with the connection, which the client gives up.
+            // A lock taken without an answer ends with the connection, which the client closes.
             _ => {}
         }
     }
@@ -200,7 +202,7 @@ impl PgAdvisory {
         let Some(session) = self.session.take() else { return };
         out.push(Output::Deposed(why));
         out.push(Output::CancelTimer(RENEW));
-        // A ping under way is given up, and its connection with it.
+        // Cancelling a ping under way closes its connection.
         if let Some((number, _)) = self.under_way.take() {
             out.push(Output::Service(ServiceOutput::Cancel(number)));
         }
@@ -241,7 +243,7 @@ impl Elector for PgAdvisory {
                 self.depose(now, Deposed::Resigned, out);
             }
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile; there are no streams.
+            // Timers of a role that has ended; there are no streams.
             _ => {}
         }
     }

@@ -1,33 +1,34 @@
-//! An adaptive failure detector: patience by what a sender's heartbeats have been like.
+//! An adaptive failure detector: its patience follows the history of a sender's heartbeats.
 //!
-//! Hayashibara, Défago, Yared and Katayama, "The φ Accrual Failure Detector" (SRDS 2004): suspicion is
-//! φ = −log₁₀(P(a heartbeat comes later than this)), with the intervals seen so far taken for normally distributed. As Akka and
-//! Apache Pekko have it (apache/pekko, `remote/…/PhiAccrualFailureDetector.scala`): a logistic approximation of that
-//! distribution, a standard deviation of no less than a tenth of the interval, two first samples a quarter off it, a window of
-//! 1000 for each sender, no sample of a silence that was suspected, and a threshold of 8 (`cluster/…/reference.conf`).
-//! Cassandra's takes the intervals for exponentially distributed, and has the same threshold.
+//! Hayashibara, Défago, Yared and Katayama, "The φ Accrual Failure Detector" (SRDS 2004): suspicion is φ = −log₁₀(P(a
+//! heartbeat comes later than this)), assuming that the observed intervals are normally distributed. Implemented as in
+//! Akka and Apache Pekko (apache/pekko, `remote/…/PhiAccrualFailureDetector.scala`): a logistic approximation of that
+//! distribution, a standard deviation of at least a tenth of the interval, two initial samples a quarter off it, a
+//! window of 1000 per sender, no samples of suspected silences, and a threshold of 8 (`cluster/…/reference.conf`).
+//! Cassandra's detector assumes exponentially distributed intervals, with the same threshold.
 //!
-//! The threshold is fixed, so φ need not be computed: it is reached when the silence is longer than mean + pause + y·σ, with
-//! y the one place where the approximation gives 10⁻⁸. In whole microseconds, no two machines differ.
+//! The threshold is fixed, so φ need not be computed: it is reached when the silence exceeds mean + pause + y·σ, where
+//! y is the point at which the approximation yields 10⁻⁸. Arithmetic in whole microseconds gives the same results on
+//! all machines.
 //!
-//! The pause that is acceptable besides is Akka's `acceptable-heartbeat-pause`. It is chosen here so that on a link which loses
-//! nothing the patience is what a fixed detector has: then both see a death after the same time.
+//! The additional pause is Akka's `acceptable-heartbeat-pause`. It is chosen so that on a link without losses the
+//! patience equals a fixed detector's, and both detect a death after the same time.
 
 use crate::types::{MICROSECOND, NodeId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Intervals that are kept.
+/// The number of intervals kept.
 const SAMPLES: usize = 1_000;
 /// y with y·(1.5976 + 0.070566·y²) = ln(10⁸ − 1), in thousandths.
 const DEVIATIONS: u64 = 5_226;
 
-/// What is known of the heartbeats of everybody who was heard.
+/// The heartbeat history of all senders.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Phi {
-    /// Of the heartbeats, as it should be, and of the fixed detector's patience; microseconds.
+    /// The nominal interval, and a fixed detector's patience; microseconds.
     interval: u64,
     usual: u64,
-    /// Who was heard last.
+    /// The sender of the latest heartbeat.
     sender: Option<NodeId>,
     windows: BTreeMap<NodeId, Window>,
 }
@@ -42,13 +43,14 @@ struct Window {
 }
 
 impl Phi {
-    /// For heartbeats every `interval` nanoseconds, whose silence a fixed detector would suspect after `usual`.
+    /// For heartbeats every `interval` nanoseconds, whose silence a fixed detector would suspect after `usual`
+    /// nanoseconds.
     pub fn new(interval: u64, usual: u64) -> Self {
         let (interval, usual) = (interval / MICROSECOND, usual / MICROSECOND);
         Phi { interval, usual, sender: None, windows: BTreeMap::new() }
     }
 
-    /// A heartbeat has come, at `now` nanoseconds.
+    /// Records a heartbeat at `now` nanoseconds.
     pub fn heard(&mut self, from: NodeId, now: u64) {
         let now = now / MICROSECOND;
         self.sender = Some(from);
@@ -61,7 +63,7 @@ impl Phi {
         }
     }
 
-    /// After so many nanoseconds of silence whoever was heard last is suspected.
+    /// The silence after which the latest sender is suspected, nanoseconds.
     pub fn patience(&self) -> u64 {
         let floor = self.interval / 10;
         let pause = self.usual.saturating_sub(self.interval + beyond(floor));
@@ -74,7 +76,7 @@ impl Phi {
     }
 }
 
-/// So many standard deviations as the threshold is from the mean.
+/// The threshold's distance from the mean, for this standard deviation.
 fn beyond(deviation: u64) -> u64 {
     deviation * DEVIATIONS / 1_000
 }
@@ -99,7 +101,7 @@ impl Window {
         self.squares += u128::from(interval).pow(2);
     }
 
-    /// It always has a sample.
+    /// There is always a sample.
     fn mean_and_deviation(&self) -> (u64, u64) {
         let count = self.intervals.len().max(1) as u64;
         let mean = self.sum / count;
@@ -118,7 +120,7 @@ mod tests {
 
     const ONE: NodeId = NodeId(1);
 
-    /// One that has heard `count` heartbeats, of which a share per thousand was lost; and when the last one came.
+    /// A detector after `count` heartbeats, of which `lost` per thousand were lost; and the time of the last one.
     fn heard(count: u64, lost: u64, random: &mut Random) -> (Phi, u64) {
         let mut phi = Phi::new(SECOND, 3 * SECOND);
         let mut last = 0;
@@ -169,8 +171,8 @@ mod tests {
         assert_eq!(phi.patience(), before);
     }
 
-    /// Silences that a fixed detector and an adaptive one take for a death, of links that lose 5 to 30 %; the fixed one's
-    /// patience is what the adaptive one's is on average, so that both see a death as soon.
+    /// False suspicions by a fixed and an adaptive detector on links that lose 5 to 30 %. The fixed one's patience is
+    /// the adaptive one's average, so both detect a death equally fast.
     #[test]
     fn as_soon_as_a_fixed_one_it_suspects_fewer_that_live() {
         let links: Vec<u64> = (1..=6).map(|step| 50 * step).collect();

@@ -1,24 +1,24 @@
-//! What a protocol promises: about safety, about figures, and for how long two may believe.
+//! A protocol's promises: about safety, about figures, and about the overlap of two beliefs.
 
 use super::{Hazard, Timings};
 
-/// What a protocol promises about safety under a hazard.
+/// A protocol's promise about safety under a hazard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Promise {
     /// Every safety invariant holds.
     Holds,
-    /// These invariants, by name, are violated every time. Others may be.
+    /// These invariants, by name, are violated in every run. Others may be.
     Breaks(&'static [&'static str]),
-    /// Neither is promised, which is the last resort: what happens depends on chance, such as whose timer ran out first.
+    /// No promise, as a last resort: the outcome depends on chance, such as which timer expires first.
     May,
 }
 
-/// Who acts without being stopped: two take effect, numbers come twice, writes build on nothing. What has neither a token
-/// nor a quorum shows it whenever two lead for long enough.
+/// The consequences of unfenced leaders: two take effect, numbers repeat, writes build on outdated state. A protocol
+/// with neither token nor quorum shows them whenever two lead for long enough.
 pub const UNFENCED: Promise =
     Promise::Breaks(&["leaders_acting_by_effect", "seq_strictly_increasing", "no_stale_write", "read_version"]);
 
-/// The same of a protocol with tokens that nobody checks: an old one is accepted after a new one.
+/// The same for a protocol whose tokens nobody checks: an old one is accepted after a new one.
 pub const UNCHECKED: Promise = Promise::Breaks(&[
     "leaders_acting_by_effect",
     "tokens_monotone",
@@ -27,60 +27,60 @@ pub const UNCHECKED: Promise = Promise::Breaks(&[
     "read_version",
 ]);
 
-/// The service hands out a token again, or a lower one, as it has lost what it had: its own grants fall back, and the resource
-/// refuses whoever has such a token.
+/// The service has lost data, and grants a token again, or a lower one: its own grants go backwards, and the resource
+/// refuses leaders with such tokens.
 pub const GRANTED_AGAIN: Promise = Promise::Breaks(&["elections"]);
 
-/// The same where the resource does not look: it takes an old token after a new one.
+/// The same where the resource does not check: it accepts an old token after a new one.
 pub const GRANTED_AGAIN_UNCHECKED: Promise = Promise::Breaks(&["elections", "tokens_monotone"]);
 
-/// What is promised where the service comes back without its data, or with an old copy of them.
+/// The promise for a service that returns without its data, or with an old copy.
 pub const fn granted_again(fencing: bool) -> Promise {
     if fencing { GRANTED_AGAIN } else { GRANTED_AGAIN_UNCHECKED }
 }
 
-/// Does the protocol itself see to it that somebody else acts in place of a leader that does nothing, and how soon?
+/// Whether, and how soon, the protocol itself replaces a leader that does nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Notice {
-    /// It does not: nobody acts for as long as the trouble lasts.
+    /// It does not: nobody acts as long as the trouble lasts.
     Never,
-    /// As soon as for a leader that has died.
+    /// As soon as it replaces a dead leader.
     AsDead,
-    /// Somebody else acts anyway.
+    /// Another node acts anyway.
     AtOnce,
 }
 
-/// What a protocol promises to notice by itself, without help from the node around it.
+/// What a protocol notices by itself, without help from its node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Notices {
-    /// A leader that keeps everything which makes it the leader, while the store or its clients do not reach it.
+    /// A leader that keeps its leadership, but cannot reach the store or be reached by its clients.
     pub cannot_work: Notice,
-    /// A candidate that is heard by the service or by those who elect, and does not hear them in time: others may wait for it,
-    /// or it may hold a lock without knowing.
+    /// A candidate that the service or its peers hear, but that does not hear them in time: others may wait for it, or
+    /// it may unknowingly hold a lock.
     pub half_heard: Notice,
 }
 
 impl Notices {
-    /// Nothing at all.
+    /// Notices nothing.
     pub const NOTHING: Notices = Notices { cannot_work: Notice::Never, half_heard: Notice::Never };
-    /// What everybody does who takes a leader for dead when it does not renew in time, and does not look at its work.
+    /// Replaces a leader that does not renew in time, but does not look at its work.
     pub const SILENCE: Notices = Notices { half_heard: Notice::AsDead, ..Notices::NOTHING };
 }
 
-/// At most so many of each figure, in every run of a cell; `None` promises nothing.
+/// The maximum of each figure in every run of a cell; `None` promises nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Bounds {
     /// Elections won.
     pub elections: Option<u64>,
-    /// Changes of leadership that nothing called for.
+    /// Changes of leadership without a cause.
     pub false_failovers: Option<u64>,
-    /// Writes that the store refused for their token.
+    /// Writes that the store refused because of their token.
     pub writes_fenced: Option<u64>,
-    /// Writes that came to the store again after they had been applied.
+    /// Writes that reached the store again after they had been applied.
     pub writes_duplicate: Option<u64>,
 }
 
-/// Nothing goes wrong: one election, and nothing is refused.
+/// Without trouble: one election, and nothing is refused.
 pub fn calm(hazard: Hazard) -> Bounds {
     match hazard {
         Hazard::None => {
@@ -90,7 +90,7 @@ pub fn calm(hazard: Hazard) -> Bounds {
     }
 }
 
-/// The same where the best id is preferred: who has started earlier leads for a moment, until a better one has waited too.
+/// The same where a better id is preferred: an earlier starter leads briefly, until a better one has waited as well.
 pub fn preferring(hazard: Hazard) -> Bounds {
     match hazard {
         Hazard::None => {
@@ -100,64 +100,65 @@ pub fn preferring(hazard: Hazard) -> Bounds {
     }
 }
 
-/// The same as [`calm`], and a leader that dies or resigns is replaced once: for protocols in which nobody is preferred.
+/// Like [`calm`], and a leader that dies or resigns is replaced once: for protocols without a preferred candidate.
 pub fn settled(hazard: Hazard) -> Bounds {
     match hazard {
-        // A client asks the successor for what the dead one may have done.
+        // A client may ask the successor for what the dead leader has already done.
         Hazard::Crash => Bounds { elections: Some(2), writes_duplicate: None, ..calm(Hazard::None) },
         Hazard::Resignation => Bounds { elections: Some(2), ..calm(Hazard::None) },
         hazard => calm(hazard),
     }
 }
 
-/// What a run does to clocks and messages at the worst, as far as beliefs depend on it. Times are nanoseconds.
+/// The worst that a run does to clocks and messages, as far as beliefs depend on it. Times are nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Conditions {
-    /// How many candidates there are.
+    /// The number of candidates.
     pub candidates: usize,
-    /// How much slower than true time a candidate's clocks run, parts per million.
+    /// How much slower than true time a candidate's clocks may run, parts per million.
     pub slow_ppm: u64,
-    /// How much faster.
+    /// How much faster than true time a candidate's clocks may run, parts per million.
     pub fast_ppm: u64,
-    /// How much faster the coordination service's clocks run.
+    /// How much faster than true time the service's clocks may run, parts per million.
     pub service_fast_ppm: u64,
-    /// How far the service's wall clock jumps ahead, all jumps together.
+    /// The sum of the forward jumps of the service's wall clock.
     pub service_ahead: u64,
-    /// How far a candidate's wall clock jumps back, all jumps together.
+    /// The sum of the backward jumps of a candidate's wall clock.
     pub candidate_back: u64,
-    /// Can a candidate fail to hear from members of the service, as they are cut off, stopped or down, or messages are lost?
+    /// Whether a candidate may not hear from members of the service, because they are cut off, paused or down, or
+    /// messages are lost.
     pub silent: bool,
-    /// How long a message travels, resending included.
+    /// A message's longest travel time, including retransmission.
     pub travel: u64,
-    /// How long a message that has arrived may lie there because its receiver is stopped or waits for its disk.
+    /// How long an arrived message may lie unread because its receiver is paused or waits for its disk.
     pub unread: u64,
-    /// Does a candidate lose its memory and run on?
+    /// Whether a candidate may lose its memory and continue.
     pub restarts: bool,
-    /// Can a write to a candidate's disk take for ever, or fail?
+    /// Whether a write to a candidate's disk may hang or fail.
     pub hung_disk: bool,
-    /// Does the service drop what it has granted, without a word to the holder?
+    /// Whether the service may silently drop what it has granted.
     pub drops: bool,
 }
 
-/// For how long two nodes that run may believe at one time; nanoseconds of true time. `None`: for any length of time.
+/// For how long two running nodes may believe at the same time; nanoseconds of true time. `None` for no limit.
 pub type BeliefOverlap = fn(&Timings, &Conditions) -> Option<u64>;
 
 const MILLION: u128 = 1_000_000;
 
 impl Conditions {
-    /// True time of `length` on a candidate's slowest clock.
+    /// The true time of `length` on a candidate's slowest clock.
     pub fn slow(&self, length: u64) -> u64 {
         let rate = MILLION.saturating_sub(u128::from(self.slow_ppm)).max(1);
         shrink((u128::from(length) * MILLION).div_ceil(rate))
     }
 
-    /// True time of `length` on a candidate's fastest clock.
+    /// The true time of `length` on a candidate's fastest clock.
     pub fn fast(&self, length: u64) -> u64 {
         shrink(u128::from(length) * MILLION / (MILLION + u128::from(self.fast_ppm)))
     }
 
-    /// True time of `length` on the service's clock, if that is as fast as it gets and jumps ahead at the worst moment;
-    /// nothing if the service may drop what it has granted.
+    /// The true time of `length` on the service's clock, if that runs at its fastest and jumps ahead at the worst
+    /// moment; 0 if the service may drop what it has granted.
     pub fn service(&self, length: u64) -> u64 {
         if self.drops {
             return 0;
@@ -171,13 +172,13 @@ fn shrink(length: u128) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// A belief that counts from when a request was sent, against a lease that the service counts by its wall clock from when
-/// it arrived.
+/// For a belief that counts from the sending of a request, and a lease that counts from its arrival by the service's
+/// wall clock.
 pub fn from_sending(timings: &Timings, c: &Conditions) -> Option<u64> {
     Some(c.slow(timings.lease_ttl).saturating_sub(c.service(timings.lease_ttl)))
 }
 
-/// Nothing ends a belief that nobody contradicts.
+/// For a belief that does not expire.
 pub fn without_bound(_: &Timings, _: &Conditions) -> Option<u64> {
     None
 }
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn counted_from_sending_only_clocks_make_two_believe() {
         assert_eq!(from_sending(&TIMINGS, &Conditions::default()), Some(0));
-        // 3 s on a clock that is 1000 ppm slow are 3.003003 s.
+        // 3 s on a clock that is 1000 ppm slow are 3.003003 s of true time.
         let slow = Conditions { slow_ppm: 1_000, ..Conditions::default() };
         assert_eq!(from_sending(&TIMINGS, &slow), Some(3_003_004));
         let ahead = Conditions { service_ahead: 400 * MILLISECOND, ..Conditions::default() };

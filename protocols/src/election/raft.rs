@@ -1,32 +1,33 @@
-//! `raft`: leader of a Raft term, as long as a majority's lease lasts.
+//! `raft`: the leader of a Raft term leads as long as a majority's lease lasts.
 //!
-//! **Where it comes from.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), with the
-//! leader lease, leadership transfer and pre-vote of Ongaro's dissertation (§6.4.1, §3.10, §9.6), by the openraft crate
-//! (databendlabs/openraft, 0.10.0-alpha.37), which runs in the candidate's process (`clients/src/raft/client.rs`). Election timeout
-//! 150 to 300 ms, heartbeat every 50 ms. openraft goes on leading when it has lost its majority; only lease reads end then
-//! (`openraft/src/proposer/leader.rs: is_lease_valid`). So does this belief.
+//! **Where it comes from.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), with
+//! the leader lease, leadership transfer and pre-vote of Ongaro's dissertation (§6.4.1, §3.10, §9.6), by the openraft
+//! crate (databendlabs/openraft, 0.10.0-alpha.37), which runs in the candidate's process
+//! (`clients/src/raft/client.rs`). Election timeout 150 to 300 ms, heartbeat every 50 ms. openraft keeps leading after
+//! it has lost its majority; only its lease reads end then (`openraft/src/proposer/leader.rs: is_lease_valid`), and so
+//! does this belief.
 //!
-//! **What it assumes about time.** openraft's followers grant no vote within the *upper* end of the election timeout of the
-//! leader's last message, by their own clocks (`openraft/src/engine/engine_config.rs: EngineConfig::new` sets the lease,
-//! `engine_impl.rs: handle_vote_req, handle_pre_vote_req` refuse). The leader counts from when it *sent* the last round that
-//! a majority acknowledged (`proposer/leader.rs: update_clock`; from the answer's arrival it would be sofa-jraft issue 34)
-//! and believes for nine tenths of that time: long enough to lose heartbeats, and over before a successor can be elected
-//! if no two clocks differ by more than a tenth in rate. A new leader begins with no lease at all: it believes from its
-//! first acknowledged round on. A follower that restarts has forgotten whom it promised what, so it waits first
-//! (`raft/server.rs`).
+//! **What it assumes about time.** openraft's followers grant no vote within the *upper* end of the election timeout
+//! after the leader's last message, by their own clocks (`openraft/src/engine/engine_config.rs: EngineConfig::new` sets
+//! the lease, `engine_impl.rs: handle_vote_req, handle_pre_vote_req` refuse). The leader counts from when it *sent* the
+//! last round that a majority acknowledged (`proposer/leader.rs: update_clock`; counting from the answer's arrival
+//! would be sofa-jraft issue 34), and believes for nine tenths of that time: long enough to survive lost heartbeats,
+//! and over before a successor can be elected if no two clocks differ by more than a tenth in rate. A new leader starts
+//! without a lease, and believes from its first acknowledged round on. A restarted follower has forgotten its promises,
+//! so it waits first (`raft/server.rs`).
 //!
-//! **What breaks it.** A pause between looking at the belief and writing, as ever: Raft keeps its log from a stale leader,
-//! not somebody else's resource. With the token the resource can tell.
+//! **What breaks it.** A pause between checking the belief and writing, as always: Raft protects its own log from a
+//! stale leader, not an external resource. With the token the resource can tell.
 //!
 //! **What shows it.** `gc-pause`, and `isolate-leader` for the lease.
 //!
-//! **The token is the term.** openraft is used with the leader ids of the paper, at most one leader in a term, and a vote
-//! is on disk before it is given: terms that are won only rise, across restarts. The token is drawn by the election itself.
-//! A token belongs to one reign: a term whose belief has ended, for whatever reason, is not believed in again. When its
-//! Raft leader is still acknowledged, it hands over, and whoever wins has a new term.
+//! **The token is the term.** openraft is used with the paper's leader ids, at most one leader per term, and a vote is
+//! on disk before it is granted, so terms only rise, across restarts. The election itself draws the token. A token
+//! belongs to one leadership: once a belief in a term has ended, for whatever reason, that term is not believed in
+//! again. If its Raft leader is still acknowledged, it hands over, and the winner has a new term.
 //!
-//! **Giving up.** The belief ends first, then openraft is asked to hand over (openraft issue 1747: its lease outlives the
-//! transfer; hashicorp/raft issue 487: so do writes).
+//! **Resigning.** The belief ends first; then openraft is asked to hand over (openraft issue 1747: its lease outlives
+//! the transfer; hashicorp/raft issue 487: so do writes).
 
 use super::{
     Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
@@ -46,7 +47,7 @@ use crate::{
 type Input = elector::Input<Nothing, raft::Api>;
 type Output = elector::Output<Nothing, raft::Api>;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "raft",
     about: "openraft in every candidate: leader of a term while a majority's lease lasts; the term is the token",
@@ -57,12 +58,12 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: Some(ELECTION_TIMEOUT),
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    // A follower stands when the lease and its own timeout are over, and once more when the vote was split.
+    // A follower stands after the lease and its own timeout, and again after a split vote.
     takeover_max: |timings, _| {
         let (_, max) = timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
         (3 * max + 50 * MILLISECOND).saturating_sub(timings.lease_ttl)
     },
-    // A follower that has restarted stands after the lease alone; others wait for their own timeout besides.
+    // A restarted follower stands after the lease alone; others also wait for their own timeout.
     read_lease: Some(|timings| {
         let (_, max) = timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
         (max / 10 * 9, max)
@@ -83,7 +84,7 @@ pub const PROTOCOL: Protocol = Protocol {
         (Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::Transfer | Hazard::Churn, false) => {
             Promise::Holds
         }
-        // The lease ends before anybody votes for somebody else, as far as clocks are right.
+        // The lease ends before anybody votes for another candidate, if the clocks are right.
         (Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum, false) => Promise::Holds,
         (Hazard::SplitVote | Hazard::SlowPreferred | Hazard::ClockDrift | Hazard::Rejoin, false) => Promise::Holds,
         (Hazard::PowerOutage | Hazard::RollingRestart | Hazard::RestartInIsolation, false) => Promise::Holds,
@@ -96,7 +97,7 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: overlap,
 };
 
-/// The belief counts from sending, the followers' promise from when that arrived; who starts again waits it out first.
+/// The belief counts from sending, the followers' promise from the arrival; a restarted one first waits it out.
 fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     let (_, max) = timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
     Some(c.slow(max / 10 * 9).saturating_sub(c.fast(max / MILLISECOND * MILLISECOND)))
@@ -105,21 +106,20 @@ fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
 /// The paper's range, nanoseconds.
 const ELECTION_TIMEOUT: (u64, u64) = (150 * MILLISECOND, 300 * MILLISECOND);
 
-/// The belief ends.
+/// The end of the belief.
 const EXPIRE: TimerId = 0;
-/// Time to ask again for a change of the members.
+/// The next request for a change of membership.
 const RETRY: TimerId = 1;
-/// The only stream: what the Raft node is.
+/// The only stream, which watches the Raft node.
 const WATCH: StreamNumber = 1;
 
-/// What was asked and is not answered yet.
+/// An unanswered request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
     Transfer,
     Change(Change),
 }
 
-/// A change of the members.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Change {
     AddVoter(NodeId),
@@ -130,14 +130,14 @@ enum Change {
 struct Raft {
     setup: Setup,
     belief: Option<Leadership>,
-    /// Terms up to this one are not believed in (any more).
+    /// Terms up to this one are not believed in.
     ended: u64,
-    /// The highest term that this node has stood in.
+    /// The highest term in which this node has stood.
     stood: u64,
     observed: Option<Option<NodeId>>,
     requests: RequestNumber,
     under_way: Option<(RequestNumber, Asked)>,
-    /// Changes of the members to ask for.
+    /// Membership changes to be requested.
     changes: Vec<Change>,
 }
 
@@ -147,7 +147,7 @@ impl Raft {
         Raft { setup, belief: None, ended: 0, stood: 0, observed: None, requests: 0, under_way, changes }
     }
 
-    /// How long an acknowledged round is worth, from its sending on.
+    /// How long an acknowledged round supports the belief, counted from its sending.
     fn bound(&self) -> u64 {
         let (_, max) = self.setup.timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
         max / 10 * 9
@@ -156,7 +156,7 @@ impl Raft {
     fn ask(&mut self, request: Request, asked: Asked, out: &mut Vec<Output>) {
         self.requests += 1;
         self.under_way = Some((self.requests, asked));
-        // A change of the members takes several rounds, and the newcomer has to catch up; a transfer takes an election.
+        // A change of membership takes several rounds, and the newcomer has to catch up; a transfer takes an election.
         let (_, max) = self.setup.timings.election_timeout.unwrap_or(ELECTION_TIMEOUT);
         out.push(Output::Service(ServiceOutput::Request {
             number: self.requests,
@@ -166,7 +166,7 @@ impl Raft {
         }));
     }
 
-    /// Asks openraft to hand over, unless it has been asked already. Whatever else is under way can wait.
+    /// Asks openraft to hand over, unless it has been asked already. Other requests can wait.
     fn hand_over(&mut self, to: Option<NodeId>, out: &mut Vec<Output>) {
         match self.under_way {
             Some((_, Asked::Transfer)) => return,
@@ -207,7 +207,7 @@ impl Raft {
         }
     }
 
-    /// A majority has acknowledged what this node sent at `acked_at` as the leader of `term`.
+    /// Handles a majority's acknowledgement of what this node sent at `acked_at` as the leader of `term`.
     fn acknowledged(&mut self, now: Now, term: u64, acked_at: u64, out: &mut Vec<Output>) {
         if self.belief.is_some_and(|belief| belief.token < term) {
             crate::mark!(RaftNewerTerm);
@@ -229,7 +229,7 @@ impl Raft {
                 out.push(Output::Renewed(leadership));
             }
             None if term > self.ended => {
-                // A candidate that wins at once may never have been seen as one.
+                // A candidate that wins at once may never have been observed as one.
                 self.stand(term, out);
                 self.belief = Some(leadership);
                 self.observed = None;
@@ -240,13 +240,13 @@ impl Raft {
         }
     }
 
-    /// Ends the belief; its term is over for good.
+    /// Ends the belief, and its term for good.
     fn depose(&mut self, why: Deposed, out: &mut Vec<Output>) {
         let Some(belief) = self.belief.take() else { return };
         self.ended = belief.token;
         out.push(Output::Deposed(why));
         out.push(Output::CancelTimer(EXPIRE));
-        // Who leads no more admits nobody; only whoever is to leave itself still has something to ask for.
+        // A former leader admits nobody; it may only still request its own removal.
         let own = Change::RemoveVoter(self.setup.node);
         self.changes.retain(|change| *change == own);
     }
@@ -268,7 +268,7 @@ impl Raft {
         if !self.changes.contains(&change) {
             self.changes.push(change);
         }
-        // A leader does not take itself out: the next one does.
+        // A leader does not remove itself; its successor does.
         if change == Change::RemoveVoter(self.setup.node) {
             crate::mark!(RaftLeaderLeaves);
         }
@@ -281,7 +281,7 @@ impl Raft {
     fn next_change(&mut self, out: &mut Vec<Output>) {
         let Some(change) = self.changes.first().copied().filter(|_| self.under_way.is_none()) else { return };
         if change == Change::RemoveVoter(self.setup.node) && self.belief.is_some() {
-            // Elected once more before the successor could take it out.
+            // Elected again before the successor could remove it.
             return self.give_up(Deposed::Resigned, None, out);
         }
         let request = match change {
@@ -302,7 +302,7 @@ impl Raft {
         }
         if !self.changes.is_empty() {
             crate::mark!(RaftChangeAgain);
-            // Not at once: a new leader has to be known first, and what was refused would be refused again.
+            // Not at once: a new leader must be known first, and a refused request would be refused again.
             out.push(Output::SetTimer { id: RETRY, at: now.mono + self.setup.timings.renew_interval });
         }
     }
@@ -313,7 +313,7 @@ impl Elector for Raft {
     type Service = raft::Api;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        // Before anything else: after a pause, items and timers come in any order.
+        // First of all: after a pause, items and timers come in any order.
         if self.belief.is_some_and(|belief| belief.valid_until <= now.mono) {
             crate::mark!(RaftExpired);
             self.depose(Deposed::Expired, out);
@@ -334,8 +334,7 @@ impl Elector for Raft {
             Input::Fenced => self.give_up(Deposed::Fenced, None, out),
             Input::AddVoter(node) => self.change(Change::AddVoter(node), out),
             Input::RemoveVoter(node) => self.change(Change::RemoveVoter(node), out),
-            // The timer of a belief that was renewed or has ended; openraft talks to its peers, keeps its state and its
-            // watch by itself.
+            // The timer of a renewed or ended belief; openraft handles its peers, state and watch itself.
             Input::Timer(_) | Input::Service(_) | Input::Peer { .. } | Input::Persisted | Input::StandAside(_) => {}
         }
     }

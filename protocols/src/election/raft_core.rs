@@ -1,38 +1,38 @@
-//! `raft-core`: Raft's election as the paper has it, with what the dissertation adds, each on or off.
+//! `raft-core`: the paper's Raft election, with the dissertation's additions as options.
 //!
-//! **Where it comes from.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", extended version
-//! (2014), figure 2 and §5.2, §5.4.1; Ongaro's dissertation (2014) for leadership transfer (§3.10), votes that are refused
-//! while there is a leader (§4.2.3), leaders without a majority that step down (§6.2), leases (§6.4.1) and pre-votes (§9.6).
-//! How others have those: etcd-io/raft, `raft.go` (`CheckQuorum`, `PreVote`, and `ReadOnlyLeaseBased`, which may not be had
-//! without `CheckQuorum`); logcabin/logcabin, `Server/RaftConsensus.cc` (`stepDownThreadMain`, `setElectionTimer`). Election
-//! timeouts of 150 to 300 ms; heartbeats every third of the shortest. Nothing is shared with `raft`, which is openraft.
+//! **Where it comes from.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", extended
+//! version (2014), figure 2 and §5.2, §5.4.1; Ongaro's dissertation (2014) for leadership transfer (§3.10), refusing
+//! votes while there is a leader (§4.2.3), leaders without a majority that step down (§6.2), leases (§6.4.1) and
+//! pre-votes (§9.6). Implementations of these additions: etcd-io/raft, `raft.go` (`CheckQuorum`, `PreVote`, and
+//! `ReadOnlyLeaseBased`, which requires `CheckQuorum`); logcabin/logcabin, `Server/RaftConsensus.cc`
+//! (`stepDownThreadMain`, `setElectionTimer`). Election timeouts of 150 to 300 ms; a heartbeat every third of the
+//! shortest. It shares nothing with `raft`, which is openraft.
 //!
-//! **How it elects.** Who has heard nothing for an election timeout asks the others whether they would vote for it
-//! (`--pre-vote`), then for their votes, in a term of its own. A server votes once a term, for a log that is as good as its
-//! own, and term, vote and log are on disk before anything that follows from them is said: one thread waits for its disk.
-//! The winner begins its term with an entry that does nothing. The log has no others, since an election needs no more of one,
-//! unless the leader is to append some at a pace of their own (`--entry-interval`), which take its followers time.
+//! **How it elects.** A server that has heard nothing for an election timeout first asks for pre-votes (`--pre-vote`),
+//! then for votes in a new term. A server votes once per term, for a log at least as good as its own. Term, vote and
+//! log are on disk before any message that follows from them: one thread waits for its disk. The winner starts its term
+//! with a no-op entry. The log has no others, unless the leader appends entries at an interval (`--entry-interval`),
+//! which cost its followers time.
 //!
-//! **How it ends.** With `--leader-lease` a leader believes for nine tenths of the shortest election timeout from when it
-//! *sent* the last heartbeat that a majority has acknowledged, or for the lease that was asked for, where that is less; a new
-//! one from the first such round on, when its entry is committed. Then it steps down. Without the lease it believes from the
-//! majority's votes on; it steps down when no round succeeds for an election timeout (`--check-quorum`), or, without that
-//! too, when it hears of a higher term. A term that is over is not believed in again.
+//! **How it ends.** With `--leader-lease` a leader believes for nine tenths of the shortest election timeout after it
+//! *sent* the last heartbeat that a majority acknowledged, or for the requested lease if that is shorter; a new leader
+//! from the first such round on, once its entry is committed. Then it steps down. Without the lease it believes from
+//! the majority's votes on, and steps down when no round succeeds for an election timeout (`--check-quorum`), or,
+//! without that too, when it hears of a higher term. A term that has ended is not believed in again.
 //!
-//! **What it assumes about time.** Nothing, for terms. The lease assumes that nobody votes for another candidate before the
-//! shortest election timeout is over since it heard from the leader, by a clock that is not a tenth faster than the leader's.
-//! That promise is part of `--check-quorum`, as in etcd. Who starts again has forgotten whom it promised what, and waits
-//! first: neither the dissertation, nor etcd, nor hashicorp/raft say so, and all of them need it.
+//! **What it assumes about time.** For terms nothing. The lease assumes that followers vote for no other candidate
+//! within the shortest election timeout after they heard from the leader, by clocks no more than a tenth faster than
+//! the leader's. That promise is part of `--check-quorum`, as in etcd. A restarted server has forgotten its promises,
+//! and waits first; the dissertation, etcd and hashicorp/raft need that too, but omit it.
 //!
-//! **What breaks it.** A pause between looking at the belief and writing, as ever. Without `--check-quorum` a lease is
-//! worth nothing. Without `--pre-vote` a server that was cut off comes back with a higher term, and deposes a healthy leader.
+//! **What breaks it.** A pause between checking the belief and writing, as always. Without `--check-quorum` a lease is
+//! worthless. Without `--pre-vote` a server that was cut off returns with a higher term, and deposes a healthy leader.
 //!
 //! **hashicorp/raft.** `--preset hashicorp` has its defaults (`config.go: DefaultConfig`) and its timers
-//! ([`Manner::Hashicorp`]): a follower notices a dead leader after one to *three* heartbeat timeouts, and keeps its vote for
-//! it until then.
+//! ([`Manner::Hashicorp`]): a follower stands by a dead leader for one to *three* heartbeat timeouts.
 //!
-//! **What is left out.** What entries say, snapshots, changes of the members. Votes that get lost are not asked for again
-//! before the next election timeout.
+//! **What is left out.** The content of entries, snapshots, and membership changes. Lost requests for votes are not
+//! resent before the next election timeout.
 //!
 //! **What shows it.** `rejoin` for pre-votes, `isolate-leader` for the lease, `split-vote`, `leadership-transfer`, and
 //! `plot election-cdf`, which measures what the paper's figure 16 shows.
@@ -79,7 +79,7 @@ use std::collections::VecDeque;
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "raft-core",
     about: "Raft's election by itself: pre-vote, check-quorum and leader lease, each on or off; the term is the token",
@@ -90,7 +90,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: Some(ELECTION_TIMEOUT),
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    // A follower that has voted for one that lost waits once more.
+    // A follower that has voted for a loser waits once more.
     takeover_max: |timings, _| (3 * longest(timings) + 50 * MILLISECOND).saturating_sub(timings.lease_ttl),
     read_lease: Some(|timings| {
         (belief(timings).unwrap_or(u64::MAX), if timings.rules.check_quorum { shortest(timings) } else { 0 })
@@ -115,13 +115,13 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::MissingLink | Hazard::DelayedRenewals => Promise::Holds,
         _ => Promise::May,
     },
-    // Who comes back asks first, and is refused by everybody who hears the leader.
+    // A returning server asks for pre-votes first, and every server that hears the leader refuses.
     bounds: |hazard| promise::settled(if hazard == Hazard::Rejoin { Hazard::None } else { hazard }),
     notices: promise::Notices::SILENCE,
     belief_overlap: overlap,
 };
 
-/// Something may be due; which, the deadlines tell.
+/// Something is due; the deadlines tell what.
 const DUE: TimerId = 0;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -129,30 +129,30 @@ struct RaftCore {
     setup: Setup,
     random: Random,
     state: Durable,
-    /// What is on disk, or on its way there.
+    /// The state on disk, or being written.
     written: Durable,
-    /// When something was last put on disk that was not there; with [`ANSWERS_BEFORE_SYNC`] when that was last thought of.
+    /// When a new state was last synced, or with [`ANSWERS_BEFORE_SYNC`] last due to be.
     synced_at: Option<u64>,
     role: Role,
-    /// Who leads in this term, as far as this server knows; itself never.
+    /// This term's leader, if known; never the server itself.
     leader: Option<NodeId>,
     /// When it last heard from that leader, or had to assume so.
     heard_at: Option<u64>,
-    /// Up to where this server knows the log to be committed.
+    /// How far this server knows the log to be committed.
     commit: Index,
-    /// When it stands (again), unless it hears from a leader.
+    /// When it stands for election, unless it hears from a leader.
     role_until: u64,
     belief: Option<Leadership>,
-    /// [`Output::Campaign`] was said for the vacancy that there is.
+    /// Whether [`Output::Campaign`] was sent for the present vacancy.
     campaigning: bool,
-    /// The disk is at work; inputs wait.
+    /// A write is under way, and inputs wait.
     writing: bool,
     inbox: VecDeque<Input>,
-    /// What is to be done when the input has been taken, and what has been decided is on disk.
+    /// Outputs for when the input has been handled and the new state is on disk.
     held: Vec<Output>,
-    /// When the timer is set for.
+    /// When the timer is set to fire.
     armed: u64,
-    /// The disk holds something that is no state of ours: who cannot know how it voted takes no part.
+    /// The disk holds something else: a server that may have forgotten its vote must not take part.
     unreadable: bool,
 }
 
@@ -224,7 +224,7 @@ impl RaftCore {
     }
 
     fn start(&mut self, now: Now) {
-        // Whom it has promised what before, it does not know any more.
+        // It has forgotten its earlier promises.
         let promised = self.state.term > 0 && self.rules().check_quorum && !self.is_hashicorp();
         if promised {
             crate::mark!(RaftCoreWaitsAfterStart);
@@ -254,7 +254,7 @@ impl RaftCore {
             Input::Resign if self.belief.is_some() => self.hand_over(now, None),
             Input::Transfer(to) if self.belief.is_some() => self.hand_over(now, Some(to)),
             Input::Fenced if self.belief.is_some() => self.step_down(now, Deposed::Fenced),
-            // Timers that others might set; what other protocols say.
+            // Foreign timers and messages.
             _ => {}
         }
         self.finish(now, out);
@@ -289,8 +289,8 @@ impl RaftCore {
         }
     }
 
-    /// What an input leads to, in the order that makes it safe: a belief ends at once, and nothing that follows from a new
-    /// state is said before that is on disk.
+    /// Emits an input's outputs in a safe order: a belief ends at once, and messages that follow from a new state wait
+    /// until it is on disk.
     fn finish(&mut self, now: Now, out: &mut Vec<Output>) {
         let next = self.next_at();
         if next != self.armed {
@@ -321,7 +321,7 @@ impl RaftCore {
         out.push(Output::Persist(self.state.encode()));
     }
 
-    /// What has been decided is said as if it were on disk.
+    /// Sends messages as if the new state were on disk.
     fn go_on_unsynced(&mut self, now: Now, out: &mut Vec<Output>) {
         out.append(&mut self.held);
         let last = self.state.last_index();
@@ -334,7 +334,7 @@ impl RaftCore {
         }
     }
 
-    /// What has been decided is on disk.
+    /// The new state is on disk.
     fn persisted(&mut self, now: Now, out: &mut Vec<Output>) {
         self.writing = false;
         out.append(&mut self.held);
@@ -358,7 +358,7 @@ impl RaftCore {
         }
     }
 
-    /// Does whatever is due by now.
+    /// Handles everything due by now.
     fn due(&mut self, now: Now) {
         match &self.role {
             Role::Leader(_) => self.lead_on(now),
@@ -372,7 +372,7 @@ impl RaftCore {
         self.heard_at.is_some_and(|at| now.mono < at.saturating_add(time))
     }
 
-    /// Ends a belief whose time is over, whatever the disk does.
+    /// Ends an expired belief, whatever the disk does.
     fn expire(&mut self, now: Now, out: &mut Vec<Output>) {
         if self.belief.take_if(|belief| belief.valid_until <= now.mono).is_some() {
             crate::mark!(RaftCoreQuorumLost);

@@ -1,4 +1,4 @@
-//! What the Redis elections share: the keys, and the bugs that several of them can have.
+//! Shared by the Redis elections: the keys, and bugs that several of them can have.
 
 use super::{
     Setup,
@@ -17,17 +17,17 @@ use std::borrow::Cow;
 pub(super) type Input = elector::Input<Nothing, Api>;
 pub(super) type Output = elector::Output<Nothing, Api>;
 
-/// The key that the leader holds.
+/// The leader's key.
 pub const KEY: &str = "leader:fencepost";
-/// The counter that fencing tokens are drawn from. It has no time to live: it must outlast every lease.
+/// The counter for fencing tokens. It has no TTL: it must outlast every lease.
 pub const TOKEN_KEY: &str = "leader:fencepost:token";
 
-/// The key that a group's leader holds.
+/// The key of a group's leader.
 pub fn key_of(group: u16) -> Cow<'static, str> {
     of_group(KEY, group)
 }
 
-/// The counter that a group's tokens are drawn from.
+/// The counter for a group's tokens.
 pub fn token_key_of(group: u16) -> Cow<'static, str> {
     of_group(TOKEN_KEY, group)
 }
@@ -36,7 +36,7 @@ fn of_group(key: &'static str, group: u16) -> Cow<'static, str> {
     if group == 0 { key.into() } else { format!("{key}-{group}").into() }
 }
 
-/// What a Redis server does with its default settings.
+/// A Redis server with its default settings.
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     id: "redis-forgotten-on-restart",
     protocols: &["redis-lease", "redis-fenced", "redlock"],
@@ -46,7 +46,7 @@ pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     shown: Shown::by("service-restart", "redis-lease", 12),
 };
 
-/// A migration that is half done.
+/// A half-done migration.
 pub const MIXED_LOCKS: Bug = Bug {
     id: "mixed-locks",
     protocols: &["redis-lease", "redis-fenced"],
@@ -56,7 +56,7 @@ pub const MIXED_LOCKS: Bug = Bug {
     shown: Shown::by("steady", "redis-lease", 1),
 };
 
-/// A lock whose value says only on which host its holder runs.
+/// A lock whose value only names its holder's host.
 pub const VALUE_BY_NAME: Bug = Bug {
     id: "redis-value-by-name",
     protocols: &["redis-lease", "redis-fenced"],
@@ -67,24 +67,24 @@ pub const VALUE_BY_NAME: Bug = Bug {
     shown: Shown::by("partition", "redis-lease", 4),
 };
 
-/// The key that its group's leader holds.
+/// The key that this candidate competes for.
 pub(super) fn key(setup: &Setup) -> String {
     let key = key_of(setup.group);
-    // The first candidate is number 1.
+    // Counted from 1, these are the even numbers.
     let migrated = setup.node.0 % 2 == 1 && setup.bugs.has(&MIXED_LOCKS);
     if migrated { format!("{key}:new") } else { key.into_owned() }
 }
 
-/// The value of a new attempt.
+/// The value for a new attempt.
 pub(super) fn attempt_value(asking: &mut Asking) -> String {
     if asking.setup.bugs.has(&VALUE_BY_NAME) {
-        // Readers expect the separator; nothing unique follows it.
+        // Readers expect the separator, even without a unique part.
         return format!("{}/", asking.setup.names.first().map_or("", String::as_str));
     }
     asking.attempt_value()
 }
 
-/// What an answer means to a keeper.
+/// An answer's meaning to a keeper.
 pub(super) fn understand(reply: Reply) -> Meaning {
     match reply {
         Reply::Token(Some(token)) => Meaning::Taken(token),
@@ -94,7 +94,7 @@ pub(super) fn understand(reply: Reply) -> Meaning {
     }
 }
 
-/// The marks of a keeper at Redis.
+/// The coverage marks of a keeper at Redis.
 pub(super) const MARKS: Marks = Marks {
     cleans_up: Mark::RedisCleansUp,
     held_off: Mark::RedisHeldOff,

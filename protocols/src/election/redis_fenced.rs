@@ -1,27 +1,27 @@
-//! `redis-fenced`: the lease of `redis-lease` with a fencing token, so that the resource can refuse the past.
+//! `redis-fenced`: the lease of `redis-lease` with a fencing token, so that the resource can refuse former leaders.
 //!
-//! **Where it comes from.** Reference text "Leader Election Gone Wrong", Fix 2. The text's script calls `INCR` before `SET NX`
-//! and so burns a token on every failed attempt; here the token is drawn only when the key was taken, in the same script:
-//! tokens are allocated atomically with the acquisition (fencing rule 6), and without gaps from losing.
+//! **Where it comes from.** The article "Leader Election Gone Wrong", Fix 2. The article's script calls `INCR` before
+//! `SET NX`, and so wastes a token on every failed attempt; here the same script draws the token only if it took the
+//! key. Tokens are allocated atomically with the acquisition (fencing rule 6), and losing attempts leave no gaps.
 //!
-//! **What it assumes about time.** For safety nothing: the resource orders writes by token, whatever anybody believes. For
-//! the *belief* to be unique it assumes what `redis-lease` does: one ttl of the node's monotonic clock from when the last
-//! confirmed request was *sent* ends no later than Redis's ttl on its wall clock (redis/redis, `src/db.c: keyIsExpired`).
+//! **What it assumes about time.** For safety nothing: the resource orders writes by token, whatever nodes believe. For
+//! a unique *belief* it assumes what `redis-lease` does: one TTL of the node's monotonic clock since the last confirmed
+//! request was *sent* ends no later than Redis's TTL on its wall clock (redis/redis, `src/db.c: keyIsExpired`).
 //!
-//! **What breaks it.** Fencing off: then it is `redis-lease`. Redis forgetting the counter (a lost disk, a replica promoted
-//! too early, `FLUSHALL`): tokens start again below what the resource has seen, and every new leader is refused until the
-//! counter has caught up, one election each; candidates then stay away for longer and longer. A pause longer than the lease makes two nodes believe, and the ledger refuses
-//! the older.
+//! **What breaks it.** Without fencing, it is `redis-lease`. If Redis forgets the counter (a lost disk, a replica
+//! promoted too early, `FLUSHALL`), tokens restart below what the resource has seen, and every new leader is refused
+//! until the counter has caught up, one election at a time; candidates meanwhile back off for longer and longer. A
+//! pause longer than the lease makes two nodes believe, and the ledger refuses the older one.
 //!
-//! **What shows it.** `gc-pause`, with fencing and without.
+//! **What shows it.** `gc-pause`, with and without fencing.
 //!
-//! **A named successor** gets the key in one script: if it is still ours, its value becomes `<successor>/handed/<token>`,
-//! with the next token, for a whole ttl. Whoever finds its own name there when it looks takes the key over from that value by
-//! the same script, to a value and with a token of its own attempt: so a process that was started again meanwhile has no token
-//! that its former self had. The leader stops believing before it asks. If no answer comes, it deletes the key unless it was
-//! handed over; if the successor never looks, the key is nobody's for one ttl.
+//! **A named successor** gets the key by one script: if the key still has the leader's value, the value becomes
+//! `<successor>/handed/<token>`, with the next token, for a whole TTL. A candidate that finds its own name there takes
+//! the key over by the same script, with a value and a token of its own attempt, so a process restarted meanwhile has
+//! no token of its predecessor. The leader stops believing before it asks. Without an answer, it deletes the key unless
+//! it was handed over; if the successor never looks, the key stays unowned for one TTL.
 //!
-//! How it is kept, and whose key it is, stands in `lease_keeper.rs`.
+//! `lease_keeper.rs` says how the key is kept, and whose it is.
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
@@ -40,7 +40,7 @@ use crate::{
 
 pub use super::redis_common::TOKEN_KEY;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "redis-fenced",
     about: "redis-lease with a fencing token that is drawn in the script that takes the key",
@@ -52,7 +52,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     takeover_max: |timings, _| timings.retry_period(),
-    // The key lasts from when the request arrived, the belief from when it was sent.
+    // The key lasts from the request's arrival, the belief from its sending.
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
     majority: false,
@@ -66,7 +66,7 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(Keeper::<RedisFenced>::new(setup)),
     promise: |hazard, fencing| match hazard {
         Hazard::ServiceDataLoss | Hazard::ServiceRestored | Hazard::ServiceForgets => promise::granted_again(fencing),
-        // The server knows of one lock, and its leader is not who believes by the other.
+        // The server knows one lock, and candidates of the other lock believe without a grant from it.
         Hazard::MixedLocks if fencing => Promise::Breaks(&["phantom_leader"]),
         Hazard::MixedLocks => UNCHECKED,
         _ if fencing => Promise::Holds,
@@ -82,12 +82,12 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::from_sending,
 };
 
-/// What is asked of it beside.
+/// Requests beyond those of every keeper.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Passing {
-    /// To hand the key over, which holds this.
+    /// Hands over the key, which has this value.
     On { value: String },
-    /// To take over what was handed to us, with a value that begins so.
+    /// Takes over a handed key, with a value that begins with this.
     Over { value: String, sent: u64 },
 }
 
@@ -132,7 +132,7 @@ impl LeaseService for RedisFenced {
         Some(redis_common::understand(reply))
     }
 
-    /// Takes the key over if it was handed to this node. What comes of it without an answer lapses.
+    /// Takes the key over if it was handed to this node. An unanswered attempt expires.
     fn looked(keeper: &mut Keeper<Self>, now: Now, value: Option<Vec<u8>>, out: &mut Out<Self>) {
         let handed = handed_to(keeper.asking.name());
         let held = value.and_then(|held| String::from_utf8(held).ok()).filter(|held| held.starts_with(&handed));
@@ -142,7 +142,7 @@ impl LeaseService for RedisFenced {
         keeper.ask(request, Asked::More(Passing::Over { value, sent: now.mono }), out);
     }
 
-    /// Stops believing, and then gives the key to a named successor.
+    /// Stops believing, and then hands the key to a named successor.
     fn transfer(keeper: &mut Keeper<Self>, now: Now, to: NodeId, out: &mut Out<Self>) {
         let setup = &keeper.asking.setup;
         let Some(heir) = setup.names.get(to.index()).filter(|_| to != setup.node) else { return };
@@ -159,13 +159,13 @@ impl LeaseService for RedisFenced {
                 keeper.lead(now, format!("{value}{token}"), token, sent, out);
             }
             (Passing::Over { .. }, _) | (Passing::On { .. }, Ok(Reply::Token(_))) => {}
-            // It may be ours still, or handed over.
+            // The key may still be this node's, or handed over.
             (Passing::On { value }, _) => keeper.give_back(value, out),
         }
     }
 }
 
-/// How the value begins of a key that was handed to the candidate of that name.
+/// The beginning of the value of a key handed to the candidate called `name`.
 fn handed_to(name: &str) -> String {
     format!("{name}/handed/")
 }

@@ -1,22 +1,22 @@
-//! `redis-lease`: a lease that ends, and a leader that knows when.
+//! `redis-lease`: a lease that expires, and a leader that knows when.
 //!
-//! **Where it comes from.** Reference text "Leader Election Gone Wrong", Fix 1: `SET NX PX` with a ttl of 15 s; every ttl/3 a
-//! script renews the key *if it is still ours*; a node that cannot renew stops, "even if it feels healthy". Release compares
-//! too. Two things are added that the text's code leaves out although it asks for them: the belief ends by the local clock,
-//! so that an unreachable Redis is a lost lease, and a lost answer is not taken for a refusal.
+//! **Where it comes from.** The article *Leader Election Gone Wrong*, Fix 1: `SET NX PX` with a ttl of 15 s; every
+//! ttl/3 a script renews the key *if it is still ours*; a node that cannot renew stops, "even if it feels healthy".
+//! Release compares too. Two things are added that the text's code leaves out although it asks for them: the belief
+//! ends by the local clock, so that an unreachable Redis is a lost lease, and a lost answer is not taken for a refusal.
 //!
-//! **What it assumes about time.** The belief runs for one ttl of the node's monotonic clock from when the last confirmed
-//! request was *sent*; Redis counts the same ttl on its wall clock from when it arrived (redis/redis, `src/db.c:
-//! keyIsExpired`, `src/t_string.c: getExpireMillisecondsOrReply`). So: both clocks go at the same rate, Redis's does not
-//! step forward, and no write takes longer to arrive than a successor takes to be elected.
+//! **What it assumes about time.** The belief lasts one TTL of the node's monotonic clock since the last confirmed
+//! request was *sent*; Redis counts the same TTL on its wall clock since the request arrived (redis/redis, `src/db.c:
+//! keyIsExpired`, `src/t_string.c: getExpireMillisecondsOrReply`). So both clocks must run at the same rate, Redis's
+//! must not step forward, and no write may take longer to arrive than a successor takes to be elected.
 //!
-//! **What breaks it.** A pause between looking at the belief and writing: the write goes out under a lease that ended during
-//! the pause. There is no token, so the resource cannot know. Also Redis losing what it acknowledged, and a fast or stepped
-//! server clock.
+//! **What breaks it.** A pause between checking the belief and writing: the write goes out under a lease that expired
+//! during the pause. There is no token, so the resource cannot know. Also, a Redis that loses acknowledged data, and a
+//! server clock that is fast or stepped.
 //!
-//! **What shows it.** `gc-pause`. In `partition` the leader stops by its own clock before the key can run out.
+//! **What shows it.** `gc-pause`. In `partition` the leader stops by its own clock before the key can expire.
 //!
-//! How it is kept, and whose key it is, stands in `lease_keeper.rs`; `redis_fenced.rs` has the token beside.
+//! `lease_keeper.rs` says how the key is kept, and whose it is; `redis_fenced.rs` adds the token.
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
@@ -34,7 +34,7 @@ use crate::{
     types::SECOND,
 };
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "redis-lease",
     about: "SET NX PX with compare-and-renew, compare-and-delete and a belief that ends by the local clock; no token",
@@ -46,7 +46,7 @@ pub const PROTOCOL: Protocol = Protocol {
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
     takeover_max: |timings, _| timings.retry_period(),
-    // The key lasts from when the request arrived, the belief from when it was sent.
+    // The key lasts from the request's arrival, the belief from its sending.
     read_lease: Some(|timings| (timings.lease_ttl, timings.lease_ttl)),
     preference: Preference::Any,
     majority: false,
@@ -63,7 +63,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
-        // The belief is over before the key is, as far as clocks are right.
+        // With correct clocks, the belief ends before the key does.
         Hazard::CutOffFromService | Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
         _ => Promise::May,
     },
@@ -72,18 +72,18 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::from_sending,
 };
 
-/// Known from leases over slow links: what was granted is counted from when one hears of it.
+/// Known from leases over slow links: the holder counts a lease from when it hears of the grant.
 pub const BELIEF_FROM_ANSWER: Bug = Bug {
     id: "redis-lease-belief-from-answer",
     protocols: &["redis-lease"],
-    what: "The leader counts its lease from the answer on, so that it believes for longer than the key lives, by as long as \
+    what: "The leader counts its lease from the answer, so it believes for longer than the key lives, by the time that \
            the answer took.",
     source: "derived; in Raft's leases: etcd-io/raft issue 166, sofa-jraft issue 34",
     violation: "dual_belief",
     shown: Shown::by("late-answer", "redis-lease", 4),
 };
 
-/// Reference text 000, "Fix 1", as printed.
+/// *Leader Election Gone Wrong*, "Fix 1", as printed.
 pub const RENEWAL_THROWS: Bug = Bug {
     id: "redis-lease-renewal-throws",
     protocols: &["redis-lease"],
@@ -94,7 +94,7 @@ pub const RENEWAL_THROWS: Bug = Bug {
     shown: Shown::by("partition", "redis-lease", 4),
 };
 
-/// A lock for good.
+/// A lock without expiry.
 pub const NO_TTL: Bug = Bug {
     id: "redis-lease-without-ttl",
     protocols: &["redis-lease"],
@@ -111,7 +111,7 @@ const FOR_EVER_MS: u64 = 100 * 365 * 24 * 3_600_000;
 struct RedisLease;
 
 impl RedisLease {
-    /// How long the key is to live, milliseconds.
+    /// The key's TTL, milliseconds.
     fn key_ms(asking: &Asking) -> u64 {
         if asking.setup.bugs.has(&NO_TTL) { FOR_EVER_MS } else { asking.ttl_ms() }
     }

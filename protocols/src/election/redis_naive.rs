@@ -1,15 +1,16 @@
-//! `redis-naive`: the instructive wrong default. It is here to fail the way it fails in production.
+//! `redis-naive`: an instructive bad default, included to fail as it does in production.
 //!
-//! **Where it comes from.** The first thing everybody writes: `SET key id NX PX ttl` to acquire, `PEXPIRE key ttl` to renew,
-//! `DEL key` to release (reference text "Leader Election": "a naive Redis lease has no fencing and no consensus, so use it
+//! **Where it comes from.** A typical first attempt: `SET key id NX PX ttl` to acquire, `PEXPIRE key ttl` to renew,
+//! `DEL key` to release (the article "Leader Election": "a naive Redis lease has no fencing and no consensus, so use it
 //! to demonstrate the failure, then fix it").
 //!
 //! **What it assumes about time.** That it is never late. It believes until Redis says that the key is gone, and never
-//! looks at a clock.
+//! checks a clock.
 //!
-//! **What breaks it.** Any pause or partition longer than the ttl. Redis gives the key to somebody else; the old leader
-//! comes back, its `PEXPIRE` finds *a* key and says 1, and from then on it renews the other's lease and both believe, for
-//! ever. Its plain `DEL` can delete another's key. There is no token, so no ledger can tell the two apart.
+//! **What breaks it.** Any pause or partition longer than the TTL. Redis gives the key to another candidate; the old
+//! leader returns, its `PEXPIRE` finds *a* key and succeeds, and from then on it renews the other's lease and both
+//! believe indefinitely. Its plain `DEL` can delete another's key. There is no token, so no ledger can tell the two
+//! apart.
 //!
 //! **What shows it.** `gc-pause`, `partition`.
 
@@ -29,10 +30,10 @@ use crate::{
     types::{Leadership, SECOND},
 };
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "redis-naive",
-    about: "SET NX PX, renewed and released without looking whose key it is: the wrong default, for showing what goes wrong",
+    about: "SET NX PX, renewed and released without checking whose key it is: the wrong default, to show what goes wrong",
     service: &redis::SERVICE,
     tokened: false,
     transport: Transport::Datagram,
@@ -63,10 +64,10 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::without_bound,
 };
 
-/// A belief without end.
+/// A belief that does not expire.
 const BELIEF: Leadership = Leadership { token: 0, valid_until: u64::MAX };
 
-/// The one request under way whose answer matters.
+/// The request under way whose answer matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
     Acquire,
@@ -80,9 +81,9 @@ struct RedisNaive {
     asking: Asking,
     leading: bool,
     under_way: Option<(RequestNumber, Asked)>,
-    /// After a resignation, until then others go first.
+    /// Others go first until then, after a resignation.
     held_off_until: u64,
-    /// `Campaign` is still to be said.
+    /// Whether [`Output::Campaign`] is still to be sent.
     campaign_due: bool,
 }
 
@@ -101,7 +102,7 @@ impl RedisNaive {
         self.under_way = Some((self.asking.ask(request, out), asked));
     }
 
-    /// A follower's turn: tries to acquire, or only looks while it lets others go first.
+    /// A follower's poll: tries to acquire, or only reads while others go first.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
         if self.under_way.is_some() {
@@ -126,7 +127,7 @@ impl RedisNaive {
         self.ask(Request::Get { key: redis_common::key(&self.asking.setup) }, Asked::Look, out);
     }
 
-    /// The leader's turn. Whether the last renewal was answered does not matter to it.
+    /// The leader's renewal. It does not care whether the last one was answered.
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
         if self.under_way.is_some() {
@@ -146,13 +147,13 @@ impl RedisNaive {
             (Asked::Acquire, Ok(_)) => self.look(out),
             (Asked::Look, Ok(Reply::Value(value))) => self.asking.observe(value.as_deref(), out),
             (Asked::Renew, Ok(Reply::Done(true))) => {
-                // Somebody's key is renewed. Whose? It does not ask.
+                // Some key was renewed. It does not ask whose.
                 out.push(Output::Point(Point::Renewed));
                 out.push(Output::Renewed(BELIEF));
             }
             (Asked::Renew, Ok(Reply::Done(false))) => self.depose(now, Deposed::Lost, out),
-            // A failed or unknown renewal is ignored, which is the mistake; a key taken by an unknown acquisition runs
-            // out by itself, and so does one whose deletion failed.
+            // It ignores a failed or unknown renewal, which is its mistake. A key taken by an unknown acquisition
+            // expires by itself, as does one whose deletion failed.
             _ => {}
         }
     }
@@ -199,7 +200,7 @@ impl Elector for RedisNaive {
                 self.ask(Request::Del { key: redis_common::key(&self.asking.setup) }, Asked::Release, out);
             }
             Input::Fenced if self.leading => self.depose(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile; Redis has no streams.
+            // Timers of a role that has ended; Redis has no streams.
             _ => {}
         }
     }

@@ -1,30 +1,32 @@
 //! `redlock`: the lock of a majority of independent Redis servers.
 //!
 //! **Where it comes from.** leandromoreira/redlock-rb 0.1.7, `lib/redlock/client.rb: Client#try_lock_instances,
-//! #lock_instances, #drift, #timed, #unlock, RedisInstance#lock`, at its defaults: every server is asked in turn, 0.1 s for
-//! each, and once more when it is silent or its connection breaks (redis/redis-rb 4.0.1, `lib/redis/client.rb:
-//! Client#ensure_connected`, `reconnect_attempts`); a lock that a majority gave is worth `ttl − elapsed − (0.01·ttl + 2 ms)`; otherwise everybody is told to unlock, and
-//! after a random wait below 200 ms it is tried again, three times in all. Later releases differ: 0.1.8 tries four times and
-//! extends once only, 0.2.0 waits 200 ms and up to 50 more, 1.0.0 reads the monotonic clock. On top of the library there is
-//! what an election needs: the holder extends every ttl/3 by `lock(…, extend: info)`, and stops by its own clock.
+//! #lock_instances, #drift, #timed, #unlock, RedisInstance#lock`, at its defaults: the servers are asked in turn, for
+//! 0.1 s each, and once more if one is silent or its connection breaks (redis/redis-rb 4.0.1, `lib/redis/client.rb:
+//! Client#ensure_connected`, `reconnect_attempts`). A lock granted by a majority is valid for `ttl − elapsed −
+//! (0.01·ttl + 2 ms)`; otherwise all servers are told to unlock, and after a random wait below 200 ms it is tried
+//! again, three times in all. Later releases differ: 0.1.8 tries four times and extends only once, 0.2.0 waits 200 ms
+//! and up to 50 more, 1.0.0 reads the monotonic clock. Beyond the library, an election needs this: the holder extends
+//! every ttl/3 by `lock(…, extend: info)`, and stops by its own clock.
 //!
-//! **What it assumes about time.** That every server's *wall* clock, by which keys end, and the holder's run at rates less
-//! than one part in a hundred apart, and that nobody sets them; that no process is stopped after it looked at the validity;
-//! that a server which restarts without its data stays away for a ttl ("delayed restarts"). `elapsed` is read from the wall
-//! clock: set back during a lock, it makes the lock worth more than the keys live; set forward, nothing.
+//! **What it assumes about time.** All servers' *wall* clocks, by which keys expire, and the holder's clock run at
+//! rates within one per cent of each other, and are never set; no process pauses after it checked the validity; a
+//! server that restarts without its data stays away for a TTL ("delayed restarts"). `elapsed` is read from the wall
+//! clock: if that is set back during a lock, the validity exceeds the keys' lifetime; if it is set forward, the lock is
+//! worth nothing.
 //!
-//! **What breaks it.** A pause past the validity: there is **no token**, and none can be had from five servers that do not
-//! know each other, so the resource cannot tell the sleeper from its successor (Kleppmann 2016). A majority whose clocks are
-//! set forward. A server of the majority that comes back empty and votes again. And the library itself: an extension that
-//! fails *unlocks every server first* and returns afterwards, or tries again with the same value; meanwhile its caller
-//! believes in the validity it was told, and another may have the lock. So a short loss of three servers makes two leaders.
+//! **What breaks it.** A pause beyond the validity: there is **no token**, and five independent servers cannot provide
+//! one, so the resource cannot tell the sleeper from its successor (Kleppmann 2016). A majority whose clocks are set
+//! forward. A server of the majority that returns empty and votes again. And the library itself: a failed extension
+//! *first unlocks every server* and then returns, or retries with the same value; meanwhile its caller believes in the
+//! earlier validity, and another may get the lock. So briefly losing three servers makes two leaders.
 //!
 //! **What shows it.** `gc-pause`; `clock-step`, where the servers' clocks are set; `flapping`; `--bug
 //! redis-forgotten-on-restart` with one member of the majority killed (`sim/tests/all/redlock.rs`).
 //!
-//! The library has a random value for each lock; here it also names the holder, `<name>/<nonce>/<attempt>`, so that others
-//! can observe who leads: they look at one server after the other until a majority says the same, and try only where none
-//! does. Trying blindly would cost 30 requests a turn while somebody leads.
+//! The library uses a random value per lock; here it also names the holder, `<name>/<nonce>/<attempt>`, so that others
+//! can observe the leader: they read the servers in turn until a majority agrees, and try to lock only if none does.
+//! Trying blindly would cost 30 requests a turn while a leader exists.
 
 pub mod drill;
 mod timing;
@@ -54,7 +56,7 @@ use timing::{belief_overlap, drift_ms, longest_belief};
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "redlock",
     about: "The lock of a majority of five independent Redis, as redlock-rb takes it; no token",
@@ -65,7 +67,7 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 3,
-    // The keys may run out while a follower waits after its last try, and another one be in its way at the next.
+    // The keys may expire while a follower waits after its last attempt, and another follower may then get in its way.
     takeover_max: |timings, _| timings.retry_period() + 2 * RETRY_DELAY,
     read_lease: Some(|timings| (longest_belief(timings), timings.lease_ttl)),
     preference: Preference::Any,
@@ -83,7 +85,7 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
         Hazard::PowerOutage | Hazard::RollingRestart | Hazard::Starvation | Hazard::CutOffFromService => Promise::Holds,
         Hazard::DelayedRenewals => Promise::Holds,
-        // What is short enough for an extension to fail, and to be told to the servers, makes two leaders.
+        // A partition short enough for an extension to fail, and for the servers to be told so, makes two leaders.
         _ => Promise::May,
     },
     bounds: promise::settled,
@@ -91,56 +93,56 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap,
 };
 
-/// How often a lock is tried.
+/// The number of attempts per lock.
 const TRIES: u32 = 3;
-/// Between two tries, and after the last, up to so long; nanoseconds.
+/// The longest wait after an attempt; nanoseconds.
 const RETRY_DELAY: u64 = 200 * MILLISECOND;
-/// How long one server is waited for at most, nanoseconds.
+/// The timeout of a single server, nanoseconds.
 const SERVER_TIMEOUT: u64 = 100 * MILLISECOND;
-/// The wait after a try that failed is over.
+/// The end of the wait after a failed attempt.
 const RETRY: TimerId = 3;
 
-/// The lock that this node believes to hold.
+/// This node's lock, as it believes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Lease {
     value: String,
     leadership: Leadership,
 }
 
-/// What is going on at the servers, one after the other.
+/// The current step at the servers, which are asked in turn.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Step {
-    /// They are asked for the lock; so many have given it.
+    /// They are asked for the lock; `granted` have given it.
     Lock { granted: usize, began: Now },
     /// They are told to unlock.
     Unlock { then: Then },
-    /// They are asked what the key holds; where no majority says the same, the lock is tried next, or not.
+    /// They are asked for the key's value; without a majority, the lock is tried next if `tries`.
     Look { seen: BTreeMap<Vec<u8>, usize>, tries: bool },
-    /// Nothing, until [`RETRY`].
+    /// Waits for [`RETRY`].
     Wait,
 }
 
-/// What comes when everybody was told to unlock.
+/// The step after unlocking all servers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Then {
-    /// The next try.
+    /// The next attempt.
     Retry,
     /// The next poll.
     Poll,
 }
 
-/// A call into the library that has not returned.
+/// A call into the library that has not returned yet.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Call {
     value: String,
-    /// Does it extend the lock that is held?
+    /// Whether it extends the held lock.
     extends: bool,
     tries_left: u32,
     step: Step,
-    /// Who is asked, and by which request.
+    /// The current server, and the request to it.
     member: usize,
     number: RequestNumber,
-    /// Is it asked for the second time, over a new connection?
+    /// Whether this is the second request to it, over a new connection.
     again: bool,
 }
 
@@ -149,9 +151,9 @@ struct Redlock {
     asking: Asking,
     lease: Option<Lease>,
     call: Option<Call>,
-    /// Until then others go first.
+    /// Others go first until then.
     held_off_until: u64,
-    /// `Campaign` is still to be said.
+    /// Whether [`Output::Campaign`] is still to be sent.
     campaign_due: bool,
 }
 
@@ -175,7 +177,7 @@ impl Redlock {
         self.ask(now, out);
     }
 
-    /// A follower's turn: looks, and tries to lock what no majority has, unless others go first.
+    /// A follower's poll: reads, and tries to lock if no majority agrees, unless others go first.
     fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
         if self.call.is_some() {
             return;
@@ -208,7 +210,7 @@ impl Redlock {
         self.call(now, value, true, Step::Lock { granted: 0, began: now }, out);
     }
 
-    /// Asks the server whose turn it is; when all have had theirs, goes on.
+    /// Asks the current server; after the last one, continues with the next step.
     fn ask(&mut self, now: Now, out: &mut Vec<Output>) {
         let (key, ttl_ms, servers) = (redis_common::key(&self.asking.setup), self.asking.ttl_ms(), self.servers());
         let Some(call) = &mut self.call else { return };
@@ -230,7 +232,7 @@ impl Redlock {
         out.push(Output::Service(ServiceOutput::Request { number, request, timeout, concurrent: false }));
     }
 
-    /// The server whose turn it was has answered, refused, or said nothing: for a lock the latter two are a no.
+    /// The current server has answered, refused, or stayed silent; for a lock, the latter two are a no.
     fn answered(&mut self, now: Now, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
         let quorum = self.quorum();
         let Some(call) = &mut self.call else { return };
@@ -285,7 +287,7 @@ impl Redlock {
         }
     }
 
-    /// The wait after a try is over: the next one, or the call returns with nothing.
+    /// The wait after an attempt is over: tries again, or the call returns without a lock.
     fn retry(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some(call) = self.call.take_if(|call| call.step == Step::Wait) else { return };
         if call.tries_left > 0 {
@@ -334,7 +336,7 @@ impl Redlock {
         out.push(Output::SetTimer { id: POLL, at: now.mono + self.asking.poll_wait() });
     }
 
-    /// Ends the belief, first of all. An extension under way has become pointless.
+    /// Ends the belief first. An extension under way has become pointless.
     fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
         let Some(lease) = self.lease.take() else { return };
         out.push(Output::Deposed(why));
@@ -353,7 +355,7 @@ impl Redlock {
             out.push(Output::Campaign);
         }
         match why {
-            // The extension that failed has unlocked everybody.
+            // The failed extension has unlocked all servers.
             Deposed::Lost => self.look(now, false, out),
             _ => self.call(now, lease.value, false, Step::Unlock { then: Then::Poll }, out),
         }
@@ -370,7 +372,7 @@ impl Elector for Redlock {
     type Service = Api;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        // Before anything else: after a pause, answers and timers come in any order.
+        // First of all: after a pause, answers and timers come in any order.
         if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
             crate::mark!(RedisExpired);
             self.depose(now, Deposed::Expired, out);
@@ -390,7 +392,7 @@ impl Elector for Redlock {
                 self.depose(now, Deposed::Resigned, out);
             }
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile, a follower's resignation; Redis has no streams.
+            // Timers of a role that has ended, or a follower's resignation; Redis has no streams.
             _ => {}
         }
     }

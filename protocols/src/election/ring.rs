@@ -1,22 +1,24 @@
-//! What elections on a ring share: how laps travel, who follows, who leads, and when somebody stands.
+//! Shared by elections on a ring: how laps travel, and how nodes follow, lead and become candidates.
 //!
-//! The candidates form a ring in the order of their ids, and whatever they say goes to the next one only; only
-//! acknowledgements and probes (`link`) go the other way. A *lap* is what a node sends around until it comes home. Who
-//! leads sends a heartbeat lap per `renew_interval`; who has seen none for a ttl stands as a candidate. What happens to a
-//! candidate's id is the algorithm's (`Rules`): `ring_lelann.rs`, `ring_chang_roberts.rs`.
+//! The candidates form a ring in the order of their ids, and each sends only to the next one; only acknowledgements and
+//! probes (`link`) go the other way. A *lap* is a message that a node sends around until it comes home. A leader sends
+//! a heartbeat lap every `renew_interval`; a node that has seen none for a TTL becomes a candidate. The algorithm
+//! (`Rules`) decides what happens to a candidate's id: `ring_lelann.rs`, `ring_chang_roberts.rs`.
 //!
-//! **What the classics leave out, and what is done here.** They elect once, on an intact ring that loses nothing.
+//! **What the classics leave out, and what is done here.** They elect once, on an intact ring without losses.
 //! - Loss, and dead or returning nodes: see `link`.
-//! - A lap whose origin is gone would circulate for ever. Each carries how many nodes may still pass it on, and a follower
-//!   drops a leader's lap that it has seen.
-//! - A leader that is alive takes the ids of lower candidates off the ring, and answers with a heartbeat. A higher candidate
-//!   makes it step back: whoever stands, the highest wins.
-//! - Two leaders on one ring, after a cut: the lower steps back. The higher stops too and stands again, since somebody else
-//!   has led; so does a leader whose laps have not come home for a ttl, which has been away itself.
-//! - A candidate that is still none the wiser after a ttl stands again, as a new attempt: an old id of its own that comes
-//!   home late decides nothing.
-//! - A leader that resigns says so in a lap. Who sees it stands, and the resigned one only passes on until nobody leads.
-//! - A node that comes back follows whoever leads. It takes leadership from a lower id only when it stands for a reason.
+//! - A lap whose origin is gone would circulate for ever. Each lap carries the number of nodes that may still pass it
+//!   on, and a follower drops a leader's lap that it has seen before.
+//! - A live leader removes the ids of lower candidates from the ring, and answers with a heartbeat. A higher candidate
+//!   makes it step down: among the candidates, the highest wins.
+//! - Two leaders on one ring, after a partition: the lower steps down. The higher stops too and becomes a candidate,
+//!   since another has led; so does a leader whose laps have not come home for a TTL, since it has been away.
+//! - A candidate without a result after a TTL starts a new attempt; an old id of its own that comes home late decides
+//!   nothing.
+//! - A leader that resigns announces it in a lap. Nodes that see it become candidates, and the former leader only
+//!   passes laps on until another leads.
+//! - A node that returns follows the leader. It takes leadership from a lower id only if it has a reason to become a
+//!   candidate.
 
 mod link;
 mod message;
@@ -36,30 +38,30 @@ pub use message::{Body, Lap, Message};
 use std::{collections::VecDeque, hash::Hash};
 
 type Input = elector::Input<Message, Nothing>;
-/// What becomes of another candidate's id at a node that does not lead.
+/// What happens to another candidate's id at a node that does not lead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Verdict {
-    /// The node stands too, first.
+    /// The node first becomes a candidate too.
     pub stand: bool,
     /// The id travels on.
     pub pass: bool,
 }
 
-/// What the elections on a ring do differently.
+/// The differences between the elections on a ring.
 pub(super) trait Rules: Clone + Eq + Hash + Send + 'static {
-    /// This node stands from now on.
+    /// This node becomes a candidate.
     fn begin(&mut self, own: NodeId);
-    /// The id of another candidate comes by; has this node taken part in the election already?
+    /// Another candidate's id arrives; `takes_part` tells whether this node already takes part in the election.
     fn candidate(&mut self, own: NodeId, other: NodeId, takes_part: bool) -> Verdict;
-    /// This node's id has come home: who wins?
+    /// The winner, once this node's id has come home.
     fn winner(&self, own: NodeId) -> NodeId;
-    /// Is there a lap that announces the winner, before its heartbeats?
+    /// Whether a lap announces the winner before its heartbeats.
     fn announces(&self) -> bool;
 }
 
-/// The leader has been silent for too long, or an election has led nowhere.
+/// The leader has been silent for too long, or an election had no result.
 const SILENCE: TimerId = 0;
-/// Time for a heartbeat.
+/// The next heartbeat.
 const BEAT: TimerId = 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,9 +70,8 @@ enum Role {
     Stands,
     Leads {
         reign: u64,
-        /// Heartbeats sent.
         number: u64,
-        /// When one of its laps came home last.
+        /// When one of its laps last came home.
         home_at: u64,
     },
 }
@@ -82,38 +83,38 @@ pub(super) struct Member<R> {
     rules: R,
     link: Link,
     role: Role,
-    /// The last attempt or reign; unlike those of any other life of this process.
+    /// The number of the last attempt or reign; different from those of any other incarnation of this process.
     count: u64,
-    /// Whom it followed last: who, in which reign, and the last heartbeat.
+    /// The leader it last followed, with its reign and last heartbeat.
     leader: Option<(NodeId, u64, u64)>,
-    /// Stands, or has let a better id pass, since there was a leader.
+    /// Whether it has become a candidate, or let a better id pass, since there was a leader.
     takes_part: bool,
-    /// [`Output::Campaign`] was said for this vacancy.
+    /// Whether [`Output::Campaign`] was sent for this vacancy.
     campaigning: bool,
-    /// Has resigned, and lets any other lead.
+    /// Has resigned, and lets any other candidate lead.
     aside: bool,
-    /// What arrived at once because nobody else is left.
+    /// Laps that arrived at once because no other node is left.
     arrived: VecDeque<Lap>,
 }
 
-/// The candidate's id waits for the dead leader to be skipped; then a lap, on a local network.
+/// The candidate's id waits until the dead leader is skipped; then one lap on a local network.
 pub(super) fn takeover_max(timings: &Timings, _: u16) -> u64 {
     timings.renew_interval + 20 * MILLISECOND
 }
 
-/// The lap of a new leader, as its predecessor on the ring hands it on: COORDINATOR, or the heartbeat that says the same
-/// where there is no announcement.
+/// A new leader's lap, as its predecessor on the ring passes it on: COORDINATOR, or the equivalent heartbeat if there
+/// is no announcement.
 pub(super) fn claim(leader: NodeId, candidates: u16, name: u64) -> Opaque {
     let lap = Lap { origin: leader, hops: candidates.saturating_sub(1), body: Body::Coordinator { reign: name } };
     Message::Frame { session: name, first: 0, number: 0, lap }.erase()
 }
 
-/// What both promise.
+/// The promise of both algorithms.
 pub(super) fn promise(hazard: Hazard, _: bool) -> Promise {
     match hazard {
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
         Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        // Who believes it stops, and nobody leads until it is missed.
+        // A leader that believes it stops, and nobody leads until it is missed.
         Hazard::ForgedClaim => Promise::Holds,
         Hazard::RestartInIsolation => UNFENCED,
         Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
@@ -122,13 +123,13 @@ pub(super) fn promise(hazard: Hazard, _: bool) -> Promise {
     }
 }
 
-/// The ring in the order of the ids.
+/// The ring in ascending order of ids.
 pub(super) fn ascending(setup: &Setup) -> Vec<NodeId> {
     (0..setup.names.len() as u16).map(NodeId).collect()
 }
 
 impl<R: Rules> Member<R> {
-    /// A candidate on the ring that passes all of them in `order`.
+    /// A candidate on the ring with the given order.
     pub(super) fn new(setup: Setup, order: &[NodeId], rules: R) -> Self {
         Member {
             rules,
@@ -154,7 +155,7 @@ impl<R: Rules> Member<R> {
     }
 
     fn pass_on(&mut self, now: Now, lap: Lap, out: &mut Vec<Output>) {
-        // Who would be the origin of a lap without hops left is not on the ring any more.
+        // The origin of a lap without hops left is no longer on the ring.
         if let Some(hops) = lap.hops.checked_sub(1) {
             self.arrived.extend(self.link.send(now, Lap { hops, ..lap }, out));
         }
@@ -194,7 +195,7 @@ impl<R: Rules> Member<R> {
         } else {
             self.beat(now, out);
         }
-        // Nothing ends this belief but another leader, or laps that do not come home.
+        // Only another leader, or laps that do not come home, end this belief.
         out.push(Output::Elected(Leadership { token: 0, valid_until: u64::MAX }));
     }
 
@@ -233,7 +234,7 @@ impl<R: Rules> Member<R> {
         }
     }
 
-    /// A lap of this node's own is home again, and off the ring.
+    /// A lap of this node's own has come home, and leaves the ring.
     fn home(&mut self, now: Now, body: Body, out: &mut Vec<Output>) {
         match (body, self.role) {
             (Body::Candidate { attempt }, Role::Stands) if attempt == self.count => {
@@ -241,7 +242,7 @@ impl<R: Rules> Member<R> {
                 if winner == self.own() {
                     return self.lead(now, out);
                 }
-                // It will be heard of; if not, this node stands again.
+                // The winner will be heard from; otherwise this node becomes a candidate again.
                 self.role = Role::Follows;
                 out.push(Output::Observed(Some(winner)));
             }
@@ -274,7 +275,7 @@ impl<R: Rules> Member<R> {
         if verdict.stand {
             self.stand(now, out);
         } else if !std::mem::replace(&mut self.takes_part, true) {
-            // The candidate has so long to win.
+            // The candidate has this long to win.
             self.wait_for_silence(now, out);
         }
         if verdict.pass {
@@ -290,7 +291,7 @@ impl<R: Rules> Member<R> {
         let is_higher = lap.origin > self.own();
         match self.role {
             Role::Leads { .. } if !is_higher => return self.stand(now, out),
-            // It is about to meet this node's id.
+            // The lap is about to meet this node's id.
             Role::Stands if !is_higher => return self.pass_on(now, lap, out),
             Role::Leads { .. } => self.step_back(now, Deposed::Lost, out),
             Role::Stands | Role::Follows => {}
@@ -332,7 +333,7 @@ impl<R: Rules> Elector for Member<R> {
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
-            // Alone on the ring there is nobody to be heard.
+            // On a ring of one there is nobody to wait for.
             Input::Start if self.link.count() == 1 => self.stand(now, out),
             Input::Start => self.wait_for_silence(now, out),
             Input::Timer(SILENCE) if !matches!(self.role, Role::Leads { .. }) => self.stand(now, out),
@@ -347,7 +348,7 @@ impl<R: Rules> Elector for Member<R> {
                 self.send(now, Body::Resigned, out);
             }
             Input::Fenced => self.step_back(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile; what other protocols say.
+            // Timers of a role that has ended, and messages of other protocols.
             _ => {}
         }
         while let Some(lap) = self.arrived.pop_front() {

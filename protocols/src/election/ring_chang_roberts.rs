@@ -1,23 +1,24 @@
-//! `ring-chang-roberts`: a candidate's id goes around the ring until it meets a higher one; the one that comes home leads.
+//! `ring-chang-roberts`: a candidate's id goes around the ring until it meets a higher one; the candidate whose id
+//! comes home leads.
 //!
 //! **Where it comes from.** Chang and Roberts, "An Improved Algorithm for Decentralized Extrema-Finding in Circular
 //! Configurations of Processes" (CACM 22(5), 1979), with participants and the announcement as in Coulouris et al.,
-//! "Distributed Systems" (5th edition, 15.3). A node passes a higher id on and is a participant from then on. A lower one is
-//! swallowed by a participant, and replaced with its own id by a node that is none yet. Whose id comes home has won, and says
-//! so in a second lap. For comparison: tlaplus/Examples, `specifications/chang_roberts/ChangRoberts.tla`; DistAlgo/distalgo,
-//! `benchmarks/crleader/orig.da`. What surrounds it is in `ring.rs`.
+//! "Distributed Systems" (5th edition, 15.3). A node passes a higher id on, and becomes a participant. A participant
+//! swallows a lower id; another node replaces it with its own id. A node whose id comes home has won, and announces it
+//! in a second lap. For comparison: tlaplus/Examples, `specifications/chang_roberts/ChangRoberts.tla`;
+//! DistAlgo/distalgo, `benchmarks/crleader/orig.da`. `ring.rs` has the rest.
 //!
-//! **What it costs.** With all standing, 2n-1 messages when the ids rise along the ring (as they do here), n(n+1)/2 when they
-//! fall, and n(1 + 1/2 + … + 1/n) on average over all orders; and n for the announcement. The links are to be first in first
-//! out for `ring-lelann` only, this algorithm does not need it.
+//! **What it costs.** If all are candidates, 2n-1 messages when the ids rise along the ring (as they do here), n(n+1)/2
+//! when they fall, and n(1 + 1/2 + … + 1/n) on average over all orders; plus n for the announcement. Only `ring-lelann`
+//! needs links in FIFO order; this algorithm does not.
 //!
-//! **What it assumes about time.** That a heartbeat lap comes by within the ttl, always. A belief has no end of its own.
+//! **What it assumes about time.** A heartbeat lap always arrives within the TTL. A belief does not expire.
 //!
-//! **What breaks it.** A ring that does not hold: a cut makes two rings, each elects. A pause of the leader: the others skip
-//! it, and it wakes as a second one. There is no quorum, no lease and no token.
+//! **What breaks it.** A broken ring: a partition makes two rings, and each elects a leader. A pause of the leader: the
+//! others skip it, and it wakes up as a second one. There is no quorum, no lease and no token.
 //!
-//! **What shows it.** `ring-break`, `isolate-leader`, `gc-pause`; the price of it, message for message, in
-//! `protocols/tests/election_messages.rs`.
+//! **What shows it.** `ring-break`, `isolate-leader`, `gc-pause`; `protocols/tests/election_messages.rs` counts its
+//! messages.
 
 use super::{
     OwnTimers, Preference, Protocol, Setup, Transport, promise,
@@ -29,7 +30,7 @@ use crate::{
     types::{NodeId, SECOND},
 };
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "ring-chang-roberts",
     about: "Chang and Roberts 1979: on a ring, a higher id swallows a lower, one comes home; no quorum, no token",
@@ -61,7 +62,7 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::without_bound,
 };
 
-/// A candidate on the ring that passes all of them in `order`, which the registry's has in the order of their ids.
+/// A candidate on the ring with the given order; the registry's is in the order of ids.
 pub fn elector(setup: Setup, order: &[NodeId]) -> Box<AnyElector> {
     boxed(Member::new(setup, order, ChangRoberts))
 }

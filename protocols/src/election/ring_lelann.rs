@@ -1,23 +1,23 @@
-//! `ring-lelann`: every candidate's id goes around the ring, and the highest that stood leads.
+//! `ring-lelann`: every candidate's id goes around the ring, and the highest candidate leads.
 //!
-//! **Where it comes from.** Le Lann, "Distributed Systems: Towards a Formal Approach" (IFIP 1977), as Tel tells it
-//! ("Introduction to Distributed Algorithms", 2nd edition, 7.2.1). A candidate sends its id around; everybody passes it on,
-//! and every candidate keeps those that come by. When its own id is home, links being first in first out, it has seen all
-//! who stand and knows the winner by itself. n messages for each who stands, n² when all do; nothing is swallowed. Le Lann
-//! elects the lowest, the highest is elected here. What surrounds it is in `ring.rs`.
+//! **Where it comes from.** Le Lann, "Distributed Systems: Towards a Formal Approach" (IFIP 1977), as presented by Tel
+//! ("Introduction to Distributed Algorithms", 2nd edition, 7.2.1). A candidate sends its id around; every node passes
+//! it on, and every candidate records those that pass. When its own id comes home over FIFO links, it has seen all
+//! candidates and knows the winner by itself. That takes n messages per candidate, n² if all are candidates; nothing is
+//! swallowed. Le Lann elects the lowest id; here the highest is elected. `ring.rs` has the rest.
 //!
-//! In Tel's words who passes an id on without standing never stands, so that the best of those who *noticed* leads. Here a
-//! better node that hears of the election stands too, which is what Chang and Roberts (1979) report of Le Lann's: otherwise
-//! the worst of all leads whenever its clock is the fastest. Who did not stand learns of the winner from its heartbeat lap,
-//! which follows at once; the algorithm has no announcement.
+//! In Tel's version, a node that passes an id on without being a candidate never becomes one, so the best of those that
+//! *noticed* leads. Here a better node that hears of the election becomes a candidate too, as Chang and Roberts (1979)
+//! describe Le Lann's algorithm; otherwise the worst node leads whenever its clock is the fastest. Other nodes learn of
+//! the winner from its heartbeat lap, which follows at once; the algorithm has no announcement.
 //!
-//! **What it assumes about time.** That a heartbeat lap comes by within the ttl, always. A belief has no end of its own.
+//! **What it assumes about time.** A heartbeat lap always arrives within the TTL. A belief does not expire.
 //!
-//! **What breaks it.** A ring that does not hold: a cut makes two rings, each elects. A pause of the leader: the others skip
-//! it, and it wakes as a second one. There is no quorum, no lease and no token.
+//! **What breaks it.** A broken ring: a partition makes two rings, and each elects a leader. A pause of the leader: the
+//! others skip it, and it wakes up as a second one. There is no quorum, no lease and no token.
 //!
-//! **What shows it.** `ring-break`, `isolate-leader`, `gc-pause`; the price of it, message for message, in
-//! `protocols/tests/election_messages.rs`.
+//! **What shows it.** `ring-break`, `isolate-leader`, `gc-pause`; `protocols/tests/election_messages.rs` counts its
+//! messages.
 
 use super::{
     OwnTimers, Preference, Protocol, Setup, Transport, promise,
@@ -29,7 +29,7 @@ use crate::{
     types::{NodeId, SECOND},
 };
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "ring-lelann",
     about: "Le Lann 1977: on a ring, every candidate's id goes around and each decides; no quorum, no token",
@@ -61,7 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::without_bound,
 };
 
-/// A candidate on the ring that passes all of them in `order`, which the registry's has in the order of their ids.
+/// A candidate on the ring with the given order; the registry's is in the order of ids.
 pub fn elector(setup: Setup, order: &[NodeId]) -> Box<AnyElector> {
     let best = setup.node;
     boxed(Member::new(setup, order, LeLann { best }))
@@ -69,7 +69,7 @@ pub fn elector(setup: Setup, order: &[NodeId]) -> Box<AnyElector> {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct LeLann {
-    /// The best of the list of those who stand; no more of the list matters.
+    /// The best candidate; the rest of the list does not matter.
     best: NodeId,
 }
 

@@ -1,34 +1,33 @@
-//! Rules that a protocol may be run with or without, beside its timers: those that production added to the election of the
-//! Raft paper.
+//! Optional rules of a protocol: production's additions to the Raft paper's election.
 
 use serde::{Deserialize, Serialize};
 
-/// Rules of voting and of leading; every one of them holds unless it is switched off.
+/// Rules of voting and leading; each is on unless it is switched off.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// Who wants to stand asks first whether it could win, and its term stays as it is until it could (Ongaro's
+    /// A prospective candidate first asks whether it could win, and keeps its term until it could (Ongaro's
     /// dissertation, §9.6).
     pub pre_vote: bool,
-    /// A leader that has lost its majority for an election timeout steps down (§6.2), and who hears from a leader takes part
-    /// in no other election (§4.2.3).
+    /// A leader that has lost its majority for an election timeout steps down (§6.2), and a server that hears from a
+    /// leader takes part in no other election (§4.2.3).
     pub check_quorum: bool,
-    /// A leader acts only as long as its last acknowledged heartbeat is worth (§6.4.1).
+    /// A leader acts only while its last acknowledged heartbeat supports its lease (§6.4.1).
     pub leader_lease: bool,
-    /// Whose timers these are.
+    /// Whose timers are used.
     pub manner: Manner,
 }
 
-/// How timers are used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manner {
-    /// As the paper and the dissertation have it.
+    /// Those of the paper and the dissertation.
     #[default]
     Paper,
-    /// As hashicorp/raft does (`raft.go: runFollower, checkLeaderLease, requestVote`). A follower looks at its leader's silence
-    /// only when a timer of one to two timeouts is over, which no heartbeat sets back; until then it has that leader, and
-    /// votes for nobody else. A leader counts from when answers came, and heartbeats are one to two intervals apart.
+    /// Those of hashicorp/raft (`raft.go: runFollower, checkLeaderLease, requestVote`). A follower checks for its
+    /// leader's silence only when a timer of one to two timeouts expires, which heartbeats do not reset; until then it
+    /// keeps that leader, and votes for no other. A leader counts from when answers arrived, and heartbeats are one to
+    /// two intervals apart.
     Hashicorp,
 }
 
@@ -39,17 +38,16 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// All of them hold, as the dissertation has them.
+    /// All of them on, as in the dissertation.
     pub const USUAL: Rules = Rules { pre_vote: true, check_quorum: true, leader_lease: true, manner: Manner::Paper };
     /// The protocols that have these rules.
     pub const PROTOCOLS: [&str; 1] = ["raft-core"];
 
-    /// Does the protocol of that name have these rules?
+    /// Whether the protocol called `protocol` has these rules.
     pub fn concern(protocol: &str) -> bool {
         Rules::PROTOCOLS.contains(&protocol)
     }
 
-    /// Are they [`Rules::USUAL`]?
     pub fn are_usual(&self) -> bool {
         *self == Rules::USUAL
     }

@@ -1,22 +1,24 @@
-//! `swim`: a failure detector that does without everybody watching everybody, and the lowest id that it holds alive leads.
+//! `swim`: a failure detector in which members do not all watch each other; the lowest id that it considers alive
+//! leads.
 //!
-//! **Where it comes from.** Das, Gupta, Motivala, "SWIM: Scalable Weakly-consistent Infection-style Process Group Membership
-//! Protocol" (DSN 2002), with Lifeguard's suspicion, as in hashicorp/memberlist (`state.go`, `suspicion.go`, `awareness.go`,
-//! `config.go: DefaultLANConfig`): a probe per second and member, of one member at a time in a random order; after 500 ms
-//! without an answer three others are asked to try; then the member is suspect, and has 4 s and more to refute it by a higher
-//! incarnation number. News travels on the probes, and every 200 ms to three others. The detector knows nothing of leaders
-//! ([`detector`]); taking the lowest id for one is what people build on such a list, and what its authors warn of.
+//! **Where it comes from.** Das, Gupta, Motivala, "SWIM: Scalable Weakly-consistent Infection-style Process Group
+//! Membership Protocol" (DSN 2002), with Lifeguard's suspicion, as in hashicorp/memberlist (`state.go`, `suspicion.go`,
+//! `awareness.go`, `config.go: DefaultLANConfig`): each member probes one member per second, in random order. After 500
+//! ms without an answer, three others are asked to try. Then the member becomes a suspect, and has at least 4 s to
+//! refute that by a higher incarnation number. Updates travel on the probes, and every 200 ms to three other members.
+//! The detector does not know about leaders ([`detector`]); people take the lowest id in such a list for the leader,
+//! although its authors warn against it.
 //!
-//! **How it scales.** All constants are memberlist's, multiplied by the renewal interval in seconds: `--lease-ttl 3s`, the
-//! default, makes that 1 s. What the ttl is called here is the time after which a silent member can be dead at the earliest:
-//! one failed probe and the shortest suspicion, five intervals.
+//! **How it scales.** All constants are memberlist's, multiplied by the renewal interval in seconds: the default,
+//! `--lease-ttl 3s`, makes that 1 s. The TTL here is the earliest time after which a silent member counts as dead: one
+//! failed probe and the shortest suspicion, five intervals.
 //!
-//! **What it assumes about time.** That a member that lives answers one of its probers in time, or hears the accusation and
-//! refutes in time. A belief has no end of its own.
+//! **What it assumes about time.** A live member answers one of its probers in time, or hears the accusation and
+//! refutes it in time. A belief does not expire.
 //!
-//! **What breaks it.** A pause, a cut: there is no quorum and no token, and each side declares the other dead and leads. It
-//! is a detector, and never a source of tokens. What it does better than plain heartbeats (`lowest-id`): one bad link or a
-//! lost packet makes nobody dead.
+//! **What breaks it.** A pause or a partition: there is no quorum and no token, so each side declares the other dead
+//! and leads. It is a detector, and cannot be a source of tokens. It does better than plain heartbeats (`lowest-id`) in
+//! one respect: one bad link or a lost packet makes nobody dead.
 //!
 //! **What shows it.** `detector-comparison`, `isolate-leader`, `gc-pause`.
 
@@ -46,7 +48,7 @@ pub use message::{Body, Message};
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "swim",
     about: "SWIM's failure detector as in memberlist, and the lowest id that it holds alive leads; no quorum, no token",
@@ -55,7 +57,7 @@ pub const PROTOCOL: Protocol = Protocol {
     transport: Transport::Datagram,
     default_lease_ttl: 3 * SECOND,
     election_timeout: None,
-    // A probe and the shortest suspicion.
+    // One probe and the shortest suspicion.
     granted_ttl: |ttl| ttl.saturating_mul(5) / 3,
     renew_interval: |granted| granted / 5,
     takeover_max: |timings, candidates| takeover_intervals(candidates) * timings.renew_interval,
@@ -73,9 +75,9 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, _| match hazard {
         Hazard::None | Hazard::ClockSteps => Promise::Holds,
         Hazard::PauseBeyondLease | Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
-        // Whether it is mute or deaf, the other side declares it dead.
+        // Whether that member is mute or deaf, the other side declares it dead.
         Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => UNFENCED,
-        // Whoever comes back with a better id leads when it has joined, whether the other has heard of it or not.
+        // A returning member with a better id leads once it has joined, whether or not the other has heard of it.
         _ => Promise::May,
     },
     bounds: promise::calm,
@@ -83,21 +85,21 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::without_bound,
 };
 
-/// With so many probe intervals more than five, all members have accused a dead one. Up to nine probe it once in two rounds,
-/// and the suspicion is not at its shortest before two have confirmed. Of three, there is nobody who could confirm: it is at its
-/// shortest at once, and what remains is the round in which the dead one's turn comes.
+/// The probe intervals, beyond the TTL's five, until all members have accused a dead one. Among up to nine members,
+/// each probes it once in two rounds, and the suspicion is not at its shortest before two have confirmed it. Among
+/// three nobody can confirm it: it is at its shortest at once, and what remains is the round until the dead one's turn.
 fn takeover_intervals(candidates: u16) -> u64 {
     if candidates <= 3 { 4 } else { 12 }
 }
 
-/// Who has just joined does not lead before so many probe intervals: those who do are to hear of it first.
+/// How many probe intervals a member waits to lead after it joined, so that a present leader hears of it first.
 const JOIN_INTERVALS: u64 = 2;
-/// Who gave leadership up joins again after so many probe intervals.
+/// How many probe intervals a member waits to rejoin after it resigned.
 const REJOIN_INTERVALS: u64 = 5;
 
-/// The detector has something to do.
+/// The detector's next action.
 const DETECT: TimerId = 0;
-/// The member has joined long enough ago, or left long enough ago.
+/// The time since joining or leaving is long enough.
 const STAND: TimerId = 1;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -105,12 +107,12 @@ struct Swim {
     setup: Setup,
     detector: Detector,
     leads: bool,
-    /// From when on it may lead, nanoseconds; `None` after it has given leadership up.
+    /// When it may lead, nanoseconds; `None` after it has resigned.
     stands_at: Option<u64>,
-    /// It stays away because it has failed, for longer than others would.
+    /// Whether it stays away because it has failed, for longer than others would.
     aside: bool,
     observed: Option<NodeId>,
-    /// For when [`DETECT`] is set.
+    /// When [`DETECT`] is set to fire.
     detect_at: Option<u64>,
     effects: Vec<Effect>,
 }
@@ -127,7 +129,7 @@ impl Swim {
         self.setup.timings.renew_interval
     }
 
-    /// Has the detector do something, and carries out what it wants.
+    /// Runs the detector, and carries out its effects.
     fn detect(&mut self, out: &mut Vec<Output>, work: impl FnOnce(&mut Detector, &mut Vec<Effect>)) {
         work(&mut self.detector, &mut self.effects);
         for effect in self.effects.drain(..) {
@@ -145,7 +147,7 @@ impl Swim {
         }
     }
 
-    /// Leads or follows, as the detector has it.
+    /// Leads or follows, according to the detector.
     fn decide(&mut self, now: Now, out: &mut Vec<Output>) {
         let members = (0..self.setup.names.len() as u16).map(NodeId).find(|node| self.detector.is_member(*node));
         let own = self.setup.node;
@@ -156,7 +158,7 @@ impl Swim {
             self.leads = true;
             out.push(Output::Campaign);
             out.push(Output::Point(Point::BeforeCampaign));
-            // Nothing ends this belief but news of a better one.
+            // Only news of a better member ends this belief.
             out.push(Output::Elected(Leadership { token: 0, valid_until: u64::MAX }));
         }
         let observed = if best { self.leads.then_some(own) } else { members };
@@ -219,10 +221,10 @@ impl Elector for Swim {
                 self.step_back(Deposed::Fenced, out);
                 self.stand_later(now, out);
             }
-            // A timer that only makes it decide; what other protocols say.
+            // A timer that only triggers the decision, and messages of other protocols.
             _ => {}
         }
-        // Nobody is left to stand aside for.
+        // No other member is left to stand aside for.
         if self.aside && !self.setup.others().any(|node| self.detector.is_member(node)) {
             self.join_again(now, out);
         }

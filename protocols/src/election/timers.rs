@@ -1,31 +1,29 @@
-//! Timing options that some protocols have and others do not: which ones, what they are by default, and what the
-//! protocol's client refuses.
+//! Timing options that only some protocols have: which ones, their defaults, and what the protocol's client refuses.
 
 use super::Timings;
 
-/// One of them.
+/// A timing option.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timer {
-    /// How long a leader goes on trying to renew before it gives leadership up; client-go's `RenewDeadline`.
+    /// How long a leader tries to renew before it resigns; client-go's `RenewDeadline`.
     RenewDeadline,
-    /// From one attempt to acquire to the next; client-go's `RetryPeriod`, Consul's `DefaultLockRetryTime`.
+    /// The interval between attempts to acquire; client-go's `RetryPeriod`, Consul's `DefaultLockRetryTime`.
     RetryPeriod,
-    /// For how long the service keeps a lock from everybody after its holder's session ended; Consul's `LockDelay`.
+    /// How long the service keeps a lock unavailable after its holder's session ended; Consul's `LockDelay`.
     LockDelay,
-    /// From one entry of the leader's to the next in the log that elections compare; without it the log has only what begins
-    /// each term.
+    /// The interval between the leader's entries in the log that elections compare; without it the log has only each
+    /// term's first entry.
     EntryInterval,
-    /// How long what the service's primary acknowledges takes to its replicas, beside the way there; they are told at once
-    /// without it.
+    /// How long the primary of the service takes to send acknowledged writes to its replicas, besides the travel time;
+    /// without it, it sends them at once.
     ReplicaLag,
 }
 
 impl Timer {
-    /// All of them.
     pub const ALL: [Timer; 5] =
         [Timer::RenewDeadline, Timer::RetryPeriod, Timer::LockDelay, Timer::EntryInterval, Timer::ReplicaLag];
 
-    /// Its words in reports.
+    /// Its name in reports.
     pub const fn words(self) -> &'static str {
         match self {
             Timer::RenewDeadline => "renew deadline",
@@ -58,14 +56,14 @@ impl Timer {
         }
     }
 
-    /// May it be nothing?
+    /// Whether it may be 0.
     pub const fn may_be_zero(self) -> bool {
         matches!(self, Timer::LockDelay)
     }
 }
 
-/// What they are set to; `None` for one that the protocol does not have, or for which it takes another timer unless told.
-/// Protocols have nanoseconds, plans and options milliseconds.
+/// The settings; `None` if the protocol does not have the option, or uses another timer by default. Protocols use
+/// nanoseconds, plans and options milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Timers {
     /// See [`Timer::RenewDeadline`].
@@ -81,11 +79,11 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// None of them is set.
+    /// Nothing is set.
     pub const NONE: Timers =
         Timers { renew_deadline: None, retry_period: None, lock_delay: None, entry_interval: None, replica_lag: None };
 
-    /// What this one is set to.
+    /// The setting of `timer`.
     pub const fn get(&self, timer: Timer) -> Option<u64> {
         match timer {
             Timer::RenewDeadline => self.renew_deadline,
@@ -96,7 +94,7 @@ impl Timers {
         }
     }
 
-    /// All of them from a function.
+    /// The settings from a function.
     pub fn from(value: impl Fn(Timer) -> Option<u64>) -> Timers {
         Timers {
             renew_deadline: value(Timer::RenewDeadline),
@@ -107,48 +105,46 @@ impl Timers {
         }
     }
 
-    /// The same in another unit.
+    /// The settings in another unit.
     pub fn map(&self, convert: impl Fn(u64) -> u64) -> Timers {
         Timers::from(|timer| self.get(timer).map(&convert))
     }
 }
 
-/// A timing option that a protocol has.
 pub struct OwnTimer {
-    /// Which.
     pub timer: Timer,
-    /// What it is unless it is given, for the granted time to live, both nanoseconds; without it the protocol takes another
-    /// timer in its place, or does without.
+    /// The default for the granted TTL, both in nanoseconds; without a default, the protocol uses another timer in its
+    /// place, or none.
     pub default: Option<fn(u64) -> u64>,
 }
 
-/// The timing options that a protocol has beside those that all have.
+/// The timing options that a protocol has besides the common ones.
 pub struct OwnTimers {
     /// Each at most once.
     pub list: &'static [OwnTimer],
-    /// Is the retry period also the interval of renewals, as client-go has it? It must then have a default, and
+    /// Whether the retry period is also the renewal interval, as in client-go. It must then have a default, and
     /// `--renew-interval` is another name for it.
     pub renews_at_retry: bool,
-    /// Why the protocol's client refuses these timings, as one sentence in the words of [`Timer::words`]; nothing when it
-    /// takes them.
+    /// Why the protocol's client refuses these timings, as one sentence with the names of [`Timer::words`]; `None` if
+    /// it accepts them.
     pub refuses: fn(&Timings) -> Option<String>,
 }
 
 impl OwnTimers {
-    /// For a protocol that has no others.
+    /// No further options.
     pub const NONE: OwnTimers = OwnTimers::of(&[]);
 
-    /// These, which the client does not check.
+    /// These options, which the client does not check.
     pub const fn of(list: &'static [OwnTimer]) -> OwnTimers {
         OwnTimers { list, renews_at_retry: false, refuses: |_| None }
     }
 
-    /// The option, if it is among them.
+    /// The option, if it is in the list.
     pub fn find(&self, timer: Timer) -> Option<&OwnTimer> {
         self.list.iter().find(|own| own.timer == timer)
     }
 
-    /// What each of them is unless it is given, for the granted time to live, nanoseconds.
+    /// The defaults for the granted TTL, nanoseconds.
     pub fn defaults(&self, granted: u64) -> Timers {
         Timers::from(|timer| self.find(timer).and_then(|own| own.default).map(|default| default(granted)))
     }

@@ -1,31 +1,32 @@
-//! Protocols without a token, each with a token counter around it: whoever is elected draws a token first, and only then leads.
+//! Protocols without tokens, wrapped in a token counter: an elected node first draws a token, and leads only with it.
 //!
 //! ```text
 //!  the inner elector is elected ──► draw ──► the counter, in the fenced store ──► token ──► lead with it, and seal
 //!                                    ▲  no answer within the request timeout  │
 //!                                    └────────────────────────────────────────┘
 //! ```
-//! **Where it comes from.** Reference text "Leader Election", exercise 3: "Add a fencing token: each leader gets a
-//! monotonically increasing token", by a simulated counter. In production it is a sequence in the database that holds what is
-//! protected.
+//! **Where it comes from.** The article "Leader Election", exercise 3: "Add a fencing token: each leader gets a
+//! monotonically increasing token", by a simulated counter. In production it would be a sequence in the database that
+//! holds the protected data.
 //!
-//! **Where the counter is.** In the fenced store, beside its ledgers, and as durable as they are. A counter somewhere else
-//! could be lost or put back while the resource is not, and would have to be reached besides. Nobody can skip it: a token is
-//! had only by drawing, a write without one is refused as soon as one was seen, and only the latest to draw and seal writes.
+//! **Where the counter is.** In the fenced store, beside its ledgers, and as durable as they are. A counter elsewhere
+//! could be lost or reset while the resource is not, and would be another dependency. Nobody can bypass it: the only
+//! way to a token is to draw it, a write without one is refused once any token was seen, and only the latest node to
+//! draw and seal can write.
 //!
-//! **What if the counter does not answer.** Whoever was elected gives up after a time to live and stands aside, so that another
-//! one draws: the counter is in the store, and who cannot draw could not write either. Each time in a row it tries for twice
-//! as long, up to eight times.
+//! **If the counter does not answer,** the elected node gives up after a TTL and stands aside, so that another one can
+//! draw: the counter is in the store, so a node that cannot draw could not write either. With each failure in a row it
+//! tries for twice as long, up to eight times.
 //!
-//! **What it gives.** No two take effect at once, whatever the inner elector thinks: safety by fencing rule 1, under every
-//! hazard. **What it does not give.** The token is not allocated with the election (fencing rule 6), because there is nothing
-//! that decides the election. It says who drew last, not who was elected last: one that was elected, stopped, and draws when
-//! it wakes deposes its own successor. And where two are elected, on both sides of a cut, each deposes the other as often as
-//! it stands again: one at a time takes effect, but leadership goes back and forth until the cut is healed. That takes a
-//! quorum.
+//! **What it guarantees.** No two leaders take effect at once, whatever the inner elector believes: safety by fencing
+//! rule 1, under every hazard. **What it does not.** The token is not allocated with the election (fencing rule 6),
+//! since no single place decides the election. It tells who drew last, not who was elected last: a node that is
+//! elected, pauses, and draws after waking up deposes its own successor. And if two nodes are elected, on both sides of
+//! a partition, each deposes the other whenever it campaigns again: only one at a time takes effect, but leadership
+//! alternates until the partition heals. Preventing that takes a quorum.
 //!
-//! **What shows it.** `isolate-leader` and `gc-pause`, beside the inner protocol: `dual_effect_ms` is above 0 there, and 0
-//! here.
+//! **What shows it.** `isolate-leader` and `gc-pause`, beside the inner protocol: `dual_effect_ms` is above 0 with
+//! that, and 0 with this.
 
 use super::{
     Bounds, Promise, Protocol, Setup, bully, lowest_id, lowest_id_phi, promise::UNCHECKED, ring_chang_roberts,
@@ -65,8 +66,8 @@ macro_rules! fenced {
             };
         )*
 
-        /// Each of them, and the protocol that it is made of. They can be asked for by name; lists of all protocols are of
-        /// what there is without them.
+        /// All of them, each after the protocol that it wraps. They can be selected by name; lists of all protocols
+        /// leave them out.
         pub const FENCED: &[(&Protocol, &Protocol)] = &[$((&$inner::PROTOCOL, &$name)),*];
     };
 }
@@ -81,21 +82,22 @@ fenced! {
     SWIM = swim, "swim-fenced", "swim, with a token from a counter in the store";
 }
 
-/// The fenced one of that name.
+/// The fenced protocol called `name`.
 pub fn find(name: &str) -> Option<&'static Protocol> {
     FENCED.iter().map(|(_, fenced)| *fenced).find(|fenced| fenced.name == name)
 }
 
-/// A draw takes no longer on a quiet network, nanoseconds.
+/// The longest duration of a draw on a quiet network, nanoseconds.
 const DRAW_MAX: u64 = 10 * MILLISECOND;
-/// Time to draw again. The inner electors' timers are below.
+/// The next draw. The inner electors' timer ids are lower.
 const DRAW: TimerId = 10;
-/// How much longer than at first a draw goes unanswered at most, after it did so again and again, before it is given up.
+/// The longest time before an unanswered draw is given up, after repeated failures, as a multiple of the first.
 const TRIES_MAX: u32 = 8;
-/// Whoever gave up a draw stands aside for so many times as long as it had tried.
+/// How long a node stands aside after giving up a draw, as a multiple of the time it had tried.
 const ASIDE: u64 = 10;
 
-/// With fencing the token holds what the inner protocol breaks; without, its writes come with old tokens besides.
+/// With fencing, the token upholds what the inner protocol breaks; without it, writes with old tokens are accepted in
+/// addition.
 fn promised(inner: Promise, fencing: bool) -> Promise {
     match inner {
         _ if fencing => Promise::Holds,
@@ -104,7 +106,7 @@ fn promised(inner: Promise, fencing: bool) -> Promise {
     }
 }
 
-/// Whoever is replaced while it writes is refused, where the inner protocol lets it write.
+/// A leader replaced while it writes is refused, where the inner protocol lets it write.
 fn bounds(inner: Bounds) -> Bounds {
     Bounds { writes_fenced: None, writes_duplicate: None, ..inner }
 }
@@ -119,13 +121,18 @@ fn fenced(setup: Setup, inner: fn(Setup) -> Box<AnyElector>) -> Box<AnyElector> 
 enum Role {
     /// The inner elector follows.
     Follows,
-    /// It was elected, and there is no token yet.
-    Draws { request: u64, valid_until: u64, since: u64 },
-    /// It leads.
-    Leads { token: u64 },
+    /// The inner elector was elected, and a token is being drawn.
+    Draws {
+        request: u64,
+        valid_until: u64,
+        since: u64,
+    },
+    Leads {
+        token: u64,
+    },
 }
 
-/// An elector with a token counter around it.
+/// An elector wrapped in a token counter.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Fenced {
     setup: Setup,
@@ -133,7 +140,7 @@ struct Fenced {
     role: Role,
     /// How many draws in a row it has given up.
     given_up: u32,
-    /// Names draws.
+    /// Numbers the draws.
     random: Random,
     scratch: Vec<elector::Output>,
 }
@@ -168,7 +175,7 @@ impl Fenced {
         self.scratch = scratch;
     }
 
-    /// Asks for a token, as long as one is needed.
+    /// Requests a token, if one is needed.
     fn draw(&mut self, now: Now, out: &mut Vec<Output>) {
         let (Role::Draws { request, .. }, Some(counter)) = (self.role, self.setup.service.first().copied()) else {
             return;
@@ -177,7 +184,7 @@ impl Fenced {
         out.push(Output::SetTimer { id: DRAW, at: now.mono + self.setup.timings.request_timeout });
     }
 
-    /// Draws again, or gives up and lets another one try.
+    /// Repeats the draw, or gives up so that another node can try.
     fn draw_again(&mut self, now: Now, out: &mut Vec<Output>) {
         let Role::Draws { since, .. } = self.role else { return };
         let patience = self.setup.timings.lease_ttl << self.given_up.min(TRIES_MAX.ilog2());
@@ -189,7 +196,7 @@ impl Fenced {
         self.inner(now, Input::StandAside(ASIDE * patience), out);
     }
 
-    /// Leads with the token, if that is the one which it waits for: not with one of an earlier election.
+    /// Leads with the token, if it belongs to the current draw and not to an earlier election.
     fn drawn(&mut self, now: Now, drawn: u64, token: u64, out: &mut Vec<Output>) {
         let Role::Draws { request, valid_until, .. } = self.role else { return };
         if request == drawn && now.mono < valid_until {
@@ -202,7 +209,6 @@ impl Fenced {
 
 impl Elector for Fenced {
     type Peer = Opaque;
-    /// The inner elector's.
     type Service = Erased;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {

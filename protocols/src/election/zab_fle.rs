@@ -1,42 +1,44 @@
-//! `zab-fle`: ZooKeeper's Fast Leader Election, with the handshake that makes an epoch of what it elects.
+//! `zab-fle`: ZooKeeper's Fast Leader Election, with the handshake that establishes an epoch.
 //!
 //! **Where it comes from.** apache/zookeeper, `zookeeper-server/src/main/java/org/apache/zookeeper/server/quorum/`:
 //! `FastLeaderElection.java: lookForLeader, totalOrderPredicate, getVoteTracker, checkLeader, WorkerReceiver.run`;
-//! `Leader.java: lead, getEpochToPropose, waitForEpochAck, waitForNewLeaderAck`; `LearnerHandler.java: run`; `Learner.java:
-//! connectToLeader, registerWithLeader, syncWithLeader`; `Follower.java: followLeader`; `QuorumPeer.java: run, loadDataBase,
-//! updateElectionVote`. The election (`zab_fle/election.rs`) proposes, and may be wrong: two candidates can come out of it as
-//! leaders. What counts is the handshake after it (`zab_fle/leader.rs`, `follower.rs`): a quorum connects, the leader takes an
-//! epoch above all that they have accepted, a quorum accepts it, and a quorum makes it its current one. Nobody accepts an epoch
-//! twice, so an epoch has one leader; it is the fencing token.
+//! `Leader.java: lead, getEpochToPropose, waitForEpochAck, waitForNewLeaderAck`; `LearnerHandler.java: run`;
+//! `Learner.java: connectToLeader, registerWithLeader, syncWithLeader`; `Follower.java: followLeader`;
+//! `QuorumPeer.java: run, loadDataBase, updateElectionVote`. The election (`zab_fle/election.rs`) only proposes, and
+//! may be wrong: two candidates can win it. The handshake after it is decisive (`zab_fle/leader.rs`, `follower.rs`): a
+//! quorum connects, the leader takes an epoch above all that they have accepted, a quorum accepts it, and a quorum
+//! makes it its current one. No node accepts an epoch twice, so an epoch has one leader, and is the fencing token.
 //!
-//! **What is ours.** There is no data: nothing is synchronized between LEADERINFO and NEWLEADER, and a zxid is its epoch's
-//! first. Datagrams stand for TCP: a connection has a name that its follower chose, a packet of a connection that there is not
-//! is answered with `Closed` (a reset), what is not answered is sent again after 200 ms. The election's own notifications are
-//! sent again after 200 ms, doubling to 60 s, which is TCP's pace too, and whatever is heard meanwhile (the reference waits for
-//! silence, and has TCP resend); after a long cut it takes about as long again until they meet. A leader that dies says nothing, so its followers wait for the whole sync limit. Observers, changes of
-//! membership, the oracle for two nodes and `maxTimeToWaitForEpoch` (off by default) are left out.
+//! **Differences.** There is no data: nothing is synchronized between LEADERINFO and NEWLEADER, and a zxid is its
+//! epoch's first. Datagrams replace TCP: the follower numbers its connection, a packet of an unknown connection is
+//! answered with `Closed` (a reset), and unanswered packets are resent after 200 ms. The election's notifications are
+//! resent after 200 ms, doubling to 60 s, which is also TCP's pace, whatever is heard meanwhile (the reference waits
+//! for silence, and leaves resending to TCP); so after a long partition it takes about as long again until the nodes
+//! meet. A leader that dies sends nothing, so its followers wait for the whole sync limit. Observers, membership
+//! changes, the oracle for two nodes and `maxTimeToWaitForEpoch` (off by default) are left out.
 //!
-//! **What it assumes about time.** `lease_ttl` is the sync limit, in the reference 5 ticks of 2 s; the init limit is twice
-//! that, and the leader pings every half tick, a tenth of it. For safety of the token: nothing. ZooKeeper's leader has no
-//! lease: it looks once a tick whether a quorum has answered within the sync limit *of the answer's arrival*, so it may stop
-//! two ticks after others could elect. Ours believes for one sync limit, less a hundredth, from when the newest ping (or
-//! NEWLEADER) that a quorum has acknowledged was *sent*. A follower waits for one sync limit from when that *arrived*, and
-//! every quorum has a member that does. So the old belief ends before a successor's can begin, if no two clocks' rates differ
-//! by more than 1 %, and if none of those followers is started again meanwhile: a new process remembers epochs, but not for
-//! how long it was to wait.
+//! **What it assumes about time.** `lease_ttl` is the sync limit, in the reference 5 ticks of 2 s; the init limit is
+//! twice that, and the leader pings every half tick, a tenth of the sync limit. For the token's safety: nothing.
+//! ZooKeeper's leader has no lease: once per tick it checks whether a quorum has answered within the sync limit *since
+//! the answer's arrival*, so it may stop two ticks after others could elect. Ours believes for one sync limit, less a
+//! hundredth, since the newest ping (or NEWLEADER) acknowledged by a quorum was *sent*. A follower waits for one sync
+//! limit since that *arrived*, and every quorum contains such a follower. So the old belief ends before a successor's
+//! can begin, if no two clocks' rates differ by more than 1 %, and if none of those followers restarts meanwhile: a new
+//! process remembers epochs, but not how long it had to wait.
 //!
-//! **What breaks it.** A pause between looking at the belief and writing, as with any lease; the epoch lets the resource
-//! refuse. Followers that restart at the wrong moment (see above). A disk that forgets an accepted epoch: then one epoch can
-//! have two leaders, which is why a stored state that cannot be read keeps the node out for good, as `loadDataBase` does.
+//! **What breaks it.** A pause between checking the belief and writing, as with any lease; the epoch lets the resource
+//! refuse. Followers that restart at the wrong moment (see above). A disk that forgets an accepted epoch: then an epoch
+//! can have two leaders, which is why a node whose stored state is unreadable stays out for good, as in `loadDataBase`.
 //!
-//! Availability has a gap of its own: one candidate's votes can make a leader of one node for some and of another for others.
-//! The one that gets no quorum of followers waits for the whole init limit, two leases, and so do its followers; a large fleet
-//! that loses its other leader meanwhile has no quorum left until then.
+//! Availability has its own gap: a candidate's changing votes can make some nodes elect one leader and others another.
+//! The one without a quorum of followers waits for the whole init limit, two leases, and so do its followers; a large
+//! fleet that loses its other leader meanwhile has no quorum until then.
 //!
 //! **What shows it.** `gc-pause` with and without fencing; `partition`s among the candidates for the bound on belief.
 //!
-//! **Giving up.** ZooKeeper has no order for it: one stops the leader's process. Here it hangs up, as a process that stops
-//! does, and takes part again a second later, when the others have elected. Two candidates cannot do so without each other.
+//! **Resigning.** ZooKeeper has no command for it; one stops the leader's process. Here the leader hangs up, as a
+//! stopping process does, and takes part again a second later, when the others have elected. With two candidates,
+//! neither can elect without the other.
 
 mod election;
 mod epochs;
@@ -73,7 +75,7 @@ use crate::{
 
 type Input = elector::Input<Message, Nothing>;
 
-/// The protocol as the registry knows it.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "zab-fle",
     about: "ZooKeeper's Fast Leader Election and epoch handshake: the best vote wins, a quorum accepts its epoch, pings keep it",
@@ -84,15 +86,16 @@ pub const PROTOCOL: Protocol = Protocol {
     election_timeout: None,
     granted_ttl: |ttl| ttl,
     renew_interval: |ttl| ttl / 10,
-    // Two followers notice a moment apart, so a vote can fall on deaf ears; it is said again after 200 ms, or 400 ms when the
-    // other's second one came first. Then 200 ms for better votes, 100 ms when a connect was too early, and the handshake.
+    // Two followers notice the loss a moment apart, so a vote may come too early and be ignored; it is resent after 200
+    // ms, or 400 ms if the other's second one came first. Then come 200 ms for better votes, 100 ms if a connect was
+    // too early, and the handshake.
     takeover_max: |_, _| 750 * MILLISECOND,
     read_lease: Some(|timings| (timings.lease_ttl / 100 * 99, timings.lease_ttl)),
     preference: Preference::Any,
     majority: true,
     ring: false,
     persists: true,
-    // Who starts again has forgotten whom it follows, and votes at once.
+    // A restarted node has forgotten whom it follows, and votes at once.
     forgets_to_wait: true,
     transfers: false,
     changes_members: false,
@@ -105,60 +108,61 @@ pub const PROTOCOL: Protocol = Protocol {
         Hazard::PowerOutage | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
         Hazard::Flapping | Hazard::MissingLink | Hazard::DelayedRenewals => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
-        // Followers wait longer than the leader believes, as far as clocks are right.
+        // With correct clocks, followers wait longer than the leader believes.
         Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => Promise::Holds,
         Hazard::SlowPreferred | Hazard::FalseSuspicion | Hazard::ClockDrift => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,
-    // A leader that hears nobody gives up, and its vote, which is the best, is heard by those who then elect: they follow it again.
+    // A leader that hears nobody resigns, but its vote, the best, reaches those that then elect, and they follow it
+    // again.
     notices: promise::Notices::NOTHING,
     belief_overlap: overlap,
 };
 
-/// The belief counts from sending, a follower's patience from when that arrived. Who starts again has forgotten it.
+/// The belief counts from sending, a follower's patience from the arrival. A restarted follower has forgotten it.
 fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     let belief = c.slow(timings.lease_ttl - timings.lease_ttl / leader::DRIFT_PART);
     Some(if c.restarts { belief } else { belief.saturating_sub(c.fast(timings.lease_ttl)) })
 }
 
-/// Who gave up lets others elect for so many nanoseconds: a resent vote, two waits for better ones, and as much to spare.
+/// How long a node that resigned lets others elect, nanoseconds: one resent vote, two waits for better ones, and as
+/// much in reserve.
 const REST_TIME: u64 = 5 * FINALIZE_WAIT;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Role {
-    /// Does not take part: not started, resting, or its state cannot be read.
+    /// Does not take part: not started, resting, or with unreadable state.
     Out,
     Looking(Election),
     Following(Follower),
     Leading(Leader),
 }
 
-/// A candidate.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ZabFle {
     own: Own,
     role: Role,
-    /// What is on disk is not what we write.
+    /// The disk's content is not ours.
     unreadable: bool,
-    /// Whom we follow or are, and the round in which that was decided; what those who look are told.
+    /// The vote for the leader that it follows or is, and the round of that decision; sent to nodes that are looking.
     vote: Vote,
     round: u64,
-    /// When the proposal is told to everybody again, unless it is settled before.
+    /// When the proposal is sent to all again, unless the election ends before.
     resend_at: u64,
-    /// [`Output::Campaign`] was said for this vacancy.
+    /// Whether [`Output::Campaign`] was sent for this vacancy.
     campaigning: bool,
     observed: Option<NodeId>,
 }
 
 impl ZabFle {
-    /// A candidate among equals that has not started yet.
+    /// A candidate of equal weight that has not started yet.
     pub fn new(setup: Setup) -> Self {
         let quorum = Quorum::of_equals(setup.names.len());
         Self::with_quorum(setup, quorum)
     }
 
-    /// A candidate that has not started yet, in a fleet where not all weigh the same.
+    /// A candidate that has not started yet, in a fleet with weights.
     pub fn with_quorum(setup: Setup, quorum: Quorum) -> Self {
         let epochs = Epochs::decode(setup.stored.as_deref());
         let unreadable = epochs.is_none();
@@ -176,7 +180,7 @@ impl ZabFle {
         }
     }
 
-    /// Ends the role, and says so to whom it concerns.
+    /// Ends the role, and informs the nodes concerned.
     fn leave(&mut self, why: Deposed, out: &mut Vec<Output>) {
         match std::mem::replace(&mut self.role, Role::Out) {
             Role::Out => {}
@@ -199,7 +203,7 @@ impl ZabFle {
         self.announce(election, now, out);
     }
 
-    /// Tells everybody the proposal, and goes on with the election.
+    /// Sends the proposal to all, and continues the election.
     fn announce(&mut self, election: Election, now: u64, out: &mut Vec<Output>) {
         let said = election.notification();
         out.extend(self.own.setup.others().map(|to| notification(to, said)));
@@ -208,7 +212,7 @@ impl ZabFle {
     }
 
     fn poll(&mut self, election: Election, now: u64, out: &mut Vec<Output>) {
-        // What is heard puts off the end of an election, but not the resending: TCP does not wait for silence either.
+        // New votes delay the end of an election, but not resending: TCP does not wait for silence either.
         let at = if election.is_finalizing() { now + FINALIZE_WAIT } else { self.resend_at.max(now) };
         out.push(Output::SetTimer { id: POLL, at });
         self.role = Role::Looking(election);
@@ -258,13 +262,13 @@ impl ZabFle {
         }
     }
 
-    /// Goes on after a role has taken an input.
+    /// Continues after a role has handled an input.
     fn follow_up(&mut self, next: Next, why: Deposed, now: u64, out: &mut Vec<Output>) {
         match next {
             Next::Stays => {}
             Next::Established { leader, epoch } => {
                 self.campaigning = false;
-                // Those who come late are to hear the same from everybody (ZOOKEEPER-1732).
+                // Latecomers must hear the same from all (ZOOKEEPER-1732).
                 self.vote.epoch = epoch;
                 self.observe(Some(leader), out);
             }
@@ -340,7 +344,7 @@ impl Elector for ZabFle {
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         let now = now.mono;
-        // Whatever came while the process stood still: first of all the belief is over.
+        // First of all: whatever arrived during a pause, the belief may have expired.
         if let Role::Leading(leader) = &self.role
             && leader.has_expired(&self.own, now)
         {
@@ -363,7 +367,7 @@ impl Elector for ZabFle {
                 self.rest(Deposed::Resigned, now, out);
             }
             Input::Fenced if leads => self.rest(Deposed::Fenced, now, out),
-            // Orders that are not for us, or that ZooKeeper does not know; what other protocols say.
+            // Unsupported orders, and messages of other protocols.
             _ => {}
         }
     }

@@ -1,17 +1,17 @@
 //! `zk-selector`: Apache Curator's LeaderSelector on ZooKeeper.
 //!
 //! **Where it comes from.** apache/curator 5.8, `curator-recipes`, `leader/LeaderSelector.java` (`doWork`, `requeue`,
-//! `takeLeadership`, `autoRequeue`), `leader/LeaderSelectorListenerAdapter.java` (what becomes of a leadership when the
-//! connection is lost), `locks/InterProcessMutex.java`, `locks/LockInternals.java` (`attemptLock`, `internalLockLoop`). The
-//! leader is whoever holds a mutex; it leads until it returns from `takeLeadership`, and then the mutex is released and, as
-//! nearly everybody sets it, asked for again at the end of the queue. Nodes are `/fencepost/selector/_c_<id>-lock-<number>`,
-//! and the token is the node's `czxid`.
+//! `takeLeadership`, `autoRequeue`), `leader/LeaderSelectorListenerAdapter.java` (the end of a leadership when the
+//! connection is lost), `locks/InterProcessMutex.java`, `locks/LockInternals.java` (`attemptLock`, `internalLockLoop`).
+//! The holder of a mutex leads until it returns from `takeLeadership`; then the mutex is released and, with the usual
+//! settings, requested again at the end of the queue. Nodes are `/fencepost/selector/_c_<id>-lock-<number>`, and the
+//! token is the node's `czxid`.
 //!
-//! **What it assumes about time, what breaks it.** All that is said of `zk-election`, whose queue this is. What differs: a
-//! leadership that ends, however it does, takes its node with it. So no node leads twice, and no token comes twice; and a
-//! leader that only lost its connection for a moment goes to the end of the queue.
+//! **What it assumes about time, what breaks it.** The same as `zk-election`, whose queue this is. The difference: when
+//! a leadership ends, for whatever reason, its node goes with it. So no node leads twice, and no token comes twice; but
+//! a leader that loses its connection only for a moment goes to the end of the queue.
 //!
-//! **What shows it.** `gc-pause`; `flapping`, where the leadership goes round.
+//! **What shows it.** `gc-pause`; `flapping`, where leadership rotates.
 
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
@@ -36,7 +36,7 @@ use crate::{
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// The registry's entry.
+/// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "zk-selector",
     about: "Curator's LeaderSelector: a mutex of ephemeral sequential nodes, asked for anew after every leadership",
@@ -61,7 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(Selector::new(setup)),
     promise: |hazard, fencing| match hazard {
         Hazard::ServiceDataLoss => promise::granted_again(fencing),
-        // Sessions are made anew, and their numbers are tokens: they may have caught up by the first election.
+        // Sessions start over, and their numbers are tokens: they may have caught up by the first election.
         Hazard::ServiceRestored => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
         Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
@@ -75,7 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: overlap,
 };
 
-/// Asks for the mutex again.
+/// The next request for the mutex.
 const AGAIN: TimerId = 2;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -85,10 +85,10 @@ struct Selector {
     leads: bool,
     elected_at: u64,
     campaigning: bool,
-    /// The mutex is to be asked for anew when the connection is back: the node that there was is given up.
+    /// Whether to request the mutex anew on reconnection, since the earlier node is given up.
     requeues: bool,
     back_off: BackOff,
-    /// Keeps away, because the resource refuses whatever this candidate leads by.
+    /// Whether it stays away because the resource refuses its leaderships.
     away: bool,
 }
 
@@ -106,7 +106,7 @@ impl Selector {
         }
     }
 
-    /// `takeLeadership` returns, and the mutex is released.
+    /// Returns from `takeLeadership`, which releases the mutex.
     fn returns(&mut self, why: Deposed, out: &mut Vec<Output>) {
         if std::mem::take(&mut self.leads) {
             out.push(Output::Deposed(why));
@@ -162,9 +162,9 @@ impl Selector {
         }
     }
 
-    /// The resource refuses this leadership: the mutex anew, but not at once where that never helps.
+    /// The resource refuses this leadership: requests the mutex anew, after a back-off if refusals repeat.
     fn fenced(&mut self, now: u64, out: &mut Vec<Output>) {
-        // Nothing else tells whether a leadership was any good than that it lasted.
+        // Only its duration shows whether a leadership was sound.
         if now.saturating_sub(self.elected_at) >= self.setup.timings.renew_interval {
             self.back_off.confirmed();
         }

@@ -1,5 +1,5 @@
-//! What is looked at before an invoice is charged a second time: nothing, the printed check of its row, the leader's token, or
-//! the invoice itself. The payment side and the table of invoices are two resources, and no transaction spans them.
+//! What is checked before an invoice is charged a second time: nothing, its row as in the article, the leader's token,
+//! or the invoice itself. The payment side and the table of invoices are two resources, without a common transaction.
 //!
 //! The store's usual checks are [`ChargeCheck::SealedId`]; `--fencing off` is [`ChargeCheck::None`].
 
@@ -10,24 +10,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChargeCheck {
-    /// Nothing.
     None,
-    /// Each row is completed by a higher token than before ([`super::rows`]); the payment side checks nothing.
+    /// Each row must be completed with a higher token than before ([`super::rows`]); the payment side checks nothing.
     Row,
-    /// Both are sealed, and refuse a former leader's token. Two charges of one invoice are two requests.
+    /// Both are sealed, and refuse a former leader's token. Two charges of one invoice are separate requests.
     Sealed,
-    /// A charge carries its invoice's id, by which the payment side knows it again. Neither looks at tokens.
+    /// A charge carries its invoice's id, by which the payment side recognises repetitions. Neither side checks tokens.
     Id,
-    /// Both.
+    /// Sealed, and with ids.
     SealedId,
 }
 
 impl ChargeCheck {
-    /// Every choice there is.
     pub const ALL: [ChargeCheck; 5] =
         [ChargeCheck::None, ChargeCheck::Row, ChargeCheck::Sealed, ChargeCheck::Id, ChargeCheck::SealedId];
 
-    /// Its word on the command line.
+    /// Its name on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             ChargeCheck::None => "none",
@@ -38,7 +36,7 @@ impl ChargeCheck {
         }
     }
 
-    /// The same for people.
+    /// Its description in reports.
     pub const fn about(self) -> &'static str {
         match self {
             ChargeCheck::None => "none",
@@ -49,12 +47,12 @@ impl ChargeCheck {
         }
     }
 
-    /// The choice of that word.
+    /// The choice with that name.
     pub fn find(word: &str) -> Option<ChargeCheck> {
         ChargeCheck::ALL.into_iter().find(|check| check.word() == word)
     }
 
-    /// Does a charge carry its invoice's id?
+    /// Whether a charge carries its invoice's id.
     pub const fn is_keyed(self) -> bool {
         matches!(self, ChargeCheck::Id | ChargeCheck::SealedId)
     }

@@ -1,6 +1,7 @@
-//! Which of the ledger's checks are made: all of them, none, or one alone, to show what each is for.
+//! Which of the ledger's checks are made: all, none, or a single one to show its purpose.
 //!
-//! In JSON a bool where it can be, as it always was: `true` is all of them, `false` none; otherwise the word of the only one.
+//! In JSON a bool where possible, for compatibility: `true` for all, `false` for none; otherwise the name of the single
+//! check.
 
 use crate::{
     bug::{Bug, Bugs, Shown},
@@ -8,73 +9,72 @@ use crate::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-/// What the store checks before it accepts a write.
+/// The store's checks before it accepts a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fencing {
-    /// Everything: token and owner, order, and what it has applied before.
+    /// All: token and owner, order, and earlier requests.
     #[default]
     On,
-    /// Nothing: it accepts anything.
+    /// None: it accepts anything.
     Off,
-    /// Only that the token is the newest and its owner's.
+    /// Only that the token is the newest, and the writer its owner.
     Token,
-    /// Only that a write's number is the next.
+    /// Only that a write's number is the next one.
     Order,
-    /// Only whether the request was applied before.
+    /// Only whether the request was already applied.
     Memory,
 }
 
-/// The checks, one by one.
+/// The individual checks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Checks {
-    /// The token is the newest that was sealed, and the writer is who sealed it.
+    /// The token must be the newest sealed one, and the writer the one that sealed it.
     pub token: bool,
-    /// The number is the last one's successor.
+    /// The number must be the last one's successor.
     pub order: bool,
-    /// A request that was applied is answered from memory.
+    /// A request that was already applied is answered from memory.
     pub memory: bool,
-    /// A row is written by a higher token than it was written by before, whatever tokens the resource has seen:
+    /// A row's token must be higher than the one it was last written with, whatever tokens the resource has seen:
     /// [`super::rows`].
     pub rows: bool,
-    /// How tokens are compared.
     pub rules: Rules,
 }
 
 /// How tokens are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Rules {
-    /// A seal fences off what is older; otherwise the first write does.
+    /// A seal fences off older tokens; otherwise the first write does.
     pub seal: bool,
-    /// The newest token's owner goes on writing with it; otherwise every write has to have a higher one.
+    /// The newest token's owner may write with it again; otherwise every write needs a higher one.
     pub again: bool,
     /// A token has one owner: node and generation.
     pub owner: bool,
-    /// A token is authenticated: nothing counts that nobody handed out.
+    /// Tokens are authenticated: one that was never granted is void.
     pub authentic: bool,
-    /// What makes a plan live is fenced as what records something is.
+    /// Operations that enact a plan are fenced like those that record.
     pub enactments: bool,
-    /// What deletes plans is.
+    /// Operations that delete plans are fenced.
     pub deletions: bool,
-    /// The fence is the write's name, which exists once it was written; old names are collected.
+    /// The fence is the write's name, which exists once it was written; old names are garbage-collected.
     pub collected: bool,
 }
 
-/// A token that nobody handed out. Tokens carry no authenticator in the simulation: this one stands for all that a store which
-/// looks at one would refuse.
+/// A token that was never granted. Tokens carry no authenticator in the simulation: this one stands for all that an
+/// authenticating store would refuse.
 pub const FORGED: u64 = u64::MAX;
 
-/// The second fencing rule broken: the successor reads, and an old write under way lands behind its back.
+/// Violates the second fencing rule: the successor reads, and then an old write under way lands unnoticed.
 pub const READ_BEFORE_SEAL: Bug = Bug {
     id: "ledger-read-before-seal",
     protocols: &[],
-    what: "A new leader reads the resource's state without sealing it first: what is older is refused from its first write \
-           on, and not before.",
+    what: "A new leader reads the resource's state without sealing it first: older writes are refused only from its \
+           first write on.",
     source: "derived: a new leader has to seal a resource before it reads what it goes on from",
     violation: "no_stale_write",
     shown: Shown::by("gc-pause", "redis-fenced", 12),
 };
 
-/// The first rule broken one way: `incoming <= highest` is refused, over bare integers.
+/// Violates the first rule in one way: refuses `incoming <= highest`, comparing bare integers.
 pub const EQUAL_REFUSED: Bug = Bug {
     id: "ledger-equal-refused",
     protocols: &[],
@@ -85,38 +85,38 @@ pub const EQUAL_REFUSED: Bug = Bug {
     shown: Shown::by("steady", "etcd-election", 1),
 };
 
-/// The same rule broken the other way: `incoming < highest` is refused, and whose the token is does not matter.
+/// Violates the first rule in the other way: refuses only `incoming < highest`, whoever owns the token.
 pub const NO_OWNER: Bug = Bug {
     id: "ledger-no-owner",
     protocols: &[],
-    what: "The resource compares bare integers and lets in whoever has a token as high as the last: two owners of one token \
-           write.",
-    source: "derived: a token is of one owner, and the resource has to compare both",
+    what: "The resource compares bare integers and lets in any token as high as the last: two owners of one token write.",
+    source: "derived: a token belongs to one owner, and the resource has to compare both",
     violation: "tokens_monotone",
     shown: Shown::by("lost-lease", "k8s-lease", 12),
 };
 
-/// The third rule broken: fences are per resource.
+/// Violates the third rule: each resource needs its own fence.
 pub const ONE_SEALED: Bug = Bug {
     id: "ledger-one-sealed",
     protocols: &[],
-    what: "A new leader seals the first of its resources only, and finds the others as they are.",
-    source: "derived: a fence is of one resource, and each needs its own",
+    what: "A new leader seals only the first of its resources, and leaves the others as they are.",
+    source: "derived: a fence protects one resource, and each needs its own",
     violation: "no_stale_write",
     shown: Shown::by("gc-pause", "redis-fenced", 24).with("--rate 2"),
 };
 
-/// The fourth rule broken: whoever reaches the resource can brick it.
+/// Violates the fourth rule: anybody who reaches the resource can block it.
 pub const FORGED_TOKEN: Bug = Bug {
     id: "ledger-forged-token",
     protocols: &[],
-    what: "Tokens are not authenticated: one that somebody made up, higher than all, is taken, and no leader is let in any more.",
+    what: "Tokens are not authenticated: a made-up one, higher than all others, is accepted, and no leader is let in \
+           any more.",
     source: "derived: whoever can make a token up can lock everybody out; Chubby's sequencers can be checked (Burrows 2006)",
     violation: "liveness",
     shown: Shown::by("adversary-forged-token", "redis-fenced", 1),
 };
 
-/// The fifth rule broken: a retry has nothing by which it could be told from a new request.
+/// Violates the fifth rule: a retry cannot be told from a new request.
 pub const RETRY_WITHOUT_ID: Bug = Bug {
     id: "ledger-retry-without-id",
     protocols: &[],
@@ -126,7 +126,7 @@ pub const RETRY_WITHOUT_ID: Bug = Bug {
     shown: Shown::by("store-restart", "redis-fenced", 12),
 };
 
-/// Whoever fences writes has not fenced deletions yet.
+/// Writes are fenced, but deletions are not.
 pub const DELETIONS_UNFENCED: Bug = Bug {
     id: "ledger-deletions-unfenced",
     protocols: &[],
@@ -138,22 +138,23 @@ pub const DELETIONS_UNFENCED: Bug = Bug {
     shown: Shown::by("stale-enactor", "redis-fenced", 16),
 };
 
-/// The other way round: the clean-up is fenced, and what makes a plan live is not.
+/// The reverse: the clean-up is fenced, but enacting a plan is not.
 pub const ENACTMENTS_UNFENCED: Bug = Bug {
     id: "ledger-enactments-unfenced",
     protocols: &[],
-    what: "The resource lets anybody make a plan live, and refuses only clean-ups of former leaders: a delayed one puts its old \
-           plan in the place of a newer one, and the rightful leader's clean-up has deleted it, or will.",
+    what: "The resource lets anybody make a plan live, and refuses only clean-ups of former leaders: a delayed leader \
+           puts its old plan in place of a newer one, and the rightful leader's clean-up has deleted that old plan, or \
+           will.",
     source: "AWS, summary of the DynamoDB disruption in us-east-1 on 19 and 20 October 2025: a delayed DNS Enactor overwrote a \
              newer plan with its old one, and the clean-up of another deleted that",
     violation: "no_stale_deletion",
     shown: Shown::by("stale-enactor", "redis-fenced", 16),
 };
 
-/// How many names of writes are kept, the newest, by a resource whose old ones are collected.
+/// How many of the newest names of writes are kept where old ones are garbage-collected.
 pub const NAMES_KEPT: u64 = 100;
 
-/// A fence that is collected with the garbage.
+/// A fence that is garbage-collected.
 pub const NAMES_COLLECTED: Bug = Bug {
     id: "ledger-put-if-absent-collected",
     protocols: &[],
@@ -166,7 +167,7 @@ pub const NAMES_COLLECTED: Bug = Bug {
 };
 
 impl Rules {
-    /// The rules as they should be.
+    /// All rules on.
     pub const ALL: Rules = Rules {
         seal: true,
         again: true,
@@ -177,7 +178,7 @@ impl Rules {
         collected: false,
     };
 
-    /// Is an operation of a former leader refused?
+    /// Whether an operation of a former leader is refused.
     #[inline]
     pub const fn fences(self, operation: Operation) -> bool {
         match operation {
@@ -187,7 +188,8 @@ impl Rules {
         }
     }
 
-    /// Was the name of a former leader's write collected, where the last write has this number? Then the name is absent.
+    /// Whether the name of a former leader's write `seq` has been collected, so that it counts as absent; `last` is the
+    /// last write's number.
     #[inline]
     pub const fn forgot(self, seq: u64, last: u64) -> bool {
         self.collected && seq.saturating_add(NAMES_KEPT) <= last
@@ -195,10 +197,10 @@ impl Rules {
 }
 
 impl Checks {
-    /// None of them.
+    /// No checks.
     pub const NONE: Checks = Checks { token: false, order: false, memory: false, rows: false, rules: Rules::ALL };
 
-    /// The same for the resource at a place among a leader's, as far as the bugs that are switched on leave it alone.
+    /// These checks for the resource at index `place` of a leader's, as weakened by the bugs that are switched on.
     pub fn but_for(self, bugs: &Bugs, place: usize) -> Checks {
         let unsealed = bugs.has(&READ_BEFORE_SEAL) || (place > 0 && bugs.has(&ONE_SEALED));
         let [again, owner, authentic] = [&EQUAL_REFUSED, &NO_OWNER, &FORGED_TOKEN].map(|bug| !bugs.has(bug));
@@ -208,17 +210,16 @@ impl Checks {
         Checks { memory: self.memory && !bugs.has(&RETRY_WITHOUT_ID), rules, ..self }
     }
 
-    /// Is there any?
+    /// Whether tokens, order or earlier requests are checked.
     pub const fn any(self) -> bool {
         self.token || self.order || self.memory
     }
 }
 
 impl Fencing {
-    /// Every choice there is.
     pub const ALL: [Fencing; 5] = [Fencing::On, Fencing::Off, Fencing::Token, Fencing::Order, Fencing::Memory];
 
-    /// Its word on the command line.
+    /// Its name on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Fencing::On => "on",
@@ -229,12 +230,11 @@ impl Fencing {
         }
     }
 
-    /// The choice of that word.
+    /// The choice with that name.
     pub fn find(word: &str) -> Option<Fencing> {
         Fencing::ALL.into_iter().find(|fencing| fencing.word() == word)
     }
 
-    /// What is checked.
     pub const fn checks(self) -> Checks {
         match self {
             Fencing::On => Checks { token: true, order: true, memory: true, ..Checks::NONE },

@@ -1,8 +1,8 @@
-//! The ledger: what a protected resource remembers so that it can refuse the past.
+//! The ledger: the state by which a protected resource refuses former leaders.
 //!
-//! It orders (token, seq) lexicographically and allows one owner per token, it is sealed before its state is read, and it
-//! answers a request that it has applied before from memory. Source: the fencing rules of the project's protocol facts,
-//! after Kleppmann, "How to do distributed locking" (2016), and Chubby's sequencers (Burrows, OSDI 2006, §2.4).
+//! It orders (token, seq) lexicographically, allows one owner per token, is sealed before its state is read, and
+//! answers repeated requests from memory. Source: the fencing rules of the project's protocol facts, after Kleppmann,
+//! "How to do distributed locking" (2016), and Chubby's sequencers (Burrows, OSDI 2006, §2.4).
 
 use super::{
     checks::{Checks, FORGED},
@@ -15,30 +15,29 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// How many of a client's latest requests a resource remembers. A retry that is older is refused as `Failed`.
+/// How many of a client's latest requests a resource remembers. An older retry is refused as `Failed`.
 pub const REMEMBERED_REQUESTS: usize = 1 << 16;
 
-/// What a ledger holds besides its requests: everything that a restart has to bring back.
+/// A ledger's state apart from its requests: everything that a restart has to restore.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct State {
-    /// The highest token that was accepted; 0 before the first.
+    /// The highest accepted token; 0 before the first.
     pub highest: u64,
-    /// Whose token that is: node and generation.
+    /// That token's owner: node and generation.
     pub owner: Option<(NodeId, u32)>,
-    /// The last sequence number.
     pub seq: u64,
-    /// How many writes have been applied or have burnt their number.
+    /// The number of writes applied, plus those that burnt their number: used it up without being applied.
     pub version: u64,
-    /// What was recorded last.
+    /// The last recorded payload.
     pub payload: Option<Payload>,
 }
 
-/// What a ledger remembers of the requests that it has applied.
+/// A ledger's memory of the requests it has applied.
 pub trait Memory {
-    /// Was `request` applied before?
+    /// What is known of `request`.
     fn recall(&self, request: RequestId) -> Recall;
 
-    /// `request` was applied as number `seq`.
+    /// Remembers that `request` was applied as number `seq`.
     fn remember(&mut self, request: RequestId, seq: u64);
 }
 
@@ -47,13 +46,13 @@ pub trait Memory {
 pub enum Recall {
     /// It was not applied.
     New,
-    /// It was applied, as this number.
+    /// It was applied, with this number.
     Applied(u64),
-    /// Older than memory reaches: nobody can tell.
+    /// It is older than the memory reaches.
     TooOld,
 }
 
-/// One resource's ledger. With the usual memory it is bounded by clients × [`REMEMBERED_REQUESTS`].
+/// One resource's ledger. With the default memory, its size is bounded by clients × [`REMEMBERED_REQUESTS`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ledger<M = Window> {
     checks: Checks,
@@ -63,86 +62,82 @@ pub struct Ledger<M = Window> {
     rows: Rows,
 }
 
-/// A memory of each client's latest [`REMEMBERED_REQUESTS`].
+/// Remembers each client's latest [`REMEMBERED_REQUESTS`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Window {
     clients: Vec<Client>,
 }
 
-/// The sequence numbers that a client's latest requests got. Requests of one client come nearly in order, so a window
-/// that slides is enough.
+/// The sequence numbers of a client's latest requests. A client's requests arrive nearly in order, so a sliding window
+/// is enough.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Client {
     client: NodeId,
-    /// Requests with a lower number are forgotten.
+    /// Requests below this number are forgotten.
     oldest: u64,
-    /// The request whose sequence number comes first in `seqs`; none before it was applied.
+    /// The request at the front of `seqs`; no earlier one in the window was applied.
     first: u64,
     /// 0 for a request that was not applied.
     seqs: VecDeque<u64>,
 }
 
 impl Ledger {
-    /// An empty resource. With fewer checks than all it accepts what they would refuse: the ablations that show what each
-    /// is for.
+    /// An empty resource. With fewer than all checks it accepts what they would refuse: the ablations that show each
+    /// check's purpose.
     pub fn new(checks: impl Into<Checks>) -> Self {
         Ledger::restore(checks, State::default(), Window::default())
     }
 }
 
 impl<M: Memory> Ledger<M> {
-    /// The ledger that had this state and this memory, as if it had never been away; it had no plans.
+    /// A ledger with this state and memory, and without plans.
     pub fn restore(checks: impl Into<Checks>, state: State, memory: M) -> Self {
         Ledger { checks: checks.into(), state, memory, plans: Plans::default(), rows: Rows::default() }
     }
 
-    /// The same with these plans.
+    /// Adds plans.
     pub fn with_plans(self, plans: Plans) -> Self {
         Ledger { plans, ..self }
     }
 
-    /// What [`Ledger::restore`] needs besides the memory.
+    /// The state that [`Ledger::restore`] needs besides the memory.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// What it remembers.
     pub fn memory(&self) -> &M {
         &self.memory
     }
 
-    /// The highest token that was accepted; 0 before the first.
+    /// The highest accepted token; 0 before the first.
     pub fn highest(&self) -> u64 {
         self.state.highest
     }
 
-    /// The last sequence number.
     pub fn seq(&self) -> u64 {
         self.state.seq
     }
 
-    /// The version: how many writes have been applied or have burnt their number.
+    /// The version: the number of writes applied, plus those that burnt their number.
     pub fn version(&self) -> u64 {
         self.state.version
     }
 
-    /// What was recorded last.
     pub fn payload(&self) -> Option<Payload> {
         self.state.payload
     }
 
-    /// Which plans there are.
     pub fn plans(&self) -> &Plans {
         &self.plans
     }
 
-    /// What the last deletion has removed, in the order in which it was made.
+    /// The plans removed by the last deletion, in order of creation.
     pub fn deleted(&self) -> &[Plan] {
         self.plans.deleted()
     }
 
-    /// Fences off everything older than `token` (rule 2: before the state is read). True when accepted; sealing twice in
-    /// the same leadership is harmless.
+    /// Fences off everything older than `token` (rule 2: before the state is read). Returns whether it was accepted;
+    /// sealing twice in the same leadership is harmless.
     pub fn seal(&mut self, node: NodeId, generation: u32, token: u64) -> bool {
         if self.unchecked(token) {
             return true;
@@ -159,19 +154,18 @@ impl<M: Memory> Ledger<M> {
         !self.checks.token || (token == self.state.highest && self.is_owner((node, generation)))
     }
 
-    /// From now on everything older is refused.
+    /// Refuses everything older from now on.
     fn raise(&mut self, token: u64, owner: (NodeId, u32)) {
         self.state.highest = token;
         self.state.owner = Some(owner);
     }
 
-    /// Does the highest token belong to that leadership?
+    /// Whether the highest token belongs to that leadership.
     fn is_owner(&self, leadership: (NodeId, u32)) -> bool {
         self.state.owner == Some(leadership) || !self.checks.rules.owner
     }
 
-    /// Decides on a question for the state: it is refused where a write would be, so that what is answered is the newest
-    /// leader's.
+    /// Decides on a read, which is refused where a write would be, so that the answer goes to the newest leader.
     pub fn read(&self, node: NodeId, generation: u32, token: u64) -> WriteVerdict {
         let newest = token == self.state.highest && self.is_owner((node, generation));
         let unsealed = token > self.state.highest && !self.checks.rules.seal;
@@ -182,7 +176,7 @@ impl<M: Memory> Ledger<M> {
         }
     }
 
-    /// Decides on a write, and applies it when it is `Ok`.
+    /// Decides on a write, and applies it if it is `Ok`.
     #[inline]
     pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
         if self.checks.rows
@@ -200,12 +194,12 @@ impl<M: Memory> Ledger<M> {
         let owned = held && self.checks.rules.again;
         if !owned && self.checks.token {
             if !self.checks.rules.fences(write.operation) {
-                // Carried out by a way of its own, which looks at nothing.
+                // An unfenced operation bypasses all checks.
                 self.record(node, write);
                 return WriteVerdict::Ok;
             }
             if self.checks.rules.forgot(write.seq, self.state.seq) {
-                // The put succeeds, and what it has put is behind all that anybody will read.
+                // The put succeeds, but lands behind everything that will be read.
                 return WriteVerdict::Ok;
             }
             crate::mark!(LedgerFenced);
@@ -216,13 +210,13 @@ impl<M: Memory> Ledger<M> {
             crate::mark!(LedgerGap);
             return WriteVerdict::Failed { expected };
         }
-        // Without the check of the order every number is the right one.
+        // Without the order check, every number is in turn.
         let in_turn = write.seq == expected || !self.checks.order;
         let recalled = if self.checks.memory { self.memory.recall(write.request()) } else { Recall::New };
         match (recalled, in_turn) {
             (Recall::Applied(seq), in_turn) => {
                 crate::mark!(LedgerDuplicate);
-                // The number that the leader had meant for it is burnt, or the leader's next write would not be in turn.
+                // The number that the leader had meant for it is burnt, or its next write would be out of turn.
                 if in_turn {
                     crate::mark!(LedgerBurnt);
                     self.take(write.seq);
@@ -237,7 +231,7 @@ impl<M: Memory> Ledger<M> {
                 }
                 WriteVerdict::Ok
             }
-            // Burnt as well, or one old request would hold up everything behind it for as long as this leader leads.
+            // Burnt as well; otherwise an old request would block all later ones of this leader.
             (Recall::TooOld, true) => {
                 self.take(write.seq);
                 WriteVerdict::Failed { expected: self.state.seq + 1 }
@@ -246,7 +240,7 @@ impl<M: Memory> Ledger<M> {
         }
     }
 
-    /// Takes a write as it comes, of which nothing can be checked but its key: who is outside knows nothing of tokens.
+    /// Applies a write without checks except its key: an external party does not know tokens.
     fn write_unchecked(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
         let keyed = write.operation == Operation::Effect && self.checks.memory;
         self.take(write.seq);
@@ -260,13 +254,13 @@ impl<M: Memory> Ledger<M> {
         WriteVerdict::Ok
     }
 
-    /// The number is gone.
+    /// Uses the number up.
     fn take(&mut self, seq: u64) {
         self.state.seq = seq;
         self.state.version += 1;
     }
 
-    /// What the write says is what is recorded now, and what it does is done.
+    /// Records the write's payload, and carries out its operation.
     #[inline]
     fn record(&mut self, node: NodeId, write: &Write) {
         if write.payload.is_some() {
@@ -277,7 +271,7 @@ impl<M: Memory> Ledger<M> {
         }
     }
 
-    /// A protocol without tokens has nothing that a ledger could check. Once a token has been seen, it is required.
+    /// A protocol without tokens gives a ledger nothing to check. Once a token has been seen, it is required.
     fn unchecked(&self, token: u64) -> bool {
         !self.checks.any() || (token == 0 && self.state.highest == 0)
     }
@@ -310,8 +304,8 @@ impl Memory for Window {
 impl Client {
     fn insert(&mut self, number: u64, seq: u64) {
         const WINDOW: u64 = REMEMBERED_REQUESTS as u64;
-        // A number far ahead (a client that restarted with another origin) starts the window afresh. The first request seen
-        // need not be the oldest under way: there is room for those behind it.
+        // A number far ahead (a client that restarted with another origin) restarts the window. The first request seen
+        // need not be the oldest under way, so there is room before it.
         if self.seqs.is_empty() || number >= self.oldest + 2 * WINDOW {
             self.seqs.clear();
             (self.oldest, self.first) = (number.saturating_sub(WINDOW / 2), number);

@@ -1,5 +1,5 @@
-//! What keeps the past from taking effect: the fenced store, a resource that refuses it, and the fencing device, which cuts
-//! its power.
+//! Protection against former leaders: the fenced store, a resource that refuses their writes, and the fencing device,
+//! which cuts their power.
 
 pub mod charge_check;
 pub mod checks;

@@ -1,57 +1,55 @@
-//! Plans at a resource: which there are, who made each, and which is live. A leader makes numbered plans, makes one of them
-//! live at a time, and deletes what is not in use any more.
+//! A resource's plans: which exist, who made each, and which is live. A leader makes numbered plans, enacts one at a
+//! time, and deletes those no longer in use.
 //!
-//! The resource carries out what a leader asks for and asks nothing back: it does not look whether the plan that is made live
-//! exists, nor whether the one that is deleted is live. So it was in the DNS of DynamoDB, where applying a plan and cleaning
-//! up old ones checked themselves, once and beforehand (AWS, "Summary of the Amazon DynamoDB Service Disruption in the
-//! Northern Virginia (US-EAST-1) Region", October 2025). What is wrong with an old leader's request is its token, and the
-//! ledger looks at that before anything comes here.
+//! The resource carries out a leader's requests without further checks: not whether the enacted plan exists, nor
+//! whether the deleted one is live. That is how DynamoDB's DNS worked, where the processes that applied a plan and
+//! cleaned up old ones checked themselves, once and beforehand (AWS, "Summary of the Amazon DynamoDB Service Disruption
+//! in the Northern Virginia (US-EAST-1) Region", October 2025). An old leader's request is recognisable by its token,
+//! which the ledger checks before anything arrives here.
 
 use crate::{
     message::Write,
     types::{Incarnation, NodeId, Operation},
 };
 
-/// How many plans before the live one a clean-up leaves, to go back to.
+/// How many plans before the live one a clean-up keeps, to go back to.
 pub const KEPT: u64 = 3;
 
-/// A plan that exists.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Plan {
     /// Its number, from 1.
     pub number: u64,
-    /// Who made it.
+    /// The leadership that made it.
     pub maker: Incarnation,
 }
 
-/// The plans of one resource.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Plans {
-    /// Those that exist, in the order in which they were made.
+    /// The existing plans, in order of creation.
     made: Vec<Plan>,
-    /// The number of the live one.
+    /// The live plan's number.
     live: Option<u64>,
-    /// What the last deletion has removed.
+    /// The plans removed by the last deletion.
     deleted: Vec<Plan>,
 }
 
 impl Plans {
-    /// Plans that were kept somewhere else, in the order in which they were made, and the number of the live one.
+    /// Plans from storage, in order of creation, and the live plan's number.
     pub fn restore(made: Vec<Plan>, live: Option<u64>) -> Self {
         Plans { made, live, deleted: Vec::new() }
     }
 
-    /// Those that exist, in the order in which they were made.
+    /// The existing plans, in order of creation.
     pub fn made(&self) -> &[Plan] {
         &self.made
     }
 
-    /// The number of the plan that was made live last, whether it still exists or not.
+    /// The number of the plan last enacted, whether or not it still exists.
     pub fn live(&self) -> Option<u64> {
         self.live
     }
 
-    /// What the last deletion has removed.
+    /// The plans removed by the last deletion.
     pub fn deleted(&self) -> &[Plan] {
         &self.deleted
     }

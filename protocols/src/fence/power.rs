@@ -1,21 +1,22 @@
-//! The fencing device: a power switch on the network that cuts a machine's power on request, and says when it has.
+//! The fencing device: a power switch on the network that cuts a machine's power on request, and reports it.
 //!
-//! **Where it comes from.** What stands behind a fence agent of ClusterLabs/pacemaker: an IPMI controller or a switched
-//! power strip. Like `daemons/fenced` with its default `pcmk_action_limit` of 1, it carries out one action after the other,
-//! and it answers several requests for one target with one cut (`fenced_remote.c: merge_duplicates`). The action is
-//! `reboot`, the default of `stonith-action`: off, acknowledged, and on again later.
+//! **Where it comes from.** The hardware behind a fence agent of ClusterLabs/pacemaker: an IPMI controller or a
+//! switched power strip. Like `daemons/fenced` with its default `pcmk_action_limit` of 1, it carries out one action
+//! after the other, and answers several requests for one target with a single cut (`fenced_remote.c:
+//! merge_duplicates`). The action is `reboot`, the default of `stonith-action`: off, acknowledged, and on again later.
 //!
-//! **What it promises.** An answer means that the target was without power at some time after the request was made.
-//! Nothing else: it cuts anew for every request, also what it holds to be off, because somebody may have pressed the button.
+//! **What it promises.** An answer means that the target was without power at some time after the request was made, and
+//! nothing else. It cuts again for every request, even a target that it believes to be off, because somebody may have
+//! pressed the button.
 //!
-//! **As a cloud provider's API** ([`Manner::Cloud`]) it accepts a request at once, and the machine runs on while it is
-//! `stopping`; who wants to know whether it has stopped asks again, and is turned away when requests come too fast. So
-//! ClusterLabs/fence-agents, `agents/aws/fence_aws.py`: `set_power_status` returns when `StopInstances` has accepted,
-//! `get_power_status` says `off` only for the state `stopped`, and between them `fence_action` waits and asks again, for 60 s
-//! by default (`power_timeout`). Here too one machine is stopped after the other.
+//! **As a cloud provider's API** ([`Manner::Cloud`]), it accepts a request at once, and the machine keeps running while
+//! it is `stopping`. A client has to poll whether the machine has stopped, and is rejected if its requests come too
+//! fast. See ClusterLabs/fence-agents, `agents/aws/fence_aws.py`: `set_power_status` returns when `StopInstances` has
+//! been accepted, `get_power_status` says `off` only for the state `stopped`, and in between `fence_action` polls, for
+//! 60 s by default (`power_timeout`). Here too, machines are stopped one after the other.
 //!
-//! **What it does not.** Whoever asks first wins only if the other's request comes after the cut. A request is void when
-//! its sender is off by then; one that was accepted before is carried out all the same. So two that ask within
+//! **What it does not promise.** The first to ask wins only if the other's request arrives after the cut. A request is
+//! void if its sender is off by then; one accepted before is still carried out. So two nodes that ask within
 //! [`ACTION_DELAY`] of each other both lose their power.
 
 pub use crate::service::power::{Manner, Message};
@@ -28,49 +29,48 @@ use crate::{
 use std::collections::{BTreeMap, VecDeque};
 
 /// How long the device takes to cut the power, nanoseconds. Real ones take from some hundred milliseconds to a minute;
-/// pauses and latency faults on the process make it lag.
+/// pauses and latency faults on the process slow it down.
 pub const ACTION_DELAY: u64 = 250 * MILLISECOND;
-/// After so many nanoseconds the machine has power again, and its process starts.
+/// How long after a cut the machine has power again and its process starts, nanoseconds.
 pub const REBOOT_DELAY: u64 = 5 * SECOND;
 
-/// Time to carry out the action that is under way.
+/// The end of the current action.
 const ACTION: TimerId = 0;
 
-/// A cut that was accepted, and who wants to hear of it.
+/// An accepted cut, and the nodes to be told.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Action {
     target: NodeId,
     asked: Vec<(NodeId, u64)>,
 }
 
-/// The fencing device.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PowerSwitch {
-    /// Machines on its outlets: the candidates.
+    /// The number of machines on its outlets: the candidates.
     outlets: u16,
-    /// The first is under way.
+    /// The first one is under way.
     actions: VecDeque<Action>,
-    /// Until when an outlet that it cut stays off.
+    /// Until when each outlet that was cut stays off.
     off_until: BTreeMap<NodeId, u64>,
-    /// The last request that it carried out, by who asked and whom it struck.
+    /// The last request carried out, by asker and target.
     done: BTreeMap<(NodeId, NodeId), u64>,
     manner: Manner,
-    /// Requests before this time are turned away, nanoseconds.
+    /// Requests before this time are rejected, nanoseconds.
     takes_at: u64,
 }
 
 impl PowerSwitch {
-    /// How many timers it has.
+    /// The number of its timers.
     pub const TIMERS: TimerId = 1;
 
-    /// A device with the first `outlets` nodes of the topology on it.
+    /// A device that powers the first `outlets` nodes of the topology.
     pub fn new(outlets: u16) -> Self {
         let (off_until, done) = (BTreeMap::new(), BTreeMap::new());
         PowerSwitch { outlets, actions: VecDeque::new(), off_until, done, manner: Manner::Honest, takes_at: 0 }
     }
 
     fn asked(&mut self, now: Now, from: NodeId, target: NodeId, request: u64, out: &mut Vec<Output>) {
-        // It was sent before the cut and has arrived after it.
+        // Sent before the sender's power was cut, and arrived after it.
         if self.off_until.get(&from).is_some_and(|until| now.mono < *until) {
             crate::mark!(PowerFromTheDead);
             return;
@@ -102,7 +102,7 @@ impl PowerSwitch {
         }
     }
 
-    /// Begins with the first action.
+    /// Starts the first action.
     fn begin(&self, now: Now, out: &mut Vec<Output>) {
         let takes = if let Manner::Cloud { stopping, .. } = self.manner { stopping } else { ACTION_DELAY };
         out.push(Output::SetTimer { id: ACTION, at: now.mono + takes });
@@ -134,7 +134,7 @@ impl Core for PowerSwitch {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         match input {
             Input::Peer { from, message: said } => match Manner::restore(said) {
-                // No candidate has a say in it.
+                // Only for others than candidates.
                 Ok(manner) if from.0 >= self.outlets => self.manner = manner,
                 Ok(_) => {}
                 Err(said) => {
@@ -144,7 +144,7 @@ impl Core for PowerSwitch {
                 }
             },
             Input::Timer(ACTION) => self.act(now, out),
-            // What is not for a fencing device.
+            // Not for a fencing device.
             _ => {}
         }
     }

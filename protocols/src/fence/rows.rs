@@ -1,22 +1,23 @@
 //! A table whose rows say by which token each was completed, and the check that goes with it:
-//! `UPDATE … WHERE id = $2 AND (processed_by_token IS NULL OR processed_by_token < $1)` (reference text 000, Fix 2).
+//! `UPDATE … WHERE id = $2 AND (processed_by_token IS NULL OR processed_by_token < $1)` (*Leader Election Gone Wrong*,
+//! Fix 2).
 //!
-//! It compares tokens row by row, and so it orders nothing but two updates of one row. A former leader's update of a row that
-//! its successor has not come to is let in, and so is the successor's of the same row after it: both rows are "affected", and
-//! both leaders take the job for theirs. It also refuses its own leader's second try.
+//! It compares tokens row by row, and so only orders two updates of the same row. It accepts a former leader's update
+//! of a row that its successor has not reached, and then the successor's update of that row: both rows are "affected",
+//! and both leaders take the job for theirs. It also refuses its own leader's second attempt.
 
 use crate::{message::Write, types::Operation};
 use std::collections::BTreeMap;
 
-/// By which token each row was completed.
+/// The token that completed each row.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Rows {
     processed_by_token: BTreeMap<u64, u64>,
 }
 
 impl Rows {
-    /// Takes a write that completes a row; the token that the row has when that is no lower than the write's. What does
-    /// something else is not looked at.
+    /// Takes a write that completes a row; returns the row's token if that is not lower than the write's. Ignores other
+    /// operations.
     pub(super) fn refuses(&mut self, write: &Write) -> Option<u64> {
         let row = write.payload.filter(|_| write.operation == Operation::Complete)?.number.get();
         match self.processed_by_token.get(&row) {

@@ -1,7 +1,7 @@
 //! The fenced store's server: a ledger per resource behind messages.
 //!
-//! What it has answered survives its crash: a store that acknowledged before it was durable would not be one. So the
-//! core keeps its ledgers when it is started again.
+//! Everything it has answered survives a crash: otherwise it would be no store. So the core keeps its ledgers across a
+//! restart.
 
 use super::{
     checks::Checks,
@@ -19,42 +19,41 @@ use crate::{
     types::{Incarnation, NodeId, Operation},
 };
 
-/// A ledger for each resource, by [`crate::types::Resource`].
+/// The ledgers, by [`crate::types::Resource`].
 pub type Ledgers<M = Window> = Vec<Ledger<M>>;
 
 /// Acknowledges writes before they are durable.
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
     id: "store-forgotten-on-restart",
     protocols: &[],
-    what: "The store acknowledges before it is on disk: when it comes back, its numbers and tokens are gone.",
+    what: "The store acknowledges writes before they are on disk: when it comes back, its numbers and tokens are gone.",
     source: "Jepsen: NATS 2.12.1, fsync every two minutes",
     violation: "seq_strictly_increasing",
     shown: Shown::by("store-restart", "redis-fenced", 4),
 };
 
-/// The fenced store.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Store {
     ledgers: Ledgers,
-    /// The last token that each group's candidates have drawn; they stay 0 where tokens come from elsewhere.
+    /// The last token drawn from each group's counter; 0 if tokens come from elsewhere.
     counters: Vec<u64>,
-    /// The first of these processes has the second one's identity: the store takes it for that one.
+    /// The first of these processes has the second one's identity, so the store takes it for the second.
     one_identity: Option<(NodeId, NodeId)>,
 }
 
 impl Store {
-    /// An empty store for so many groups, which makes these checks at each of the resources that a leader of one has.
+    /// An empty store for `groups` groups, with these checks for the resources of each.
     pub fn new(checks: &[Checks], groups: usize) -> Self {
         let of_group = |_| checks.iter().map(|checks| Ledger::new(*checks));
         Store { ledgers: (0..groups).flat_map(of_group).collect(), counters: vec![0; groups], one_identity: None }
     }
 
-    /// The same store, which sees two processes that have one identity as one. The history names the process all the same.
+    /// Makes the store take `copy` for `original`. The history still names the actual process.
     pub fn with_one_identity(self, copy: NodeId, original: NodeId) -> Self {
         Store { one_identity: Some((copy, original)), ..self }
     }
 
-    /// A candidate draws a token from its group's counter, which nobody can raise but by drawing.
+    /// Draws a token from the group's counter, which only draws can raise.
     fn draw(&mut self, from: NodeId, said: Opaque, out: &mut Vec<Output>) {
         let (group, said) = Said::open(said);
         let Ok(counter::Message::Draw { request }) = counter::Message::restore(said) else { return };
@@ -68,8 +67,8 @@ impl Store {
     }
 }
 
-/// What the resource's ledger makes of a message to the store: what goes into the history, and the answer. `None` when the
-/// message is not for a store, or about a resource that it does not have. Every store decides here, simulated or real.
+/// The ledgers' decision on a message to the store: the event for the history, and the answer. `None` if the message is
+/// not for a store, or concerns a resource that it does not have. Simulated and real stores decide here.
 #[inline]
 pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Message) -> Option<(Kind, Message)> {
     match message {
@@ -92,13 +91,13 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
             };
             Some((Kind::Seal { resource, incarnation, accepted, seq, version, payload }, message))
         }
-        // Everything else is not for a store.
+        // Other messages are not for a store.
         _ => None,
     }
 }
 
-/// What an accepted deletion has removed, for the history; `None` when there was nothing to delete, or it is about something
-/// else. To be asked right after [`answer`].
+/// The plans removed by an accepted deletion, for the history; `None` if there were none, or it was another operation.
+/// Call it right after [`answer`].
 #[inline]
 pub fn deleted<M: Memory>(ledgers: &[Ledger<M>], decided: &Kind) -> Option<Kind> {
     let Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } = decided else { return None };
@@ -113,8 +112,8 @@ pub fn deleted<M: Memory>(ledgers: &[Ledger<M>], decided: &Kind) -> Option<Kind>
     Some(Kind::Deleted(Box::new(Deleted { resource, incarnation: write.incarnation(*node), seq, plans })))
 }
 
-/// The answer to a question for the last number; `None` when the message is none. It leaves nothing in the history: what
-/// the client is told does.
+/// The answer to a read of the last number; `None` for other messages. The store records nothing of it: the client's
+/// reply does.
 pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) -> Option<Message> {
     let Message::ReadStore { resource, request, generation, token } = message else { return None };
     let ledger = ledgers.get(resource.index())?;
@@ -122,7 +121,7 @@ pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) ->
     Some(Message::StoreIs { request, generation, token, verdict, seq })
 }
 
-/// The decision as the history has it: of the process that asked.
+/// Attributes the decision to the process that actually asked.
 fn said_by(from: NodeId, kind: Kind) -> Kind {
     match kind {
         Kind::Apply { write, verdict, version, .. } => Kind::Apply { node: from, write, verdict, version },

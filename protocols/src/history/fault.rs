@@ -1,4 +1,4 @@
-//! What a history says of faults.
+//! Faults in a history.
 
 use crate::types::NodeId;
 use serde::{Deserialize, Serialize};
@@ -6,19 +6,19 @@ use std::fmt;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident $name:literal,)*) => {
-        /// The kinds of faults, as plans have them; a log of somebody else's may tell of others.
+        /// The kinds of faults in plans; a foreign log may contain others.
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum FaultKind {
             $($(#[$doc])* $kind,)*
-            /// One that is known by its name only.
+            /// A kind known only by its name.
             Other(Box<str>),
         }
 
         impl FaultKind {
-            /// All that plans have.
+            /// All kinds in plans.
             pub const ALL: [FaultKind; [$($name),*].len()] = [$(FaultKind::$kind),*];
 
-            /// As plans and histories call it.
+            /// The name in plans and histories.
             pub fn name(&self) -> &str {
                 match self {
                     $(FaultKind::$kind => $name,)*
@@ -39,27 +39,27 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// A process stops for a while, and loses nothing.
+    /// A process stops for a while, without losing anything.
     Pause "pause",
     /// A process ends at once.
     Kill "kill",
-    /// A machine loses power, and what its disk has not saved.
+    /// A machine loses power, and the unsynced data on its disk.
     PowerLoss "power-loss",
     /// A process that is down starts.
     Restart "restart",
-    /// Packets between two groups are lost.
+    /// Packets between two groups of processes are lost.
     Partition "partition",
     /// Packets take longer.
     Latency "latency",
-    /// Packets are lost by chance.
+    /// Packets are lost at random.
     Loss "loss",
-    /// Connections stand, and nothing passes on them.
+    /// Connections stay open, but nothing passes.
     Hang "hang",
-    /// A process can send so much a second.
+    /// A process's sending rate is limited.
     Bandwidth "bandwidth",
     /// Syncs take longer.
     SlowDisk "slow-disk",
-    /// No sync ends.
+    /// Syncs never end.
     SyncHang "sync-hang",
     /// Syncs fail.
     SyncFail "sync-fail",
@@ -67,57 +67,57 @@ kinds! {
     ClockStep "clock-step",
     /// Clocks run faster or slower.
     ClockRate "clock-rate",
-    /// A leader is asked to let go.
+    /// A leader is asked to resign.
     Resign "resign",
-    /// The same, for a named successor.
+    /// A leader is asked to hand over to a named successor.
     Transfer "transfer",
-    /// A process starts, to become a member.
+    /// A process starts and is to become a member.
     Join "join",
     /// A member is to leave.
     Leave "leave",
-    /// The service ends somebody's lease.
+    /// The service drops a lease.
     DropLease "drop-lease",
-    /// Somebody's key is deleted.
+    /// A key in the service is deleted.
     DropKey "drop-key",
-    /// A service or store comes back without its data.
+    /// A service or store returns without its data.
     LoseData "lose-data",
-    /// It comes back with the data of before.
+    /// A service or store returns with old data.
     RestoreCopy "restore-copy",
-    /// Somebody shows the store a token that nobody was given.
+    /// A token that was never granted is shown to the store.
     ForgeToken "forge-token",
-    /// Somebody claims in another's name to lead.
+    /// A message claims leadership in another node's name.
     ForgeClaim "forge-claim",
-    /// Somebody has a healthy machine's power cut.
+    /// A rogue request has a healthy machine's power cut.
     RogueFence "rogue-fence",
-    /// The power device confirms cuts that it does not make.
+    /// The fencing device confirms cuts that it does not make.
     LyingDevice "lying-device",
-    /// The power device confirms what it has only begun.
+    /// The fencing device confirms cuts that it has only begun.
     CloudDevice "cloud-device",
 }
 
 impl FaultKind {
-    /// Does it end one leadership by itself, and befall nothing else: an order, or the loss of what it stands on?
+    /// Whether it ends a single leadership and has no other effect: an order, or the loss of the leadership's basis.
     pub fn ends_leadership(&self) -> bool {
         use FaultKind::{DropKey, DropLease, Leave, Resign, Transfer};
         matches!(self, Resign | Transfer | Leave | DropLease | DropKey)
     }
 
-    /// Does the process itself end or start, which its state tells as well?
+    /// Whether the process itself ends or starts, as its state also shows.
     pub fn ends_process(&self) -> bool {
         matches!(self, FaultKind::Kill | FaultKind::PowerLoss | FaultKind::Restart)
     }
 
-    /// Does it stop a process or a link, so that nothing is written meanwhile?
+    /// Whether it stops a process or a link, so that nothing is written meanwhile.
     pub fn stops_writes(&self) -> bool {
         matches!(self, FaultKind::Partition | FaultKind::Pause | FaultKind::Kill | FaultKind::PowerLoss)
     }
 
-    /// Is what a service or store has known gone?
+    /// Whether a service or store loses data.
     pub fn loses_data(&self) -> bool {
         matches!(self, FaultKind::LoseData | FaultKind::RestoreCopy)
     }
 
-    /// Does it set clocks wrong, and nothing else?
+    /// Whether it only affects clocks.
     pub fn is_of_clocks(&self) -> bool {
         matches!(self, FaultKind::ClockStep | FaultKind::ClockRate)
     }
@@ -129,40 +129,39 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// A fault of the plan strikes or is healed.
+/// A planned fault strikes or is healed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FaultEvent {
-    /// Place in the plan's fault list, which pairs begin and end.
+    /// Its index in the plan's fault list, which pairs begin and end.
     pub index: u32,
-    /// What it is.
     pub kind: FaultKind,
-    /// Beginning, end, or both.
+    /// Begin, end, or both.
     pub phase: Phase,
-    /// The processes that it strikes; a partition strikes both sides.
+    /// The processes that it strikes; for a partition, both sides.
     pub on: Vec<NodeId>,
-    /// Whom it names beside them: the other end of a link, the successor of a transfer. Empty for a partition.
+    /// The other processes that it names: the other end of a link, the successor of a transfer. Empty for a partition.
     pub to: Vec<NodeId>,
-    /// The two sides of a partition; empty for every other fault. `on` has both.
+    /// The two sides of a partition, both also in `on`; empty for other faults.
     pub sides: [Vec<NodeId>; 2],
-    /// Only what the first side sends to the second is lost.
+    /// Whether only messages from the first side to the second are lost.
     pub one_way: bool,
-    /// How strong it is, where that can vary: microseconds more per packet (latency) or per sync (slow disk), or packets in a
-    /// million that are lost. 0 for every other fault, and when nobody said.
+    /// Its strength, if that varies: additional microseconds per packet (latency) or per sync (slow disk), or lost
+    /// packets per million. 0 for other faults, and if unknown.
     pub strength: u64,
-    /// The named point at which the fault was set off, and whose passage it was; `None` when a time did.
+    /// The named point that triggered the fault, and the node that reached it; `None` if a time did.
     pub point: Option<(String, NodeId)>,
-    /// One line for people.
+    /// One line for readers.
     pub detail: String,
 }
 
-/// Which part of a fault an event reports.
+/// The part of a fault that an event reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// It began and goes on.
+    /// It has begun and lasts.
     Begin,
     /// It is healed.
     End,
-    /// Over in the instant (a clock step, a kill, a resignation).
+    /// It is instantaneous (a clock step, a kill, a resignation).
     Once,
 }

@@ -1,4 +1,4 @@
-//! What the judge has to know about a run, and what the run must show.
+//! What the judge must know about a run, and what the run must show.
 
 use crate::{
     address,
@@ -10,96 +10,93 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What the judge has to know about the run that it judges. The first line of a history that Fencepost wrote; a store's
-/// own log does without.
+/// What the judge must know about the run. The first line of a history written by Fencepost; a store's own log needs
+/// none.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// Version of this format: 1.
+    /// The version of the line format.
     pub schema: u32,
-    /// The scenario's name.
     pub scenario: String,
-    /// The protocol's name.
     pub protocol: String,
-    /// The seed that the plan was made from.
     pub seed: u64,
-    /// What the store checked.
+    /// The store's checks.
     pub fencing: Fencing,
-    /// Does the protocol have a fencing token?
+    /// Whether the protocol has fencing tokens.
     pub tokened: bool,
-    /// Digest of the plan.
+    /// The plan's digest.
     pub plan_digest: String,
     /// The names of all processes, by [`NodeId`].
     pub nodes: Vec<String>,
-    /// The first so many of them are candidates.
+    /// How many of them, from the first on, are candidates.
     pub candidates: u16,
-    /// The lease's time to live, milliseconds, as the service grants it.
+    /// The lease's TTL as granted by the service, milliseconds.
     pub lease_ttl_ms: u64,
-    /// Client requests a second, all clients together; they are the probe that dark time is measured with.
+    /// Requests per second of all clients together; dark time is measured by them.
     pub rate: u64,
-    /// After the last fault is healed, a leader must act again within this many milliseconds.
+    /// How soon after the last fault is healed a leader must act again, milliseconds.
     pub liveness_bound_ms: u64,
-    /// A write that is issued at t and accepted by t + this many milliseconds is not dark.
+    /// A write accepted within this many milliseconds after it was issued is not dark.
     pub dark_after_ms: u64,
-    /// What the run must show; otherwise it is vacuous.
+    /// What the run must show in order not to be vacuous.
     pub requires: Vec<Requirement>,
     /// The coordination service's processes, if any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<NodeId>,
-    /// How many of them it takes, when that is more than one.
+    /// How many of them are needed, if more than one.
     #[serde(default, skip_serializing_if = "is_zero_u16")]
     pub services_needed: u16,
-    /// The scheduler's period, milliseconds; 0 when it is not known.
+    /// The scheduler's period, milliseconds; 0 if unknown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tick_ms: u64,
-    /// The fenced store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<NodeId>,
-    /// Must a majority of the candidates hear each other before one of them can lead?
+    /// Whether a majority of the candidates must hear each other before one can lead.
     #[serde(default, skip_serializing_if = "is_false")]
     pub majority: bool,
-    /// Do the candidates elect along a ring in the order of their ids?
+    /// Whether the candidates elect along a ring in the order of their ids.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ring: bool,
-    /// For how long at most two nodes that run may believe at one time, microseconds, as the protocol promises under the
-    /// hazards of this run; `None` when it promises nothing.
+    /// For how long two running nodes may believe at the same time, microseconds, as the protocol promises under this
+    /// run's hazards; `None` without a promise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dual_belief_bound_us: Option<u64>,
     /// The names of all resources, by [`Resource`].
     #[serde(default = "usual_resources", skip_serializing_if = "is_usual")]
     pub resources: Vec<String>,
-    /// Has every candidate's node a copy of the data, and when does a leader's acknowledge? Otherwise there is one store.
+    /// If every candidate's node has a copy of the data, when a leader's copy acknowledges; `None` if there is one
+    /// store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<Copies>,
-    /// How many groups there are. Each has its share of the resources and of the clients, in the order of the groups.
+    /// The number of groups. Each has its share of the resources and of the clients, in the order of the groups.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub groups: u16,
-    /// The address by which clients find the leader; otherwise they ask every candidate in turn.
+    /// The address by which clients find the leader; `None` if they ask the candidates in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<address::Kind>,
-    /// How it is decided which candidate should lead which group, where anything decides that.
+    /// How groups are assigned to candidates, if at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
-    /// Which of them this is about: resources are those of this group alone. No part of a history; see [`Header::of_group`].
+    /// The group that this header is for, whose resources alone it lists. Not part of a history; see
+    /// [`Header::of_group`].
     #[serde(skip)]
     pub group: u16,
 }
 
 impl Header {
-    /// The resource of that name.
     pub fn resource(&self, name: &str) -> Option<Resource> {
         let place = self.resources.iter().position(|known| known == name)?;
         u16::try_from(place).ok().map(Resource)
     }
 
-    /// What the judge of one group has to know.
+    /// The header for the judge of one group.
     pub fn of_group(&self, group: u16) -> Header {
         let each = self.resources.len() / usize::from(self.groups.max(1));
         let resources = self.resources.iter().skip(usize::from(group) * each).take(each).cloned().collect();
         Header { group, resources, ..self.clone() }
     }
 
-    /// The clients of the group that this is about, by [`NodeId`]: the last processes, in equal shares.
+    /// The clients of this header's group, by [`NodeId`]: the last processes, in equal shares.
     pub fn clients(&self) -> Range<u16> {
         let servers = self.services.iter().chain(&self.store).map(|server| server.0 + 1);
         let (first, end) = (servers.max().unwrap_or(0).max(self.candidates), self.nodes.len() as u16);
@@ -111,7 +108,7 @@ impl Header {
     }
 }
 
-/// The resources of a history that does not list them.
+/// The resources of a history that does not list any.
 pub fn usual_resources() -> Vec<String> {
     USUAL_RESOURCES.map(str::to_owned).into()
 }
@@ -140,74 +137,74 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Something that must happen in a run, or the run proves nothing.
+/// Something that must happen in a run; otherwise the run proves nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requirement {
-    /// What is counted.
+    /// The quantity.
     pub fact: Fact,
-    /// How much of it there must be.
+    /// Its minimum.
     pub at_least: u64,
 }
 
-/// What requirements count.
+/// The quantities that requirements count.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fact {
-    /// Protected writes that were applied.
+    /// Applied writes.
     WritesAccepted,
     /// Elections won.
     Elections,
-    /// Incarnations with at least one accepted write.
+    /// Leaderships with at least one accepted write.
     LeadersTookEffect,
-    /// Most nodes that believed at one time.
+    /// The largest number of nodes that believed at the same time.
     LeadersBelieving,
-    /// Writes from an incarnation that reached the store after a newer one had sealed or written, whatever became of them.
+    /// Writes that reached the store after a newer leadership had sealed or written, whatever the verdict.
     StaleWriteAttempts,
-    /// The same of those that make a plan live.
+    /// The same, for writes that enact a plan.
     StaleEnactmentAttempts,
-    /// The same of those that delete.
+    /// The same, for deletions.
     StaleDeletionAttempts,
-    /// The same of those that refresh a cache.
+    /// The same, for writes that refresh a cache.
     StaleRefreshAttempts,
-    /// Effects outside that were asked for, whatever became of them.
+    /// External effects that were attempted, whatever the verdict.
     EffectsTried,
-    /// Effects outside that were asked for when their item had had its effect, whatever became of them.
+    /// External effects attempted after their item had already had its effect, whatever the verdict.
     EffectsTriedAgain,
-    /// Elections won while a node that had been elected before was paused.
+    /// Elections won while a previously elected node was paused.
     ElectedWhilePaused,
-    /// Elections won while a node that believed was cut off.
+    /// Elections won while a believing node was cut off.
     ElectedWhileCutOff,
-    /// Reads that were answered by a leader while it was cut off.
+    /// Reads answered by a leader while it was cut off.
     ReadsWhileCutOff,
-    /// Reads put to a leader that was cut off after another had been elected, whatever it answered.
+    /// Reads sent to a leader that was cut off, after another had been elected, whatever the answer.
     ReadsOfReplacedLeader,
-    /// Protected writes that were applied while their writer, which had believed, was cut off.
+    /// Writes applied while their believing writer was cut off.
     WritesWhileCutOff,
-    /// Beliefs that ended, and not on request, while their node was cut off.
+    /// Beliefs that ended, without a request, while their node was cut off.
     LapsedWhileCutOff,
-    /// Elections before which at least two candidates had begun to campaign since the election before.
+    /// Elections since whose predecessor at least two candidates had started to campaign.
     ContestedElections,
-    /// Leaderships that were to go to a named successor, and of which it won the next election.
+    /// Transfers to a named successor that won the next election.
     TransfersWon,
     /// Beliefs given up on request.
     Resignations,
-    /// Candidates that became members, or ceased to be.
+    /// Candidates that became members or ceased to be.
     MembershipChanges,
     /// Processes killed.
     Kills,
     /// Machines that lost their power.
     PowerOffs,
-    /// Processes that were down and started again.
+    /// Processes that were down and restarted.
     Restarts,
-    /// The same, of candidates, while another that had believed was cut off.
+    /// Restarts of candidates while another, which had believed, was cut off.
     RestartsWhileCutOff,
-    /// Elections won after a moment at which every candidate was down.
+    /// Elections won after a moment with all candidates down.
     ElectedAfterOutage,
-    /// Wall clocks that were set.
+    /// Steps of wall clocks.
     ClockSteps,
-    /// Processes stopped for a while.
+    /// Processes paused.
     Pauses,
-    /// Faults of any kind that struck.
+    /// Faults of any kind.
     Faults,
 }

@@ -1,10 +1,9 @@
-//! What a set is made of.
+//! A set's elements.
 
-/// A job: what is done at a time.
+/// A job, which becomes due at a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Job {
-    /// When it is due, milliseconds since whatever the set counts from.
+    /// Its due time, milliseconds since the set's origin.
     pub due_ms: u64,
-    /// Which it is.
     pub id: u64,
 }

@@ -1,5 +1,5 @@
-//! A job set on disk: its segments, an index of them, and a footer that says where the index is. Segments and index have a
-//! checksum each (XXH3).
+//! A job set on disk: its segments, their index, and a footer that locates the index. Each segment, and the index, has
+//! a checksum (XXH3).
 
 use super::{
     job::Job,
@@ -7,41 +7,38 @@ use super::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What the footer begins with.
+/// The footer's first word.
 const MAGIC: u64 = u64::from_le_bytes(*b"FPjobs-1");
-/// Words of an index entry: where, how long, how many jobs, the first, the last, checksum.
+/// The words of an index entry: position, length, number of jobs, first and last job, checksum.
 const ENTRY_WORDS: usize = 8;
-/// How long the footer is, bytes: magic, where the index begins, how long it is, its checksum.
+/// The footer's length, bytes: magic, the index's position, length and checksum.
 pub const FOOTER_BYTES: usize = 4 * 8;
 
-/// Where bytes lie.
+/// A range of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// From which byte.
+    /// The first byte's position.
     pub at: u64,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
-/// A segment that is stored, as the index has it.
+/// A stored segment's index entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stored {
-    /// Where it is.
     pub span: Span,
-    /// How many jobs it has.
+    /// The number of its jobs.
     pub jobs: u32,
-    /// The first of them.
     pub first: Job,
-    /// The last.
     pub last: Job,
     checksum: u64,
 }
 
 impl Stored {
-    /// The segment that these bytes are.
+    /// Checks the bytes, and makes the segment.
     ///
     /// # Errors
-    /// They are not: one sentence.
+    /// They are not that segment; as one sentence.
     pub fn segment(&self, bytes: Vec<u8>) -> Result<Segment, Corrupt> {
         if xxh3_64(&bytes) != self.checksum || bytes.len() as u64 != self.span.bytes {
             return Err(damaged("its checksum is wrong"));
@@ -50,7 +47,7 @@ impl Stored {
     }
 }
 
-/// Lays segments out one after the other.
+/// Lays segments out consecutively.
 #[derive(Default)]
 pub(super) struct Writer {
     index: Vec<u8>,
@@ -58,7 +55,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The next segment's bytes.
+    /// Adds a segment to the index; returns its bytes.
     pub(super) fn segment<'s>(&mut self, segment: &'s Segment) -> &'s [u8] {
         let (bytes, first, last) = (segment.bytes(), segment.first(), segment.last());
         let long = bytes.len() as u64;
@@ -69,7 +66,6 @@ impl Writer {
         bytes
     }
 
-    /// The index and the footer.
     pub(super) fn index(self) -> Vec<u8> {
         let footer = [MAGIC, self.at, self.index.len() as u64, xxh3_64(&self.index)];
         let mut bytes = self.index;
@@ -78,10 +74,10 @@ impl Writer {
     }
 }
 
-/// Where a footer, the last [`FOOTER_BYTES`] of a file this long, says that the index is, and its checksum.
+/// The index's position and checksum, according to the footer: the last [`FOOTER_BYTES`] of a file of `file_bytes`.
 ///
 /// # Errors
-/// It is no footer, or points out of the file: one sentence.
+/// The bytes are not a footer, or point outside the file; as one sentence.
 pub fn footer(bytes: &[u8], file_bytes: u64) -> Result<(Span, u64), Corrupt> {
     let words = words(bytes);
     let [MAGIC, at, long, checksum] = words[..] else { return Err(Corrupt("this is no file of jobs".to_owned())) };
@@ -91,10 +87,10 @@ pub fn footer(bytes: &[u8], file_bytes: u64) -> Result<(Span, u64), Corrupt> {
     Ok((Span { at, bytes: long }, checksum))
 }
 
-/// What an index says.
+/// The entries of an index.
 ///
 /// # Errors
-/// Its checksum is wrong: one sentence.
+/// Its checksum is wrong; as one sentence.
 pub fn index(bytes: &[u8], checksum: u64) -> Result<Vec<Stored>, Corrupt> {
     let words = words(bytes);
     if xxh3_64(bytes) != checksum || words.len() % ENTRY_WORDS != 0 {

@@ -1,13 +1,13 @@
-//! Pending jobs by the time when they are due: as many as fit in memory at a few bytes each, or on disk, and read from there
-//! no further than they are needed.
+//! Pending jobs by due time: in memory, at a few bytes each, or on disk, from where they are read only as far as
+//! needed.
 //!
-//! Jobs lie in segments of about [`SEGMENT_JOBS`], in order of their due times. A segment is packed
-//! ([`segment`]): differences of due times, and identifiers with as many bits as the longest of them has. What is added waits
-//! beside its segment until there is enough of it to pack both anew. Only the segment that is due is unpacked.
+//! Jobs are kept in segments of about [`SEGMENT_JOBS`], in order of due time. A segment is packed ([`segment`]):
+//! differences of due times, and identifiers with as many bits as the longest needs. Added jobs wait beside their
+//! segment until there are enough of them to repack both. Only the segment that is due is unpacked.
 //!
-//! A new leader has two ways to its jobs. It can supply every segment; or it takes the index alone
-//! ([`layout`]), drops what lies behind its cursor ([`JobSet::resume_behind`]), and supplies segments as
-//! [`JobSet::take`] misses them. No I/O happens here: bytes come from and go to whoever calls.
+//! A new leader can get its jobs in two ways: it supplies every segment, or it reads only the index ([`layout`]), drops
+//! everything behind its cursor ([`JobSet::resume_behind`]), and supplies segments when [`JobSet::take`] misses them.
+//! There is no I/O here: the caller reads and writes the bytes.
 
 mod job;
 pub mod layout;
@@ -19,32 +19,31 @@ pub use job::Job;
 use layout::{Span, Stored};
 use segment::{Corrupt, Segment};
 
-/// How many jobs a segment has when it was just packed; up to twice that before it is split.
+/// The number of jobs in a freshly packed segment; it is split at twice that.
 pub const SEGMENT_JOBS: usize = 1 << 16;
-/// What is added is packed when it is so many of a segment's jobs: one of eight.
+/// Added jobs are packed once they are this fraction of a segment's jobs: one eighth.
 const ADDED_SHARE: usize = 8;
-/// Fewer are not worth it.
+/// Fewer jobs are not packed.
 const ADDED_MIN: usize = 64;
 
-/// What comes next.
+/// The next job, if available.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// This job; it is no longer in the set.
+    /// A job, which has been removed from the set.
     Job(Job),
-    /// It is in these bytes, which have to be supplied first.
+    /// The next job is in these bytes, which must be supplied first.
     Missing(Span),
-    /// There is none.
+    /// The set is empty.
     Nothing,
 }
 
-/// Pending jobs.
 #[derive(Debug, Default)]
 pub struct JobSet {
-    /// In order; every job of one is before every job of the next.
+    /// In order; all jobs of one piece precede all jobs of the next.
     pieces: Vec<Piece>,
-    /// The earliest jobs, the first of them last.
+    /// The earliest jobs, in reverse order.
     open: Vec<Job>,
-    /// Everything up to this one is done.
+    /// Everything up to this job is done.
     behind: Option<Job>,
     jobs: u64,
 }
@@ -85,29 +84,28 @@ impl Packed {
 }
 
 impl JobSet {
-    /// An empty set.
     pub fn new() -> JobSet {
         JobSet::default()
     }
 
-    /// The jobs that an index tells of, none of which is here yet.
+    /// The jobs listed by an index, none of which has been supplied yet.
     pub fn of_index(stored: Vec<Stored>) -> JobSet {
         let jobs = stored.iter().map(|piece| u64::from(piece.jobs)).sum();
         let piece = |stored| Piece { packed: Packed::Stored(stored), added: Vec::new() };
         JobSet { pieces: stored.into_iter().map(piece).collect(), jobs, ..JobSet::default() }
     }
 
-    /// How many jobs there are. After [`JobSet::resume_behind`] some of those may be done, until their segment is supplied.
+    /// The number of jobs. After [`JobSet::resume_behind`] it may include finished ones, until their segment is
+    /// supplied.
     pub fn len(&self) -> u64 {
         self.jobs
     }
 
-    /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.jobs == 0
     }
 
-    /// What the jobs take on the heap, bytes.
+    /// The heap memory of the jobs, bytes.
     pub fn heap_bytes(&self) -> usize {
         let of = |piece: &Piece| {
             let packed = if let Packed::Here(segment) = &piece.packed { segment.bytes().len() } else { 0 };
@@ -117,10 +115,10 @@ impl JobSet {
         pieces + self.pieces.capacity() * size_of::<Piece>() + self.open.capacity() * size_of::<Job>()
     }
 
-    /// Adds a job. One that is due before what was taken last comes next.
+    /// Adds a job. One that is due before the last one taken comes next.
     ///
     /// # Errors
-    /// Its segment is damaged: one sentence.
+    /// Its segment is damaged; as one sentence.
     pub fn add(&mut self, job: Job) -> Result<(), Corrupt> {
         self.jobs += 1;
         let in_open = self.open.first().is_some_and(|latest| job <= *latest);
@@ -142,7 +140,7 @@ impl JobSet {
         Ok(())
     }
 
-    /// Puts the open jobs back among the segments.
+    /// Puts the open jobs back into segments.
     fn close(&mut self) -> Result<(), Corrupt> {
         let mut jobs = std::mem::take(&mut self.open);
         jobs.reverse();
@@ -150,7 +148,7 @@ impl JobSet {
         Ok(())
     }
 
-    /// Packs a segment and what was added to it anew.
+    /// Repacks a segment together with its added jobs.
     fn pack(&mut self, place: usize) -> Result<(), Corrupt> {
         let piece = &mut self.pieces[place];
         let Packed::Here(segment) = &piece.packed else { return Ok(()) };
@@ -164,7 +162,8 @@ impl JobSet {
         Ok(())
     }
 
-    /// Everything up to and with this job is done: drops it, as far as that can be told without a segment that is not here.
+    /// Marks everything up to and including this job as done, and drops it, except within a segment that has not been
+    /// supplied.
     pub fn resume_behind(&mut self, cursor: Job) {
         let done = self.pieces.partition_point(|piece| piece.packed.last() <= cursor);
         let mut ahead = Vec::new();
@@ -186,10 +185,10 @@ impl JobSet {
         self.open.truncate(left);
     }
 
-    /// Takes the job that is due first out of the set.
+    /// Removes the job that is due first.
     ///
     /// # Errors
-    /// Its segment is damaged: one sentence.
+    /// Its segment is damaged; as one sentence.
     pub fn take(&mut self) -> Result<Next, Corrupt> {
         loop {
             if let Some(job) = self.open.pop() {
@@ -209,10 +208,10 @@ impl JobSet {
         }
     }
 
-    /// The bytes of a segment that was missing.
+    /// Supplies the bytes of a missing segment.
     ///
     /// # Errors
-    /// They are not what was stored: one sentence.
+    /// They are not the stored ones; as one sentence.
     pub fn supply(&mut self, span: Span, bytes: Vec<u8>) -> Result<(), Corrupt> {
         for piece in &mut self.pieces {
             if let Packed::Stored(stored) = &piece.packed
@@ -225,7 +224,7 @@ impl JobSet {
         Ok(())
     }
 
-    /// What is not here yet, in order.
+    /// The missing segments, in order.
     pub fn missing(&self) -> impl Iterator<Item = Span> + '_ {
         self.pieces.iter().filter_map(|piece| match &piece.packed {
             Packed::Stored(stored) => Some(stored.span),
@@ -233,10 +232,10 @@ impl JobSet {
         })
     }
 
-    /// Writes everything that is here, segment by segment, and the index last; a set of which something is missing is refused.
+    /// Writes the set, segment by segment, with the index last. All segments must have been supplied.
     ///
     /// # Errors
-    /// A segment is damaged or missing, or `put` says no.
+    /// A segment is damaged or missing, or `put` fails.
     pub fn store<E: From<Corrupt>>(&mut self, mut put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         self.close()?;
         for place in (0..self.pieces.len()).rev() {
@@ -253,10 +252,10 @@ impl JobSet {
     }
 }
 
-/// Jobs in order as segments.
+/// Packs jobs, which are in order, into segments.
 fn packed(jobs: &[Job]) -> Vec<Piece> {
     let segments = jobs.len().div_ceil(2 * SEGMENT_JOBS).max(1);
-    // As even as can be: what was split grows again from the middle of what a segment holds.
+    // As evenly as possible: a split leaves half-full segments with room to grow.
     let each = jobs.len().div_ceil(segments).max(1);
     let piece = |jobs| Piece { packed: Packed::Here(Segment::pack(jobs)), added: Vec::new() };
     jobs.chunks(each).map(piece).collect()

@@ -1,10 +1,10 @@
-//! Jobs in order, packed: the first due time, then differences of due times as LEB128, then identifiers, each with as many
-//! bits as the longest has.
+//! Packed jobs in order: the first due time, then differences of due times as LEB128, then identifiers, each with as
+//! many bits as the longest needs.
 
 use super::job::Job;
 use std::fmt;
 
-/// Bytes are not what was written.
+/// The bytes are not what was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Corrupt(pub String);
 
@@ -16,7 +16,7 @@ impl fmt::Display for Corrupt {
 
 impl std::error::Error for Corrupt {}
 
-/// Jobs in order, packed.
+/// Packed jobs in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Segment {
     jobs: u32,
@@ -53,10 +53,10 @@ impl Segment {
         Segment { jobs: jobs.len() as u32, first, last, bytes: bytes.into() }
     }
 
-    /// What was packed elsewhere: so many jobs from this to that one.
+    /// A segment packed elsewhere: its number of jobs, with the first and the last.
     ///
     /// # Errors
-    /// It is not: one sentence.
+    /// The bytes do not match; as one sentence.
     pub fn packed(jobs: u32, (first, last): (Job, Job), bytes: Vec<u8>) -> Result<Segment, Corrupt> {
         let segment = Segment { jobs, first, last, bytes: bytes.into() };
         let all = segment.unpack()?;
@@ -70,11 +70,11 @@ impl Segment {
     /// The jobs, in order.
     ///
     /// # Errors
-    /// The bytes end too early, or say what cannot be: one sentence.
+    /// The bytes end too early, or are impossible; as one sentence.
     pub fn unpack(&self) -> Result<Vec<Job>, Corrupt> {
         let (&width, mut rest) = self.bytes.split_first().ok_or_else(|| damaged("it is empty"))?;
         let width = u32::from(width);
-        // At least a byte a job: what says that there are more is not believed.
+        // Every job takes at least a byte, so a larger count is wrong.
         if width > 64 || self.jobs as usize > rest.len() {
             return Err(damaged("its head is wrong"));
         }
@@ -102,27 +102,23 @@ impl Segment {
         Ok(jobs)
     }
 
-    /// The first job.
     pub fn first(&self) -> Job {
         self.first
     }
 
-    /// The last job.
     pub fn last(&self) -> Job {
         self.last
     }
 
-    /// How many jobs there are.
     pub fn len(&self) -> usize {
         self.jobs as usize
     }
 
-    /// Is there none?
     pub fn is_empty(&self) -> bool {
         self.jobs == 0
     }
 
-    /// As it is packed.
+    /// The packed form.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -145,7 +141,7 @@ fn take_leb128(bytes: &mut &[u8]) -> Option<u64> {
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
         *bytes = rest;
-        // Of the tenth byte only one bit is left.
+        // The tenth byte has room for a single bit.
         if shift == 63 && byte > 1 {
             return None;
         }

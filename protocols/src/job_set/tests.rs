@@ -6,7 +6,7 @@ use super::{
 use crate::random::Random;
 use proptest::prelude::*;
 
-/// Jobs in no order, due within so long.
+/// Random jobs, due within `within_ms`.
 fn drawn(jobs: u64, within_ms: u64) -> Vec<Job> {
     let mut random = Random::new(7);
     (0..jobs).map(|id| Job { due_ms: random.next_u64() % within_ms, id }).collect()
@@ -32,14 +32,14 @@ fn part(file: &[u8], span: Span) -> Vec<u8> {
     file[span.at as usize..][..span.bytes as usize].to_vec()
 }
 
-/// The set that a file has the index of.
+/// The set from a file's index.
 fn opened(file: &[u8]) -> Result<JobSet, Corrupt> {
     let end = file.len().saturating_sub(FOOTER_BYTES);
     let (span, checksum) = footer(&file[end..], file.len() as u64)?;
     Ok(JobSet::of_index(index(&part(file, span), checksum)?))
 }
 
-/// Everything in order, and how often a segment was read.
+/// All jobs in order, and how often a segment was read.
 fn drained(set: &mut JobSet, file: &[u8]) -> Result<(Vec<Job>, usize), Corrupt> {
     let (mut jobs, mut reads) = (Vec::new(), 0);
     loop {
@@ -61,7 +61,7 @@ fn jobs_come_in_order_of_their_due_times_whatever_the_order_they_were_added_in()
     jobs.sort_unstable();
     assert_eq!(set.len(), 600_000);
     assert!(set.pieces.len() > 4, "it has several segments");
-    // Two of three bytes of an identifier of 20 bits, two of a difference of 1,667 ms.
+    // Two of three bytes of a 20-bit identifier, and two for a difference of 1,667 ms.
     let each = set.heap_bytes() as f64 / 600_000.0;
     assert!(each < 8.0, "{each} bytes a job");
     assert_eq!(drained(&mut set, &[]).unwrap().0, jobs);

@@ -1,14 +1,14 @@
-//! Requests that a client waits for.
+//! A client's waiting requests.
 
 use crate::types::NodeId;
 
-/// A request that has not been answered for good.
+/// A request without a final answer.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Waiting {
     pub(super) read: bool,
     pub(super) asked: NodeId,
-    /// Where its way round the candidates has come to. What others said of the leader does not count: two that are wrong
-    /// might send it to and fro for ever.
+    /// Its position in the rotation through the candidates. Redirects do not count: two wrong ones might send it to and
+    /// fro for ever.
     pub(super) turn: NodeId,
     pub(super) asked_at: u64,
     pub(super) first_at: u64,
@@ -22,14 +22,14 @@ impl Waiting {
     }
 }
 
-/// What has come of it so far.
+/// The state of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum State {
-    /// Under way; no attempt has been lost so far.
+    /// Under way; no earlier attempt was lost.
     Clean,
     /// Under way; an earlier attempt may have taken effect.
     Unsure,
-    /// The last answer was "not I", and nobody better is known.
+    /// The last node refused, and no better one is known.
     Refused {
         unsure: bool,
     },

@@ -1,22 +1,22 @@
-//! What went wrong in programs around their election: on their way out, and while they were at work.
+//! Bugs of programs around their election: at shutdown, and during work.
 
 use crate::{
     bug::{Bug, Shown},
     types::SECOND,
 };
 
-/// What a program does that gives the lease back as soon as it is told to stop.
+/// A program that releases the lease as soon as it is told to stop.
 pub const RELEASED_BEFORE_JOINED: Bug = Bug {
     id: "released-before-joined",
     protocols: &[],
-    what: "A leader that is told to stop gives leadership back at once, while work of its is still under way.",
+    what: "A leader that is told to stop gives leadership back at once, while its work is still under way.",
     source: "kubernetes/kubernetes pull request 139504 and KEP-5366: `ReleaseOnCancel` releases before `OnStartedLeading` has \
              returned",
     violation: "leaders_acting_by_effect",
     shown: Shown::by("slow-drain", "etcd-election", 4).with("--fencing off"),
 };
 
-/// What a controller manager did on its way out.
+/// A controller manager's behaviour at shutdown.
 pub const SHUTDOWN_STARTS_WORK: Bug = Bug {
     id: "shutdown-starts-work",
     protocols: &[],
@@ -26,18 +26,18 @@ pub const SHUTDOWN_STARTS_WORK: Bug = Bug {
     shown: Shown::by("stood-down", "redis-lease", 4),
 };
 
-/// A worker with one thread, as printed.
+/// A worker with a single thread, as printed in the article.
 pub const RENEWS_BETWEEN_JOBS: Bug = Bug {
     id: "renews-between-jobs",
     protocols: &["redis-lease", "redis-fenced", "etcd-election"],
-    what: "The worker renews its lease when it is done with a job, and hears of nothing while it is at one: a job that takes longer \
-           than the lease is done by whoever takes over as well.",
+    what: "The worker renews its lease only between jobs, and learns nothing during one: a job that takes longer than \
+           the lease is also done by the successor.",
     source: "derived from a usual way to write a worker's loop: `process(msg)`, and then `session.renew()`",
     violation: "done_once",
     shown: Shown::by("long-job", "etcd-election", 4).with("--fencing off"),
 };
 
-/// What programs do that call client-go's `LeaderElector.Run` once.
+/// Programs that call client-go's `LeaderElector.Run` once.
 pub const STANDS_ONCE: Bug = Bug {
     id: "stands-once",
     protocols: &["redis-fenced", "etcd-election", "k8s-lease", "zk-selector"],
@@ -49,7 +49,7 @@ pub const STANDS_ONCE: Bug = Bug {
     shown: Shown::by("leases-lost-in-turn", "k8s-lease", 4),
 };
 
-/// What an operator did whose shutdown waited for its hooks.
+/// An operator whose shutdown waited for its hooks.
 pub const WORKS_ON_AFTER_LOSS: Bug = Bug {
     id: "works-on-after-loss",
     protocols: &[
@@ -71,7 +71,7 @@ pub const WORKS_ON_AFTER_LOSS: Bug = Bug {
 /// How long the shutdown hook blocks, nanoseconds.
 pub(super) const HOOK_BLOCKS: u64 = 15 * SECOND;
 
-/// What a library does that joins the work and its renewals.
+/// A library that waits for both the work and its renewals.
 pub const NOT_CANCELLED: Bug = Bug {
     id: "work-not-cancelled",
     protocols: &["redis-lease", "redis-fenced", "db-row", "object-lease"],

@@ -1,4 +1,5 @@
-//! A leader claims the address by which clients find it, and lets go of it when it leads no more; see [`crate::address`].
+//! A leader claims the address by which clients find it, and releases it when it no longer leads; see
+//! [`crate::address`].
 
 use super::Node;
 use crate::{
@@ -16,7 +17,7 @@ impl Node {
         self.elect(now, elector::Input::Start, out);
     }
 
-    /// Says whether the address is this node's, and again after a while.
+    /// Claims or releases the address, depending on whether this node leads, and again after a while.
     pub(super) fn claim(&mut self, now: Now, out: &mut Vec<Output>) {
         let id = self.claim_timer();
         let Some(address) = &mut self.tenure.address else { return };
@@ -25,7 +26,7 @@ impl Node {
         self.say_whose(out);
     }
 
-    /// It leads no more.
+    /// Releases the address at the end of leadership.
     pub(super) fn let_address_go(&mut self, out: &mut Vec<Output>) {
         let kept = self.bugs.has(&KEPT_AFTER_LOSS);
         if let Some(address) = self.tenure.address.as_mut().filter(|address| address.held && !kept) {

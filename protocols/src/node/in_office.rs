@@ -1,4 +1,4 @@
-//! What happens to a leader beside its work: it warms up, and is looked at.
+//! What happens to a leader apart from its work: it warms up, and is checked.
 
 use super::{
     Node, WORK,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Node {
-    /// The same candidate, to which that happens while it leads.
+    /// Sets the events of its leaderships.
     pub fn with_tenure(self, tenure: Tenure) -> Self {
         Node { tenure, ..self }
     }
@@ -29,7 +29,7 @@ impl Node {
         self.check() + 1
     }
 
-    /// It was elected at this moment.
+    /// Starts a leadership.
     pub(super) fn take_office(&mut self, now: Now, out: &mut Vec<Output>) {
         let Tenure { warm_up, check_errors_ppm, .. } = self.tenure;
         if warm_up > 0 {
@@ -41,7 +41,7 @@ impl Node {
         self.claim(now, out);
     }
 
-    /// It leads no more.
+    /// Ends a leadership.
     pub(super) fn leave_office(&mut self, out: &mut Vec<Output>) {
         if self.tenure.warm_up > 0 || self.tenure.check_errors_ppm > 0 {
             out.extend([self.warm(), self.check()].map(Output::CancelTimer));
@@ -49,12 +49,12 @@ impl Node {
         self.let_address_go(out);
     }
 
-    /// Has a leader that was elected then been one for long enough to serve?
+    /// Whether a leader elected at `elected_at` has been leading long enough to serve.
     pub(super) fn is_warm(&self, now: Now, elected_at: u64) -> bool {
         now.mono - elected_at >= self.tenure.warm_up
     }
 
-    /// One of the timers fired, if it is one of them.
+    /// Handles its timers; returns whether `id` is one of them.
     pub(super) fn in_office(&mut self, now: Now, id: TimerId, out: &mut Vec<Output>) -> bool {
         if id == self.claim_timer() {
             self.claim(now, out);
@@ -71,7 +71,7 @@ impl Node {
         true
     }
 
-    /// The leader is healthy. That is not always seen.
+    /// Checks the leader's health. The leader is healthy, but checks may err.
     fn check_health(&mut self, now: Now, out: &mut Vec<Output>) {
         let Tenure { hold_down, check_errors_ppm, .. } = self.tenure;
         let errs = self.tenure.random.next_u32() % 1_000_000 < check_errors_ppm;
@@ -81,7 +81,7 @@ impl Node {
         }
     }
 
-    /// The store has said something: it is there.
+    /// The store has answered.
     pub(super) fn store_answers(&mut self) {
         (self.broken, self.given_up) = (0, 0);
         if let Some(lead) = &mut self.lead {
@@ -89,8 +89,8 @@ impl Node {
         }
     }
 
-    /// Looks whether the store has owed an answer for too long. What is under way is not joined: it cannot be, and the
-    /// resource has to refuse it if it arrives after a successor's.
+    /// Steps down if the store has owed an answer for too long. Work under way is not waited for: it cannot be, and the
+    /// resource must refuse it if it arrives after a successor's.
     pub(super) fn step_down_if_stuck(&mut self, now: Now, out: &mut Vec<Output>) {
         let patience = self.tenure.step_down_after << self.given_up.min(PATIENCE_MAX.ilog2());
         let Some(lead) = self.lead.as_mut().filter(|_| patience > 0 && !self.stuck) else { return };

@@ -1,4 +1,4 @@
-//! Giving leadership up: no new work, what is under way is joined, and only then the elector lets go.
+//! Resigning: no new work, waiting for work under way, and only then releasing the lease.
 
 use super::{
     Lead, Node,

@@ -1,4 +1,4 @@
-//! What a node answers to those who only want to know the last number.
+//! A node's answers to reads of the last number.
 
 use super::{Lead, Node, Place};
 use crate::{
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl Node {
-    /// Answers a read: never before the own seal, never while leadership is being given up (openraft issue 1747), and from
-    /// memory only while the belief lasts by this node's clock (Ongaro, "Consensus: Bridging Theory and Practice", §6.4.1).
+    /// Answers a read: never before its own seal, never while resigning (openraft issue 1747), and from memory only
+    /// while the belief lasts by this node's clock (Ongaro, "Consensus: Bridging Theory and Practice", §6.4.1).
     pub(super) fn read(&mut self, now: Now, request: RequestId, out: &mut Vec<Output>) {
         let Place { store, read_lease, .. } = self.place;
         match &self.lead {
@@ -22,7 +22,7 @@ impl Node {
                 let (generation, token) = (incarnation.generation, incarnation.token);
                 if read_lease {
                     crate::mark!(NodeReadFromMemory);
-                    // What a pause does here, no check of the lease can help.
+                    // No check of the lease helps against a pause at this point.
                     out.push(Output::Point(Point::ReadChecked));
                     let message = Message::ReadIs { request, token, seq: work.last() };
                     out.push(Output::Send { to: request.client, message });

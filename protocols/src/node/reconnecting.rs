@@ -1,15 +1,15 @@
-//! A connection to the store that broke, and a new one.
+//! Replaces a broken connection to the store.
 
 use super::{AGAIN, LOOK, LOOK_MIN, Node, PAUSE_MAX, PAUSE_MIN};
 use crate::{clock::Now, core::Output, types::NodeId};
 
 impl Node {
-    /// Looks later whether the store is silent.
+    /// Schedules the next check for a silent store.
     pub(super) fn look_later(&self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: LOOK, at: now.mono + LOOK_MIN.max(self.place.silence / 5) });
     }
 
-    /// The connection to the store broke: after a pause everything unanswered is sent again, over a new one.
+    /// The connection to the store broke: after a pause, everything unanswered is resent over a new one.
     pub(super) fn disconnected(&mut self, now: Now, peer: NodeId, out: &mut Vec<Output>) {
         if peer == self.place.store && self.lead.is_some() {
             let pause = PAUSE_MAX.min(PAUSE_MIN << self.broken.min(16));
@@ -21,10 +21,9 @@ impl Node {
         }
     }
 
-    /// Sends everything that the store has not answered over a connection that is new. What is no longer valid must not be
-    /// sent again; the caller has checked that.
+    /// Resends everything unanswered over a new connection. The caller has checked that it is still valid.
     pub(super) fn start_over(&mut self, now: Now, out: &mut Vec<Output>) {
-        // Once is enough: without a token the store would take a second time for another write.
+        // A second resend must be avoided: without a token the store would take it for another write.
         out.push(Output::CancelTimer(AGAIN));
         let Some(lead) = &mut self.lead else { return };
         lead.asked_at = now.mono;

@@ -1,25 +1,23 @@
-//! What a node says of itself to those who watch it.
+//! A node's state for observers.
 
 use super::Node;
 use crate::types::{Incarnation, NodeId};
 
-/// What a node believes of itself and of others, for those who watch it.
+/// What a node believes about itself and others, for observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Standing {
-    /// The leadership that it believes in.
     pub incarnation: Option<Incarnation>,
-    /// When that belief ends unless it is renewed, nanoseconds of its monotonic clock.
+    /// The end of that belief unless it is renewed, nanoseconds of the node's monotonic clock.
     pub valid_until: u64,
-    /// Has it sealed every resource, so that it serves requests?
+    /// Whether it has sealed every resource, and so serves requests.
     pub works: bool,
-    /// Is it about to give leadership up?
+    /// Whether it is resigning.
     pub resigning: bool,
-    /// Whom it takes for the leader, as far as it follows.
+    /// The leader that it observes as a follower.
     pub observed: Option<NodeId>,
 }
 
 impl Node {
-    /// What it believes now.
     pub fn standing(&self) -> Standing {
         let lead = self.lead.as_ref().filter(|lead| !lead.outlived);
         Standing {

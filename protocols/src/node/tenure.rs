@@ -1,52 +1,53 @@
-//! How a leader comes into its office, and how it is sent out of it by mistake.
+//! How a leader starts to serve, and how it is removed by mistake.
 //!
 //! A new leader may need some time before it serves anybody: it fills caches, makes connections, recovers state. And what watches
 //! over leaders errs: a health check that takes a healthy leader for a sick one costs a change of leadership, and another
-//! warm-up. If that is longer than checks take to err, nobody ever serves: an election storm (reference text 002, "Election
-//! storms": buggy health checks; cache warm-up; "after a recent failover, wait longer before another"). A hold-down is the
-//! remedy: what a check says of a leader that is younger than that is not believed. So does Orchestrator for MySQL, which
-//! replaces no primary of a cluster that it has replaced within `RecoveryPeriodBlockSeconds`.
+//! warm-up. If that is longer than checks take to err, nobody ever serves: an election storm (*Leader election:
+//! mechanisms, failure modes, fencing*, "Election storms": buggy health checks; cache warm-up; "after a recent
+//! failover, wait longer before another"). A hold-down is the remedy: what a check says of a leader that is younger
+//! than that is not believed. So does Orchestrator for MySQL, which replaces no primary of a cluster that it has
+//! replaced within `RecoveryPeriodBlockSeconds`.
 //!
-//! A leader can also be unable to work although it holds on to its lease: it renews, and the store does not answer it. To those who
-//! would replace it nothing is wrong, and nobody leads in effect (tikv/pd issue 10671: 47 minutes; AcalephStorage/consul-alerts
-//! issue 40; kubernetes/kubernetes issue 70819). [`Tenure::step_down_after`] is the remedy: such a leader resigns. Where the store
-//! fails everybody, each resignation in a row without an answer in between takes twice as long, up to [`PATIENCE_MAX`] times, so
-//! that leadership does not go round for nothing.
+//! A leader can also be unable to work although it keeps its lease: it renews, but the store does not answer it. Its
+//! possible successors see nothing wrong, and effectively nobody leads (tikv/pd issue 10671: 47 minutes;
+//! AcalephStorage/consul-alerts issue 40; kubernetes/kubernetes issue 70819). [`Tenure::step_down_after`] is the
+//! remedy: such a leader resigns. If the store fails everybody, each resignation in a row without an answer in between
+//! takes twice as long, up to [`PATIENCE_MAX`] times, so that leadership does not circulate in vain.
 //!
-//! Such a leader must not be elected again at once, as it would be where the protocol prefers it. It stands aside for
-//! [`STANDS_ASIDE`] times as long as it had waited for the store, and so for twice as long after each failure in a row: of a
-//! fault that lasts, no more than about a tenth is spent on finding out that it still lasts. Others may fail as well, so
-//! whoever stands aside leads all the same where nobody else does.
+//! Such a leader must not be re-elected at once, as it would be where the protocol prefers it. It stands aside for
+//! [`STANDS_ASIDE`] times as long as it had waited for the store, and so for twice as long after each failure in a row:
+//! no more than about a tenth of a lasting fault's duration is spent on finding out that it still lasts. Others may
+//! fail as well, so a node that stands aside still leads if nobody else does.
 //!
-//! A leader that dies or loses its lease is replaced as ever: no hold-down stands in the way of that.
+//! A leader that dies or loses its lease is replaced as usual, regardless of the hold-down.
 
 use crate::{address::Claim, core::TimerId, random::Random, types::SECOND};
 
-/// From one health check to the next, nanoseconds.
+/// The interval between health checks, nanoseconds.
 pub const CHECKED_EVERY: u64 = SECOND;
-/// Timers beside those of the works: the warm-up is over, the next health check, and the next claim of the address.
+/// Timers besides those of the works: the end of the warm-up, the next health check, and the next claim of the address.
 pub(super) const TIMERS: TimerId = 3;
 
-/// How much longer than at first a leader waits for the store at most, after it has stepped down for its silence again and again.
+/// The longest patience with a silent store after repeated resignations, as a multiple of the first.
 pub(super) const PATIENCE_MAX: u32 = 8;
 
-/// For so many times as long as it had waited for the store a leader stands aside after it has stepped down for its silence.
+/// How long a leader stands aside after it resigned because of a silent store, as a multiple of its wait.
 pub(super) const STANDS_ASIDE: u64 = 10;
 
-/// What happens to leaders beside their work.
+/// Events of a leadership other than its work.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Tenure {
-    /// For so long after its election a leader serves nobody, nanoseconds.
+    /// How long after its election a leader does not serve yet, nanoseconds.
     pub warm_up: u64,
-    /// For so long after its election a leader does not resign because of a health check, nanoseconds.
+    /// How long after its election a leader ignores health checks, nanoseconds.
     pub hold_down: u64,
-    /// Of a million health checks so many take a healthy leader for a sick one, which then resigns.
+    /// How many health checks in a million report a healthy leader as failed, which then resigns.
     pub check_errors_ppm: u32,
-    /// Which of them.
+    /// Decides which ones.
     pub random: Random,
-    /// A leader to which the store has owed an answer for this long resigns, nanoseconds; 0 for never.
+    /// How long the store may owe a leader an answer before it resigns, nanoseconds; 0 for no limit.
     pub step_down_after: u64,
-    /// The address that a leader claims, if clients go by one.
+    /// The address that a leader claims, if clients use one.
     pub address: Option<Claim>,
 }
 

@@ -1,4 +1,4 @@
-//! Consul: what `consul-session` asks of it, and what it answers.
+//! Consul: the requests of `consul-session`, and the answers.
 //!
 //! The requests are those of Consul's own Go client (hashicorp/consul, `api/session.go`, `api/kv.go`) over its HTTP API
 //! (`agent/session_endpoint.go`, `agent/kvs_endpoint.go`).
@@ -10,7 +10,7 @@ use crate::{
     types::SECOND,
 };
 
-/// Consul: a server, which is its own agent, or several.
+/// Consul: one server, which is its own agent, or several.
 pub const SERVICE: Service = Service {
     name: "consul",
     process: Some("consul"),
@@ -28,7 +28,7 @@ pub const SERVICE: Service = Service {
     ..Service::NONE
 };
 
-/// What is said to Consul and by it.
+/// The types of Consul's requests and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -39,119 +39,106 @@ impl super::Api for Api {
     type Item = Item;
 }
 
-/// What the lock's own keys are marked with (`api/lock.go: LockFlagValue`), so that nobody takes another key for a lock.
+/// The flags that mark the lock's own keys (`api/lock.go: LockFlagValue`), so that no other key is taken for a lock.
 pub const LOCK_FLAGS: u64 = 0x2ddc_cbc0_58a5_0c18;
 
-/// A request to Consul.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
     /// `PUT /v1/session/create`; answered by [`Reply::Session`].
     CreateSession {
-        /// What people call it.
+        /// The session's name for people.
         name: String,
-        /// Time to live, milliseconds. The server refuses less than 10 s and more than a day.
+        /// TTL, milliseconds. The server refuses less than 10 s and more than a day.
         ttl_ms: u64,
-        /// How long a key stays nobody's after the session was taken from its holder, milliseconds; `None`: the server's
-        /// default, 15 s.
+        /// How long a key stays unavailable after the session was ended, milliseconds; `None` for the server's default,
+        /// 15 s.
         lock_delay_ms: Option<u64>,
     },
     /// `PUT /v1/session/renew`; answered by [`Reply::Renewed`].
-    RenewSession {
-        /// The session.
-        session: String,
-    },
-    /// `PUT /v1/session/destroy`: its keys are released, and the lock-delay applies to them. Answered by [`Reply::Done`].
+    RenewSession { session: String },
+    /// `PUT /v1/session/destroy`: releases the session's keys, and the lock-delay applies to them. Answered by
+    /// [`Reply::Done`].
     DestroySession {
         /// The session.
         session: String,
     },
-    /// `PUT /v1/kv/…?acquire=`; answered by [`Reply::Done`]: is it the session's? Not if another has it, or while a
-    /// lock-delay lasts.
+    /// `PUT /v1/kv/…?acquire=`; answered by [`Reply::Done`]: whether the session has the key. It fails if another has
+    /// it, or while a lock-delay lasts.
     Acquire {
-        /// The key.
         key: String,
-        /// Its value.
         value: String,
-        /// For which session.
+        /// The acquiring session.
         session: String,
     },
-    /// `PUT /v1/kv/…?release=`, which no lock-delay follows; answered by [`Reply::Done`].
+    /// `PUT /v1/kv/…?release=`, without a lock-delay; answered by [`Reply::Done`].
     Release {
-        /// The key.
         key: String,
-        /// Its value.
         value: String,
-        /// The session that has it.
+        /// The session that holds the key.
         session: String,
     },
     /// `GET /v1/kv/…`; answered by [`Reply::Found`].
     Get {
-        /// The key.
         key: String,
-        /// Who has to say so.
+        /// The consistency mode.
         reads: Reads,
     },
 }
 
-/// Whose word is good enough for a read (`api.QueryOptions`; `agent/consul/rpc.go: forward, consistentRead`).
+/// A read's consistency mode (`api.QueryOptions`; `agent/consul/rpc.go: forward, consistentRead`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reads {
-    /// The leader's, which believes that it leads for as long as its lease says.
+    /// The leader answers, relying on its lease.
     Default,
-    /// `?consistent`: the leader's, after a majority has confirmed that it leads.
+    /// `?consistent`: the leader answers after a majority has confirmed that it leads.
     Consistent,
-    /// `?stale`: any server's.
+    /// `?stale`: any server answers.
     Stale,
 }
 
-/// What Consul answers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// A session.
-    Session {
-        /// Its id.
-        id: String,
-    },
-    /// The session's time to live starts anew.
+    /// A new session.
+    Session { id: String },
+    /// The session's TTL starts again.
     Renewed {
-        /// Is there still such a session?
+        /// Whether the session still exists.
         alive: bool,
     },
-    /// Was it done?
+    /// Whether it was done.
     Done(bool),
-    /// A key, or that there is none.
+    /// The key, if it exists.
     Found(Option<Pair>),
 }
 
-/// A stream to open: `GET /v1/kv/…?index=…&wait=…`, again and again, each with the index that the answer before had, which the
-/// server answers when there is news, or after its time. Brings [`Item`].
+/// A stream to open: `GET /v1/kv/…?index=…&wait=…`, repeatedly, each with the index of the previous answer; the server
+/// answers when the key changes, or after the wait. Yields [`Item`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Watch {
-    /// The key.
     pub key: String,
-    /// Who has to say so.
+    /// The consistency mode.
     pub reads: Reads,
-    /// `?wait=`: after so long the server answers without news, and up to a sixteenth later, milliseconds; `None`: after its
-    /// own five minutes.
+    /// `?wait=`: after this many milliseconds, and up to a sixteenth more, the server answers without a change; `None`
+    /// for its own five minutes.
     pub wait_ms: Option<u64>,
 }
 
-/// What a watch brings: the key, or that there is none, news or not.
+/// A watch's item: the key, if it exists, changed or not.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Item(pub Option<Pair>);
 
-/// A key as Consul has it.
+/// A key in Consul.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pair {
-    /// Its value; text that is not UTF-8 is replaced.
+    /// Its value; invalid UTF-8 is replaced.
     pub value: String,
-    /// Marks it; see [`LOCK_FLAGS`].
+    /// The flags; see [`LOCK_FLAGS`].
     pub flags: u64,
-    /// The session that holds it; none when it is nobody's.
+    /// The session that holds it, if any.
     pub session: Option<String>,
-    /// How often it was acquired since it was created.
+    /// How often it was acquired since its creation.
     pub lock_index: u64,
-    /// The Raft index at which it was changed last.
+    /// The Raft index of its last change.
     pub modify_index: u64,
 }
 

@@ -1,25 +1,25 @@
-//! A counter of tokens, beside the ledgers in the fenced store's own process: what is said to it and by it. The counter
-//! itself is in [`crate::fence::store`].
+//! A counter of tokens, beside the ledgers in the fenced store's own process: the messages to it and from it. The
+//! counter itself is in [`crate::fence::store`].
 
 use super::Service;
 use crate::payload::Payload;
 
-/// A register that can be raised by one and read, in one step.
+/// A register with an atomic increment-and-read.
 pub const SERVICE: Service = Service { name: "counter", in_store: true, has_groups: true, ..Service::NONE };
 
-/// What is said to the counter and by it.
+/// A message to or from the counter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// To the counter: the next token, please.
+    /// To the counter: requests the next token.
     Draw {
-        /// Names the draw. One that is sent again may draw twice; then a token is skipped.
+        /// The draw's number. A resent draw may draw twice; then a token is skipped.
         request: u64,
     },
-    /// From the counter: yours, and nobody else's.
+    /// From the counter: a unique token.
     Drawn {
-        /// The draw that this answers.
+        /// The answered draw.
         request: u64,
-        /// Higher than all that were drawn before.
+        /// Higher than all tokens drawn before.
         token: u64,
     },
 }

@@ -1,8 +1,8 @@
-//! etcd: what `etcd-election` and `etcd-key` ask of it, and what it answers.
+//! etcd: the requests of `etcd-election` and `etcd-key`, and the answers.
 //!
 //! The transactions are those of etcd's own client library (etcd-io/etcd, `client/v3/concurrency/election.go` and
-//! `key.go`: `Campaign`, `Proclaim`, `Resign`, `Leader`, `waitDeletes`). Everything is guarded by a create revision, so a
-//! request that arrives late, or twice, does nothing. `HandOver` is ours; the library knows no successors.
+//! `key.go`: `Campaign`, `Proclaim`, `Resign`, `Leader`, `waitDeletes`). Create revisions guard everything, so a late
+//! or repeated request does nothing. `HandOver` is our own; the library has no successors.
 
 use super::{Members, Service};
 use crate::{
@@ -12,7 +12,6 @@ use crate::{
     types::{MILLISECOND, SECOND},
 };
 
-/// etcd.
 pub const SERVICE: Service = Service {
     name: "etcd",
     process: Some("etcd"),
@@ -32,7 +31,7 @@ pub const SERVICE: Service = Service {
     ..Service::NONE
 };
 
-/// What etcd's members did before 3.4.31 and 3.5.13.
+/// A bug of etcd's members before 3.4.31 and 3.5.13.
 pub const STALE_REVOCATION: Bug = Bug {
     id: "etcd-stale-revocation",
     protocols: &["etcd-election", "etcd-key"],
@@ -42,7 +41,7 @@ pub const STALE_REVOCATION: Bug = Bug {
     shown: Shown::by("service-leader-stall", "etcd-election", 8).above(1),
 };
 
-/// What etcd's lessor did in 3.5.0-pre, until pull request 12292.
+/// A bug of etcd's lessor in 3.5.0-pre, until pull request 12292.
 pub const EXPIRES_BY_WALL_CLOCK: Bug = Bug {
     id: "etcd-expires-by-wall-clock",
     protocols: &["etcd-election", "etcd-key"],
@@ -52,7 +51,7 @@ pub const EXPIRES_BY_WALL_CLOCK: Bug = Bug {
     shown: Shown::by("clock-jump", "etcd-election", 4).above(1),
 };
 
-/// What is said to etcd and by it.
+/// The types of etcd's requests and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -63,53 +62,40 @@ impl super::Api for Api {
     type Item = Item;
 }
 
-/// A request to etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
     /// A new lease; answered by [`Reply::Granted`].
     Grant {
-        /// Time to live, seconds. The server has a minimum of its own (2 s by default).
+        /// TTL, seconds. The server has a minimum of its own (2 s by default).
         ttl_s: i64,
     },
     /// Ends a lease and deletes its keys in one revision; answered by [`Reply::Revoked`].
-    Revoke {
-        /// The lease.
-        lease: i64,
-    },
-    /// Creates a key unless it exists, else reads it; answered by [`Reply::Created`]. Safe to repeat.
+    Revoke { lease: i64 },
+    /// Creates a key unless it exists, and otherwise reads it; answered by [`Reply::Created`]. Safe to repeat.
     CreateKey {
-        /// The key.
         key: String,
-        /// Its value.
         value: String,
-        /// The lease that it lives on.
+        /// The lease that it is attached to.
         lease: i64,
     },
-    /// Changes the value of the key of that create revision; answered by [`Reply::Proclaimed`].
+    /// Changes the value of the key with that create revision; answered by [`Reply::Proclaimed`].
     Proclaim {
-        /// The key.
         key: String,
-        /// Its new value.
         value: String,
-        /// The lease that it lives on.
+        /// The lease that it is attached to.
         lease: i64,
-        /// The guard.
+        /// The required create revision.
         create_revision: i64,
     },
-    /// Deletes the key of that create revision, and none of the same name that came later; answered by
-    /// [`Reply::Deleted`].
+    /// Deletes the key with that create revision, but not a later one of the same name; answered by [`Reply::Deleted`].
     DeleteKey {
-        /// The key.
         key: String,
-        /// The guard.
+        /// The required create revision.
         create_revision: i64,
     },
-    /// Deletes the key of that name, whoever has made it; answered by [`Reply::Deleted`].
-    DeleteAnyKey {
-        /// The key.
-        key: String,
-    },
-    /// The key with the highest create revision up to a bound: who is in front in the queue. Answered by
+    /// Deletes the key, whoever created it; answered by [`Reply::Deleted`].
+    DeleteAnyKey { key: String },
+    /// The key with the highest create revision up to a bound: the predecessor in the queue. Answered by
     /// [`Reply::Found`].
     Predecessor {
         /// Prefix of the queue's keys.
@@ -117,7 +103,7 @@ pub enum Request {
         /// Bound, inclusive; at least 1.
         max_create_revision: i64,
     },
-    /// The key with the lowest create revision: who leads. Answered by [`Reply::Found`].
+    /// The key with the lowest create revision: the leader's. Answered by [`Reply::Found`].
     First {
         /// Prefix of the queue's keys.
         prefix: String,
@@ -127,131 +113,118 @@ pub enum Request {
         /// Prefix of the queue's keys.
         prefix: String,
     },
-    /// Deletes the own key and those between it and the successor's, all in one revision, if every one of them and the
-    /// successor's has the create revision given; answered by [`Reply::HandedOver`].
+    /// Deletes the sender's own key and those between it and the successor's, all in one revision, if each of them and
+    /// the successor's has the given create revision; answered by [`Reply::HandedOver`].
     HandOver {
-        /// The own key.
+        /// The sender's own key.
         key: String,
-        /// Its guard.
+        /// Its required create revision.
         create_revision: i64,
-        /// The successor's key, which stays, and its guard.
+        /// The successor's key, which stays, and its required create revision.
         heir: (Vec<u8>, i64),
-        /// The keys between, with their guards.
+        /// The keys in between, with their required create revisions.
         passed_over: Vec<(Vec<u8>, i64)>,
     },
     /// One key; answered by [`Reply::Found`].
-    GetKey {
-        /// The key.
-        key: String,
-    },
+    GetKey { key: String },
 }
 
-/// What etcd answers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// A lease.
+    /// A new lease.
     Granted {
-        /// Its id.
         lease: i64,
-        /// The time to live that it got, seconds.
+        /// The granted TTL, seconds.
         ttl_s: i64,
     },
-    /// The lease is gone.
+    /// The lease has ended.
     Revoked,
     /// The key exists.
     Created {
-        /// Did this request create it? Otherwise it was there.
+        /// Whether this request created it. Otherwise it existed.
         created: bool,
-        /// Revision of its creation: the transaction's own when it created the key, else the key's.
+        /// The key's create revision: the transaction's own if it created the key.
         create_revision: i64,
-        /// Its value.
         value: String,
-        /// The lease that it lives on.
+        /// The lease that it is attached to.
         lease: i64,
-        /// The store's revision at which this was so.
+        /// The store's revision at the time of the answer.
         revision: i64,
     },
     /// The value was changed, unless the guard failed.
     Proclaimed {
-        /// Did the guard hold?
+        /// Whether the guard held.
         done: bool,
     },
-    /// The key is not there (any more).
+    /// The key does not exist any more.
     Deleted {
-        /// Did the guard hold?
+        /// Whether the guard held.
         done: bool,
     },
     /// The successor is first, unless a guard failed.
     HandedOver {
-        /// Did all guards hold?
+        /// Whether all guards held.
         done: bool,
     },
-    /// The keys of a queue, the oldest first.
-    Queue {
-        /// The keys.
-        keys: Vec<KeyState>,
-    },
-    /// What was looked for, or that there is none.
+    /// A queue's keys, oldest first.
+    Queue { keys: Vec<KeyState> },
+    /// The requested key, if it exists.
     Found {
-        /// The key.
         key: Option<KeyState>,
-        /// The store's revision at which this was so.
+        /// The store's revision at the time of the answer.
         revision: i64,
     },
 }
 
-/// A key as etcd has it.
+/// A key in etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct KeyState {
-    /// Its name.
     pub key: Vec<u8>,
-    /// Its value; text that is not UTF-8 is replaced.
+    /// Its value; invalid UTF-8 is replaced.
     pub value: String,
-    /// Revision of its creation.
+    /// Its create revision.
     pub create_revision: i64,
-    /// The lease that it lives on; 0 when there is none.
+    /// The lease that it is attached to; 0 for none.
     pub lease: i64,
 }
 
 /// A stream to open.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum StreamRequest {
-    /// Keepalives of a lease: one is sent when the stream opens and one with every push. Brings [`Item::KeptAlive`].
+    /// Keepalives of a lease: one is sent when the stream opens, and one with every push. Yields [`Item::KeptAlive`].
     Keepalive {
-        /// The lease.
         lease: i64,
-        /// The granted time to live, seconds: the library keeps the number in the first answer to itself.
+        /// The granted TTL, seconds, since the library does not pass on the one in the first answer.
         ttl_s: i64,
     },
-    /// Tells of the deletion of a key. Brings [`Item::Deleted`].
+    /// Watches for the deletion of a key. Yields [`Item::Deleted`].
     WatchDelete {
-        /// The key.
         key: Vec<u8>,
-        /// From this revision on.
+        /// The first revision of interest.
         start_revision: i64,
     },
-    /// Tells of keys that are written. Brings [`Item::Changed`].
+    /// Watches for writes of keys. Yields [`Item::Changed`].
     WatchPrefix {
         /// Prefix of the keys.
         prefix: String,
-        /// From this revision on.
+        /// The first revision of interest.
         start_revision: i64,
     },
 }
 
-/// What a stream brings.
+/// A stream's item.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
-    /// Answer to a keepalive.
+    /// The answer to a keepalive.
     KeptAlive {
-        /// Time to live, seconds; 0 or less when the lease is gone.
+        /// TTL, seconds; 0 or less if the lease has ended.
         ttl_s: i64,
     },
     /// The watched key was deleted.
     Deleted,
     /// A key under the watched prefix was written.
     Changed {
-        /// The key after it.
+        /// The key after the write.
         key: KeyState,
     },
 }
@@ -290,7 +263,7 @@ impl Payload for StreamRequest {
 
 impl Payload for Item {
     fn news(&self) -> News {
-        // What stood in front was there until now.
+        // The watched key existed until now.
         News { held: *self == Item::Deleted, holder: None }
     }
 }

@@ -1,7 +1,8 @@
-//! Kubernetes: what `k8s-lease` asks of its API server, and what it answers.
+//! Kubernetes: the requests of `k8s-lease` to its API server, and the answers.
 //!
-//! The requests are those of client-go's lock on a Lease (kubernetes/client-go, `tools/leaderelection/resourcelock/leaselock.go`):
-//! read, create, and replace *if nobody has written since*, which the object's resourceVersion tells.
+//! The requests are those of client-go's lock on a Lease (kubernetes/client-go,
+//! `tools/leaderelection/resourcelock/leaselock.go`): read, create, and replace *if it has not changed*, according to
+//! the object's resourceVersion.
 
 use super::{Members, Service};
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
 
 pub mod micro_time;
 
-/// An API server. It keeps its objects in an etcd, which is not seen.
+/// An API server. Its etcd is not visible.
 pub const SERVICE: Service = Service {
     name: "kubernetes",
     process: Some("apiserver"),
@@ -26,7 +27,7 @@ pub const SERVICE: Service = Service {
     ..Service::NONE
 };
 
-/// What is said to the API server and by it.
+/// The types of the API server's requests and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -37,71 +38,55 @@ impl super::Api for Api {
     type Item = Nothing;
 }
 
-/// The namespace that leases are in.
+/// The namespace of the leases.
 pub const NAMESPACE: &str = "default";
 
-/// What a Lease says of an election (`LeaderElectionRecord`); microseconds are those of the Unix epoch by the clock of whoever
-/// wrote them.
+/// The election's record in a Lease (`LeaderElectionRecord`); times are microseconds since the Unix epoch by the
+/// writer's clock.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Record {
-    /// Who leads, `<name>_<anything>`; empty when nobody does.
+    /// The leader, `<name>_<anything>`; empty if there is none.
     pub holder: String,
-    /// How long others have to wait for a change, *whole* seconds.
+    /// How long others must see no change before they take the lease, *whole* seconds.
     pub duration_s: u32,
-    /// When the holder came to lead.
+    /// When the holder acquired the lease.
     pub acquired_us: u64,
-    /// When it said so last.
+    /// When the holder last renewed the lease.
     pub renewed_us: u64,
-    /// How often another came to lead.
+    /// How often the holder has changed.
     pub transitions: u32,
 }
 
 impl Record {
-    /// The holder's name.
     pub fn name(&self) -> Option<&str> {
         self.holder.rsplit_once('_').map(|(name, _)| name)
     }
 }
 
-/// A request to the API server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
     /// `GET`; answered by [`Reply::Lease`] or [`Reply::NotFound`].
-    Get {
-        /// The object's name.
-        name: String,
-    },
-    /// `POST`; answered by [`Reply::Lease`], or [`Reply::Conflict`] when there is one.
-    Create {
-        /// The object's name.
-        name: String,
-        /// What it says.
-        record: Record,
-    },
-    /// `PUT`; answered by [`Reply::Lease`], by [`Reply::Conflict`] when its version is another, or [`Reply::NotFound`].
+    Get { name: String },
+    /// `POST`; answered by [`Reply::Lease`], or [`Reply::Conflict`] if the object exists.
+    Create { name: String, record: Record },
+    /// `PUT`; answered by [`Reply::Lease`], by [`Reply::Conflict`] if its version has changed, or by
+    /// [`Reply::NotFound`].
     Update {
-        /// The object's name.
         name: String,
-        /// Its resourceVersion as it was read.
+        /// Its resourceVersion as last read.
         version: String,
-        /// What it is to say.
+        /// The new record.
         record: Record,
     },
 }
 
-/// What the API server answers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// The object as it is now.
-    Lease {
-        /// What it says.
-        record: Record,
-        /// Its resourceVersion.
-        version: String,
-    },
-    /// There is none.
+    /// The object's present state.
+    Lease { record: Record, version: String },
+    /// The object does not exist.
     NotFound,
-    /// Somebody else was first.
+    /// Another client was first.
     Conflict,
 }
 
@@ -110,7 +95,7 @@ impl Payload for Request {
         match self {
             Request::Get { .. } => Purpose::Holder,
             Request::Create { .. } => Purpose::Candidacy,
-            // It renews a lease, takes one over, or gives one back.
+            // An update renews a lease, takes one over, or releases one.
             Request::Update { record, .. } if record.holder.is_empty() => Purpose::Other,
             Request::Update { record, .. } if record.renewed_us > record.acquired_us => Purpose::Renewal,
             Request::Update { .. } => Purpose::Candidacy,

@@ -1,7 +1,7 @@
-//! The coordination services: what each is, what cores may ask of it and what comes back. Data only; the clients that carry
-//! it out stand elsewhere.
+//! The coordination services: the properties of each, the cores' requests and the answers. Data only; the clients that
+//! carry out the requests are elsewhere.
 //!
-//! One file a service; its types are shared by the service's protocols.
+//! One file per service; its protocols share its types.
 
 pub mod consul;
 pub mod counter;
@@ -19,19 +19,15 @@ pub mod zookeeper;
 use crate::payload::{Nothing, Opaque, Payload};
 use std::{fmt::Debug, hash::Hash};
 
-/// The types of what is said to a service's client and by it.
+/// The types of a service client's requests and answers.
 pub trait Api: Copy + Eq + Hash + Debug + Send + Sync + 'static {
-    /// What can be asked.
     type Request: Payload;
-    /// What is answered.
     type Reply: Payload;
-    /// What streams can be opened.
     type StreamRequest: Payload;
-    /// What streams bring.
     type Item: Payload;
 }
 
-/// Any service's, without their types.
+/// Any service, with its types erased.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Erased {}
 
@@ -42,7 +38,7 @@ impl Api for Erased {
     type Item = Opaque;
 }
 
-/// No service: nothing is asked and nothing is answered.
+/// No service: there are no requests and no answers.
 impl Api for Nothing {
     type Request = Nothing;
     type Reply = Nothing;
@@ -50,94 +46,94 @@ impl Api for Nothing {
     type Item = Nothing;
 }
 
-/// A coordination service, as far as plans and drivers need to know it.
+/// A coordination service's properties that plans and drivers need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Service {
-    /// Its name, by which its client and its model are found.
+    /// Its name, which identifies its client and its model.
     pub name: &'static str,
-    /// The name of its process, where it is one of its own: its node's in a simulated topology, or what those of its members
-    /// begin with.
+    /// Its process's name, if it has its own: the node's name in a simulated topology, or the prefix of its members'
+    /// names.
     pub process: Option<&'static str>,
-    /// How many members it can have, and what they are to each other.
+    /// How many members it can have, and their relations.
     pub members: Members,
-    /// How many it has unless somebody asks for another number.
+    /// The default number of members.
     pub usual_members: u16,
-    /// How long it takes at most until another of its members leads when the one that does dies or stops, nanoseconds; 0 where
-    /// none leads.
+    /// The longest time until another member leads after the leading one dies or stops, nanoseconds; 0 if none leads.
     pub failover_max: u64,
-    /// How often its client looks which renewals are due, nanoseconds; 0 when it has a timer for each.
+    /// The interval at which its client looks for due renewals, nanoseconds; 0 if it has a timer for each.
     pub renewal_tick: u64,
-    /// When its client gives a silent connection up, on which the lease hangs; `None` when the lease hangs on none.
+    /// When its client gives up a silent connection on which the lease depends; `None` if there is no such connection.
     pub gives_up: Option<GivesUp>,
-    /// Another service whose members it has beside its own; candidates are told of its own alone.
+    /// Another service whose members run beside its own; candidates know only its own.
     pub beside: Option<&'static Service>,
-    /// Is it part of the fenced store's process, and reached there?
+    /// Whether it is part of the fenced store's process, and reached there.
     pub in_store: bool,
-    /// Is it part of each candidate's process, and talks to its peers by itself?
+    /// Whether it is part of each candidate's process, and talks to its peers itself.
     pub is_embedded: bool,
-    /// The port that it, or each candidate's part of it, listens on by convention; 0 when it does not.
+    /// The conventional port of the service, or of each candidate's part of it; 0 for none.
     pub port: u16,
-    /// Does it say who leads? Otherwise the candidates elect among themselves, with its help or without.
+    /// Whether it decides who leads. Otherwise the candidates elect among themselves, with or without its help.
     pub elects: bool,
-    /// Does it cut the power of machines, and do candidates say so by messages as they talk to each other?
+    /// Whether it cuts the power of machines, requested by messages as between candidates.
     pub cuts_power: bool,
-    /// Does it keep leases that can be lost apart from their keys?
+    /// Whether it keeps leases that can be lost separately from their keys.
     pub has_leases: bool,
-    /// Does it keep leadership as a key that can be lost?
+    /// Whether it keeps leadership as a key that can be lost.
     pub has_keys: bool,
-    /// Do its tokens, as far as its protocols have any, come from a counter that can be lost?
+    /// Whether its tokens, if its protocols have any, come from a counter that can be lost.
     pub counts_tokens: bool,
-    /// Does it number the places in a queue by what the queue's own key remembers, which can be lost when nobody stands in it?
+    /// Whether it numbers the places in a queue by state in the queue's own key, which can be lost while the queue is
+    /// empty.
     pub counts_places: bool,
-    /// Do its tokens begin again when the key is lost that says who leads? Then they are given twice.
+    /// Whether its tokens restart when the leader's key is lost. They are then granted twice.
     pub tokens_end_with_key: bool,
-    /// Does it keep on disk what its protocols go by, so that it can lose that, or be set back to a copy of it?
+    /// Whether its protocols depend on data that it keeps on disk, which it can lose, or reset to an old copy.
     pub keeps_data: bool,
-    /// Does a time to live end by the wall clock of its machine?
+    /// Whether a TTL ends by its machine's wall clock.
     pub expires_by_wall_clock: bool,
-    /// Is it asked and does it answer over a connection, with the points in between passed by its clients?
+    /// Whether it is asked over a connection by clients that pass the points in between.
     pub is_asked: bool,
-    /// Do candidates wait for what it tells them unasked?
+    /// Whether candidates wait for its notifications.
     pub is_watched: bool,
-    /// Does a holder keep what it holds for as long as its machine answers, however long its process is stopped? Then only
-    /// somebody who ends its session takes it away.
+    /// Whether a holder keeps its lock as long as its machine answers, however long its process is paused. Only ending
+    /// its session then takes the lock away.
     pub outlasts_pauses: bool,
-    /// Can several groups share it, as its protocols keep what is a group's under the group's name?
+    /// Whether several groups can share it, because its protocols keep a group's state under the group's name.
     pub has_groups: bool,
 }
 
-/// How many members a service can have, and what they are to each other.
+/// How many members a service can have, and their relations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Members {
-    /// The most that it can have.
+    /// The maximum.
     pub most: u16,
-    /// Does one of them lead the others?
+    /// Whether one of them leads the others.
     pub led: bool,
-    /// Does it take a majority of them? Otherwise one is enough.
+    /// Whether it needs a majority of them. Otherwise one is enough.
     pub majority: bool,
 }
 
-/// How a client does without a connection on which it hears nothing.
+/// How a client reacts to a silent connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GivesUp {
-    /// It gives it up after so many parts of the lease,
+    /// The client gives it up after `parts` / `of` of the lease.
     pub parts: u64,
-    /// of so many.
+    /// See `parts`.
     pub of: u64,
-    /// So long it is away at most before it is connected again, nanoseconds.
+    /// The longest time until it has reconnected, nanoseconds.
     pub away: u64,
 }
 
 impl GivesUp {
-    /// How long a client may hear nothing without any danger for a lease of that length, nanoseconds: it gives nothing up, and
-    /// if it did, it would be back in time.
+    /// How long a silence cannot endanger a lease of that length, nanoseconds: either the client does not give up, or
+    /// it is back in time.
     pub fn safe(&self, lease: u64) -> u64 {
         (lease / self.of * self.parts).min(lease.saturating_sub(self.away))
     }
 }
 
 impl Members {
-    /// Can there be several, of which a majority makes one their leader?
+    /// Whether there can be several members, of which a majority elects a leader.
     pub const fn agree(self) -> bool {
         self.most > 1 && self.led && self.majority
     }
@@ -172,12 +168,11 @@ impl Service {
         has_groups: false,
     };
 
-    /// It, and what it has beside it.
+    /// The service, and those beside it.
     pub fn all(&'static self) -> impl Iterator<Item = &'static Service> {
         std::iter::successors(Some(self), |service| service.beside)
     }
 
-    /// Is there none?
     pub fn is_none(&self) -> bool {
         *self == Service::NONE
     }

@@ -1,7 +1,8 @@
-//! An object store: what `object-lease` asks of it, and what it answers.
+//! An object store: the requests of `object-lease`, and the answers.
 //!
-//! One object, read and replaced under a condition, which S3 has had since 2024 (If-None-Match: * and If-Match on PutObject),
-//! and others for longer. An entity tag is of the content: two objects that hold the same have the same.
+//! One object, read and replaced under a condition, which S3 has supported since 2024 (If-None-Match: * and If-Match on
+//! PutObject), and others for longer. An entity tag depends on the content only: objects with equal content have equal
+//! tags.
 
 use super::Service;
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     payload::{Nothing, Payload},
 };
 
-/// The store, as one process.
+/// The store, as a single process.
 pub const SERVICE: Service = Service {
     name: "object-store",
     process: Some("objects"),
@@ -23,7 +24,7 @@ pub const SERVICE: Service = Service {
     ..Service::NONE
 };
 
-/// What is said to the store and by it.
+/// The types of the store's requests and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -34,58 +35,46 @@ impl super::Api for Api {
     type Item = Nothing;
 }
 
-/// The bucket that leases are in.
+/// The bucket of the leases.
 pub const BUCKET: &str = "fencepost";
 
-/// What the object says: no content ever comes twice, as its holder counts.
+/// The object's content, which never repeats, since its holder counts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Lease {
-    /// Who leads, `<name>/<anything>`; empty when nobody does.
+    /// The leader, `<name>/<anything>`; empty if there is none.
     pub holder: String,
-    /// The fencing token: one more with each that takes it.
+    /// The fencing token, incremented with each change of holder.
     pub token: u64,
-    /// Others wait so long for a change, milliseconds.
+    /// How long others must see no change before they take the lease, milliseconds.
     pub ttl_ms: u64,
     /// How often the holder has written it.
     pub beat: u64,
 }
 
-/// Under which condition an object is replaced.
+/// The condition for replacing an object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Condition {
-    /// There is none.
+    /// The object does not exist.
     Absent,
-    /// Its entity tag is this one.
+    /// The object has this entity tag.
     Tag(String),
 }
 
-/// A request to the store.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
     /// `GET`; answered by [`Reply::Object`] or [`Reply::Missing`].
-    Get {
-        /// The object's name.
-        key: String,
-    },
+    Get { key: String },
     /// `PUT`; answered by [`Reply::Stored`] or [`Reply::Refused`].
-    Put {
-        /// The object's name.
-        key: String,
-        /// Its content.
-        lease: Lease,
-        /// If.
-        condition: Condition,
-    },
+    Put { key: String, lease: Lease, condition: Condition },
 }
 
-/// What the store answers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// An object, and its entity tag.
+    /// The object and its entity tag.
     Object(Lease, String),
-    /// There is none.
+    /// The object does not exist.
     Missing,
-    /// It was written, and has this entity tag.
+    /// It was written; its new entity tag.
     Stored(String),
     /// The condition did not hold.
     Refused,

@@ -1,14 +1,15 @@
-//! PostgreSQL: what the elections ask of it, and the statements that it is asked in.
+//! PostgreSQL: the elections' requests, and their SQL statements.
 //!
-//! It is used in three ways, and in a fourth that does not work:
+//! There are three ways to use it, and a fourth that does not work:
 //!
-//! - [`SERVICE`]: a row with an expiry that the database's clock counts. One statement takes, extends or releases it.
-//! - [`CHECK_INS`]: a row in which the holder writes when it was last seen, by its own clock. It is read and written in one
+//! - [`SERVICE`]: a row with an expiry by the database's clock. One statement takes, extends or releases it.
+//! - [`CHECK_INS`]: a row in which the holder records its last check-in by its own clock. It is read and written in one
 //!   transaction, under the row's lock.
-//! - [`SESSIONS`]: an advisory lock that belongs to a session: it is the connection's, and goes with it.
-//! - [`POOLED`]: the same lock through a connection pool in transaction mode, where a session belongs to nobody.
+//! - [`SESSIONS`]: an advisory lock, which belongs to a session: it ends with the connection.
+//! - [`POOLED`]: the same lock through a connection pool in transaction mode, where sessions are shared.
 //!
-//! They are services of their own to plans, since what can be dropped from them, and whose clock ends what, is different.
+//! For plans they are separate services, since they differ in what can be dropped from them, and in whose clock expires
+//! it.
 
 use super::Service;
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
     types::SECOND,
 };
 
-/// Rows that end by the database's clock.
+/// Rows that expire by the database's clock.
 pub const SERVICE: Service = Service {
     name: "postgres",
     process: Some("postgres"),
@@ -32,17 +33,17 @@ pub const SERVICE: Service = Service {
     ..Service::NONE
 };
 
-/// Rows that end by the clocks of those who look at them.
+/// Rows that expire by their readers' clocks.
 pub const CHECK_INS: Service = Service { name: "postgres-check-ins", expires_by_wall_clock: false, ..SERVICE };
 
-/// Locks of sessions.
+/// Session locks.
 pub const SESSIONS: Service =
     Service { name: "postgres-sessions", counts_tokens: false, keeps_data: false, outlasts_pauses: true, ..CHECK_INS };
 
-/// Locks of sessions that a pool hands to whoever comes.
+/// Session locks through a pool that shares its sessions.
 pub const POOLED: Service = Service { name: "postgres-pooled", port: 6432, outlasts_pauses: false, ..SESSIONS };
 
-/// What is said to PostgreSQL and by it.
+/// The types of PostgreSQL's requests and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -53,7 +54,7 @@ impl super::Api for Api {
     type Item = Nothing;
 }
 
-/// The tables that the elections use. Whoever finds them missing makes them.
+/// The elections' tables. A client that finds them missing creates them.
 pub const SCHEMA: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS fencepost_lock (name text PRIMARY KEY, holder text NOT NULL, \
      locked_at timestamptz NOT NULL, lock_until timestamptz NOT NULL, token bigint NOT NULL)",
@@ -61,8 +62,8 @@ pub const SCHEMA: [&str; 2] = [
      last_check_in bigint NOT NULL, check_in_interval bigint NOT NULL, token bigint NOT NULL)",
 ];
 
-/// Takes the lock `$1` for holder `$2` and `$3` milliseconds if it is nobody's any more, and draws the next token with it.
-/// The token, or no row. `now()` is when the statement came to the server, however long it waits for the row.
+/// Takes the lock `$1` for holder `$2` and `$3` milliseconds if it is free, and draws the next token with it. Returns
+/// the token, or no row. `now()` is when the statement reached the server, however long it waits for the row.
 pub const TAKE: &str = "\
 INSERT INTO fencepost_lock (name, holder, locked_at, lock_until, token) \
 VALUES ($1, $2, now(), now() + $3::bigint * interval '1 millisecond', 1) \
@@ -71,42 +72,42 @@ lock_until = excluded.lock_until, token = fencepost_lock.token + 1 \
 WHERE fencepost_lock.lock_until <= now() \
 RETURNING token";
 
-/// Makes the lock `$1` of holder `$2` last `$3` milliseconds from now, unless its time was up.
+/// Extends the lock `$1` of holder `$2` to `$3` milliseconds from now, unless it has expired.
 pub const EXTEND: &str = "\
 UPDATE fencepost_lock SET lock_until = now() + $3::bigint * interval '1 millisecond' \
 WHERE name = $1 AND holder = $2 AND lock_until > now()";
 
-/// Ends the lock `$1` of holder `$2`. Row and token stay.
+/// Ends the lock `$1` of holder `$2`. The row and the token stay.
 pub const RELEASE: &str = "UPDATE fencepost_lock SET lock_until = now() WHERE name = $1 AND holder = $2";
 
-/// Who has the lock `$1`, if it is not over.
+/// The holder of the lock `$1`, unless it has expired.
 pub const LOOK: &str = "SELECT holder FROM fencepost_lock WHERE name = $1 AND lock_until > now()";
 
-/// The row of the check-ins of `$1`, locked until the transaction ends.
+/// The check-in row of `$1`, locked until the transaction ends.
 pub const LOCK_CHECK_IN: &str = "\
 SELECT holder, last_check_in, check_in_interval, token FROM fencepost_check_in WHERE name = $1 FOR UPDATE";
 
-/// The row that nobody's check-ins are in, if there is none: what is there can be locked.
+/// Creates an empty check-in row, if there is none, so that it can be locked.
 pub const FIRST_CHECK_IN: &str = "\
 INSERT INTO fencepost_check_in (name, holder, last_check_in, check_in_interval, token) VALUES ($1, '', 0, 0, 0) \
 ON CONFLICT (name) DO NOTHING";
 
-/// Writes that row.
+/// Writes the check-in row.
 pub const PUT_CHECK_IN: &str = "\
 INSERT INTO fencepost_check_in (name, holder, last_check_in, check_in_interval, token) VALUES ($1, $2, $3, $4, $5) \
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, last_check_in = excluded.last_check_in, \
 check_in_interval = excluded.check_in_interval, token = excluded.token";
 
-/// Takes the session's advisory lock of key `$1` if no other session has it.
+/// Takes the session's advisory lock with key `$1` if no other session has it.
 pub const TRY_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 
-/// Gives it back.
+/// Releases it.
 pub const UNLOCK: &str = "SELECT pg_advisory_unlock($1)";
 
-/// Does the connection still stand?
+/// Checks that the connection still works.
 pub const PING: &str = "SELECT 1";
 
-/// The row, or the lock, that a group's leader has.
+/// The row or lock of a group's leader.
 pub fn name_of(group: u16) -> String {
     if group == 0 { "leader".to_owned() } else { format!("leader-{group}") }
 }
@@ -116,37 +117,37 @@ pub const fn key_of(group: u16) -> i64 {
     0x666e_6370 << 32 | group as i64
 }
 
-/// The group that an advisory lock's key is of.
+/// The group of an advisory lock's key.
 pub fn group_of(key: i64) -> Option<u16> {
     u16::try_from(key & 0xffff_ffff).ok().filter(|group| key_of(*group) == key)
 }
 
-/// When a silent connection is given up, by the server's `tcp_keepalives_*` and `tcp_user_timeout`.
+/// When the server gives up a silent connection, by its `tcp_keepalives_*` and `tcp_user_timeout`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keepalive {
-    /// Seconds without a sign of life until the first probe.
+    /// Seconds of silence before the first probe.
     pub idle_s: u64,
-    /// Seconds from one probe to the next.
+    /// Seconds between probes.
     pub interval_s: u64,
-    /// Probes without an answer.
+    /// The number of unanswered probes.
     pub count: u64,
 }
 
 impl Keepalive {
-    /// The settings under which a connection is given up after so many nanoseconds of silence; whole seconds, and at least 2:
-    /// the server's settings have no finer grain.
+    /// Settings that give up a connection after `length` nanoseconds of silence; rounded up to whole seconds, and at
+    /// least 2, since the server's settings have no finer resolution.
     pub fn within(length: u64) -> Keepalive {
         let total_s = length.div_ceil(SECOND).max(2);
         let (interval_s, count) = if total_s < 6 { (1, 1) } else { (total_s / 6, 3) };
         Keepalive { idle_s: total_s - interval_s * count, interval_s, count }
     }
 
-    /// After how much silence the connection is given up, nanoseconds.
+    /// The silence after which the connection is given up, nanoseconds.
     pub const fn length(self) -> u64 {
         (self.idle_s + self.interval_s * self.count) * SECOND
     }
 
-    /// As a client asks for it when it connects.
+    /// The settings as connection options.
     pub fn options(self) -> String {
         let Keepalive { idle_s, interval_s, count } = self;
         let user_timeout_ms = (idle_s + interval_s * count) * 1_000;
@@ -157,85 +158,64 @@ impl Keepalive {
     }
 }
 
-/// What a row of check-ins holds. Times are milliseconds of the holder's own wall clock.
+/// A check-in row. Times are milliseconds of the holder's own wall clock.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct CheckIn {
-    /// Who; empty when it is nobody's.
+    /// The holder; empty if there is none.
     pub holder: String,
-    /// When it was last seen.
+    /// The holder's last check-in.
     pub last_ms: i64,
-    /// How often it means to be.
+    /// The holder's check-in interval.
     pub interval_ms: i64,
-    /// Its fencing token.
     pub token: u64,
 }
 
-/// A request to PostgreSQL. Who asks is its session's `application_name`.
+/// A request to PostgreSQL. The requester's name is its session's `application_name`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
     /// [`TAKE`]. Answered by [`Reply::Token`].
     Take {
-        /// The lock.
         name: String,
-        /// Who takes it.
         holder: String,
-        /// Milliseconds that it lasts.
+        /// The duration, milliseconds.
         ttl_ms: u64,
     },
     /// [`EXTEND`]. Answered by [`Reply::Done`].
     Extend {
-        /// The lock.
         name: String,
-        /// Who has it.
         holder: String,
-        /// Milliseconds that it lasts from now.
+        /// The duration from now, milliseconds.
         ttl_ms: u64,
     },
     /// [`RELEASE`]. Answered by [`Reply::Done`].
-    Release {
-        /// The lock.
-        name: String,
-        /// Who has it.
-        holder: String,
-    },
+    Release { name: String, holder: String },
     /// [`LOOK`]. Answered by [`Reply::Holder`].
-    Look {
-        /// The lock.
-        name: String,
-    },
-    /// Begins a transaction, with [`LOCK_CHECK_IN`]. Answered by [`Reply::CheckIn`]; the row stays locked until
+    Look { name: String },
+    /// Begins a transaction with [`LOCK_CHECK_IN`]. Answered by [`Reply::CheckIn`]; the row stays locked until
     /// [`Request::End`].
     Begin {
-        /// The row.
         name: String,
-        /// Who asks.
         who: String,
-        /// Is it for keeping what one has?
+        /// Whether this is the holder's renewal.
         renews: bool,
     },
-    /// Ends the transaction: with [`PUT_CHECK_IN`] and `COMMIT`, or with `ROLLBACK`. Answered by [`Reply::Done`]. Refused when
-    /// the transaction is gone with its connection.
+    /// Ends the transaction: with [`PUT_CHECK_IN`] and `COMMIT`, or with `ROLLBACK`. Answered by [`Reply::Done`].
+    /// Refused if the transaction has ended with its connection. the transaction is gone with its connection.
     End {
-        /// The row, and what it is to hold.
+        /// The row and its new content.
         put: Option<(String, CheckIn)>,
     },
     /// [`TRY_LOCK`]. Answered by [`Reply::Session`].
-    TryLock {
-        /// The key.
-        key: i64,
-        /// Who asks.
-        who: String,
-    },
-    /// [`PING`] on that session. Answered by [`Reply::Done`]; refused when the session is gone.
+    TryLock { key: i64, who: String },
+    /// [`PING`] on that session. Answered by [`Reply::Done`]; refused if the session has ended.
     Ping {
-        /// The session that has the lock.
+        /// The session that holds the lock.
         session: u64,
     },
-    /// [`UNLOCK`] on that session. Answered by [`Reply::Done`]; refused when the session is gone, and the lock with it.
+    /// [`UNLOCK`] on that session. Answered by [`Reply::Done`]; refused if the session, and so the lock, has ended.
     Unlock {
-        /// The key.
         key: i64,
-        /// The session that has the lock.
+        /// The session that holds the lock.
         session: u64,
     },
 }
@@ -243,20 +223,20 @@ pub enum Request {
 /// The answer to a [`Request`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// Was it done? `false` when the condition did not hold.
+    /// Whether it was done; `false` if the condition did not hold.
     Done(bool),
     /// The fencing token, at least 1, if the lock was taken.
     Token(Option<u64>),
-    /// Who has the lock.
+    /// The lock's holder.
     Holder(Option<String>),
-    /// What the row holds, if there is one.
+    /// The row's content, if it exists.
     CheckIn(Option<CheckIn>),
-    /// The session that has the lock now, counted by the client; `None` when another has it.
+    /// The session that now holds the lock, numbered by the client; `None` if another has it.
     Session(Option<u64>),
 }
 
 impl Request {
-    /// The candidate that asks, where the request says so.
+    /// The requesting candidate, if the request names it.
     pub fn who(&self) -> Option<&str> {
         match self {
             Request::Take { holder, .. } | Request::Extend { holder, .. } | Request::Release { holder, .. } => {

@@ -1,4 +1,4 @@
-//! A fencing device, which candidates reach by messages as they reach each other: what is said to it and by it. The device
+//! A fencing device, reached by messages like those between candidates: the messages to it and from it. The device
 //! itself is [`crate::fence::power`].
 
 use super::Service;
@@ -8,55 +8,54 @@ use crate::{payload::Payload, types::NodeId};
 pub const SERVICE: Service =
     Service { name: "power", process: Some("power"), cuts_power: true, has_groups: true, ..Service::NONE };
 
-/// What is said to and by a fencing device.
+/// A message to or from a fencing device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// To the device: cut the power of `target`.
     Fence {
-        /// Whose.
         target: NodeId,
-        /// Names the request; the same when it is sent again.
+        /// The request's number; the same when it is resent.
         request: u64,
     },
-    /// From the device: what came of it.
+    /// From the device: the result.
     Fenced {
-        /// Whose power was to be cut.
+        /// The target of the request.
         target: NodeId,
-        /// The request that this answers.
+        /// The answered request.
         request: u64,
-        /// It was cut. If not, the device cannot do it.
+        /// Whether the power was cut. If not, the device cannot do it.
         ok: bool,
     },
-    /// From a device that is a cloud provider's API: the request is accepted, and the machine runs on until it has stopped.
-    /// Whether it has is told to who asks again.
+    /// From a device that is a cloud provider's API: the request is accepted, and the machine runs on until it has
+    /// stopped. Only repeated requests tell whether it has.
     Accepted {
-        /// Whose power is to be cut.
+        /// The target of the request.
         target: NodeId,
-        /// The request that this answers.
+        /// The answered request.
         request: u64,
     },
-    /// From such a device: too many requests (HTTP 429, `RequestLimitExceeded`). Nothing was done; ask again, but later.
+    /// From such a device: too many requests (HTTP 429, `RequestLimitExceeded`). Nothing was done; retry later.
     Throttled {
-        /// Whose power was to be cut.
+        /// The target of the request.
         target: NodeId,
-        /// The request that this answers.
+        /// The answered request.
         request: u64,
     },
 }
 
-/// How a device does its work; set by faults, and no candidate's to say.
+/// A device's behaviour; set by faults, not by candidates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Manner {
-    /// It cuts, and then says so.
+    /// It cuts the power, and then confirms.
     #[default]
     Honest,
-    /// It says so, and does not cut.
+    /// It confirms without cutting the power.
     Lies,
     /// It is a cloud provider's API. Times are nanoseconds.
     Cloud {
-        /// From the accepted request until the machine has stopped.
+        /// The time from the accepted request until the machine has stopped.
         stopping: u64,
-        /// One request is taken in so long.
+        /// The shortest interval between accepted requests.
         throttle: u64,
     },
 }

@@ -1,7 +1,7 @@
-//! A Raft node in each candidate's own process: what `raft` asks of it, and what it tells.
+//! A Raft node in each candidate's own process: the requests of `raft`, and what the node reports.
 //!
-//! It is a node of its own beside the elector, as a coordination service is: it goes on leading, following and voting
-//! whatever the elector believes. Only a watch tells the elector of it.
+//! It is separate from the elector, like a coordination service: it leads, follows and votes whatever the elector
+//! believes. Only a watch informs the elector of it.
 
 use super::Service;
 use crate::{payload::Payload, types::NodeId};
@@ -9,7 +9,7 @@ use crate::{payload::Payload, types::NodeId};
 /// A Raft node in each candidate's own process.
 pub const SERVICE: Service = Service { name: "raft", is_embedded: true, port: PORT, has_groups: true, ..Service::NONE };
 
-/// What is said to the Raft node and by it.
+/// The types of the Raft node's requests and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -20,64 +20,51 @@ impl super::Api for Api {
     type Item = Item;
 }
 
-/// The port that Raft nodes answer their peers on by convention.
+/// The conventional port of Raft nodes for their peers.
 pub const PORT: u16 = 7000;
 
-/// A request to this process's Raft node. Each is answered by [`Reply::Done`] when it is done and by a refusal otherwise.
+/// A request to this process's Raft node, answered by [`Reply::Done`] or a refusal.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
-    /// Hand leadership over; done when this node leads no more. openraft stops its heartbeats at once, so that the others
-    /// elect somebody even if the transfer itself is lost. A node that is the only voter starts a new term instead.
+    /// Hand leadership over; done when this node no longer leads. openraft stops its heartbeats at once, so that the
+    /// others elect a leader even if the transfer itself is lost. A sole voter starts a new term instead.
     Transfer {
-        /// To this one, or to whoever has most of the log.
+        /// The successor; by default the node with the longest log.
         to: Option<NodeId>,
     },
-    /// Have the leader, whoever it is, make a node a voter as soon as it has caught up.
-    AddVoter {
-        /// Which.
-        node: NodeId,
-    },
-    /// Have the leader, whoever it is, take a node out. A leader does not take itself out: it hands over first.
-    RemoveVoter {
-        /// Which.
-        node: NodeId,
-    },
+    /// Have the leader, on whichever node, make a node a voter as soon as it has caught up.
+    AddVoter { node: NodeId },
+    /// Have the leader, on whichever node, remove a node. A leader does not remove itself: it hands over first.
+    RemoveVoter { node: NodeId },
 }
 
-/// What is answered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// It is done.
     Done,
 }
 
 /// A stream to open.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum StreamRequest {
-    /// What this process's Raft node is. Never ends; what it is now comes first.
+    /// Watches the state of this process's Raft node. Never ends; the present state comes first.
     Watch,
 }
 
-/// What a stream brings.
+/// A stream's item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
     /// It leads, and a majority has acknowledged it.
     Leading {
-        /// In this term.
         term: u64,
-        /// When the last round that a majority acknowledged was *sent*, nanoseconds of the node's monotonic clock.
+        /// When the last round acknowledged by a majority was *sent*, nanoseconds of the node's monotonic clock.
         acked_at: u64,
     },
     /// It stands for election.
-    Candidate {
-        /// In this term.
-        term: u64,
-    },
-    /// It follows, or waits for somebody to follow.
+    Candidate { term: u64 },
+    /// It follows a leader, or waits for one.
     Following {
-        /// In this term.
         term: u64,
-        /// The leader that it knows.
+        /// The leader, if known.
         leader: Option<NodeId>,
     },
 }

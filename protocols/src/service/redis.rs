@@ -1,9 +1,9 @@
-//! Redis: what the elections ask of it, and the scripts that it runs for them.
+//! Redis: the elections' requests, and the scripts that it runs for them.
 //!
-//! Whatever must be atomic is a server-side script: Redis runs one command or script at a time
-//! (redis/redis, `src/script.c: scriptPrepareForRun`), so nobody can come between a script's compare and its act.
+//! Whatever must be atomic is a server-side script: Redis runs one command or script at a time (redis/redis,
+//! `src/script.c: scriptPrepareForRun`), so nothing can happen between a script's comparison and its action.
 //!
-//! Redis has no streams that an election here needs; opening one is refused.
+//! No election needs a stream from Redis; opening one is refused.
 
 use super::Service;
 use crate::{
@@ -26,7 +26,7 @@ pub const SERVICE: Service = Service {
     ..Service::NONE
 };
 
-/// What is said to Redis and by it.
+/// The types of Redis's requests and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -37,7 +37,7 @@ impl super::Api for Api {
     type Item = Nothing;
 }
 
-/// Renews `KEYS[1]` to `ARGV[2]` milliseconds if it still holds `ARGV[1]`; 1 if so, else 0.
+/// Renews `KEYS[1]` to `ARGV[2]` milliseconds if it still holds `ARGV[1]`; returns 1 if so, else 0.
 pub const COMPARE_AND_PEXPIRE: &str = "\
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('pexpire', KEYS[1], ARGV[2])
@@ -46,7 +46,7 @@ else
 end
 ";
 
-/// Deletes `KEYS[1]` if it still holds `ARGV[1]`; 1 if so, else 0.
+/// Deletes `KEYS[1]` if it still holds `ARGV[1]`; returns 1 if so, else 0.
 pub const COMPARE_AND_DELETE: &str = "\
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('del', KEYS[1])
@@ -55,9 +55,9 @@ else
 end
 ";
 
-/// Takes `KEYS[1]` with value `ARGV[1]` for `ARGV[2]` milliseconds if nobody has it, and only then draws the next fencing
-/// token from the counter `KEYS[2]`; the token, or nil. Acquisition and token are one step (fencing rule 6), and an
-/// attempt that fails burns nothing.
+/// Takes `KEYS[1]` with value `ARGV[1]` for `ARGV[2]` milliseconds if it is free, and only then draws the next fencing
+/// token from the counter `KEYS[2]`; returns the token, or nil. Acquisition and token are one step (fencing rule 6),
+/// and a failed attempt uses up no token.
 pub const ACQUIRE_FENCED: &str = "\
 if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   return redis.call('incr', KEYS[2])
@@ -66,9 +66,9 @@ else
 end
 ";
 
-/// Takes `KEYS[1]` with value `ARGV[1]` for `ARGV[2]` milliseconds if nobody has it, or extends it if that value holds it;
-/// nil when another holds it. What Redlock asks of each server, to lock and to extend (leandromoreira/redlock-rb 0.1.7,
-/// `lib/redlock/client.rb: RedisInstance#lock`).
+/// Takes `KEYS[1]` with value `ARGV[1]` for `ARGV[2]` milliseconds if it is free, or extends it if it holds that value;
+/// returns nil if it holds another. Redlock's request to each server, to lock and to extend (leandromoreira/redlock-rb
+/// 0.1.7, `lib/redlock/client.rb: RedisInstance#lock`).
 pub const LOCK: &str = "\
 local held = redis.call('get', KEYS[1])
 if held == false or held == ARGV[1] then
@@ -78,9 +78,9 @@ else
 end
 ";
 
-/// Hands `KEYS[1]` over if it still holds `ARGV[1]`: draws the next token from the counter `KEYS[2]`, and gives the key the
-/// value `ARGV[2]` and that token for `ARGV[3]` milliseconds; the token, or nil. Nobody can come between the old holder, the
-/// new one, and its token.
+/// Hands `KEYS[1]` over if it still holds `ARGV[1]`: draws the next token from the counter `KEYS[2]`, and sets the key
+/// to `ARGV[2]` followed by that token, for `ARGV[3]` milliseconds; returns the token, or nil. The old holder, the new
+/// one and its token change in one step.
 pub const HAND_OVER: &str = "\
 if redis.call('get', KEYS[1]) == ARGV[1] then
   local token = redis.call('incr', KEYS[2])
@@ -91,82 +91,60 @@ else
 end
 ";
 
-/// A request to Redis. Times to live are milliseconds.
+/// A request to Redis. TTLs are milliseconds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
-    /// `SET key value NX PX ttl`: take the key if nobody has it. Answered by [`Reply::Done`].
-    SetNxPx {
-        /// The key.
-        key: String,
-        /// Who takes it.
-        value: String,
-        /// Time to live, milliseconds.
-        ttl_ms: u64,
-    },
+    /// `SET key value NX PX ttl`: take the key if it is free. Answered by [`Reply::Done`].
+    SetNxPx { key: String, value: String, ttl_ms: u64 },
     /// `GET key`. Answered by [`Reply::Value`].
-    Get {
-        /// The key.
-        key: String,
-    },
-    /// `DEL key`, whoever's it is. Answered by [`Reply::Done`]: was there one?
-    Del {
-        /// The key.
-        key: String,
-    },
-    /// `PEXPIRE key ttl`, whoever's it is. Answered by [`Reply::Done`]: was there one?
+    Get { key: String },
+    /// `DEL key`, whoever owns it. Answered by [`Reply::Done`]: whether it existed.
+    Del { key: String },
+    /// `PEXPIRE key ttl`, whoever owns it. Answered by [`Reply::Done`]: whether it existed.
     Pexpire {
-        /// The key.
         key: String,
-        /// Time to live from now, milliseconds.
+        /// TTL from now.
         ttl_ms: u64,
     },
     /// [`COMPARE_AND_PEXPIRE`]. Answered by [`Reply::Done`].
     CompareAndPexpire {
-        /// The key.
         key: String,
-        /// What it must hold.
+        /// The required value.
         value: String,
-        /// Time to live from now, milliseconds.
+        /// TTL from now.
         ttl_ms: u64,
     },
     /// [`COMPARE_AND_DELETE`]. Answered by [`Reply::Done`].
     CompareAndDelete {
-        /// The key.
         key: String,
-        /// What it must hold.
+        /// The required value.
         value: String,
     },
     /// [`ACQUIRE_FENCED`]. Answered by [`Reply::Token`].
     AcquireFenced {
-        /// The key.
         key: String,
-        /// The counter that tokens are drawn from.
+        /// The counter for the token.
         token_key: String,
-        /// Who takes the key.
         value: String,
-        /// Time to live, milliseconds.
         ttl_ms: u64,
     },
     /// [`LOCK`]. Answered by [`Reply::Done`].
     Lock {
-        /// The key.
         key: String,
-        /// Who takes it, or extends it.
         value: String,
-        /// Time to live from now, milliseconds.
+        /// TTL from now.
         ttl_ms: u64,
     },
     /// [`HAND_OVER`]. Answered by [`Reply::Token`].
     HandOver {
-        /// The key.
         key: String,
-        /// The counter that tokens are drawn from.
+        /// The counter for the token.
         token_key: String,
-        /// What it must hold.
+        /// The required value.
         value: String,
-        /// What it is to hold, before the token.
+        /// The new value, before the token.
         to: String,
-        /// Time to live from now, milliseconds.
+        /// TTL from now.
         ttl_ms: u64,
     },
 }
@@ -174,9 +152,9 @@ pub enum Request {
 /// The answer to a [`Request`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// Was it done? `false` when the condition did not hold.
+    /// Whether it was done; `false` if the condition did not hold.
     Done(bool),
-    /// What the key holds; `None` when there is no such key.
+    /// The key's value; `None` if it does not exist.
     Value(Option<Vec<u8>>),
     /// The fencing token, at least 1, if the key was taken.
     Token(Option<u64>),

@@ -1,15 +1,15 @@
-//! Redis behind Sentinel: a primary with asynchronous replicas, and sentinels that say which server is the primary and make
-//! another the primary when enough of them miss it. Candidates know the sentinels, and ask them; what is asked of the
-//! primary, and what comes back, is [`super::redis`]'s.
+//! Redis behind Sentinel: a primary with asynchronous replicas, and sentinels that name the primary, and promote
+//! another server when enough of them miss it. Candidates know the sentinels and ask them; the requests to the primary,
+//! and its answers, are those of [`super::redis`].
 
 use super::{Members, Service, redis};
 
-/// What the sentinels call the primary and its replicas.
+/// The sentinels' name for the primary and its replicas.
 pub const MASTER: &str = "mymaster";
-/// Where sentinels publish that another server is the primary.
+/// The channel on which sentinels publish a new primary.
 pub const SWITCHED: &str = "+switch-master";
 
-/// The servers of which one is the primary and the others its replicas.
+/// The servers: one primary, and its replicas.
 pub const REPLICATED: Service = Service {
     name: "redis-replicated",
     members: Members { most: 9, led: true, majority: false },
@@ -17,7 +17,7 @@ pub const REPLICATED: Service = Service {
     ..redis::SERVICE
 };
 
-/// The sentinels, beside the servers that they watch.
+/// The sentinels, beside the servers that they monitor.
 pub const SERVICE: Service = Service {
     name: "redis-sentinel",
     process: Some("sentinel"),

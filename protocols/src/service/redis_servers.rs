@@ -1,4 +1,4 @@
-//! Redis servers that know nothing of each other, such as Redlock asks.
+//! Independent Redis servers, as used by Redlock.
 
 use super::{Members, Service, redis};
 use crate::{
@@ -6,16 +6,16 @@ use crate::{
     payload::{Nothing, Payload},
 };
 
-/// Independent Redis servers, of which a majority is asked.
+/// Independent Redis servers, a majority of which must agree.
 pub const SERVICE: Service = Service {
     name: "redis-servers",
     members: Members { most: 9, led: false, majority: true },
-    // As Redlock's inventor recommends.
+    // Redlock's author recommends five.
     usual_members: 5,
     ..redis::SERVICE
 };
 
-/// What is said to the servers and by them.
+/// The types of the servers' requests and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -26,12 +26,11 @@ impl super::Api for Api {
     type Item = Nothing;
 }
 
-/// A request to one of the servers. Answered by [`redis::Reply`].
+/// A request to one of the servers, answered by [`redis::Reply`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Request {
-    /// Which server, from 0.
+    /// The server's index, from 0.
     pub member: usize,
-    /// What to ask it.
     pub request: redis::Request,
 }
 

@@ -1,10 +1,10 @@
-//! ZooKeeper: what elections ask of it, and what it answers.
+//! ZooKeeper: the elections' requests, and the answers.
 //!
-//! The words are ZooKeeper's own (apache/zookeeper 3.8, `zookeeper-jute/src/main/resources/zookeeper.jute`,
-//! `ZooDefs.java: OpCode`, `KeeperException.java: Code`). Everything is asked of a *session*, which is a stream here: it lives
-//! on while its connection is lost and made anew, ends when the server has not heard of it for its timeout, and takes its
-//! ephemeral nodes with it. A request has no timeout of its own: it ends with its answer, or with the connection, and then
-//! nobody knows.
+//! The terms are ZooKeeper's own (apache/zookeeper 3.8, `zookeeper-jute/src/main/resources/zookeeper.jute`,
+//! `ZooDefs.java: OpCode`, `KeeperException.java: Code`). Requests belong to a *session*, which is a stream here: it
+//! survives a lost and re-established connection, ends when the server has not heard from it for its timeout, and takes
+//! its ephemeral nodes with it. A request has no timeout of its own: it ends with its answer, or with the connection,
+//! and its outcome is then unknown.
 
 use super::{GivesUp, Members, Service};
 use crate::{
@@ -13,14 +13,13 @@ use crate::{
     types::{MILLISECOND, SECOND},
 };
 
-/// ZooKeeper.
 pub const SERVICE: Service = Service {
     name: "zookeeper",
     process: Some("zookeeper"),
     members: Members { most: 5, led: true, majority: true },
     // `syncLimit` ticks of silence, a second until a leader notices that it is alone, and the votes.
     failover_max: 13 * SECOND,
-    // `ClientCnxn.java: SendThread`: readTimeout, and what it waits for before it connects again to the only server.
+    // `ClientCnxn.java: SendThread`: readTimeout, and the pause before it reconnects to a single server.
     gives_up: Some(GivesUp { parts: 2, of: 3, away: 2 * SECOND }),
     port: 2181,
     elects: true,
@@ -34,25 +33,26 @@ pub const SERVICE: Service = Service {
     ..Service::NONE
 };
 
-/// The server's unit of time: sessions expire in buckets of it, nanoseconds (`tickTime` of the sample configuration).
+/// The server's unit of time, in multiples of which sessions expire, nanoseconds (`tickTime` of the sample
+/// configuration).
 pub const TICK: u64 = 2 * SECOND;
 
-/// The session timeout that the server grants when asked for that one, nanoseconds: between 2 and 20 ticks, in whole
+/// The session timeout that the server grants for a requested one, nanoseconds: between 2 and 20 ticks, in whole
 /// milliseconds (`ZooKeeperServer.java: getMinSessionTimeout, getMaxSessionTimeout`).
 pub fn granted(timeout: u64) -> u64 {
     timeout.next_multiple_of(MILLISECOND).clamp(2 * TICK, 20 * TICK)
 }
 
-/// After so long without sending anything a client pings however long the timeout is, nanoseconds
-/// (`ClientCnxn.java: SendThread.run`, `MAX_SEND_PING_INTERVAL`).
+/// The longest time without a packet before a client pings, whatever the timeout, nanoseconds (`ClientCnxn.java:
+/// SendThread.run`, `MAX_SEND_PING_INTERVAL`).
 pub const PING_MAX: u64 = 10 * SECOND;
 
-/// How often the client of a session with that timeout says something, nanoseconds.
+/// The client's ping interval for that session timeout, nanoseconds.
 pub fn ping_interval(timeout: u64) -> u64 {
     (timeout / 3).min(PING_MAX)
 }
 
-/// What is said to ZooKeeper and by it.
+/// The types of ZooKeeper's requests and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -63,172 +63,153 @@ impl super::Api for Api {
     type Item = Item;
 }
 
-/// How long a node lives.
+/// A node's lifetime.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Mode {
     /// Until it is deleted.
     Persistent,
     /// Until it is deleted, or its session ends.
     Ephemeral,
-    /// The same; its name is given the number of nodes that its parent has ever had, in ten digits.
+    /// Like [`Mode::Ephemeral`]; ten digits are appended to the name, the number of children that its parent has ever
+    /// had.
     EphemeralSequential,
-    /// Until it is deleted, or has had children and has none any more.
+    /// Until it is deleted, or has lost its last child.
     Container,
 }
 
-/// A write. Of several in one [`Request::Multi`] all are done, or none.
+/// A write. The writes of one [`Request::Multi`] are all done, or none is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
-    /// A new node; answered by [`Reply::Created`].
+    /// Creates a node; answered by [`Reply::Created`].
     Create {
-        /// Its path, up to the number where it is given one.
         path: String,
-        /// What it holds.
+        /// Its data.
         data: Vec<u8>,
-        /// How long it lives.
+        /// Its lifetime.
         mode: Mode,
     },
     /// Deletes a node; answered by [`Reply::Done`].
     Delete {
-        /// Its path.
         path: String,
-        /// The version that it must have; −1 for any.
+        /// The required version; −1 for any.
         version: i32,
     },
-    /// Makes a node hold something else; answered by [`Reply::Is`].
+    /// Sets a node's data; answered by [`Reply::Is`].
     Set {
-        /// Its path.
         path: String,
-        /// What it is to hold.
+        /// The new data.
         data: Vec<u8>,
-        /// The version that it must have; −1 for any.
+        /// The required version; −1 for any.
         version: i32,
     },
-    /// Nothing, if the node is there. Only together with others; answered by [`Reply::Done`].
+    /// Requires that the node exists, with that version. Only within a multi; answered by [`Reply::Done`].
     Check {
-        /// Its path.
         path: String,
-        /// The version that it must have; −1 for any.
+        /// The required version; −1 for any.
         version: i32,
     },
 }
 
-/// A request within the session that is open. Asked for a watch, the server tells once of the next change to what was read
+/// A request within the open session. If it sets a watch, the server reports the next change to what was read, once
 /// ([`Item::Watched`]).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
-    /// One write.
+    /// A single write.
     Write(Op),
-    /// Several, of which all are done or none; answered by [`Reply::Multi`].
+    /// Several writes, all or none; answered by [`Reply::Multi`].
     Multi(Vec<Op>),
-    /// Is there such a node? Answered by [`Reply::Is`], or refused for there being none; a watch is set either way.
+    /// Whether a node exists. Answered by [`Reply::Is`], or refused if there is none; a watch is set in either case.
     Exists {
-        /// Its path.
         path: String,
-        /// Tell when it comes, goes, or holds something else.
+        /// Watch for its creation, its deletion, and changes of its data.
         watch: bool,
     },
-    /// What a node holds; answered by [`Reply::Data`]. A watch is set only if there is such a node.
+    /// A node's data; answered by [`Reply::Data`]. A watch is set only if the node exists.
     Get {
-        /// Its path.
         path: String,
-        /// Tell when it goes or holds something else.
+        /// Watch for its deletion and changes of its data.
         watch: bool,
-        /// What the question is for.
+        /// The purpose of the read.
         purpose: Asking,
     },
-    /// A node's children; answered by [`Reply::Children`]. A watch is set only if there is such a node.
+    /// A node's children; answered by [`Reply::Children`]. A watch is set only if the node exists.
     Children {
-        /// Its path.
         path: String,
-        /// Tell when it goes, or a child comes or goes.
+        /// Watch for its deletion, and for added or deleted children.
         watch: bool,
     },
-    /// Lets the member that is asked catch up with the ensemble's leader; answered by [`Reply::Done`].
-    Sync {
-        /// A path.
-        path: String,
-    },
+    /// Makes the member catch up with the ensemble's leader; answered by [`Reply::Done`].
+    Sync { path: String },
     /// Ends the session, and deletes its ephemeral nodes; answered by [`Reply::Done`].
     CloseSession,
 }
 
-/// What a node's data is read for.
+/// The purpose of reading a node's data.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Asking {
-    /// To see who leads.
+    /// To observe the leader.
     WhoLeads,
     /// Anything else.
     Anything,
 }
 
-/// What ZooKeeper answers.
+/// ZooKeeper's answer to a request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// The node exists.
+    /// The node has been created.
     Created {
-        /// Its whole path.
+        /// Its full path.
         path: String,
     },
-    /// It is done.
     Done,
-    /// The node's state.
     Is(Stat),
-    /// What the node holds.
+    /// A node's data.
     Data {
-        /// The node.
         path: String,
-        /// What it holds; nothing and null are the same here.
+        /// Its data; empty data and null are not distinguished.
         data: Vec<u8>,
-        /// The node's state.
         stat: Stat,
-        /// What was asked for.
+        /// The purpose of the read.
         purpose: Asking,
     },
-    /// The node's children.
+    /// A node's children.
     Children {
-        /// Their names, sorted.
         names: Vec<String>,
-        /// The node's state.
         stat: Stat,
     },
-    /// An answer to each write; when one is refused, none was done.
+    /// The answers to all writes; if one was refused, none was done.
     Multi(Vec<Reply>),
-    /// The server said no; nothing was done.
+    /// The server refused; nothing was done.
     Refused(Code),
 }
 
-/// A node's state, as far as elections look at it.
+/// A node's state, as far as elections need it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Stat {
-    /// The transaction that created it.
+    /// The zxid that created it.
     pub czxid: i64,
-    /// The transaction that wrote it last.
+    /// The zxid that last wrote its data.
     pub mzxid: i64,
-    /// How often it was written since it was created.
+    /// The number of writes since its creation.
     pub version: i32,
-    /// The session that it ends with; 0 when there is none.
+    /// The session that owns an ephemeral node; 0 for none.
     pub owner: i64,
 }
 
-/// Why the server said no.
+/// The server's reason for a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Code {
-    /// There is no such node.
     NoNode,
-    /// There is such a node.
     NodeExists,
-    /// The node has another version.
     BadVersion,
-    /// The node has children.
     NotEmpty,
-    /// Ephemeral nodes have no children.
+    /// Ephemeral nodes cannot have children.
     NoChildrenForEphemerals,
     /// Another write of the same request was refused.
     RuntimeInconsistency,
-    /// The session is over.
+    /// The session has expired.
     SessionExpired,
-    /// Another of ZooKeeper's codes.
+    /// Another one of ZooKeeper's codes.
     Other(i32),
 }
 
@@ -243,12 +224,10 @@ impl Code {
         (-112, Code::SessionExpired),
     ];
 
-    /// The code of that number.
     pub fn from_number(number: i32) -> Code {
         Code::NAMED.iter().find(|(known, _)| *known == number).map_or(Code::Other(number), |(_, code)| *code)
     }
 
-    /// Its number.
     pub fn number(self) -> i32 {
         match self {
             Code::Other(number) => number,
@@ -257,51 +236,46 @@ impl Code {
     }
 }
 
-/// A session to open: the one before, if there is one, is given up without a word to the server.
+/// A session to open. An earlier session is abandoned without telling the server.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StreamRequest {
-    /// The timeout to ask for, milliseconds.
+    /// The requested timeout, milliseconds.
     pub timeout_ms: u32,
 }
 
-/// What a session brings.
+/// A session's item.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Item {
-    /// It is connected, for the first time or again (`SyncConnected`).
+    /// Connected, for the first time or again (`SyncConnected`).
     Connected {
-        /// Its number.
+        /// The session's id.
         session: i64,
-        /// The timeout that the server has granted, milliseconds.
+        /// The granted timeout, milliseconds.
         timeout_ms: u32,
     },
-    /// Its connection is lost, or nothing came on it for two thirds of the timeout (`Disconnected`). The session may go on.
+    /// The connection is lost, or was silent for two thirds of the timeout (`Disconnected`). The session may live on.
     Disconnected,
-    /// The server has said that it is over (`Expired`); nothing comes any more.
+    /// The server has reported that the session has expired (`Expired`); no more items follow.
     Expired,
-    /// What a watch was set for has happened.
-    Watched {
-        /// The node.
-        path: String,
-        /// What happened to it.
-        change: Change,
-    },
+    /// A watch has fired.
+    Watched { path: String, change: Change },
 }
 
-/// What a watch tells of.
+/// The change that fired a watch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
-    /// The node is there.
+    /// The node was created.
     Created,
-    /// The node is gone.
+    /// The node was deleted.
     Deleted,
-    /// The node holds something else.
+    /// The node's data was changed.
     Data,
-    /// A child came or went.
+    /// A child was added or deleted.
     Children,
 }
 
 impl Op {
-    /// Makes a node that ends with its session?
+    /// Whether it creates a node that ends with its session.
     fn is_ephemeral(&self) -> bool {
         matches!(self, Op::Create { mode: Mode::Ephemeral | Mode::EphemeralSequential, .. })
     }
@@ -338,7 +312,7 @@ impl Payload for StreamRequest {
 
 impl Payload for Item {
     fn news(&self) -> News {
-        // What stood in front was there until now.
+        // The watched node existed until now.
         News { held: matches!(self, Item::Watched { change: Change::Deleted, .. }), holder: None }
     }
 }

@@ -1,4 +1,4 @@
-//! Who is given what, with numbers: how long somebody has to be heard of and may be silent, and that a shard moves only when its
+//! The laws of placement: how long a member must be heard, and may be silent; and that a shard moves only when its
 //! owner comes or goes. Sweeps run [`drill`] before anything else.
 
 use super::{
@@ -7,16 +7,16 @@ use super::{
 };
 use crate::types::{MILLISECOND, NodeId};
 
-/// What has to hold.
+/// Checks the laws.
 ///
 /// # Panics
-/// When it does not: the panic says what.
+/// If one is broken; the message says which.
 pub fn drill() {
     heard_for_a_second();
     only_what_is_gone_moves();
 }
 
-/// Somebody is given shards a second after it was first heard of, and no more a second after it was last.
+/// A member owns shards from a second after it was first heard from until a second after it was last heard from.
 fn heard_for_a_second() {
     let ms = |ms: u64| 10_000 * MILLISECOND + ms * MILLISECOND;
     let [own, other] = [0, 1].map(NodeId);
@@ -34,7 +34,7 @@ fn heard_for_a_second() {
     }
 }
 
-/// A shard's owner is the same, whoever else comes or goes.
+/// A shard's owner stays the same when other members come or go.
 fn only_what_is_gone_moves() {
     let places = Places::new(Placement::Ring, &["a", "b", "c", "d", "e"]);
     for shard in 0..40 {

@@ -1,27 +1,28 @@
-//! Which node should lead which shard, and how leadership gets there. A shard is a group: a contest for one leadership, with
-//! tokens, resources and clients of its own.
+//! Which node should lead which shard, and how leadership gets there. A shard is a group: a contest for one leadership,
+//! with its own tokens, resources and clients.
 //!
-//! Everybody stands in every contest, so that a shard whose place is empty has a leader as soon as its protocol elects one.
-//! Where it *should* be led follows from the names of the members that live ([`Placement`]), so that nobody has to be asked.
-//! Each node says to all others that it lives, and hands over what it leads and another should: work first, to a named
-//! successor. That is Kafka's way of putting leadership back (`auto.leader.rebalance.enable`: whoever is in sync may take over,
-//! and the preferred replica is elected again later; Kafka's documentation, "Balancing leadership"), with the placement of
-//! client-side rings (Ringpop; Cortex' and Loki's `dskit`) instead of a controller's. Slicer (Adya et al., "Slicer: Auto-Sharding
-//! for Datacenter Applications", OSDI 2016, §4) and Helix (Gopalakrishna et al., "Untangling Cluster Management with Helix",
-//! SoCC 2012) have a central assigner: theirs can look at the load, and has to be elected itself.
+//! All nodes stand in all contests, so that a vacant shard has a leader as soon as its protocol elects one. Where the
+//! shard *should* be led follows from the names of the live members ([`Placement`]), without asking anybody. Each node
+//! tells all others that it is alive, and hands over what it leads but another should: after its work, to a named
+//! successor. That is how Kafka restores leadership (`auto.leader.rebalance.enable`: any replica in sync may take over,
+//! and the preferred replica is re-elected later; Kafka's documentation, "Balancing leadership"), but with the
+//! placement of client-side rings (Ringpop; Cortex' and Loki's `dskit`) rather than a controller's. Slicer (Adya et
+//! al., "Slicer: Auto-Sharding for Datacenter Applications", OSDI 2016, §4) and Helix (Gopalakrishna et al.,
+//! "Untangling Cluster Management with Helix", SoCC 2012) have a central assigner, which can consider the load but must
+//! be elected itself.
 //!
-//! Nodes may see different members. Then two may think that a shard is theirs, and only one leads it: leadership comes from the
-//! election alone, the fencing token from there, and a view never makes anybody a leader. Nor can nodes with different views
-//! pass a shard around in circles: on the ring each shard has one order of preference, whoever lives, and whoever hands over
-//! hands over to somebody who stands before itself in that.
+//! Nodes may see different members. Then two may consider a shard theirs, but only one leads it: leadership and fencing
+//! token come from the election alone, and a view never makes a node a leader. Nor can nodes with different views pass
+//! a shard around in circles: on the ring each shard has a single order of preference, whichever members are alive, and
+//! a handover always goes to a member that precedes the sender in that order.
 //!
-//! | file | has |
+//! | file | content |
 //! |---|---|
-//! | `placement.rs` | the rule by which shards are placed |
+//! | `placement.rs` | the rule that places shards |
 //! | `ring.rs` | the consistent hash ring |
-//! | `view.rs` | who lives, as far as one node knows |
-//! | `sharded.rs` | a node's groups, and who hands over what, as one core |
-//! | `drill.rs` | who is given what, which sweeps look at before anything else |
+//! | `view.rs` | the live members, as known to one node |
+//! | `sharded.rs` | a node's groups and their handovers, as one core |
+//! | `drill.rs` | the laws of placement, which sweeps check before anything else |
 
 pub mod drill;
 mod placement;

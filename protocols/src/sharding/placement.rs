@@ -1,25 +1,24 @@
-//! The rule by which shards are placed.
+//! The rule that places shards.
 
 use super::ring::Ring;
 use crate::types::NodeId;
 use serde::{Deserialize, Serialize};
 
-/// Which of the members that live should lead a shard.
+/// Which of the live members should lead a shard.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// The next one on a consistent hash ring.
+    /// The next member on a consistent hash ring.
     Ring,
-    /// The shard's number modulo how many live counts them off. What it does wrong is why there are rings: another number
-    /// moves nearly all.
+    /// The live member at the shard's number modulo their count. Its defect is the reason for rings: a change of the
+    /// count moves nearly all shards.
     Modulo,
 }
 
 impl Placement {
-    /// Both.
     pub const ALL: [Placement; 2] = [Placement::Ring, Placement::Modulo];
 
-    /// Its word in plans and on the command line.
+    /// Its name in plans and on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Placement::Ring => "ring",
@@ -28,7 +27,7 @@ impl Placement {
     }
 }
 
-/// A rule, and the members that it may place shards at.
+/// A rule, and the members among which it places shards.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Places {
     placement: Placement,
@@ -37,12 +36,12 @@ pub struct Places {
 }
 
 impl Places {
-    /// Places at members of these names, by [`NodeId`].
+    /// Places for members with these names, by [`NodeId`].
     pub fn new<S: AsRef<str>>(placement: Placement, names: &[S]) -> Self {
         Places { placement, ring: Ring::new(names), members: names.len() as u16 }
     }
 
-    /// Who should lead a shard while these live; nobody when nobody does.
+    /// The member that should lead a shard, given which are alive; `None` if none is.
     pub fn owner(&self, shard: u16, lives: impl Fn(NodeId) -> bool) -> Option<NodeId> {
         match self.placement {
             Placement::Ring => self.ring.order(shard).find(|member| lives(*member)),
@@ -54,7 +53,7 @@ impl Places {
         }
     }
 
-    /// How many of so many shards have another owner after the members that live have changed.
+    /// How many of `shards` shards change owners between two sets of live members.
     pub fn moved(&self, shards: u16, before: impl Fn(NodeId) -> bool, after: impl Fn(NodeId) -> bool) -> u64 {
         (0..shards).filter(|shard| self.owner(*shard, &before) != self.owner(*shard, &after)).count() as u64
     }

@@ -1,27 +1,28 @@
-//! A consistent hash ring (Karger et al., "Consistent Hashing and Random Trees", STOC 1997): members and shards are hashed onto a
-//! circle, and a shard belongs to the first member clockwise that lives. Each member stands at several points of it (the virtual
-//! nodes of Dynamo, DeCandia et al., SOSP 2007, §6.2), so that members have about equal shares and what one leaves is spread
-//! over all others.
+//! A consistent hash ring (Karger et al., "Consistent Hashing and Random Trees", STOC 1997): members and shards are
+//! hashed onto a circle, and a shard belongs to the next live member clockwise. Each member has several points (the
+//! virtual nodes of Dynamo, DeCandia et al., SOSP 2007, §6.2), so that members have roughly equal shares, and the share
+//! of one that leaves is spread over all others.
 //!
-//! When a member leaves only its own shards move; when one joins it takes its own, about one of n, and nothing else moves. With
-//! few shards the shares are uneven: that is the price, and bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018) would take
-//! part of it back for a few more moves.
+//! When a member leaves, only its own shards move; when one joins, it takes its own, about one in n, and nothing else
+//! moves. With few shards the shares are uneven: that is the price, and bounded loads (Mirrokni, Thorup and
+//! Zadimoghaddam, 2018) would reduce it at the cost of a few more moves.
 
 use crate::types::NodeId;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Points of each member. The share of one member is off by about a tenth with so many, by half with four.
+/// Points per member. With this many, a member's share is off by about a tenth; with four, by half.
 pub const POINTS: u32 = 128;
 
-/// Where members stand on the circle.
+/// The members' points on the circle.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ring {
-    /// Points with their members, in the order of the circle.
+    /// Points and their members, in the circle's order.
     points: Vec<(u64, NodeId)>,
 }
 
 impl Ring {
-    /// The ring of members of these names, by [`NodeId`]. A name has the same points on every node, whoever else there is.
+    /// The ring for members with these names, by [`NodeId`]. A name has the same points on every node, whatever the
+    /// other members.
     pub fn new<S: AsRef<str>>(names: &[S]) -> Self {
         let of_member = |(member, name): (usize, &S)| {
             let name = name.as_ref().to_owned();
@@ -32,7 +33,7 @@ impl Ring {
         Ring { points }
     }
 
-    /// All members in the order in which a shard prefers them; some more than once.
+    /// All members in a shard's order of preference; some repeatedly.
     pub fn order(&self, shard: u16) -> impl Iterator<Item = NodeId> + '_ {
         let at = xxh3_64(format!("shard {shard}").as_bytes());
         let first = self.points.partition_point(|(point, _)| *point < at);
@@ -53,7 +54,7 @@ mod tests {
         (1..=count).map(|number| format!("n{number}")).collect()
     }
 
-    /// Of many shards, how many each of so many members has.
+    /// The number of shards of each member.
     fn shares(members: u16, shards: u16) -> Vec<u64> {
         let places = Places::new(Placement::Ring, &names(members));
         let mut shares = vec![0; usize::from(members)];
@@ -72,7 +73,7 @@ mod tests {
         }
     }
 
-    /// Whoever would change the hash or how names are written would move every shard of every fleet.
+    /// A change of the hash, or of the format of names, would move every shard of every fleet.
     #[test]
     fn places_stay_where_they_are() {
         let places = Places::new(Placement::Ring, &names(5));
@@ -83,8 +84,8 @@ mod tests {
     const PLACED: [u16; 16] = [1, 4, 1, 0, 2, 4, 3, 0, 3, 1, 3, 2, 0, 3, 2, 4];
 
     proptest! {
-        /// Only what a member had moves when it leaves, and it takes back just that; and what one view hands over to another
-        /// member goes up the shard's order, so that views that differ cannot pass it around in circles.
+        /// When a member leaves, only its shards move, and it gets exactly those back. A handover between views goes up
+        /// the shard's order, so differing views cannot pass it around in circles.
         #[test]
         fn little_moves_and_never_in_circles(members in 2u16..10, gone in 0u16..10, a in any::<u16>(), b in any::<u16>()) {
             let places = Places::new(Placement::Ring, &names(members));
@@ -95,7 +96,7 @@ mod tests {
                 prop_assert!(after != Some(gone) && (before == after || before == Some(gone)));
                 let sees = |view: u16| move |member: NodeId| view >> member.0 & 1 == 1;
                 let order = |node: NodeId| places.ring.order(shard).position(|member| member == node);
-                // One who leads hands over by its own view, in which it lives; so does who has got it.
+                // A leader hands over by its own view, in which it is alive; so does its successor.
                 let first = NodeId(a % members);
                 let second = places.owner(shard, |m| m == first || sees(a)(m)).unwrap();
                 let third = places.owner(shard, |m| m == second || sees(b)(m)).unwrap();
@@ -103,7 +104,7 @@ mod tests {
             }
         }
 
-        /// Against which the ring is held: another number of members moves most.
+        /// For comparison with the ring: a different number of members moves most shards.
         #[test]
         fn a_modulo_moves_most(members in 4u16..10, gone in 0u16..10) {
             let [ring, modulo] = [Placement::Ring, Placement::Modulo].map(|rule| Places::new(rule, &names(members)));

@@ -1,4 +1,4 @@
-//! A node's groups as one core, which hands over what another node should lead.
+//! A node's groups as one core, which hands over leadership that another node should have.
 
 use super::{
     placement::Places,
@@ -12,10 +12,10 @@ use crate::{
     types::{NodeId, SECOND},
 };
 
-/// An order to hand over is given again when the shard is still led here after so long, nanoseconds.
+/// An order to hand over is repeated if the shard is still led here after this time, nanoseconds.
 const PATIENCE: u64 = SECOND;
 
-/// A member says that it lives.
+/// A member announces that it is alive.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Alive;
 
@@ -25,13 +25,12 @@ impl Payload for Alive {
     }
 }
 
-/// A candidate's groups, placed.
 pub struct Sharded {
-    /// What stands in every contest.
+    /// The candidates of all groups.
     groups: Box<dyn Core>,
     places: Places,
     view: View,
-    /// Of each shard: is it led here, and then, when was the last order to hand it over?
+    /// By shard: if it is led here, when the last order to hand it over was given.
     led: Vec<Option<Led>>,
     beat: TimerId,
 }
@@ -42,7 +41,7 @@ struct Led {
 }
 
 impl Sharded {
-    /// The groups of `node`, one for each of so many shards, which set no timer from `timers` on.
+    /// The groups of `node`, one per shard, whose timer ids are below `timers`.
     pub fn new(
         groups: Box<dyn Core>,
         shards: u16,
@@ -55,7 +54,7 @@ impl Sharded {
         Sharded { groups, places, view, led, beat: timers }
     }
 
-    /// Steps the groups, and notes what they lead.
+    /// Steps the groups, and records which they lead.
     fn forward(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         let from = out.len();
         self.groups.step(now, input, out);
@@ -81,7 +80,7 @@ impl Sharded {
         }
     }
 
-    /// Hands over a shard that another should lead.
+    /// Hands over a shard that another node should lead.
     fn hand_over(&mut self, now: Now, shard: u16, out: &mut Vec<Output>) {
         let owner = self.places.owner(shard, |member| self.view.lives(member, now.mono));
         let Some(owner) = owner.filter(|owner| self.view.others().any(|other| other == *owner)) else { return };

@@ -1,46 +1,45 @@
-//! Who lives, as far as one node knows: who has said so lately, and for long enough.
+//! The live members as known to one node: those heard from recently, and for long enough.
 
 use crate::types::{MILLISECOND, NodeId, SECOND};
 
-/// How often a node says that it lives, and looks whether what it leads is another's, nanoseconds.
+/// How often a node announces that it is alive, and checks whether others should lead its shards, nanoseconds.
 pub const BEAT: u64 = 200 * MILLISECOND;
-/// Who has said nothing for so long does not live, nanoseconds. It costs nothing to be wrong: nobody is deposed for it.
+/// A member silent for this long counts as dead, nanoseconds. An error does little harm: nobody is deposed for it.
 pub const SILENCE: u64 = SECOND;
-/// Who has begun to say so is given something only after it has gone on for so long, nanoseconds: by then it stands in every
-/// contest, and who comes and goes is left alone.
+/// How long a new member must be heard from before it gets shards, nanoseconds: by then it stands in every contest, and
+/// members that come and go are left alone.
 const PROVEN: u64 = SECOND;
-/// Within so long after the last change every shard has been handed over where that is possible at all, nanoseconds: somebody
-/// is missed or proven, and an order that was lost is given again.
+/// How soon after the last change all shards that can be handed over have been, nanoseconds: a member has become missed
+/// or proven, and a lost order has been repeated.
 pub const SETTLED_WITHIN: u64 = SILENCE + PROVEN + 2 * SECOND;
 
-/// What one node has heard of the others.
+/// What a node has heard from the others.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct View {
     own: NodeId,
-    /// Of each member: since when it says that it lives without a silence, and when it did last.
+    /// By member: since when it has been heard without a gap, and when last.
     heard: Vec<Option<(u64, u64)>>,
 }
 
 impl View {
-    /// What the node of that number knows of so many members at its start: nothing.
+    /// The view of node `own` among `members` at its start.
     pub(super) fn new(own: NodeId, members: u16) -> Self {
         View { own, heard: vec![None; usize::from(members)] }
     }
 
-    /// A member says that it lives.
+    /// Records a member's announcement.
     pub(super) fn heard(&mut self, member: NodeId, now: u64) {
         let Some(heard) = self.heard.get_mut(member.index()) else { return };
         let since = heard.filter(|(_, last)| now - last < SILENCE).map_or(now, |(since, _)| since);
         *heard = Some((since, now));
     }
 
-    /// Does a member live, so that it may be given something?
+    /// Whether a member is alive, and so may get shards.
     pub(super) fn lives(&self, member: NodeId, now: u64) -> bool {
         let proven = |(since, last): (u64, u64)| now - last < SILENCE && now - since >= PROVEN;
         member == self.own || self.heard.get(member.index()).copied().flatten().is_some_and(proven)
     }
 
-    /// All others.
     pub(super) fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
         let own = self.own;
         (0..self.heard.len() as u16).map(NodeId).filter(move |member| *member != own)

@@ -1,14 +1,15 @@
-//! The cache invalidator: records a new version, and tells every edge of it, which then has that version instead of its own. The
-//! next version is recorded when every edge has answered, so an edge is behind by one version at most, and not for long.
+//! The cache invalidator: records a new version, and sends it to every edge, which then replaces its own. The next
+//! version is recorded once all edges have answered, so an edge is at most one version behind, and not for long.
 //!
-//! A leader that is lost between the two leaves edges with what they had. Its successor has read from its seals which version
-//! was recorded last and which one each edge has, and tells those of it first that are behind.
+//! A leader lost between the two steps leaves edges with old versions. Its successor's seals have read the last
+//! recorded version and each edge's version, and it first updates the edges that are behind.
 //!
-//! An edge takes what it is told for the newest: it does not compare versions, as a cache does not that is told to drop an
-//! entry and fills it from whatever copy it asks. What comes late from a former leader sets it back, unless its token is looked
-//! at; and it stays set back until the next version.
+//! An edge takes whatever it is sent for the newest version: it does not compare versions, like a cache that is told to
+//! drop an entry and refills it from whatever copy it asks. A late message from a former leader sets it back, unless
+//! its token is checked, and it stays set back until the next version.
 //!
-//! After reference text 002, "Distributed cache invalidator": one node broadcasts invalidations to N edge servers.
+//! After the article *Leader election: mechanisms, failure modes, fencing*, "Distributed cache invalidator": one node
+//! broadcasts invalidations to N edge servers.
 
 use super::{Context, Kind, Work};
 use crate::{
@@ -18,7 +19,6 @@ use crate::{
     types::{MICROSECOND, MILLISECOND, Operation, Payload, RequestId},
 };
 
-/// The work.
 pub const WORK: Kind = Kind {
     name: "cache-invalidator",
     about: "Records one version after the other, and refreshes the caches of two edges with each.",
@@ -28,15 +28,15 @@ pub const WORK: Kind = Kind {
     new: || Box::new(Invalidator::default()),
 };
 
-/// Where versions are recorded.
+/// The resource of the versions.
 pub const RECORDS: &str = WORK.resources[0];
 
 /// A successor that starts with its own first version.
 pub const NOT_CAUGHT_UP: Bug = Bug {
     id: "cache-not-caught-up",
     protocols: &[],
-    what: "A new leader does not look which edges have heard of the last version: what its predecessor had recorded and told \
-           nobody of, no edge ever hears of.",
+    what: "A new leader does not check which edges have heard of the last version: one that its predecessor had \
+           recorded but told nobody of never reaches any edge.",
     source: "derived: the outbox pattern without its outbox, as in debezium's documentation, \"Outbox Event Router\" (dual writes)",
     violation: "no_stale_cache_entry",
     shown: Shown::by("stale-cache", "etcd-election", 4),
@@ -46,7 +46,7 @@ const VERSIONS: usize = 0;
 const EDGES: [usize; 2] = [1, 2];
 const NEXT: TimerId = 0;
 
-/// From one version to the next, nanoseconds.
+/// The interval between versions, nanoseconds.
 pub const PERIOD: u64 = 50 * MILLISECOND;
 
 /// The invalidator of one leadership.
@@ -61,7 +61,7 @@ impl Invalidator {
         at.own_request(self.writes)
     }
 
-    /// Tells the edges that are behind of the last version; the lease has been checked.
+    /// Sends the last version to the edges that are behind; the lease has been checked.
     fn tell(&mut self, at: &mut Context) {
         let Some(Payload { number, .. }) = at.outbox(VERSIONS).payload() else { return };
         at.point(Point::RefreshChecked);
@@ -75,7 +75,7 @@ impl Invalidator {
     }
 }
 
-/// Has that edge not been told of the last version?
+/// Whether that edge has not been sent the last version.
 fn is_behind(edge: usize, at: &Context) -> bool {
     let version = |resource| at.outbox(resource).payload().map(|payload| payload.number);
     version(edge) < version(VERSIONS)

@@ -1,4 +1,4 @@
-//! All works of one leadership together, as the node sees them.
+//! All works of one leadership, as the node sees them.
 
 use super::{
     Context, Work, Works,
@@ -11,31 +11,28 @@ use crate::{
     types::{Incarnation, NodeId, Payload, RequestId, Resource},
 };
 
-/// What does not change as long as a leadership lasts.
+/// A leadership's fixed parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Post {
-    /// The fenced store.
     pub store: NodeId,
-    /// The leadership.
     pub incarnation: Incarnation,
-    /// The period of what happens again and again, nanoseconds.
+    /// The period of periodic works, nanoseconds.
     pub period: u64,
-    /// The first timer that is a work's.
+    /// The first timer id of the works.
     pub first_timer: TimerId,
 }
 
-/// What a seal has read.
+/// A resource's state as read by its seal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sealed {
     /// The last sequence number.
     pub seq: u64,
-    /// The version.
     pub version: u64,
-    /// What was recorded last.
+    /// The last recorded payload.
     pub payload: Option<Payload>,
 }
 
-/// The works of a leadership, and what they have under way.
+/// The works of a leadership, and their pending writes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Duties {
     post: Post,
@@ -44,7 +41,7 @@ pub struct Duties {
 }
 
 impl Duties {
-    /// Begins: every resource is sealed, in the order of the table.
+    /// Starts the works, after every resource was sealed, in the order of the table.
     pub fn start(works: &Works, post: Post, sealed: &[Sealed], now: Now, out: &mut Vec<Output>) -> Self {
         let Incarnation { token, generation, .. } = post.incarnation;
         let outbox = |(resource, sealed): (Resource, &Sealed)| {
@@ -60,7 +57,7 @@ impl Duties {
         duties
     }
 
-    /// The work at that place, and where it stands.
+    /// The work at that index, and its context.
     #[inline(always)]
     fn at<'a>(
         &'a mut self,
@@ -79,7 +76,7 @@ impl Duties {
         (&mut *self.works[place], context)
     }
 
-    /// Has whoever serves clients no room for another request?
+    /// Whether the work that serves clients has no room for another request.
     pub fn is_full(&self, works: &Works) -> bool {
         self.outboxes.first().is_none_or(|outbox| outbox.len() >= works.room)
     }
@@ -91,12 +88,12 @@ impl Duties {
         work.request(request, &mut at);
     }
 
-    /// The last number that is known to have been handed out.
+    /// The last number known to have been handed out.
     pub fn last(&self) -> u64 {
         self.works.first().map_or(0, |work| work.last())
     }
 
-    /// Takes the store's answer to a write. False when this leadership is over.
+    /// Handles the store's answer to a write. Returns false if this leadership is over.
     #[inline]
     pub fn written(&mut self, works: &Works, now: Now, answer: Written, out: &mut Vec<Output>) -> bool {
         let Written { resource, generation, seq, request, verdict, acts } = answer;
@@ -115,7 +112,7 @@ impl Duties {
         true
     }
 
-    /// A timer of a work is over, counted from the first of all.
+    /// Handles a work's timer, counted from the first one of all works.
     pub fn timer(&mut self, works: &Works, now: Now, timer: TimerId, acts: bool, out: &mut Vec<Output>) {
         let after = works.all.iter().rposition(|placed| placed.first_timer <= timer && placed.kind.timers > 0);
         let Some(place) = after else { return };
@@ -124,7 +121,7 @@ impl Duties {
         work.timer(own, &mut at);
     }
 
-    /// Leadership is about to be given up; the belief is valid.
+    /// Prepares for resigning; the belief is still valid.
     pub fn leave(&mut self, works: &Works, now: Now, out: &mut Vec<Output>) {
         for place in 0..self.works.len() {
             let (work, mut at) = self.at(works, place, now, true, out);
@@ -132,38 +129,38 @@ impl Duties {
         }
     }
 
-    /// Is a job being done that takes its time?
+    /// Whether a work is busy with a job that takes time.
     pub fn is_at_work(&self) -> bool {
         self.works.iter().any(|work| work.is_at_work())
     }
 
-    /// Is a work done for good?
+    /// Whether a work is finished for good.
     pub fn is_finished(&self) -> bool {
         self.works.iter().any(|work| work.is_finished())
     }
 
-    /// Is nothing under way?
+    /// Whether nothing is under way.
     pub fn is_joined(&self) -> bool {
         self.outboxes.iter().all(Outbox::is_empty) && self.works.iter().all(|work| work.idle())
     }
 
-    /// Called now and then: has the store owed an answer for `silence` nanoseconds?
+    /// Called from time to time: whether the store has owed an answer for `silence` nanoseconds.
     pub fn is_overdue(&mut self, now: u64, silence: u64) -> bool {
-        // All are asked: each counts for itself.
+        // All are called: each keeps its own time.
         self.outboxes.iter_mut().fold(false, |overdue, outbox| overdue | outbox.is_overdue(now, silence))
     }
 
-    /// Does the store owe an answer?
+    /// Whether the store owes an answer.
     pub fn is_owed(&self) -> bool {
         self.outboxes.iter().any(|outbox| !outbox.is_empty())
     }
 
-    /// The connection broke: nothing is sent until it is a new one.
+    /// The connection broke: holds all writes until there is a new one.
     pub fn hold(&mut self) {
         self.outboxes.iter_mut().for_each(Outbox::hold);
     }
 
-    /// The connection is a new one: sends everything unanswered again.
+    /// There is a new connection: resends everything unanswered.
     pub fn start_over(&mut self, now: u64, out: &mut Vec<Output>) {
         for outbox in &mut self.outboxes {
             outbox.start_over(now);
@@ -175,17 +172,15 @@ impl Duties {
 /// The store's answer to a write.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
-    /// What was written.
     pub resource: Resource,
-    /// In which leadership.
+    /// The leadership that wrote it.
     pub generation: u32,
-    /// The sequence number.
     pub seq: u64,
-    /// The request that it served.
+    /// The request that it serves.
     pub request: RequestId,
-    /// What became of it.
+    /// The store's decision.
     pub verdict: WriteVerdict,
-    /// May something new be written now?
+    /// Whether new writes are allowed now.
     pub acts: bool,
 }
 

@@ -1,13 +1,13 @@
-//! The enactor: makes a plan, makes it live, and cleans up, again and again. The three are writes of their own, each sent when
-//! the one before it was applied, and before each the lease is checked anew: whatever happens between a check and its
-//! write happens to a clean-up as it does to any other write.
+//! The enactor: repeatedly makes a plan, enacts it, and cleans up. These are three separate writes, each sent once the
+//! one before was applied, and each after a new check of the lease: whatever can happen between a check and its write
+//! can happen to a clean-up too.
 //!
-//! What is deleted is everything that the leader does not know to be in use: the plan that it has just made live and the few
-//! before it stay. It does not ask which plans there are. A former leader may have left some that it made and never made live,
-//! and whoever sweeps those away has to trust that nobody else is making any.
+//! The clean-up deletes everything that the leader does not know to be in use: the plan just enacted and the few before
+//! it stay. It does not ask which plans exist. A former leader may have left some that it made and never enacted, and
+//! deleting those relies on nobody else making any.
 //!
-//! After AWS, "Summary of the Amazon DynamoDB Service Disruption in the Northern Virginia (US-EAST-1) Region", October 2025:
-//! there DNS Enactors apply plans of endpoints and clean up old ones.
+//! After AWS, "Summary of the Amazon DynamoDB Service Disruption in the Northern Virginia (US-EAST-1) Region", October
+//! 2025, where DNS Enactors apply plans of endpoints and clean up old ones.
 
 use super::{Context, Kind, Work};
 use crate::{
@@ -17,7 +17,6 @@ use crate::{
 };
 use std::num::NonZeroU64;
 
-/// The work.
 pub const WORK: Kind = Kind {
     name: "enactor",
     about: "Makes numbered plans, makes each live, and deletes those that are not in use any more.",
@@ -30,15 +29,15 @@ pub const WORK: Kind = Kind {
 const PLANS: usize = 0;
 const NEXT: TimerId = 0;
 
-/// From one plan to the next, nanoseconds.
+/// The interval between plans, nanoseconds.
 pub const PERIOD: u64 = 20 * MILLISECOND;
 
 /// The enactor of one leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Enactor {
-    /// How many writes it has sent.
+    /// The number of writes it has sent.
     writes: u32,
-    /// What was sent last, and for which plan.
+    /// The last write's operation and plan.
     under_way: Option<(Operation, NonZeroU64)>,
 }
 
@@ -57,7 +56,7 @@ impl Work for Enactor {
     }
 
     fn timer(&mut self, _: TimerId, at: &mut Context) {
-        // Skipped while the one before is not cleaned up after.
+        // Skipped until the previous plan's clean-up is done.
         if at.outbox(PLANS).is_empty() && at.may_act() {
             let plan = Payload::after(at.outbox(PLANS).payload(), at.now.wall);
             self.send(Operation::Make, plan, at);

@@ -1,6 +1,6 @@
-//! The worker of a job queue: claims the next job, does it, and claims the one after that. The claim is a record at the
-//! queue, with the number of the job: whoever leads next goes on behind it, and nobody does a job that was claimed. A leader
-//! that dies in the middle of a job leaves it undone, as every queue does that delivers at most once.
+//! The worker of a job queue: claims the next job, does it, and claims the next. A claim is a record at the queue, with
+//! the job's number: the next leader continues after it, and nobody does a job that was already claimed. A leader that
+//! dies during a job leaves it undone, as in every queue with at-most-once delivery.
 
 use super::{Context, Kind, Work};
 use crate::{
@@ -8,7 +8,6 @@ use crate::{
     types::{MILLISECOND, Payload, RequestId},
 };
 
-/// The work.
 pub const WORK: Kind = Kind {
     name: "job-queue",
     about: "Claims one job after the other, and does it.",
@@ -21,14 +20,14 @@ pub const WORK: Kind = Kind {
 const JOBS: usize = 0;
 const NEXT: TimerId = 0;
 
-/// How long a job takes, nanoseconds.
+/// A job's duration, nanoseconds.
 pub const JOB_TIME: u64 = 20 * MILLISECOND;
 
 /// The worker of one leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Worker {
     claims: u32,
-    /// Is a job being done?
+    /// Whether a job is running.
     busy: bool,
 }
 
@@ -48,7 +47,7 @@ impl Work for Worker {
     }
 
     fn done(&mut self, _: usize, _: RequestId, _: u64, at: &mut Context) {
-        // The claim stands: the job is ours.
+        // The claim was applied, so the job is ours.
         self.busy = true;
         at.set_timer(NEXT, at.now.mono + JOB_TIME);
     }

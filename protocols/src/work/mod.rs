@@ -1,5 +1,5 @@
-//! What a leader does: its works. Each is a core of its own that declares as data which resources it writes to; sealing
-//! them, checking the lease, sending again and stopping is the node's business ([`crate::node`]).
+//! A leader's works. Each is a separate core, which declares as data the resources that it writes to; the node
+//! ([`crate::node`]) seals them, checks the lease, resends and stops.
 
 pub mod cache_invalidator;
 pub mod duties;
@@ -32,7 +32,7 @@ use std::{
 pub use works::{Works, WorksError};
 
 crate::registry! {
-    /// Every work there is.
+    /// All works.
     pub const ALL: [&Kind] = [
         &sequencer::WORK,
         &scheduler::WORK,
@@ -47,7 +47,7 @@ crate::registry! {
     ];
 }
 
-/// How many resources all of them write to.
+/// The number of resources of all works.
 pub const RESOURCES: usize = {
     let (mut count, mut place) = (0, 0);
     while place < ALL.len() {
@@ -72,10 +72,9 @@ pub const fn resources() -> [&'static str; RESOURCES] {
     names
 }
 
-/// What a leader does unless it is told otherwise.
+/// The default works.
 pub const USUAL: [&Kind; 2] = [&sequencer::WORK, &scheduler::WORK];
 
-/// The work of that name.
 pub fn find(name: &str) -> Option<&'static Kind> {
     ALL.into_iter().find(|kind| kind.name == name)
 }
@@ -85,19 +84,19 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 pub struct Kind {
     /// Its name in plans.
     pub name: &'static str,
-    /// One sentence for people.
+    /// A description in one sentence.
     pub about: &'static str,
-    /// The names of the resources that it writes to. Each is sealed before the work starts.
+    /// The names of its resources. Each is sealed before the work starts.
     pub resources: &'static [&'static str],
-    /// Does it answer clients' requests for numbers? These come from the first of its resources.
+    /// Whether it serves clients' requests for numbers, which come from the first of its resources.
     pub serves: bool,
-    /// How many timers it has.
+    /// The number of its timers.
     pub timers: TimerId,
-    /// One for a leadership that begins.
+    /// Creates the work for a new leadership.
     pub new: fn() -> Box<dyn Work>,
 }
 
-/// Kinds are what their names say: there are no two of one name.
+/// A kind is identified by its name.
 impl PartialEq for Kind {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -112,9 +111,9 @@ impl Hash for Kind {
     }
 }
 
-/// A work's state can be compared, hashed and copied: every `Work + Clone + Eq + Hash` has this.
+/// A work's state can be compared, hashed and copied; every `Work + Clone + Eq + Hash` implements this.
 pub trait WorkState: State {
-    /// Another work in the same state.
+    /// A copy in the same state.
     fn copy(&self) -> Box<dyn Work>;
 }
 
@@ -144,57 +143,57 @@ impl Clone for Box<dyn Work> {
     }
 }
 
-/// One work of one leadership. It ends with that leadership: whatever is left of it is dropped.
+/// A work during one leadership. It is dropped when the leadership ends.
 pub trait Work: WorkState {
-    /// Everything is sealed: the work begins.
+    /// Everything is sealed: starts the work.
     fn start(&mut self, at: &mut Context);
 
-    /// A client asks for a number; the lease has been checked. Only who serves is asked.
+    /// A client requests a number; the lease has been checked. Only called if the work serves clients.
     fn request(&mut self, _request: RequestId, _at: &mut Context) {}
 
-    /// The last number that is known to have been handed out. Only who serves is asked.
+    /// The last number known to have been handed out. Only called if the work serves clients.
     fn last(&self) -> u64 {
         0
     }
 
-    /// The timer of that number is over. Whatever is to be written needs [`Context::may_act`].
+    /// The timer with that number has fired. Writing requires [`Context::may_act`].
     fn timer(&mut self, _timer: TimerId, _at: &mut Context) {}
 
-    /// The store has taken what was written for `request` to the `resource`-th of the work's resources, now or earlier, as
+    /// The store has applied the write for `request` to the `resource`-th of the work's resources, now or earlier, as
     /// number `seq`.
     fn done(&mut self, _resource: usize, _request: RequestId, _seq: u64, _at: &mut Context) {}
 
-    /// Leadership is about to be given up, and nothing new will be done: writes what must be durable for whoever leads next.
-    /// That needs [`Context::may_act`].
+    /// The leader is about to resign, and will do nothing new: writes whatever the next leader needs. That requires
+    /// [`Context::may_act`].
     fn leave(&mut self, _at: &mut Context) {}
 
-    /// Is it at something that takes its time, and writes nothing?
+    /// Whether it is busy with something that takes time and does not write.
     fn is_at_work(&self) -> bool {
         false
     }
 
-    /// Is there nothing left to do in this leadership? Then it is given up.
+    /// Whether nothing is left to do in this leadership. The node then resigns.
     fn is_finished(&self) -> bool {
         false
     }
 
-    /// May leadership be given up, as far as this work is concerned? Writes under way are waited for anyhow.
+    /// Whether the leader may resign, as far as this work is concerned. Writes under way are waited for anyway.
     fn idle(&self) -> bool {
         true
     }
 }
 
-/// Where a work stands, and what it can do there.
+/// A work's context, and its actions.
 pub struct Context<'a> {
     /// The node's clocks.
     pub now: Now,
-    /// The period of what happens again and again, nanoseconds.
+    /// The period of periodic works, nanoseconds.
     pub period: u64,
     node: NodeId,
     store: NodeId,
     generation: u32,
     token: u64,
-    /// Does the belief last, and is it not being given up?
+    /// Whether the belief is valid, and the node is not resigning.
     acts: bool,
     works: &'a Works,
     outboxes: &'a mut [Outbox],
@@ -203,7 +202,7 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Checks the lease: may something new be written? A pause can fall right after.
+    /// Checks the lease: whether new writes are allowed. A pause can fall right after.
     pub fn may_act(&mut self) -> bool {
         if self.acts {
             self.out.push(Output::Point(Point::LeaseChecked));
@@ -211,38 +210,38 @@ impl Context<'_> {
         self.acts
     }
 
-    /// Passes a point of the work's own, after [`Context::may_act`] and before what that was asked for.
+    /// Passes a point of the work's own, after [`Context::may_act`] and before the action that it allowed.
     pub fn point(&mut self, point: Point) {
         self.out.push(Output::Point(point));
     }
 
-    /// Is this bug switched on?
+    /// Whether this bug is switched on.
     pub fn has(&self, bug: &Bug) -> bool {
         self.works.bugs.has(bug)
     }
 
-    /// What is asked of the work-set.
+    /// The settings of the work-set.
     pub fn work_set(&self) -> work_set::Asked {
         self.works.work_set
     }
 
-    /// The fencing token; 0 when the protocol has none.
+    /// The fencing token; 0 if the protocol has none.
     pub fn token(&self) -> u64 {
         self.token
     }
 
-    /// A name for the `nth` write that the work makes of its own accord. Unique over all leaderships, or the ledger would
+    /// The id of the `nth` write that the work makes on its own. Unique across all leaderships, or the ledger would
     /// take it for a retry.
     pub fn own_request(&self, nth: u32) -> RequestId {
         RequestId { client: self.node, number: u64::from(self.generation) << 32 | u64::from(nth) }
     }
 
-    /// A name for what is done once for that item, whoever leads: who had it before knows it again.
+    /// The id for an action to be done once per item, whichever leader does it: it is recognised if repeated.
     pub fn request_of(&self, item: NonZeroU64) -> RequestId {
         RequestId { client: self.store, number: item.get() }
     }
 
-    /// Does an effect outside carry its item's name?
+    /// Whether an external effect carries its item's id.
     pub fn effects_are_named(&self) -> bool {
         self.works.charge_check.is_none_or(ChargeCheck::is_keyed)
     }
@@ -258,7 +257,7 @@ impl Context<'_> {
         self.operate(resource, request, Operation::Record, payload);
     }
 
-    /// Does something at the `resource`-th of the work's resources.
+    /// Performs an operation at the `resource`-th of the work's resources.
     #[inline(always)]
     pub fn operate(&mut self, resource: usize, request: RequestId, operation: Operation, payload: Option<Payload>) {
         let outbox = &mut self.outboxes[resource];
@@ -269,13 +268,13 @@ impl Context<'_> {
         }
     }
 
-    /// Tells a client something.
+    /// Sends a message to a client.
     #[inline]
     pub fn answer(&mut self, to: NodeId, message: Message) {
         self.out.push(Output::Send { to, message });
     }
 
-    /// Sets the work's timer of that number, below [`Kind::timers`].
+    /// Sets the work's timer with that number, below [`Kind::timers`].
     pub fn set_timer(&mut self, timer: TimerId, at: u64) {
         self.out.push(Output::SetTimer { id: self.first_timer + timer, at });
     }

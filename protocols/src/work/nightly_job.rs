@@ -1,7 +1,7 @@
-//! A nightly job: who is elected for a night runs its job, and gives leadership up when that is done. A night is ten seconds long
-//! here. The job of a night has its effect outside when it ends; which night it is, the wall clock says.
+//! A nightly job: the node elected for a night runs its job, and resigns when that is done. A night takes ten seconds
+//! here. A night's job has its external effect at its end; the wall clock tells which night it is.
 //!
-//! It comes with the ways to pick who runs it, [`crate::election::cron`]: what is elected there lasts for a job.
+//! It is used with the ways to choose the node, [`crate::election::cron`], where a leadership lasts for one job.
 
 use super::{Context, Kind, Work};
 use crate::{
@@ -10,7 +10,6 @@ use crate::{
 };
 use std::num::NonZeroU64;
 
-/// The work.
 pub const WORK: Kind = Kind {
     name: "nightly-job",
     about: "Runs the job of the night that it was elected for, and gives leadership up.",
@@ -20,28 +19,28 @@ pub const WORK: Kind = Kind {
     new: || Box::new(Job::default()),
 };
 
-/// From one midnight to the next, nanoseconds.
+/// The time between midnights, nanoseconds.
 pub const PERIOD: u64 = 10 * SECOND;
-/// How long the job takes, nanoseconds.
+/// The job's duration, nanoseconds.
 pub const JOB_TIME: u64 = 1_000 * MILLISECOND;
-/// Where nights are counted from: 2026-01-01T00:00:00Z, nanoseconds since the Unix epoch.
+/// The origin of the count of nights: 2026-01-01T00:00:00Z, nanoseconds since the Unix epoch.
 const COUNTED_FROM: u64 = 1_767_225_600 * SECOND;
 
 const RUNS: usize = 0;
 const END: TimerId = 0;
 
-/// The night whose midnight is nearest to what a wall clock shows, counted from 1.
+/// The number of the night whose midnight is nearest to the wall clock, from 1.
 pub fn night(wall: u64) -> NonZeroU64 {
     NonZeroU64::new((wall.saturating_sub(COUNTED_FROM) + PERIOD / 2) / PERIOD).unwrap_or(NonZeroU64::MIN)
 }
 
-/// How long it is until the next midnight, nanoseconds of a wall clock that shows this.
+/// The time until the next midnight, nanoseconds, for that reading of the wall clock.
 pub fn until_midnight(wall: u64) -> u64 {
     let since = wall.saturating_sub(COUNTED_FROM);
     COUNTED_FROM + (since / PERIOD + 1) * PERIOD - wall
 }
 
-/// The job of one night.
+/// One night's job.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Job {
     night: Option<NonZeroU64>,
@@ -80,7 +79,7 @@ mod tests {
         for (ms, number, until_ms) in [(9_900, 1, 100), (10_000, 1, 10_000), (12_500, 1, 7_500), (29_999, 3, 1)] {
             assert_eq!((night(at(ms)).get(), until_midnight(at(ms))), (number, until_ms * MILLISECOND), "{ms}");
         }
-        // A clock that is behind when nights begin to be counted waits for the first.
+        // A clock behind the origin waits for the first night.
         let behind = COUNTED_FROM - 1_500 * MILLISECOND;
         assert_eq!(until_midnight(behind), PERIOD + 1_500 * MILLISECOND);
     }

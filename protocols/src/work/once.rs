@@ -1,16 +1,17 @@
-//! A worker whose every item has an effect outside that cannot be undone, and a table that says which items are done. It reads
-//! once where the pending ones begin, when it is elected, and goes on from there: each item takes its time, has its effect, and
-//! is marked when the effect is known.
+//! A worker whose items each have an external effect that cannot be undone, and a table of the finished items. Once
+//! elected, it reads where the pending items begin, and continues from there: each item takes its time, has its effect,
+//! and is marked once the effect is confirmed.
 //!
-//! Between effect and mark the leader can be lost, and its successor finds the item pending. No seal helps against that,
-//! since nobody writes out of turn. What does is a name of the item that goes with its effect: every effect is asked for under
-//! the request `store:<item>`, whoever leads, and who has had that before says so instead of doing it again. So delivery is
-//! at least once, and the effect once.
+//! If the leader is lost between effect and mark, its successor finds the item pending. Seals do not help, since nobody
+//! writes out of turn. An id per item does: every effect is requested under the id `store:<item>`, whichever leader
+//! asks, and a receiver that has already had it says so instead of repeating the effect. So delivery is at least once,
+//! and the effect happens once.
 //!
-//! An effect whose answer was lost is asked for again. A leader that resigns in the middle leaves the item to its successor,
-//! as one does that dies.
+//! An effect whose answer was lost is requested again. A leader that resigns during an item leaves it to its successor,
+//! as does one that dies.
 //!
-//! After reference text 000 (a job queue of invoices) and 002, "Singleton background worker".
+//! After the articles *Leader Election Gone Wrong* (a job queue of invoices) and *Leader election: mechanisms, failure
+//! modes, fencing*, "Singleton background worker".
 
 use super::{Context, Kind, Work, work_set::Asked};
 use crate::{
@@ -30,7 +31,7 @@ pub const INVOICES: Kind = Kind {
     new: || Box::new(Worker::new(INVOICE_TIME)),
 };
 
-/// A queue: each message is delivered, and acknowledged after.
+/// A queue: each message is delivered, and then acknowledged.
 pub const QUEUE_WORKER: Kind = Kind {
     name: "queue-worker",
     about: "Processes one message of a queue after the other, and acknowledges it.",
@@ -40,12 +41,12 @@ pub const QUEUE_WORKER: Kind = Kind {
     new: || Box::new(Worker::new(MESSAGE_TIME)),
 };
 
-/// The works that have effects outside.
+/// The works with external effects.
 pub const KINDS: [&Kind; 2] = [&INVOICES, &QUEUE_WORKER];
 
-/// From one invoice to the next, nanoseconds.
+/// The time per invoice, nanoseconds.
 pub const INVOICE_TIME: u64 = 50 * MILLISECOND;
-/// How long a message is processed, nanoseconds, unless something else is asked for.
+/// The default processing time of a message, nanoseconds.
 pub const MESSAGE_TIME: u64 = 100 * MILLISECOND;
 
 const OUTSIDE: usize = 0;
@@ -58,9 +59,9 @@ struct Worker {
     item_time: u64,
     /// The last item that is done and marked.
     marked: u64,
-    /// Has the next one had its effect?
+    /// Whether the next item has had its effect.
     done: bool,
-    /// Is it being processed?
+    /// Whether it is being processed.
     at_work: bool,
     writes: u32,
 }
@@ -104,14 +105,14 @@ impl Work for Worker {
         self.at_work = false;
         let waits = !at.outbox(OUTSIDE).is_empty() || !at.outbox(TABLE).is_empty();
         if waits || !at.may_act() {
-            // The belief is over, or about to be given up, or the store is slow. Should it go on, so does this.
+            // The belief has ended or is about to be given up, or the store is slow. If it recovers, so does the work.
             at.set_timer(NEXT, at.now.mono.saturating_add(self.item_time));
         } else if self.done {
             self.mark(at);
         } else {
             at.point(Point::EffectChecked);
             self.send(OUTSIDE, Operation::Effect, at);
-            // Should the answer be lost.
+            // In case the answer is lost.
             at.set_timer(NEXT, at.now.mono.saturating_add(self.item_time));
         }
     }

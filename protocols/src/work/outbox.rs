@@ -1,8 +1,8 @@
-//! Writes under way to one resource: numbered, kept until answered, sent again over a new connection when an answer is
-//! overdue.
+//! Pending writes to one resource: numbered, kept until they are answered, and resent over a new connection when an
+//! answer is overdue.
 //!
-//! The ledger takes writes strictly in turn, so a lost one holds up those behind it; like TCP's go-back-N, the outbox then
-//! sends everything unanswered again. Request ids make that harmless.
+//! The ledger takes writes strictly in turn, so a lost write holds up the later ones; like TCP's go-back-N, the outbox
+//! then resends everything unanswered. Request ids make that harmless.
 
 use crate::{
     message::{Write, WriteVerdict},
@@ -10,11 +10,11 @@ use crate::{
 };
 use std::collections::VecDeque;
 
-/// Writes that may be under way: as many as the link to the store queues in real mode, and fewer than a simulated connection
-/// takes. What a full connection drops would be a hole that only a token could find.
+/// The most pending writes: as many as the link to the store queues in real mode, and fewer than a simulated connection
+/// takes. A write dropped by a full connection would leave a gap that only a token could reveal.
 pub const UNDER_WAY_MAX: usize = 1024;
 
-/// Writes under way to one resource in one leadership.
+/// Pending writes to one resource in one leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Outbox {
     resource: Resource,
@@ -24,7 +24,7 @@ pub struct Outbox {
     version: u64,
     payload: Option<Payload>,
     pending: VecDeque<Pending>,
-    /// The oldest write under way, and since when it has been known as that, nanoseconds; 0 for none.
+    /// The oldest pending write, and since when it has been known as such, nanoseconds; 0 for none.
     oldest: (u64, u64),
     resent_from: u64,
     held: bool,
@@ -36,24 +36,21 @@ struct Pending {
     answered: bool,
 }
 
-/// What an answer of the store means.
+/// The meaning of a store's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// The request has this sequence number, now or since an earlier attempt.
-    Done {
-        /// The number.
-        seq: u64,
-    },
+    /// The request has this sequence number, from now or from an earlier attempt.
+    Done { seq: u64 },
     /// The token is stale: this leadership is over.
     Fenced,
-    /// An earlier write was lost: send again.
+    /// An earlier write was lost: resend.
     Resend,
-    /// Nothing to do: late, repeated, or about another leadership.
+    /// Nothing to do: late, repeated, or for another leadership.
     Nothing,
 }
 
 impl Outbox {
-    /// Starts from the state that the seal of `resource` read.
+    /// Starts from the state that the seal of `resource` has read.
     pub fn new(resource: Resource, generation: u32, token: u64, seq: u64, version: u64) -> Self {
         let pending = VecDeque::new();
         Outbox {
@@ -70,38 +67,38 @@ impl Outbox {
         }
     }
 
-    /// The same, where the seal also read what was recorded last.
+    /// Adds the payload that the seal has read.
     pub fn with_payload(self, payload: Option<Payload>) -> Self {
         Outbox { payload, ..self }
     }
 
-    /// The last number that was given to a write; at first the one that the seal read.
+    /// The last number given to a write; at first the one that the seal has read.
     pub fn last(&self) -> u64 {
         self.next_seq - 1
     }
 
-    /// What was recorded last: what the seal read, or what was sent since.
+    /// The last payload: the one that the seal has read, or one sent since.
     pub fn payload(&self) -> Option<Payload> {
         self.payload
     }
 
-    /// How many writes are under way, or wait for an older one.
+    /// The number of pending writes, including those answered before an older one.
     pub fn len(&self) -> usize {
         self.pending.len()
     }
 
-    /// True when no write is under way.
+    /// Whether no write is pending.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Numbers a new write for `request`, which records `payload`; the caller sends it.
+    /// Numbers a new write for `request` with the record `payload`; the caller sends it.
     #[inline]
     pub fn issue(&mut self, request: RequestId, payload: Option<Payload>) -> Write {
         self.operate(request, Operation::Record, payload)
     }
 
-    /// The same, to do something else there.
+    /// The same for another operation.
     #[inline]
     pub fn operate(&mut self, request: RequestId, operation: Operation, payload: Option<Payload>) -> Write {
         let (resource, generation, token, seq) = (self.resource, self.generation, self.token, self.next_seq);
@@ -112,13 +109,13 @@ impl Outbox {
         if payload.is_some() {
             self.payload = operation.leaves(self.payload, payload);
         }
-        // Every write in turn raises the version by one; those behind this one build on that.
+        // Every write in turn raises the version by one, and later ones build on that.
         self.version += 1;
         self.pending.push_back(Pending { write, answered: false });
         write
     }
 
-    /// Takes the store's answer to write `seq` of leadership `generation`.
+    /// Handles the store's answer to write `seq` of leadership `generation`.
     #[inline]
     pub fn written(&mut self, generation: u32, seq: u64, verdict: WriteVerdict) -> Answer {
         let Some(first) = self.pending.front().map(|p| p.write.seq) else { return Answer::Nothing };
@@ -131,7 +128,7 @@ impl Outbox {
             _ if pending.answered => Answer::Nothing,
             WriteVerdict::Ok => self.done(seq - first, seq),
             WriteVerdict::Duplicate { seq: before } => self.done(seq - first, before),
-            // Too old for the store's memory: nobody can tell any more, and nobody waits for it any more.
+            // Older than the store's memory: its outcome is unknown, and nobody waits for it any more.
             WriteVerdict::Failed { expected } if expected > seq => {
                 self.done(seq - first, seq);
                 Answer::Nothing
@@ -154,7 +151,8 @@ impl Outbox {
         Answer::Done { seq }
     }
 
-    /// Called now and then: has the oldest write been the oldest for `silence` nanoseconds, by these calls?
+    /// Called from time to time: whether the oldest write has been the oldest for `silence` nanoseconds, according to
+    /// these calls.
     pub fn is_overdue(&mut self, now: u64, silence: u64) -> bool {
         let oldest = self.pending.front().map_or(0, |p| p.write.seq);
         if oldest != self.oldest.0 {
@@ -163,18 +161,18 @@ impl Outbox {
         oldest != 0 && now - self.oldest.1 >= silence
     }
 
-    /// The connection broke: what is issued from now on waits until everything is sent again in order. Ahead of it on a new
-    /// connection, a resource without an order of its own would take it.
+    /// The connection broke: new writes wait until everything is resent in order. If they came first on a new
+    /// connection, a resource without an order of its own would take them.
     pub fn hold(&mut self) {
         self.held = true;
     }
 
-    /// Does what is issued wait?
+    /// Whether new writes wait.
     pub fn is_held(&self) -> bool {
         self.held
     }
 
-    /// Everything unanswered is about to be sent again, over a new connection: its wait starts anew.
+    /// Everything unanswered is about to be resent over a new connection: waiting times start anew.
     pub fn start_over(&mut self, now: u64) {
         crate::mark!(OutboxOverdue);
         self.oldest.1 = now;
@@ -182,7 +180,7 @@ impl Outbox {
         self.held = false;
     }
 
-    /// Everything unanswered, oldest first, to be sent again.
+    /// Everything unanswered, oldest first, to be resent.
     pub fn unanswered(&self) -> impl Iterator<Item = Write> + '_ {
         self.pending.iter().filter(|p| !p.answered).map(|p| p.write)
     }
@@ -198,7 +196,7 @@ mod tests {
         let (mut ledger, node, client) = (Ledger::new(true), NodeId(0), NodeId(9));
         assert!(ledger.seal(node, 1, 5));
         let mut outbox = Outbox::new(Resource::SEQUENCE, 1, 5, ledger.seq(), ledger.version());
-        // A client that begins far away and comes back to its first request.
+        // A client that starts with a high number and returns to its first request.
         let answers = [1 << 40, 1, (1 << 40) + 1].map(|number| {
             let write = outbox.issue(RequestId { client, number }, None);
             let verdict = ledger.write(node, &write);

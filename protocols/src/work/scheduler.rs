@@ -1,10 +1,9 @@
-//! The scheduler: a tick every period, recorded by read-modify-write, one at a time. The record says which tick it is and
-//! when it was, by the leader's clock; a new leader counts on from what its seal has read.
+//! The scheduler: one tick per period, recorded by read-modify-write, one at a time. The record has the tick's number
+//! and its time by the leader's clock; a new leader continues from what its seal has read.
 
 use super::{Context, Kind, Work};
 use crate::{core::TimerId, types::Payload};
 
-/// The work.
 pub const WORK: Kind = Kind {
     name: "scheduler",
     about: "Records a tick every period: which, and when.",
@@ -29,7 +28,7 @@ impl Work for Scheduler {
     }
 
     fn timer(&mut self, _: TimerId, at: &mut Context) {
-        // Skipped while the one before is not recorded.
+        // Skipped until the previous tick is recorded.
         if at.may_act() && at.outbox(SCHEDULE).is_empty() {
             self.ticks += 1;
             let tick = Payload::after(at.outbox(SCHEDULE).payload(), at.now.wall);

@@ -1,10 +1,9 @@
-//! The sequencer: hands out strictly increasing (token, seq) to clients. A number is handed out only when the store has
-//! applied the write that takes it.
+//! The sequencer: hands out strictly increasing (token, seq) to clients. A number is handed out only once the store has
+//! applied its write.
 
 use super::{Context, Kind, Work};
 use crate::{message::Message, types::RequestId};
 
-/// The work.
 pub const WORK: Kind = Kind {
     name: "sequencer",
     about: "Hands out strictly increasing numbers to clients.",
@@ -19,8 +18,8 @@ const SEQUENCE: usize = 0;
 /// The sequencer of one leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Sequencer {
-    /// The last number that is known to have been handed out: everything before the seal, and everything that this
-    /// leadership has answered since. Fit for reads only while nobody else can have handed out another.
+    /// The last number known to have been handed out: everything before the seal, and everything answered by this
+    /// leadership since. Suitable for reads only while no other leader can have handed out a newer one.
     last: u64,
 }
 
@@ -38,7 +37,7 @@ impl Work for Sequencer {
     }
 
     fn done(&mut self, _: usize, request: RequestId, seq: u64, at: &mut Context) {
-        // Before it is told: a read must include whatever a client knows.
+        // Before the client is told: a read must include everything that a client knows.
         self.last = self.last.max(seq);
         at.answer(request.client, Message::NextIs { request, token: at.token(), seq });
     }

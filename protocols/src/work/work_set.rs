@@ -1,16 +1,17 @@
-//! The leader's work-set: a long row of items, done one after the other, and a cursor that says how far that has come. A
-//! new leader goes on behind the cursor; one that has none, or that keeps none, begins at the first item.
+//! The leader's work-set: a long sequence of items, done one after the other, and a cursor that records the progress. A
+//! new leader continues after the cursor; without one it starts at the first item.
 //!
-//! An item is done by a write of its own ([`Operation::Perform`]), which may be repeated: that is wasted, and harmless. The
-//! cursor is a record at the same resource, written when the item is known to be done, and never before: what a cursor has
-//! passed nobody looks at again. So a hand-over does some items twice, and leaves none out. How many, and for how long
-//! nothing new is done, is what `work_redone` and `work_stalled_ms_max` of a run say.
+//! An item is done by a write ([`Operation::Perform`]), which may be repeated: that is wasted, but harmless. The cursor
+//! is a record at the same resource, written only once the item is known to be done: nobody looks again at what a
+//! cursor has passed. So a hand-over repeats some items, but skips none. A run's `work_redone` and
+//! `work_stalled_ms_max` tell how many, and for how long nothing new is done.
 //!
-//! Before the first item a new leader loads its state, which takes [`Size::load_time`]: nothing where the cursor is all of
-//! it, minutes where the set has to be read as a whole. An item that is under way when leadership ends is lost, and none of
-//! it is in the resource.
+//! Before the first item, a new leader loads its state, which takes [`Size::load_time`]: nothing if the cursor is all
+//! of it, minutes if the whole set must be read. An item under way when leadership ends is lost, and no part of it is
+//! in the resource.
 //!
-//! After reference text 004, "Leader work-set": 10M to 100M pending jobs, or a compaction cursor over 100 GB of segments.
+//! After the design exercise, "Leader work-set": 10M to 100M pending jobs, or a compaction cursor over 100 GB of
+//! segments.
 
 use super::{Context, Kind, Work};
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
-/// Compaction of 100 GiB in segments of 64 MiB, each read and written at 200 MiB/s together.
+/// Compaction of 100 GiB in segments of 64 MiB, each read and written at a total of 200 MiB/s.
 pub const COMPACTION: Kind = Kind {
     name: "compaction",
     about: "Compacts one segment after the other, and records how far it has come.",
@@ -33,7 +34,7 @@ pub const COMPACTION: Kind = Kind {
     },
 };
 
-/// 100 million jobs that are due one after the other, 10,000 a second, done in batches of a thousand.
+/// 100 million jobs that become due at 10,000 a second, done in batches of a thousand.
 pub const PENDING_JOBS: Kind = Kind {
     name: "pending-jobs",
     about: "Does the jobs that are due, a thousand at a time, and records how far it has come.",
@@ -50,40 +51,40 @@ pub const PENDING_JOBS: Kind = Kind {
     },
 };
 
-/// The cursor is moved first, and the item is done after.
+/// The cursor is moved before the item is done.
 pub const CURSOR_FIRST: Bug = Bug {
     id: "cursor-first",
     protocols: &[],
-    what: "The leader records that an item is done before it does it: whoever leads next goes on behind it, and nobody does it.",
+    what: "The leader records an item as done before it does it: its successor continues behind it, and nobody does it.",
     source: "derived: the order of side effect and commit of an offset, as in Kafka's consumer documentation, \"Manual Offset \
              Control\" (at most once instead of at least once)",
     violation: "nothing_skipped",
     shown: Shown::by("clean-kill", "etcd-election", 4).with("--works sequencer,compaction"),
 };
 
-/// The works that are such a row.
+/// The works of this kind.
 pub const KINDS: [&Kind; 2] = [&COMPACTION, &PENDING_JOBS];
 
-/// The most items of a row.
+/// The most items of a sequence.
 pub const ITEMS_MAX: u64 = 1_000_000_000;
 
 const ROW: usize = 0;
 const NEXT: TimerId = 0;
 
-/// How long the row is, and what an item and a hand-over cost.
+/// The length of the sequence, and the cost of an item and of a hand-over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Size {
-    /// How many items there are.
+    /// The number of items.
     pub items: u64,
-    /// How long one takes, nanoseconds.
+    /// The time per item, nanoseconds.
     pub item_time: u64,
-    /// The cursor is recorded after each so many items; 0 is never.
+    /// The cursor is recorded after this many items; 0 for never.
     pub checkpoint_every: u64,
-    /// How long a new leader loads before it begins, nanoseconds.
+    /// How long a new leader loads before it starts, nanoseconds.
     pub load_time: u64,
 }
 
-/// What is asked of the work-set, where it is not the usual.
+/// Settings of the work-set that differ from the defaults.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -102,12 +103,12 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Is nothing asked?
+    /// Whether nothing is set.
     pub fn is_nothing(&self) -> bool {
         *self == Asked::default()
     }
 
-    /// The usual size, but for what is asked.
+    /// The default size with these settings applied.
     fn of(self, usual: Size) -> Size {
         let time = |ms: Option<u64>, usual| ms.map_or(usual, |ms| ms.saturating_mul(MILLISECOND));
         Size {
@@ -119,16 +120,16 @@ impl Asked {
     }
 }
 
-/// Who does the items in one leadership.
+/// Does the items in one leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Performer {
     size: Size,
-    /// The last item that is known to be done.
+    /// The last item known to be done.
     done: u64,
-    /// Where the cursor stands, or will when what is under way has arrived.
+    /// The cursor's position, including a pending write.
     cursor: u64,
     writes: u32,
-    /// Which of its writes does an item, and which item.
+    /// The write that does an item, and the item.
     performing: Option<(RequestId, u64)>,
 }
 
@@ -152,7 +153,7 @@ impl Performer {
         self.send(Operation::Record, item, at);
     }
 
-    /// Turns to the next item, which will be done when its time is over.
+    /// Starts the next item, which is done when its time has passed.
     fn begin(&mut self, loading: u64, at: &mut Context) {
         if self.done >= self.size.items {
             return;
@@ -179,7 +180,7 @@ impl Work for Performer {
             let item = self.done + 1;
             self.performing = Some((self.send(Operation::Perform, item, at), item));
         } else {
-            // The belief is over, or about to be given up. Should it be renewed, the item is done then.
+            // The belief has ended or is about to be given up. If it is renewed, the item is done then.
             at.set_timer(NEXT, at.now.mono.saturating_add(self.size.item_time));
         }
     }

@@ -9,7 +9,6 @@ use crate::{
 };
 
 /// Works that no leader can have.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WorksError {
     #[error("the first work must be one that serves clients, such as `sequencer`")]

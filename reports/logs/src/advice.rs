@@ -1,5 +1,5 @@
-//! Which options would probably say what a log means. What the values leave open is asked: a field that may be the token, the
-//! order, the verdict, or hold the line itself, is never offered to be ignored.
+//! Suggests the options that probably explain a log. Asks where the values are ambiguous: a field that may be the
+//! token, the order, the verdict, or the line itself is never suggested for `--ignore`.
 
 use super::{
     called::{FIELDS, LEADERS, SENDERS, VERDICTS},
@@ -14,31 +14,31 @@ use super::{
 };
 use std::collections::BTreeSet;
 
-/// What is known of a log, and what is not.
+/// What a survey found out about a log, and what it did not.
 pub struct Known<'a> {
-    /// Fields of which nothing says what they are.
+    /// Fields whose meaning is unknown.
     pub unknown: Vec<&'a Column>,
-    /// What a line of a write needs, and no field is.
+    /// Fields of a write that the log lacks.
     pub missing: Vec<&'static str>,
-    /// What fields of theirs are, ours first.
+    /// The log's fields that are understood, each with our name for it.
     pub mapped: Vec<(&'static str, &'a Column)>,
-    /// Of ours, what options give a value.
+    /// Our fields to which options give a constant.
     pub set: Vec<&'a str>,
-    /// Values of the verdict that are none of ours.
+    /// Verdict values whose meaning is unknown.
     pub words: Vec<String>,
-    /// A field that every write has, and that only some lines have.
+    /// A field that every write needs but only some lines have.
     pub of_some: Option<(&'static str, &'a Column)>,
     /// Is there more than one file?
     pub several: bool,
-    /// Do all lines say who leads?
+    /// Do all lines report elections, depositions or grants?
     pub elections: bool,
-    /// What the first is called.
+    /// The first file's name without extension.
     pub stem: &'a str,
     /// How many lines were looked at.
     pub lines: usize,
 }
 
-/// Options, and questions that only somebody who knows the log can answer.
+/// Suggested options, and questions for someone who knows the log.
 #[derive(Default)]
 pub(super) struct Advice<'a> {
     pub(super) used: BTreeSet<&'a str>,
@@ -49,7 +49,7 @@ pub(super) struct Advice<'a> {
     pub(super) asked: Vec<String>,
 }
 
-/// What to do, as the end of a sentence.
+/// The suggestions, as the end of a sentence.
 pub fn advice(known: &Known) -> String {
     let mut advice = Advice::default();
     advice.before(known);
@@ -70,7 +70,7 @@ pub fn advice(known: &Known) -> String {
 }
 
 impl<'a> Known<'a> {
-    /// Does the log say what kind of effect each line is of, and not on which item?
+    /// Does the log name each line's operation but not the item it acts on?
     pub(super) fn has_effects(&self) -> bool {
         self.unknown.iter().any(|column| column.is_called(&["operation"]))
     }
@@ -100,7 +100,8 @@ impl<'a> Advice<'a> {
         !self.used.contains(column.name.as_str())
     }
 
-    /// What a row was before it was written says nothing of who wrote it, where the same is told of the row as it is now.
+    /// Ignores a field of a row's old state if the log has the same field of the new state: the old one does not say
+    /// who wrote.
     fn before(&mut self, known: &Known<'a>) {
         let all = || known.unknown.iter().chain(known.mapped.iter().map(|(_, column)| column));
         let is_now = |name: String| all().any(|column| column.name == name);
@@ -110,7 +111,7 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// Finds which field is ours, or asks.
+    /// Finds the column for our field, or asks if several fit.
     fn find(&mut self, known: &Known<'a>, ours: &'static str) {
         let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
         let called = FIELDS.iter().find(|(name, _)| *name == ours).map_or(&[][..], |(_, called)| *called);
@@ -125,7 +126,7 @@ impl<'a> Advice<'a> {
             found
                 .extend(more.filter(|column| !found.iter().any(|known| known.name == column.name)).collect::<Vec<_>>());
         }
-        // What never changes tells nobody from another.
+        // A constant column distinguishes nothing.
         if found.len() > 1 && ["token", "node", "verdict", "resource"].contains(&ours) {
             let telling: Vec<&Column> = found.iter().copied().filter(|column| !column.is_constant()).collect();
             found = if telling.is_empty() { found } else { telling };
@@ -134,7 +135,7 @@ impl<'a> Advice<'a> {
         match (first, found.len()) {
             (None, _) => {}
             (Some(one), 1) => self.take(ours, one),
-            // Of several times or names of one line, the one that is called so first is usual.
+            // Of several times or names on a line, the first one called so is usually right.
             (Some(one), _) if ["t_us", "request", "seq"].contains(&ours) => self.take(ours, one),
             (Some(one), _) if ours == "resource" && is_called_so && one.joined() != "key" => self.take(ours, one),
             _ => {
@@ -149,7 +150,7 @@ impl<'a> Advice<'a> {
         self.map.push((ours, column));
     }
 
-    /// The words of the verdict, and what else may be one.
+    /// Suggests meanings for the verdict's words; asks about unclear words, and if another field may be the verdict.
     fn verdicts(&mut self, known: &Known<'a>) {
         let mapped = self.map.iter().find(|(ours, _)| *ours == "verdict").map(|(_, column)| *column);
         let words: Vec<String> = match mapped {
@@ -164,7 +165,7 @@ impl<'a> Advice<'a> {
                 None => open.push(word),
             }
         }
-        // What may as well say who leads is not taken for the verdict.
+        // A field that may instead say who leads is not taken as the verdict.
         if let Some(column) = mapped.filter(|column| !open.is_empty() && may_lead(column)) {
             self.no_verdict();
             self.asked.push(which("verdict", &[column]));
@@ -174,13 +175,13 @@ impl<'a> Advice<'a> {
             let listed: Vec<String> = open.iter().take(5).map(|word| format!("`{word}`")).collect();
             let (each, it) = if open.len() == 1 { ("it", "it") } else { ("each", "one of them") };
             self.asked.push(format!(
-                "{} may mean anything: --word 'verdict:{}=ok' says what {each} means (or fenced, duplicate, failed); if a line \
-                 with {it} tells of no write, --only FIELD=VALUE leaves it out",
+                "the meaning of {} is unknown: --word 'verdict:{}=ok' (or fenced, duplicate, failed) for {each}, or \
+                 --only FIELD=VALUE to skip lines with {it} if they are not writes",
                 listed.join(", "),
                 open[0]
             ));
         }
-        // Where it never says no, another field may.
+        // If this field never refuses, another may be the verdict.
         let says_no = |column: &&Column| self.free(column) && may_refuse(column, known.lines);
         if mapped.is_some() && !refuses(column) {
             let others: Vec<&Column> = known.unknown.iter().copied().filter(says_no).collect();
@@ -193,13 +194,13 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// The field that was taken for the verdict was taken too soon.
+    /// Withdraws the field that was taken as the verdict.
     fn no_verdict(&mut self) {
         self.map.retain(|(ours, _)| *ours != "verdict");
         self.word.retain(|word| !word.starts_with("verdict:"));
     }
 
-    /// A field that says who began to lead and who stopped, and nothing else.
+    /// Maps a field that reports only who began to lead and who stopped.
     fn elections(&mut self, known: &Known<'a>) {
         let told = |column: &'a Column| Some((column, tells_elections(column)?));
         let whole = |column: &&Column| self.free(column) && column.lines == known.lines;
@@ -209,13 +210,13 @@ impl<'a> Advice<'a> {
         self.take("event", column);
     }
 
-    /// Values for what no field is.
+    /// Suggests constants for missing fields, or asks.
     fn missing(&mut self, known: &Known<'a>) {
         let elections = known.elections || self.map.iter().any(|(ours, _)| *ours == "event");
         let mut open: Vec<&str> =
             known.missing.iter().copied().filter(|ours| !self.map.iter().any(|(mapped, _)| mapped == ours)).collect();
         open.retain(|ours| !elections || ["t_us", "node"].contains(ours));
-        // Names that may be either are more often those of who wrote.
+        // Names that may be either usually say who wrote.
         open.sort_by_key(|ours| *ours == "resource");
         for ours in open {
             if self.asked.iter().any(|asked| asked.contains(&format!("--map {ours}="))) {
@@ -223,11 +224,11 @@ impl<'a> Advice<'a> {
             }
             let free: Vec<&Column> = known.unknown.iter().copied().filter(|column| self.free(column)).collect();
             let may_be = |column: &&Column| match ours {
-                // What names things is asked of as what was written to.
+                // A field that names things is asked about as the resource.
                 "verdict" => may_be_verdict(column, known.lines) && !(known.wants("resource") && names_place(column)),
                 "node" | "resource" => {
                     let token = ours == "resource" && column.is_opaque() && !self.has(known, "token");
-                    // What may say what became of a write is no name.
+                    // A field that may report a result is no name.
                     let says = refuses(column)
                         || is_state(column)
                         || column.has_word(&["code", "status", "error", "err", "result", "outcome"]);
@@ -246,7 +247,7 @@ impl<'a> Advice<'a> {
                 may = free.iter().copied().filter(sender).collect();
             }
             if let ("verdict", [only]) = (ours, may.as_slice()) {
-                // Only lines of refused writes have it.
+                // Only lines of refused writes have this field.
                 let word = |value| meaning(only, &plain(value)).filter(|ours| *ours != "ok");
                 if only.lines < known.lines && only.values.iter().all(|value| word(value).is_some()) {
                     let words = only.values.iter().filter_map(|value| Some((plain(value), word(value)?)));
@@ -260,13 +261,15 @@ impl<'a> Advice<'a> {
                 ("verdict", true) => self.set.push("verdict=ok".to_owned()),
                 ("resource", true) => self.set.push(format!("resource={}", known.stem)),
                 ("node", true) if known.several => self.asked.push(
-                    "no field says who wrote: --set 'node={file}' if each file is one node's, and no node has two"
+                    "no field names the writer: --set 'node={file}' if each file is from one node, and no node has two \
+                     files"
                         .to_owned(),
                 ),
                 ("node", true) if elections => self.asked.push(
-                    "no field of its own says who leads: write it as a field `node` (for example with jq)".to_owned(),
+                    "no field names the leader alone: write its name into a field `node` (for example with jq)".to_owned(),
                 ),
-                ("node", true) => self.asked.push("--set node=NAME says who wrote, if it was one program".to_owned()),
+                ("node", true) => self.asked.push("no field names the writer: --set node=NAME if one program wrote the \
+                                                   log".to_owned()),
                 ("t_us", _) => self.time(known),
                 _ => {
                     self.asked.push(which(ours, &may));
@@ -276,7 +279,7 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// No field can be read as a time.
+    /// Asks for the time: no field can be read as one.
     fn time(&mut self, known: &Known<'a>) {
         let called = FIELDS[0].1;
         let named = |column: &&Column| {
@@ -287,17 +290,17 @@ impl<'a> Advice<'a> {
             Some(column) => {
                 self.used.insert(&column.name);
                 format!(
-                    "{} is not written like a time that is read: --map {} and --time-format FORMAT say how, such as '%d.%m.%Y %H:%M:%S'",
+                    "the time format of {} is unknown: --map {} and --time-format FORMAT, such as '%d.%m.%Y %H:%M:%S'",
                     column.shown(),
                     quoted(&format!("t_us={}", column.name))
                 )
             }
-            None => "--map t_us=FIELD says which field is the time; every line needs one".to_owned(),
+            None => "which field is the time, which every line needs: --map t_us=FIELD".to_owned(),
         };
         self.asked.push(asked);
     }
 
-    /// The `node` of a line may be what was written, and another field who wrote.
+    /// Asks who wrote: the `node` of a line may be what was written, and another field the writer.
     fn leaders(&mut self, known: &Known<'a>) {
         let Some(node) = known.column("node").filter(|column| column.name == "node") else { return };
         let leads = |column: &&Column| self.free(column) && column.has_word(&LEADERS) && column.is_names();
@@ -305,7 +308,7 @@ impl<'a> Advice<'a> {
             return;
         };
         self.asked.push(format!(
-            "who wrote, {} or {}? --map node={} --ignore node says the latter, --ignore {} the former",
+            "which is the writer, {} or {}? --ignore {} for the former, --map node={} --ignore node for the latter",
             node.shown(),
             leader.shown(),
             leader.name,

@@ -1,4 +1,4 @@
-//! Some lines of a log, judged by themselves.
+//! Judges a subset of a log's lines by themselves.
 
 use super::LogError;
 use protocols::history::{
@@ -8,28 +8,26 @@ use protocols::history::{
 use reports::{Judges, Names, Verdict, invariant::Entry};
 use serde_json::{Map, Value};
 
-/// Judges some lines of a log by themselves.
+/// A judge for a subset of a log's lines.
 pub struct Alone {
     telling: Telling,
     judges: Judges,
-    /// A line tells of no event.
+    /// Some line could not be read as an event.
     wrong: bool,
 }
 
 impl Alone {
-    /// By these invariants.
     pub fn new(invariants: &[&'static Entry], overlap_us: u64) -> Alone {
         let judges = Judges::allowing(invariants, None, overlap_us);
         Alone { telling: Telling::default(), judges, wrong: false }
     }
 
-    /// Takes the next line.
     pub fn line(&mut self, fields: &Map<String, Value>) {
         self.wrong |= self.telling.line(fields).is_err();
         self.telling.take().for_each(|event| self.judges.record(&event));
     }
 
-    /// Do all of them hold?
+    /// True if all lines were readable and no safety invariant is violated.
     pub fn holds(mut self) -> bool {
         self.telling.over();
         self.telling.take().for_each(|event| self.judges.record(&event));
@@ -37,7 +35,7 @@ impl Alone {
     }
 }
 
-/// Do all of these lines hold?
+/// True if all lines are readable and no safety invariant is violated.
 pub fn hold(lines: Box<dyn Lines<Error = LogError>>, invariants: &[&'static Entry], overlap_us: u64) -> bool {
     let Ok(mut reader) = Reader::of(lines) else { return false };
     let mut judges = Judges::allowing(invariants, None, overlap_us);

@@ -1,5 +1,6 @@
-//! A log that is violated if all of its lines are of one leadership, and holds if a field says of which each is: then only
-//! somebody who knows the log can tell. What every log has is no such field: who wrote, under which token, when, for whom.
+//! Detects a log that is violated if all its lines belong to one leadership, but holds if some field assigns each line
+//! to one of several. Only someone who knows the log can decide. A field that every log has cannot be that one: the
+//! writer, token, time or client.
 
 use super::{
     LogError,
@@ -17,33 +18,34 @@ use std::{
     path::PathBuf,
 };
 
-/// So many leaderships are told apart.
+/// A field with more values than this is not considered.
 const PARTS_MOST: usize = 64;
-/// So often must a leadership go on after another, if neither name nor shape of a field says that it tells them apart.
+/// How often a leadership must resume after another, if neither the field's name nor its shape says that it separates
+/// leaderships.
 const RETURNS_LEAST: u64 = 4;
 
-/// The lines of one leadership, if a field tells them apart.
+/// The lines that have one value of the field.
 struct Part {
     judge: Alone,
     nodes: BTreeSet<String>,
-    /// Nodes, each with its token.
+    /// Nodes with their tokens.
     leaders: BTreeSet<String>,
 }
 
-/// A log taken apart.
+/// A log split by the values of one field.
 struct Parts {
     by: Column,
-    /// The least of the field's values.
+    /// The smallest of the field's values.
     first: String,
     each: BTreeMap<String, Part>,
-    /// How often a leadership went on after another of the whole log.
+    /// How often, in the whole log, a leadership resumed after another.
     returns: u64,
-    /// It tells of writes, and of elections or grants.
+    /// Does the log have writes? And does it have elections or grants?
     writes: bool,
     elections: bool,
 }
 
-/// Which field may tell leaderships apart that each hold alone, and what to add if it does.
+/// Asks about a field that may separate leaderships, each of which holds by itself, and says which option to add.
 pub fn question(args: &Options, files: &[PathBuf], seen: &Seen, judge: impl Fn() -> Alone) -> Option<String> {
     let said = |ours: &str| args.map.iter().chain(&args.set).any(|pair| pair.split('=').next() == Some(ours));
     if said("group") {
@@ -51,7 +53,7 @@ pub fn question(args: &Options, files: &[PathBuf], seen: &Seen, judge: impl Fn()
     }
     let left_out = |field: &&String| args.ignore.contains(field) && may_tell_apart(&Column::new(field));
     let mut fields: Vec<&String> = seen.fields.iter().filter(left_out).collect();
-    // What is called so is more probable.
+    // Fields with such a name are more likely.
     fields.sort_by_key(|field| !Column::new(field).has_word(&SHARDS));
     let found = fields.into_iter().find_map(|field| {
         let mut parts = Parts::read(args, files, field, &judge).ok().flatten()?;
@@ -64,12 +66,12 @@ pub fn question(args: &Options, files: &[PathBuf], seen: &Seen, judge: impl Fn()
         false => format!("--map {}", quoted(&format!("resource={name}"))),
     };
     Some(format!(
-        "two led at once if all lines are of one leadership, and none did if {shown} says of which each is; add {add} if it \
-         does, or --set group=0 if all are of one"
+        "two leaders overlap, unless {shown} assigns the lines to separate leaderships; add {add} if it does, or --set \
+         group=0 if all lines belong to one leadership"
     ))
 }
 
-/// Can a field that is called so say of which leadership a line is?
+/// Can a field with this name say which leadership a line belongs to?
 fn may_tell_apart(column: &Column) -> bool {
     let said = column.has_word(&SHARDS);
     let token = column.has_word(&TOKENS) && !column.has_word(&["lease"]);
@@ -111,12 +113,12 @@ impl Parts {
         Ok(Some(parts))
     }
 
-    /// Does each of them hold by itself?
+    /// Does each part hold by itself?
     fn hold(&mut self) -> bool {
         std::mem::take(&mut self.each).into_values().all(|part| part.judge.holds())
     }
 
-    /// Do name and shape say that it may tell leaderships apart, and nothing else?
+    /// Do the field's name and shape suggest that it separates leaderships, and nothing else?
     fn are_plausible(&self) -> bool {
         let by = &self.by;
         if self.each.len() < 2 || by.is_mostly_distinct() || is_of_things(by) || by.is_content() || is_times(by) {
@@ -125,7 +127,7 @@ impl Parts {
         let said = by.has_word(&SHARDS);
         let of_one = |count: fn(&Part) -> usize| self.each.values().all(|part| count(part) == 1);
         let turns = self.each.values().filter(|part| part.leaders.len() > 1).count();
-        // Then it may as well say who leads, where that is, or under what.
+        // A field with one node or one leader per value may instead name the leader or its token.
         let says_who = of_one(|part| part.nodes.len()) || of_one(|part| part.leaders.len());
         let names_who = self.each.iter().any(|(value, part)| part.nodes.iter().any(|node| names(node, value)));
         match (said, says_who) {
@@ -137,7 +139,7 @@ impl Parts {
     }
 }
 
-/// Does the value have the node's name in it?
+/// Does the value contain the words of the node's name?
 fn names(node: &str, value: &str) -> bool {
     let words = |text: &str| text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect::<BTreeSet<_>>();
     words(node.trim_matches('"')).is_subset(&words(value))

@@ -1,6 +1,7 @@
-//! What fields and verdicts are often called. It is only ever suggested, and judged by when somebody has agreed.
+//! Common names of fields and verdicts. They are only suggested; the judge uses one only after the user has accepted
+//! it.
 
-/// What a line of a write must have, and what else is worth having, each with what it is often called.
+/// The fields that a write must have and others that help, each with its common names.
 pub const FIELDS: [(&str, &[&str]); 7] = [
     (
         "t_us",
@@ -86,7 +87,7 @@ pub const FIELDS: [(&str, &[&str]); 7] = [
     ("request", &["request_id", "req", "req_id", "idempotency_key", "correlation_id", "client_request_id"]),
 ];
 
-/// The verdicts, each with what it is often called.
+/// The verdicts, each with common words for it.
 pub const VERDICTS: [(&str, &[&str]); 4] = [
     (
         "ok",
@@ -143,13 +144,13 @@ pub const TOKENS: [&str; 17] = [
     "revision",
 ];
 
-/// Words beside them that say that it is none: how long, when, or for whom to log in.
+/// Words beside them that rule out a token: durations, times, credentials, owners.
 pub const NO_TOKENS: [&str; 24] = [
     "auth", "access", "api", "bearer", "csrf", "session", "refresh", "duration", "ttl", "time", "timeout", "ms", "us",
     "ns", "seconds", "secs", "date", "at", "until", "expires", "expiry", "name", "holder", "owner",
 ];
 
-/// Words in the names of fields that say how long something lasts, or until when.
+/// Words in the names of fields that give a duration or an expiry time.
 pub const LASTS: [&str; 12] = [
     "ttl",
     "timeout",
@@ -190,7 +191,7 @@ pub const LEADERS: [&str; 21] = [
     "host",
 ];
 
-/// Words in the names of fields that say which of several alike something is about, each with a leader of its own.
+/// Words in the names of fields that identify one of several similar things, each with its own leader.
 pub const SHARDS: [&str; 21] = [
     "job",
     "task",
@@ -215,10 +216,10 @@ pub const SHARDS: [&str; 21] = [
     "database",
 ];
 
-/// Words in the names of fields that may do so, or say something else.
+/// Words in the names of fields that may identify such a thing, or say something else.
 pub const PLACES: [&str; 6] = ["lease", "name", "key", "object", "path", "namespace"];
 
-/// Words in the names of fields that never do: of what every line is about, whoever leads.
+/// Words in the names of fields that never identify one: every line has them, whoever leads.
 pub const EXCUSES: [&str; 50] = [
     "thread",
     "process",
@@ -272,7 +273,7 @@ pub const EXCUSES: [&str; 50] = [
     "client",
 ];
 
-/// Names of fields that say nothing of a write, and yet who wrote it, where nothing else does.
+/// Names of fields that count as the writer only if no other field does.
 pub const SENDERS: [&str; 16] = [
     "source",
     "src",
@@ -292,7 +293,7 @@ pub const SENDERS: [&str; 16] = [
     "application",
 ];
 
-/// Names of fields that say how many rows a conditional update changed: none where it was refused.
+/// Names of fields that give the number of rows changed by a conditional update: zero if it was refused.
 pub const CHANGED: [&str; 10] = [
     "rows_affected",
     "affected_rows",
@@ -306,7 +307,7 @@ pub const CHANGED: [&str; 10] = [
     "updated",
 ];
 
-/// Names of fields that say nothing of a write, whatever they hold.
+/// Names of fields that are irrelevant to a write, whatever they hold.
 pub const HARMLESS: [&str; 37] = [
     "ingest_time",
     "level",

@@ -1,4 +1,5 @@
-//! What a line says of leadership, as far as the order of lines depends on it; and which orders a log's times allow.
+//! What a line claims about leadership, as far as the order of lines depends on it, and which orders a log's times
+//! allow.
 
 use super::{
     key::{Key, leadership},
@@ -10,20 +11,18 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, VecDeque};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// What a line claims.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Claim {
-    /// A write that was accepted, or refused for its token.
+    /// A write that was accepted or fenced.
     Write(Write),
-    /// Somebody's leadership begins, or is granted.
+    /// A leadership begins or is granted.
     Begin(Of),
-    /// Somebody's leadership ends, so that another's may begin.
+    /// A leadership ends, so that another may begin.
     End(Of),
-    /// All else.
     Other,
 }
 
-/// Who leads, and what.
+/// The leader, and what it leads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Of {
     leads: Key,
@@ -31,7 +30,7 @@ pub struct Of {
     token: Option<u64>,
 }
 
-/// A write, and whose.
+/// A write and its leadership.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Write {
     resource: Key,
@@ -41,21 +40,19 @@ pub struct Write {
     accepted: bool,
 }
 
-/// A line that is to be put in its order.
+/// A line to be ordered.
 pub struct Line {
-    /// What it says.
     pub told: Told,
-    /// What that means for the order.
     pub claim: Claim,
-    /// What it says the length of.
+    /// The grant or work whose duration the line states.
     pub span: Option<Span>,
-    /// Hashes of who says it, and under which leadership.
+    /// Hashes of the node and of its leadership.
     node: Option<u64>,
     leadership: Option<u64>,
 }
 
 impl Line {
-    /// Of a line in our words.
+    /// Classifies a translated line.
     pub fn new(told: Told) -> Line {
         let claim = Claim::of(&told.fields);
         let span = match &claim {
@@ -71,7 +68,7 @@ impl Line {
         Line { told, claim, span, node, leadership }
     }
 
-    /// May the other, which the same node tells of, not come after it? A node writes while it leads.
+    /// Must this line come after `other` of the same node? A node writes while it leads.
     fn must_follow_own(&self, other: &Line) -> bool {
         let of_one = self.node.is_some() && self.node == other.node;
         let told = (&self.claim, &other.claim);
@@ -80,7 +77,7 @@ impl Line {
 }
 
 impl Claim {
-    /// What is written to or led, and who does, unless it is a write that was refused.
+    /// What is written or led, and by whom; `None` for a refused write.
     pub(super) fn on_and_by(self) -> Option<(Key, Key)> {
         match self {
             Claim::Write(write) => write.accepted.then_some((write.resource, write.leadership)),
@@ -114,7 +111,7 @@ impl Claim {
         }
     }
 
-    /// May the other not come after it, if both are to hold?
+    /// Must this come after `other` for both to hold?
     fn must_follow(&self, other: &Claim) -> bool {
         if let (Claim::Begin(one), Claim::Begin(other)) = (self, other) {
             return one.leads == other.leads
@@ -133,7 +130,7 @@ impl Claim {
     }
 }
 
-/// What was accepted last of a leadership on a resource.
+/// The last accepted write of one leadership to a resource.
 pub(super) struct Last {
     write: Write,
     file: usize,
@@ -142,7 +139,7 @@ pub(super) struct Last {
     first_ns: u64,
 }
 
-/// A leadership that began or ended.
+/// The beginning or the end of a leadership.
 pub(super) struct Turn {
     begins: bool,
     node: Key,
@@ -152,18 +149,18 @@ pub(super) struct Turn {
     ns: u64,
 }
 
-/// So many beginnings and ends are remembered.
+/// How many beginnings and ends are remembered.
 const TURNS_MOST: usize = 64;
-/// So many leaderships on a resource are remembered.
+/// How many leaderships are remembered for each resource.
 const LEADERSHIPS_MOST: usize = 32;
-/// So many lines of a file are looked at to find one that must come first.
+/// How many lines of a file are searched for one that must come first.
 pub const AHEAD_MOST: usize = 2_000;
 
-/// The lines of one moment in front of another. Which of two came first, their file does not say; what one node tells of its
-/// leadership, and what is written in one leadership, stays in order.
+/// The lines of one moment ahead of another. Their file does not fix their order, except that one node's lines about
+/// its leadership, and the writes of one leadership, stay in order.
 #[derive(Default)]
 struct InFront {
-    /// One of them is nobody's.
+    /// One of them names neither node nor leadership.
     of_nobody: bool,
     any: bool,
     tell: Vec<u64>,
@@ -171,7 +168,7 @@ struct InFront {
 }
 
 impl InFront {
-    /// May the line come before all of them? It is one of them from now on.
+    /// May the line come before all lines so far? Adds it to them.
     fn lets_pass(&mut self, line: &Line) -> bool {
         let first = !std::mem::replace(&mut self.any, true);
         let (all, one) = match (line.leadership, line.node) {
@@ -190,7 +187,7 @@ impl InFront {
     }
 }
 
-/// A line that was taken.
+/// The line taken last.
 pub(super) struct Taken {
     node: Option<u64>,
     leadership: Option<u64>,
@@ -198,39 +195,40 @@ pub(super) struct Taken {
     ns: u64,
 }
 
-/// How exactly times are known, and what was taken last.
+/// Chooses the next line: the precision of the times, and the lines taken so far.
 #[derive(Default)]
 pub struct Ordering {
     /// How much the clocks of two files may differ, nanoseconds.
     pub skew_ns: u64,
-    /// What a unit of the last digit of each file's times is, nanoseconds.
+    /// The resolution of each file's times, nanoseconds.
     pub digit_ns: Vec<u64>,
     pub(super) last: BTreeMap<Key, Vec<Last>>,
-    /// Beginnings and ends of leaderships that were taken last, by what is led.
+    /// The last beginnings and ends of leaderships, by what is led.
     pub(super) turns: BTreeMap<Key, VecDeque<Turn>>,
-    /// Grants and work that go on.
+    /// Grants and work in progress.
     pub(super) spans: Spans,
-    /// Which of the orders that times allow: the kindest is 0; of the others, every second one is kind to what is seen of it.
+    /// Which of the orders that the times allow: 0 is the most favourable; of the others, every second one is
+    /// favourable as far as can be seen locally.
     pub shuffle: u64,
-    /// Lines of two leaders could be the other way round.
+    /// Lines of two leaders could be in the other order.
     pub tied: bool,
-    /// Whose line was taken last, from which file, and when.
+    /// The line taken last.
     pub(super) taken: Option<Taken>,
-    /// The first lines that could be the other way round.
+    /// The first two lines that could be in the other order.
     pub unsure: Option<Unsure>,
-    /// By how much, at most, a write of an older leadership is behind a newer one's of another file; `u64::MAX` where both
-    /// are of one file.
+    /// The largest delay, nanoseconds, of a write under an older leadership behind one under a newer leadership in
+    /// another file; `u64::MAX` if both are in one file.
     pub behind_ns: u64,
 }
 
 impl Ordering {
-    /// Lines of this file may be later than they say by so much, as other files see it.
+    /// How much later than stated the lines of this file may be, as other files see it, nanoseconds.
     pub fn margin(&self, file: usize) -> u64 {
         self.skew_ns + self.digit_ns.get(file).map_or(0, |digit| digit.saturating_sub(1))
     }
 
-    /// Of the lines that may be next, the place in its file's queue of the one that lets most hold: no order that the times
-    /// allow is better.
+    /// The file of the next line and its place in that file's queue. Of the lines that may be next, it is the one with
+    /// which most lines hold: no order that the times allow is better.
     pub fn next(&self, files: &[&VecDeque<Line>]) -> Option<(usize, usize)> {
         let heads = files.iter().enumerate().filter_map(|(file, lines)| Some((file, lines.front()?)));
         let (limit, _) = heads.map(|(file, line)| (line.told.ns.saturating_add(self.margin(file)), file)).min()?;
@@ -263,12 +261,12 @@ impl Ordering {
         best.map(|(.., file, place)| (file, place))
     }
 
-    /// Are lines put into an order that lets them hold, as far as that can be seen from here?
+    /// Are lines put into the order in which they hold, as far as can be seen from here?
     fn kind(&self) -> bool {
         self.shuffle % 2 == 0
     }
 
-    /// What decides between lines that may each be next, where that is left to chance.
+    /// Breaks ties between lines that may be next, at random except in order 0.
     fn chance(&self, line: &Line) -> u64 {
         if self.shuffle == 0 { 0 } else { xxh3_64_with_seed(&line.told.whole.to_le_bytes(), self.shuffle) }
     }
@@ -289,19 +287,20 @@ impl Ordering {
         })
     }
 
-    /// Until when what the line begins may have to wait for another file's grant or work to be over, if its time allows that.
+    /// Until when the start of this line's grant or work may have to wait for another file's to end, if the line's time
+    /// allows that.
     pub fn waits_ns(&self, file: usize, line: &Line) -> Option<u64> {
         self.spans.wait_ns(file, line.told.ns, line.span.as_ref()?, self.margin(file))
     }
 
-    /// Without tokens: does another leadership begin with it, while the last one may go on?
+    /// Without tokens: does this write begin another leadership while the last one may still be in progress?
     fn is_new(&self, claim: &Claim) -> bool {
         let Claim::Write(write) = claim else { return false };
         let last = self.last.get(&write.resource).and_then(|all| all.last());
         write.token.is_none() && last.is_some_and(|last| last.write.leadership != write.leadership)
     }
 
-    /// Takes the next line, and notices what its time leaves open.
+    /// Takes the next line, and notes what its time leaves open.
     pub fn took(&mut self, file: usize, line: &Line) {
         let (node, leadership, ns) = (line.node, line.leadership, line.told.ns);
         if let Some(last) = self.taken.replace(Taken { node, leadership, file, ns }) {
@@ -359,7 +358,7 @@ impl Ordering {
 }
 
 impl Ordering {
-    /// A leadership begins or ends; whether that was before another ended or began, two clocks may not tell.
+    /// Records that a leadership begins or ends. Two clocks may leave open whether another ended or began before that.
     fn turns(&mut self, file: usize, line: &Line, of: &Of, begins: bool) {
         let (ns, number, margin) = (line.told.ns, line.told.line, self.margin(file));
         let all = self.turns.entry(of.leads).or_default();
@@ -367,7 +366,8 @@ impl Ordering {
             let tokens = other.token.is_some() && of.token.is_some() && other.token != of.token;
             other.begins != begins || (begins && tokens)
         };
-        // Of one file, whole seconds are too long to tell nothing; a shorter moment is no overlap that counts.
+        // Within one file, equal times leave the order open only if they are whole seconds: a shorter overlap does not
+        // count.
         let whole = self.digit_ns.get(file).is_some_and(|digit| *digit >= 1_000_000_000);
         let told = |other: &Turn| other.file == file && !(whole && other.ns == ns);
         for other in all.iter().filter(|other| !told(other) && other.node != of.node && matters(other)) {
@@ -386,7 +386,7 @@ impl Ordering {
 }
 
 impl Claim {
-    /// What puts lines of one moment into an order that does not depend on how they stand: older leaderships first.
+    /// Orders the lines of one moment independently of their place in the file: older leaderships first.
     fn rank(&self) -> (u64, u64) {
         match self {
             Claim::Write(write) => (write.token.unwrap_or(0), write.seq),

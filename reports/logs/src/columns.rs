@@ -6,18 +6,18 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// So many different values of a field are looked at.
+/// How many different values of a field are kept.
 pub const VALUES_MAX: usize = 40;
-/// So many are told apart.
+/// How many are counted.
 const DISTINCT_MAX: usize = 10_000;
 
-/// A field of theirs, and what its values look like.
+/// A field of the log, with statistics of its values.
 #[derive(Default)]
 pub struct Column {
     pub name: String,
-    /// The first different ones.
+    /// The first different values.
     pub values: Vec<Value>,
-    /// In how many lines it says something.
+    /// The number of lines that have a value.
     pub lines: usize,
     distinct: BTreeSet<u64>,
     /// Is every value a whole number?
@@ -25,17 +25,16 @@ pub struct Column {
     last: Option<u64>,
     least: u64,
     most: u64,
-    /// How often a number is below the one of the line before.
+    /// How often a number is lower than on the line before.
     falls: usize,
 }
 
 impl Column {
-    /// A field without values so far.
     pub fn new(name: &str) -> Column {
         Column { name: name.to_owned(), numbers: true, least: u64::MAX, ..Column::default() }
     }
 
-    /// Takes another line's value.
+    /// Adds one line's value.
     pub fn add(&mut self, value: &Value) {
         self.lines += 1;
         if self.distinct.len() < DISTINCT_MAX {
@@ -53,7 +52,7 @@ impl Column {
         }
     }
 
-    /// Could it be what a history calls so, going by its values?
+    /// Do its values fit our field `ours`?
     pub fn can_be(&self, ours: &str) -> bool {
         self.values.iter().all(|value| match ours {
             "event" => EVENTS.contains(&&*plain(value)),
@@ -67,7 +66,7 @@ impl Column {
         })
     }
 
-    /// The words of its name, in small letters: those of `ownerName.S`, as DynamoDB has it, are `owner` and `name`.
+    /// The words of its name in lower case: for DynamoDB's `ownerName.S` they are `owner` and `name`.
     pub fn words(&self) -> Vec<String> {
         let mut parts: Vec<&str> = self.name.split('.').collect();
         while parts.len() > 1 && ["S", "N", "value", "stringValue", "intValue"].contains(&parts[parts.len() - 1]) {
@@ -87,7 +86,7 @@ impl Column {
         words
     }
 
-    /// Its name without what stands between the words.
+    /// The words of its name without separators.
     pub fn joined(&self) -> String {
         self.words().concat()
     }
@@ -102,38 +101,38 @@ impl Column {
         self.words().iter().any(|word| of.contains(&word.as_str()))
     }
 
-    /// Does it say the same in every line?
+    /// Does it have the same value on every line?
     pub fn is_constant(&self) -> bool {
         self.distinct.len() <= 1
     }
 
-    /// Are no two of its values alike?
+    /// Are all its values different?
     pub fn is_distinct(&self) -> bool {
         self.distinct.len() == self.lines
     }
 
-    /// Numbers that name things: a few, each again and again, up and down.
+    /// Are its values numbers that identify things: few, repeated, rising and falling?
     pub fn tells_apart(&self) -> bool {
         let few = !self.is_constant() && 2 * self.distinct.len() <= self.lines;
         self.is_numbers() && few && self.falls > 0 && self.has_word(&["id", "no", "num", "number", "index"])
     }
 
-    /// Numbers of which there are a few, each again and again.
+    /// Are its values a few small numbers, each repeated?
     pub fn names_few(&self) -> bool {
         self.is_numbers() && !self.is_constant() && 2 * self.distinct.len() <= self.lines && self.most < 1_000
     }
 
-    /// Identifiers, as their name says.
+    /// Does it hold identifiers, going by its name and values?
     pub fn is_opaque_id(&self) -> bool {
         self.has_word(&["id", "uuid", "guid"]) && (self.is_opaque() || self.is_numbers())
     }
 
-    /// Does hardly any value come twice?
+    /// Are most of its values different?
     pub fn is_mostly_distinct(&self) -> bool {
         self.lines > 2 && 3 * self.distinct.len() >= 2 * self.lines
     }
 
-    /// Has it several values, and fewer than another?
+    /// Does it have several values, but fewer than `other`?
     pub fn is_fewer(&self, other: &Column) -> bool {
         !self.is_constant() && self.distinct.len() < other.distinct.len()
     }
@@ -142,14 +141,14 @@ impl Column {
         self.numbers && self.lines > 0
     }
 
-    /// Are its values those of a counter: never below the one before, or close together and seldom below it?
+    /// Are its values those of a counter: never falling, or close together and seldom falling?
     pub fn counts(&self) -> bool {
         let (range, dense) = (self.most.saturating_sub(self.least), 3 * self.distinct.len() as u64);
         let close = range < dense || range < self.least / 100;
         self.is_numbers() && self.is_distinct() && (self.falls == 0 || close && self.seldom_falls())
     }
 
-    /// Is each of its numbers above the one before?
+    /// Is each of its numbers higher than the one before?
     pub fn only_rises(&self) -> bool {
         self.is_numbers() && self.is_distinct() && self.falls == 0
     }
@@ -159,19 +158,19 @@ impl Column {
         self.falls <= (self.lines / 4).max(1)
     }
 
-    /// A few short words, each again and again, or at most a dozen.
+    /// Are its values at most a dozen short words or phrases?
     pub fn is_few_words(&self) -> bool {
         let short = |value: &Value| matches!(value, Value::String(_) | Value::Bool(_)) && plain(value).len() <= 60;
         self.distinct.len() <= 12 && self.values.iter().all(short)
     }
 
-    /// Names of something: one word each, at most so many different ones.
+    /// Are its values names: single words, at most [`VALUES_MAX`] different ones?
     pub fn is_names(&self) -> bool {
         let name = |value: &Value| value.as_str().is_some_and(|text| text.len() <= 80 && !text.contains(' '));
         !self.numbers && self.distinct.len() <= VALUES_MAX && self.values.iter().all(name)
     }
 
-    /// Text or objects that hold more than a word.
+    /// Is any value an object, a list, or text of several words?
     pub fn is_content(&self) -> bool {
         self.values.iter().any(|value| match value {
             Value::Array(_) | Value::Object(_) => true,
@@ -179,7 +178,7 @@ impl Column {
         })
     }
 
-    /// Objects or lists, also as text.
+    /// Is any value an object or a list, or the text of one?
     pub fn holds_lines(&self) -> bool {
         self.values.iter().any(|value| match value {
             Value::Array(all) => all.iter().any(|one| one.is_object() || one.is_array()),
@@ -188,7 +187,7 @@ impl Column {
         })
     }
 
-    /// Identifiers that can only be compared for equality, such as UUIDs.
+    /// Are its values identifiers that can only be compared for equality, such as UUIDs?
     pub fn is_opaque(&self) -> bool {
         let long = |value: &Value| {
             let text = plain(value);
@@ -201,12 +200,13 @@ impl Column {
         self.lines > 0 && !self.numbers && self.values.iter().all(long)
     }
 
-    /// Short codes: words with a digit in each.
+    /// Are its values codes: single words with a digit in each?
     pub fn is_codes(&self) -> bool {
         self.is_text() && self.values.iter().all(|value| plain(value).contains(|c: char| c.is_ascii_digit()))
     }
 
-    /// If it says what was, the name of the field that says what is: Debezium's `after.owner` for `before.owner`.
+    /// For a field of a row's old state, the name of the same field of its new state: Debezium's `after.owner` for
+    /// `before.owner`.
     pub fn name_after(&self) -> Option<String> {
         let parts: Vec<&str> = self.name.split('.').collect();
         let then = parts.iter().position(|part| ["before", "OldImage"].contains(part))?;
@@ -214,13 +214,13 @@ impl Column {
         Some([&parts[..then], &[now], &parts[then + 1..]].concat().join("."))
     }
 
-    /// Words with a letter in each, none of them a phrase.
+    /// Are its values single words with a letter in each?
     pub fn is_text(&self) -> bool {
         let word = |text: &str| !text.contains(' ') && text.contains(|c: char| c.is_ascii_alphabetic());
         self.lines > 0 && self.values.iter().all(|value| value.as_str().is_some_and(word))
     }
 
-    /// Some of its values, for people.
+    /// Its name and some of its values, for messages.
     pub fn shown(&self) -> String {
         let short = |value: &Value| match plain(value) {
             text if text.chars().count() > 40 => text.chars().take(40).chain(['…']).collect(),
@@ -234,7 +234,7 @@ impl Column {
     }
 }
 
-/// Adds a line to what is known of the fields.
+/// Adds a line's fields to the columns.
 pub fn add(columns: &mut Vec<Column>, fields: &Map<String, Value>) {
     for (name, value) in fields {
         let at = columns.iter().position(|column| column.name == *name).unwrap_or_else(|| {

@@ -6,21 +6,19 @@ use std::fmt;
 /// Why a log cannot be read or understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LogError {
-    /// The file, if it is of one.
+    /// The file, if the error concerns one.
     pub file: Option<String>,
-    /// The line in it, from 1, if it is of one.
+    /// The line in it, from 1, if the error concerns one.
     pub line: Option<u64>,
     /// What is wrong, in one sentence.
     pub what: String,
 }
 
 impl LogError {
-    /// With a line of a file.
     pub(crate) fn at(file: &str, line: u64, what: String) -> LogError {
         LogError { file: Some(file.to_owned()), line: Some(line), what }
     }
 
-    /// With a file.
     pub(crate) fn of(file: &str, what: String) -> LogError {
         LogError { file: Some(file.to_owned()), line: None, what }
     }

@@ -1,5 +1,5 @@
-//! Looks at the first lines of a log before any is judged: tells everything that is not understood in one sentence, and
-//! which options would probably say what is meant. Nothing is judged by a guess: it may be the token that is guessed wrong.
+//! Surveys the first lines of a log before judging any: one sentence names everything that is not understood, and the
+//! options that would probably explain it. Nothing is judged by a guess, since the wrong guess may be the token.
 
 use super::{
     advice::{Known, advice},
@@ -17,7 +17,7 @@ use super::{
 use protocols::history::json::{EVENTS, Fields};
 use scenarios::suggest::unknown;
 
-/// The fields that a line of a write may have.
+/// The fields that a write may have.
 const OF_A_WRITE: [&str; 21] = [
     "event",
     "t_us",
@@ -41,13 +41,13 @@ const OF_A_WRITE: [&str; 21] = [
     "duration",
     "shared",
 ];
-/// Fields that say what is judged only where somebody says that they are meant: many a log has a `duration` that ended, and a
-/// `group` that is no leadership.
+/// Fields that are judged only if the user says that they are meant: many logs have a `duration` of something else, or
+/// a `group` that is no leadership.
 const SAID: [&str; 7] = ["until", "duration", "ttl", "shared", "read", "version", "group"];
-/// What numbers count that are times, if they have to be told.
+/// Surveys `files`; returns the unit of numeric times, if they need one.
 ///
 /// # Errors
-/// Something is not understood: one sentence, and what to do about it.
+/// Something is not understood: one sentence that also says what to do.
 pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options) -> Result<Option<Unit>, LogError> {
     let (mut columns, mut whole, mut lines): (Vec<Column>, bool, usize) = (Vec::new(), true, 0);
     for file in &*files {
@@ -58,7 +58,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
                     "-" => what.clone(),
                     name => what.replace(" FILE ", &format!(" {} ", in_quotes(name))),
                 };
-                let only = "; --only FIELD passes over text, and judges lines with that field alone";
+                let only = "; pass --only FIELD to skip plain text and judge only lines with that field";
                 let what = format!("{what}{}", if what.starts_with("is no ") { only } else { "" });
                 LogError::at(&file.name, *line, what)
             })?;
@@ -70,7 +70,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
     if columns.is_empty() {
         let others = match translation.seen.borrow().others {
             0 => String::new(),
-            others => format!("; --only passed over {others}"),
+            others => format!("; --only skipped {others}"),
         };
         return Err(format!("{names} holds no events{others}").into());
     }
@@ -90,7 +90,7 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
         }
         return survey.unit().map_err(|what| LogError::of(&names, what));
     }
-    // A later line may say what the first do not: a write that was refused.
+    // Later lines may have what the first lack, such as a refused write.
     let Survey { mut columns, mut lines, stem, .. } = survey;
     for row in files.iter_mut().flat_map(|file| file.later(translation)) {
         lines += 1;
@@ -101,10 +101,10 @@ pub fn survey(files: &mut [Surveyed], translation: &Translation, args: &Options)
 }
 
 impl Translation {
-    /// Is everything there that options speak of?
+    /// Checks that the log has every field that options name.
     ///
     /// # Errors
-    /// It is not: one sentence.
+    /// A field is missing: one sentence.
     pub(crate) fn known(&self, has: impl Fn(&str) -> bool, all: impl Fn() -> Vec<String>) -> Result<(), String> {
         let mapped = self.maps.iter().map(|(ours, theirs)| (format!("--map {ours}={theirs}"), theirs));
         let ordered = self.order.iter().map(|field| (format!("--order {field}"), field));
@@ -125,20 +125,20 @@ struct Survey<'a> {
     args: &'a Options,
     /// Is there more than one file?
     several: bool,
-    /// What the first is called.
+    /// The first file's name without extension.
     stem: String,
     /// How many lines were looked at.
     lines: usize,
 }
 
 impl Survey<'_> {
-    /// A field without a value says nothing.
+    /// Drops fields without a value.
     fn without_silent(mut self) -> Self {
         self.columns.retain(|column| column.lines > 0);
         self
     }
 
-    /// What there is to give advice by.
+    /// Collects what the advice depends on.
     fn known(&self) -> Known<'_> {
         let unknown = self.unknown();
         let is_known = |column: &&Column| !unknown.iter().any(|other| other.name == column.name);
@@ -164,15 +164,16 @@ impl Survey<'_> {
         }
     }
 
-    /// What they call ours, if they have it.
+    /// The log's column for our field, if there is one.
     fn column(&self, ours: &str) -> Option<&Column> {
         self.columns.iter().find(|column| self.ours(column) == Some(ours))
     }
 
-    /// What a history calls it, going by its name or by what was said of it, if it can be that.
+    /// Our name for the column, from its own name or from options, if its values fit.
     fn ours<'b>(&'b self, column: &'b Column) -> Option<&'b str> {
         let ours = self.translation.fields.ours(&column.name)?;
-        // What cannot be the token is told of: it was probably meant.
+        // A needed field counts even if its values do not fit, so that the misfit is reported: the field was probably
+        // meant.
         let must = self.is_mapped(column) || FIELDS.iter().any(|(called, _)| *called == ours);
         (must || column.can_be(ours)).then_some(ours)
     }
@@ -199,7 +200,7 @@ impl Survey<'_> {
         events.unwrap_or_else(|| self.translation.set.iter().all(|(field, value)| field != "event" || value == "apply"))
     }
 
-    /// Do all lines say who leads?
+    /// Do all lines report elections, depositions or grants?
     fn only_elections(&self) -> bool {
         let ours =
             |word: String| self.translation.words.get(&("event".to_owned(), word.clone())).cloned().unwrap_or(word);
@@ -210,15 +211,16 @@ impl Survey<'_> {
         }
     }
 
-    /// The fields of theirs of which it is not known what they are.
+    /// The log's fields whose meaning is unknown.
     fn unknown(&self) -> Vec<&Column> {
         let is_unknown = |column: &&Column| {
             let Some(ours) = self.translation.fields.ours(&column.name) else { return false };
             let mapped = self.is_mapped(column);
             let of_another = self.only_writes() && !OF_A_WRITE.contains(&ours);
-            // Raft's term is the token of many stores, and the leadership's count in our histories.
+            // `term` is the token in many stores that use Raft, but the generation in our histories.
             let term = ours == "term" && !self.has_token();
-            // Seconds since 1970 are no token, a line of HTTP no request, and what changes with every line no count of elections.
+            // Seconds since 1970 are no token, an HTTP request line is no request number, and a value that changes on
+            // every line does not count elections.
             let other_sense = match ours {
                 "epoch" => column.values.iter().all(|value| Times::unit_of(value).is_some()),
                 "request" => column.is_content(),
@@ -227,7 +229,7 @@ impl Survey<'_> {
             };
             let theirs = !self.columns.iter().any(|column| column.name == "t_us");
             let of_another = of_another || (theirs && SAID.contains(&ours));
-            // What operates on the items of a plan says on which.
+            // An operation on a plan's items also names the item.
             let itemless = ours == "operation" && !self.columns.iter().any(|column| column.name == "payload");
             let other = || of_another || term || itemless || (theirs && other_sense) || self.ours(column).is_none();
             Fields::type_of(ours).is_none() || (!mapped && other())
@@ -241,7 +243,7 @@ impl Survey<'_> {
         needed.into_iter().filter(|ours| (always(ours) || self.only_writes()) && !self.has(ours)).collect()
     }
 
-    /// Verdicts that are none of ours.
+    /// Verdict values whose meaning is unknown.
     fn words(&self) -> Vec<String> {
         let Some(column) = self.column("verdict") else { return Vec::new() };
         let told = |word: &String| self.translation.words.contains_key(&("verdict".to_owned(), word.clone()));
@@ -249,59 +251,59 @@ impl Survey<'_> {
         column.values.iter().map(plain).filter(|word| !told(word) && !ours(word)).collect()
     }
 
-    /// Events that are none of ours.
+    /// Event values whose meaning is unknown.
     fn events(&self) -> Vec<String> {
         let Some(column) = self.column("event").filter(|column| self.is_mapped(column)) else { return Vec::new() };
         let told = |word: &String| self.translation.words.contains_key(&("event".to_owned(), word.clone()));
         column.values.iter().map(plain).filter(|word| !told(word) && !EVENTS.contains(&&**word)).collect()
     }
 
-    /// A field that every write has, and that only some lines have: the others are about something else.
+    /// A field that every write needs but only some lines have: the other lines are about something else.
     fn of_some(&self) -> Option<(&'static str, &Column)> {
         let needed = ["verdict", "node", "resource", "t_us"].into_iter().filter(|_| self.only_writes());
         let found = needed.filter(|ours| !self.is_set(ours)).filter_map(|ours| Some((ours, self.column(ours)?)));
         found.filter(|(_, column)| column.lines < self.lines).min_by_key(|(_, column)| column.lines)
     }
 
-    /// What is not understood, if anything is.
+    /// Everything that is not understood, as one sentence.
     fn wrong(&self) -> Option<String> {
         let mut wrong = Vec::new();
         let quoted: Vec<String> = self.unknown().iter().map(|column| format!("`{}`", column.name)).collect();
         if !quoted.is_empty() {
-            let (is, a) = if quoted.len() == 1 { ("field", "is") } else { ("fields", "are") };
-            wrong.push(format!("nothing says what the {is} {} {a}", quoted.join(", ")));
+            let fields = if quoted.len() == 1 { "field" } else { "fields" };
+            wrong.push(format!("unknown {fields} {}", quoted.join(", ")));
         }
         let missing = self.missing();
         if !missing.is_empty() {
             let called = |ours: &'static str| if ours == "t_us" { "time (t_us)" } else { ours };
             let missing: Vec<&str> = missing.into_iter().map(called).collect();
-            wrong.push(format!("no field is the {}", missing.join(", the ")));
+            wrong.push(format!("missing: {}", missing.join(", ")));
         }
         let words = self.words();
         if !words.is_empty() {
             let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            wrong.push(format!("of the verdicts, {} are none of ok, duplicate, fenced, failed", quoted.join(", ")));
+            wrong.push(format!("unknown verdicts: {} (known: ok, duplicate, fenced, failed)", quoted.join(", ")));
         }
         if let Some(first) = self.events().first().filter(|_| wrong.is_empty()) {
             let (name, word) = self.column("event").map_or(("", first), |column| (&*column.name, first));
             if self.column("event").is_some_and(tells_role) {
                 wrong.push(format!(
-                    "nothing says what happened where `{name}` is {word:?}: --word 'event:1=elected,event:0=deposed' if it says of a \
-                     node whether it leads (or with the words that stand there)"
+                    "the meaning of `{name}`={word:?} is unknown: --word 'event:1=elected,event:0=deposed' if it says \
+                     whether a node leads (with the field's own values for 1 and 0)"
                 ));
                 return Some(wrong.join("; "));
             }
             let (apply, only) = (in_quotes(&format!("event:{word}=apply")), in_quotes(&format!("{name}={word}")));
             wrong.push(format!(
-                "nothing says what happened where `{name}` is {word:?}: --word {apply} if it was a write, or the same with elected, \
-                 deposed, grant or grant-end; --only FIELD=VALUE leaves out what is about something else, and --only {only} all but \
-                 such lines"
+                "the event `{name}`={word:?} is unknown: --word {apply} if it is a write, or the same with elected, \
+                 deposed, grant or grant-end; --only FIELD=VALUE to skip lines about something else, --only {only} to \
+                 keep only such lines"
             ));
         }
         if let Some((_, some)) = self.of_some().filter(|_| wrong.is_empty()) {
             let (some, name, lines) = (some.lines, &some.name, self.lines);
             wrong.push(format!(
-                "of the first {lines} lines, only {some} have the field `{name}`, which every write has"
+                "only {some} of the first {lines} lines have the field `{name}`, which every write needs"
             ));
         }
         (!wrong.is_empty()).then(|| wrong.join("; "))
@@ -318,7 +320,8 @@ impl Survey<'_> {
         }
         match (Times::unit_of(value), column.name == "t_us") {
             (Some(unit), true) if unit != Unit::Us => Err(format!(
-                "t_us is {}, which is a time of this century in {unit}; pass --time-unit, with us if it counts from elsewhere",
+                "t_us ({}) looks like {unit} since 1970; pass its --time-unit, or --time-unit us if it does not count \
+                 from 1970",
                 plain(value)
             )),
             (_, true) => Ok(Some(Unit::Us)),

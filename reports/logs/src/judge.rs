@@ -1,4 +1,4 @@
-//! What the judge makes of a log or a history.
+//! Judges a log or a history.
 
 use super::{LogError, alone, alone::Alone, needs, notes::Notes, open::Input, options::Options, tokens::Tokens};
 use protocols::history::{Event, Header, Sink, json::Reader};
@@ -10,16 +10,15 @@ use reports::{
 };
 use std::path::PathBuf;
 
-/// A log whose first event is later than this, microseconds, counts from somewhere else than its own beginning: nobody has
-/// run for 11 days before the first event.
+/// A log whose first event is later than this, microseconds, does not count time from its own start: no run waits 11
+/// days for its first event.
 const OWN_TIME_MAX_US: u64 = 1_000_000_000_000;
 
-/// What is asked of the judge.
+/// What to judge by, and what to make.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// What it judges by.
     pub invariants: Vec<&'static Entry>,
-    /// Is a page to be made of it, too?
+    /// Also make a page?
     pub page: bool,
 }
 
@@ -29,35 +28,34 @@ impl Default for Asked {
     }
 }
 
-/// What the judge makes of a log or a history.
+/// The judgement of a log or a history.
 pub struct Judged {
-    /// What a history says of its run; `None` for a log.
+    /// The history's header; `None` for a log.
     pub header: Option<Header>,
-    /// The verdict, and what each invariant has to say.
+    /// The verdict, and each invariant's result.
     pub judgement: Judgement,
-    /// What a report shows of it.
     pub highlights: Highlights,
-    /// Where its times were found to begin, and are counted from, microseconds: 0 unless it counts from elsewhere, such as
-    /// from 1970.
+    /// The time of the first event, from which times are counted, microseconds: 0 unless the log counts from elsewhere,
+    /// such as 1970.
     pub begins_us: u64,
-    /// What was noticed in the log, and bears on the verdict: sentences.
+    /// Sentences about the log that bear on the verdict.
     pub notes: Vec<String>,
-    /// What could not be checked of what the log has, and what that needs.
+    /// A check that the log's tokens do not allow, and what it needs.
     unordered: Option<(&'static str, &'static str)>,
-    /// What makes a page of the history, if one was asked for.
+    /// Builds the page of the history, if one was asked for.
     pub pages: Option<Pages>,
 }
 
 impl Judged {
-    /// The invariants that could not be checked, and what the log would have to say for each.
+    /// The invariants that could not be checked, and what the log would need for each.
     pub fn unchecked(&self) -> Vec<(&'static str, &'static str)> {
         let log = if self.header.is_none() { needs::unchecked(&self.judgement) } else { Vec::new() };
         self.unordered.into_iter().chain(log).collect()
     }
 }
 
-/// What a log leaves open decides between its verdict and none: the order of its lines, whose its tokens are, and whether it is of
-/// one leadership.
+/// Withdraws a verdict that depends on what the log leaves open: the order of its lines, whose tokens they are, and
+/// whether all lines are of one leadership.
 fn settle(judgement: &mut Judgement, notes: &Notes, tokens: &Tokens, invariants: &[&'static Entry], overlap_us: u64) {
     if judgement.verdict == Verdict::Pass
         && let Some(why) = notes.unsure().or_else(|| tokens.show_nothing())
@@ -85,12 +83,12 @@ impl Options {
     /// Judges `files` as one log, by all invariants.
     ///
     /// # Errors
-    /// There are none, or they cannot be read or understood, or hold no events.
+    /// `files` is empty, or a file cannot be read or understood, or holds no events.
     pub fn judge(&self, files: &[PathBuf]) -> Result<Judged, LogError> {
         self.judge_by(files, &Asked::default())
     }
 
-    /// The same as asked for.
+    /// As [`Options::judge`], with the invariants and output in `asked`.
     ///
     /// # Errors
     /// As [`Options::judge`].
@@ -161,7 +159,7 @@ mod tests {
     use super::*;
     use std::error::Error;
 
-    /// The example of docs/your-log.md, which is held to be the same.
+    /// The example of docs/your-log.md; the test below keeps the two equal.
     #[rustfmt::skip]
     fn invoices(file: PathBuf) -> Result<Judged, Box<dyn Error>> {
         let judged = Options::default()

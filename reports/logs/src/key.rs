@@ -1,12 +1,12 @@
-//! Hashes that stand for what a log calls something, and for whole lines.
+//! Hashes of names in a log, and of whole lines.
 
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A hash of what something is called, which stands for it.
+/// The hash of a name.
 pub type Key = u64;
 
-/// The leadership of a node under this token, or under none, in this generation.
+/// The hash of a leadership: a node with this token, if any, in this generation.
 pub fn leadership(node: &str, token: Option<&Value>, generation: u64) -> Key {
     let token = match token {
         None => 0,
@@ -16,7 +16,7 @@ pub fn leadership(node: &str, token: Option<&Value>, generation: u64) -> Key {
     xxh3_64_with_seed(node.as_bytes(), xxh3_64_with_seed(&generation.to_le_bytes(), token))
 }
 
-/// Bytes that no other value has, whatever stands around it.
+/// Appends an encoding of the value that is unambiguous next to any other.
 pub fn spell(value: &Value, into: &mut Vec<u8>) {
     match value {
         Value::String(text) => {
@@ -37,7 +37,7 @@ pub fn spell(value: &Value, into: &mut Vec<u8>) {
                 into.extend(number.to_string().as_bytes());
             }
         },
-        // Nothing, a truth, or what only JSON has.
+        // Null, booleans, arrays and objects.
         other => {
             into.extend([0xff, b'j']);
             into.extend(other.to_string().as_bytes());

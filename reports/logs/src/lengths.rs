@@ -1,13 +1,13 @@
-//! Lengths of time in words: `1m30s`, as Go writes them, `PT1M30S`, as ISO 8601 does, and `0:01:30`.
+//! Parses durations: Go's `1m30s`, ISO 8601's `PT1M30S`, and `0:01:30`.
 
 use std::fmt;
 
-/// Seconds of what Go and ISO 8601 call so. A month has no length.
+/// Units of Go and ISO 8601, in seconds. A month has no fixed length.
 const LONG: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
-/// What is shorter than a second.
+/// Units shorter than a second.
 const SHORT: [(&str, Unit); 4] = [("ms", Unit::Ms), ("us", Unit::Us), ("µs", Unit::Us), ("ns", Unit::Ns)];
 
-/// The length in microseconds, if it is written in one of these ways.
+/// The duration in microseconds, if it is written in one of these ways.
 pub fn us(text: &str) -> Option<u64> {
     let small = text.trim().to_lowercase();
     let ns = match small.strip_prefix('p') {
@@ -18,7 +18,7 @@ pub fn us(text: &str) -> Option<u64> {
     ns.map(|ns| ns / 1_000)
 }
 
-/// Numbers, each with its unit.
+/// The duration of numbers with a unit each, nanoseconds.
 fn parts(text: &str) -> Option<u64> {
     let (mut rest, mut ns) = (text, 0_u64);
     while !rest.is_empty() {
@@ -37,7 +37,7 @@ fn parts(text: &str) -> Option<u64> {
     (!text.is_empty()).then_some(ns)
 }
 
-/// Hours, minutes and seconds, or minutes and seconds.
+/// The duration of `h:m:s` or `m:s`, nanoseconds.
 fn clock(text: &str) -> Option<u64> {
     let all: Vec<&str> = text.split(':').collect();
     if !(2..=3).contains(&all.len()) {
@@ -46,7 +46,7 @@ fn clock(text: &str) -> Option<u64> {
     all.iter().try_fold(0_u64, |ns, part| ns.checked_mul(60)?.checked_add(Decimal::read(part)?.ns(Unit::S)?))
 }
 
-/// What a time counts, where it is a number.
+/// The unit of a numeric time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Unit {
@@ -61,7 +61,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// How many nanoseconds one is.
+    /// How many nanoseconds the unit has.
     pub(super) const fn ns(self) -> u128 {
         match self {
             Unit::S => 1_000_000_000,
@@ -71,7 +71,7 @@ impl Unit {
         }
     }
 
-    /// In which unit such a number is a time of this century. They lie three zeros apart, so there is no doubt.
+    /// The unit in which the number is a time of this century. Units differ by a factor of 1,000, so at most one fits.
     pub(super) fn of_an_epoch(whole: u128) -> Option<Unit> {
         [Unit::S, Unit::Ms, Unit::Us, Unit::Ns].into_iter().find(|unit| {
             let seconds = whole * unit.ns() / Unit::S.ns();
@@ -92,10 +92,10 @@ impl fmt::Display for Unit {
     }
 }
 
-/// A number that is not negative, as it is written: a double would lose nanoseconds.
+/// A non-negative decimal number, kept exactly: a double would lose nanoseconds.
 pub(super) struct Decimal {
     pub(super) whole: u128,
-    /// What stands behind the point, in parts of 10^18.
+    /// The fraction, in units of 10^-18.
     parts: u128,
 }
 
@@ -104,7 +104,7 @@ impl Decimal {
         let (whole, parts) = text.split_once('.').unwrap_or((text, ""));
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if whole.is_empty() || whole.len() > 20 || !digits(whole) || !digits(parts) {
-            // With an exponent: as exact as such a number is.
+            // With an exponent, only as exact as a double.
             let number = text.parse::<f64>().ok().filter(|number| (0.0..1e20).contains(number))?;
             return Some(Decimal { whole: number as u128, parts: (number.fract() * 1e18) as u128 });
         }

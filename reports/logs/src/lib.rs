@@ -1,5 +1,5 @@
-//! Judges the log of a store or a service that somebody else has written: JSON, tables or key=value pairs, with fields and
-//! words of other names, and times in words or other units, in one file or several.
+//! Judges the log of a store or a service that someone else has written: JSON, tables or key=value pairs, with other
+//! names for fields and values, times in any common notation, in one file or several.
 //!
 //! ```
 //! # let file = std::env::temp_dir().join(format!("logs-doctest-{}.log", std::process::id()));
@@ -17,7 +17,7 @@
 //! # Ok::<(), logs::LogError>(())
 //! ```
 //!
-//! The options are those of `fencepost check`, and its errors name them as it does.
+//! The options are those of `fencepost check`, and errors refer to them by those names.
 
 mod advice;
 mod alone;

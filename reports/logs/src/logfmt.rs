@@ -2,14 +2,15 @@
 
 use serde_json::{Map, Value};
 
-/// The pairs of a line; `None` when it has none, or one key with two values. Values with spaces stand in double quotes.
+/// The pairs of a line; `None` if it has none, or one key with two different values. Values with spaces are in double
+/// quotes.
 pub fn fields(line: &str) -> Option<Map<String, Value>> {
     let (mut fields, mut rest) = (Map::new(), line.trim_start());
     while !rest.is_empty() {
         let end = rest.find(['=', ' ']).unwrap_or(rest.len());
         let (key, after) = rest.split_at(end);
         let Some(after) = after.strip_prefix('=').filter(|_| is_key(key)) else {
-            // A word on its own says nothing.
+            // A bare word carries no value.
             rest = after.trim_start();
             if key.is_empty() {
                 rest = rest.strip_prefix('=').unwrap_or(rest);
@@ -26,7 +27,7 @@ pub fn fields(line: &str) -> Option<Map<String, Value>> {
     (!fields.is_empty()).then_some(fields)
 }
 
-/// A line without what a container's runtime has put in front: `2026-05-01T10:00:00.000Z stdout F `.
+/// Strips the prefix that a container runtime adds: `2026-05-01T10:00:00.000Z stdout F `.
 pub fn bare(line: &str) -> &str {
     let mut parts = line.splitn(4, ' ');
     let [_, Some("stdout" | "stderr"), Some("F" | "P"), Some(rest)] = std::array::from_fn(|_| parts.next()) else {
@@ -35,7 +36,7 @@ pub fn bare(line: &str) -> &str {
     rest
 }
 
-/// Does a line look like one of them? It begins with a pair, and has another.
+/// Does a line look like logfmt? It must begin with a pair, and have another.
 pub fn looks_like(line: &str) -> bool {
     let line = bare(line);
     let begins = line.split(' ').next().is_some_and(|word| word.split_once('=').is_some_and(|(key, _)| is_key(key)));
@@ -46,7 +47,7 @@ fn is_key(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.@/".contains(c))
 }
 
-/// The value at the beginning of `text`, and what follows; `None` when its quotes do not end.
+/// The value at the start of `text`, and the rest; `None` if its quotes do not close.
 fn value(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find(' ').unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! What a field may be, going by its name and its values.
+//! Guesses what a field may be from its name and values.
 
 use super::{
     called::{FIELDS, HARMLESS, LASTS, LEADERS, NO_TOKENS, PLACES, SHARDS, TOKENS},
@@ -9,19 +9,19 @@ use super::{
 };
 use serde_json::Value;
 
-/// Can a field that is called so be that, going by its values?
+/// Do the values of a field with a matching name fit our field `ours`?
 pub fn fits(ours: &str, column: &Column) -> bool {
     match ours {
         "token" => is_token(column) && !is_times(column) && !is_lease(column) && !is_number_of_its_own(column),
         "request" => !column.is_content(),
-        // A version of each row falls from row to row, and an offset from partition to partition.
+        // A version per row falls from one row to the next, and an offset from one partition to the next.
         "seq" => {
             let called = column.has_word(&["seq", "sequence"]) || column.is_called(&["invoice_no"]);
             column.is_numbers() && (called && column.is_mostly_distinct() || column.only_rises())
         }
         "t_us" => column.values.iter().all(|value| is_number(value) || Times::default().ns(value).is_ok()),
         "node" | "resource" => !column.is_content(),
-        // Who leads says nothing of a write.
+        // A field that reports elections is no verdict.
         "verdict" => tells_elections(column).is_none(),
         _ => true,
     }
@@ -43,7 +43,7 @@ pub fn names_token(column: &Column) -> bool {
         && !a_time()
 }
 
-/// Do a field's name and values say that it is ours, although it is not called so?
+/// Do a field's name and values suggest that it is `ours`, although its name is none of the common ones?
 pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
     match ours {
         "t_us" => {
@@ -54,7 +54,7 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
             };
             column.lines > 0 && column.values.iter().all(reads)
         }
-        // Identifiers that are numbers are in no order, as far as anybody knows.
+        // Numeric identifiers have no known order.
         "token" => names_token(column) && !is_lease(column) && !is_number_of_its_own(column),
         "node" => {
             let number =
@@ -83,7 +83,7 @@ pub fn looks_like(ours: &str, column: &Column, lines: usize) -> bool {
     }
 }
 
-/// Does it say of a node that it leads, or does not, as metrics do?
+/// Does it say whether a node leads, as metrics do?
 pub fn tells_role(column: &Column) -> bool {
     let bits = |value: &Value| ["0", "1", "true", "false"].contains(&&*plain(value).to_lowercase());
     let leads = ["leader", "leading", "leads", "master", "primary", "active", "elected"];
@@ -95,7 +95,7 @@ pub fn may_be_verdict(column: &Column, lines: usize) -> bool {
     if tells_role(column) {
         return false;
     }
-    // What names things, or somebody's address, says nothing of what became of them.
+    // A name or an address does not report a result.
     if is_of_things(column) || column.values.iter().any(|value| plain(value).contains('@')) {
         return false;
     }
@@ -118,18 +118,18 @@ pub fn may_refuse(column: &Column, lines: usize) -> bool {
         && (refuses(column) || column.is_content() && !column.is_constant() && column.is_few_words())
 }
 
-/// Is it called what says nothing of a write?
+/// Does its name say that it is irrelevant to a write?
 pub fn harmless(column: &Column) -> bool {
     let unit = ["ms", "us", "ns", "seconds", "secs", "sec", "bytes", "latency", "duration", "elapsed", "took"];
     column.is_called(&HARMLESS) || column.has_word(&unit)
 }
 
-/// Is it an identifier that is a number? Such are in no order, as far as anybody knows.
+/// Is it a numeric identifier? Those have no known order.
 fn is_number_of_its_own(column: &Column) -> bool {
     column.is_numbers() && column.has_word(&["id"])
 }
 
-/// Does it say how much of something there is, and not which?
+/// Is it a quantity rather than an identity?
 pub fn is_measure(column: &Column) -> bool {
     let much = [
         "ms", "us", "ns", "depth", "count", "rows", "lag", "len", "length", "size", "bytes", "wait", "latency",
@@ -138,24 +138,24 @@ pub fn is_measure(column: &Column) -> bool {
     column.is_numbers() && column.has_word(&much)
 }
 
-/// Does it tell one thing from another, of which hardly any comes twice? Those are things to do, not what is written to.
+/// Does it identify things that rarely recur? Those are jobs, not resources.
 pub fn is_of_things(column: &Column) -> bool {
     column.has_word(&["id", "uuid", "guid", "key", "number", "no"]) && column.is_mostly_distinct()
 }
 
-/// Does it name things to do, one of which comes twice?
+/// Does it identify jobs, some of which recur?
 pub fn names_things(column: &Column) -> bool {
     is_of_things(column) && !column.is_distinct() && !harmless(column)
 }
 
-/// Does it name what something is about, and never what became of it?
+/// Does its name say what something is about, never its result?
 pub fn names_place(column: &Column) -> bool {
     let called =
         column.has_word(&SHARDS) || column.has_word(&PLACES) || column.has_word(&["class", "account", "customer"]);
     called && !column.is_content() && column.values.iter().all(|value| meaning(column, &plain(value)).is_none())
 }
 
-/// What it says of who leads, of which values: what was before says nothing of what is.
+/// The elections and depositions among its values, if it reports those. A field of the previous state reports none.
 pub fn tells_elections(column: &Column) -> Option<Vec<(&'static str, String)>> {
     let before = column.has_word(&["old", "previous", "prev", "former", "last"]);
     let says = |word: &str| election(word).or_else(|| state(word).filter(|_| !column.is_constant()));
@@ -163,12 +163,13 @@ pub fn tells_elections(column: &Column) -> Option<Vec<(&'static str, String)>> {
     all.filter(|all| !before && all.iter().any(|(event, _)| *event == "elected"))
 }
 
-/// Are its values states of a node that leads or follows? Then they name nobody.
+/// Are its values roles, such as leader or follower? Then they name no node.
 pub fn is_state(column: &Column) -> bool {
     column.lines > 0 && column.values.iter().all(|value| state(&plain(value)).is_some())
 }
 
-/// Does it say how long a lease lasts, or until when? What decides when somebody else may lead is never left out unasked.
+/// Does it give the duration or the end of a lease? That decides when another may lead, so it is never ignored without
+/// asking.
 pub fn is_lease(column: &Column) -> bool {
     let length =
         column.has_word(&["ttl", "seconds", "secs", "sec", "s", "ms", "duration", "millis", "timeout", "until", "end"]);
@@ -177,7 +178,7 @@ pub fn is_lease(column: &Column) -> bool {
     said && (column.is_numbers() || column.is_names() || is_times(column)) && !column.is_opaque_id() && !nothing
 }
 
-/// Does it say how long something took? Of a line that is written when work begins, `began`, each length may.
+/// Does it give how long something took? On a line that is written when work begins (`began`), more names count.
 pub fn is_length(column: &Column, began: bool) -> bool {
     let words = [
         "elapsed", "took", "seconds", "secs", "sec", "s", "ms", "millis", "held", "busy", "wall", "exec", "run", "time",
@@ -190,7 +191,7 @@ pub fn is_length(column: &Column, began: bool) -> bool {
     !nothing && called && !column.has_word(&["id", "no", "at"]) && (number || column.is_names())
 }
 
-/// The option that says what the numbers of a length count: nothing where values say it.
+/// The option that gives the unit of a numeric duration; empty if its values name their unit.
 pub fn unit_of(column: &Column) -> &'static str {
     if column.values.iter().any(|value| !is_number(value)) {
         return "";
@@ -204,7 +205,7 @@ pub fn unit_of(column: &Column) -> &'static str {
     }
 }
 
-/// Does it say what each line is about? Then the word for a write, or the first.
+/// If it gives the kind of each line, the word for a write, or else the first word.
 pub fn kinds_of_line(column: &Column) -> Option<String> {
     let called = column.has_word(&[
         "op",
@@ -229,35 +230,35 @@ pub fn kinds_of_line(column: &Column) -> Option<String> {
     (called && column.is_few_words() && !column.is_constant()).then(|| write.or(words.first()).cloned()).flatten()
 }
 
-/// Does it tell the end of work from its beginning? Then neither line alone tells of a write.
+/// Does it distinguish the end of work from its beginning? Then neither line alone reports a write.
 pub fn ends_work(column: &Column) -> bool {
     let ended = ["end", "ended", "finish", "finished", "done", "complete", "completed", "stop", "stopped", "released"];
     column.values.iter().any(|value| ended.contains(&&*plain(value).to_lowercase()))
 }
 
-/// Does it say who only reads, and may do so beside others?
+/// Does it mark readers, which may run beside each other?
 pub fn is_reading(column: &Column) -> bool {
     let reads = |value: &Value| ["read", "shared", "share", "reader"].contains(&&*plain(value).to_lowercase());
     column.is_few_words() && column.values.iter().any(reads)
 }
 
-/// Is every value a date and time, or a number that is one of this century?
+/// Is every value a date and time, or a number that is a time of this century?
 pub fn is_times(column: &Column) -> bool {
     column.lines > 0 && column.values.iter().all(|value| Times::default().ns(value).is_ok())
 }
 
-/// Does it say what was to be done, by when that was due? Only one node must do it.
+/// Does it give the time at which a job was due? Only one node may do that job.
 pub fn is_due(column: &Column) -> bool {
     let called = ["due", "scheduled", "schedule", "fire", "eta", "planned", "intended", "slot", "execution", "logical"];
     column.has_word(&called) && is_times(column) && !column.is_distinct()
 }
 
-/// Is it called what begins something?
+/// Does its name say that something begins?
 pub fn begins(column: &Column) -> bool {
     column.has_word(&["start", "started", "begin", "began", "since", "from", "fired", "locked", "acquired", "claimed"])
 }
 
-/// Is it called what ends something?
+/// Does its name say that something ends?
 pub fn ends(column: &Column) -> bool {
     column.has_word(&["end", "ended", "finish", "finished", "until", "stop", "stopped", "completed"])
         || column.has_word(&LASTS)

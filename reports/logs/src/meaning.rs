@@ -1,4 +1,4 @@
-//! What words of theirs mean for a write. What may mean either is asked, not guessed.
+//! What a log's words mean for a write. An ambiguous word is asked about, not guessed.
 
 use super::{
     called::{CHANGED, VERDICTS},
@@ -6,7 +6,7 @@ use super::{
     values::plain,
 };
 
-/// Beginnings of words that say what became of a write.
+/// Prefixes of words that report the result of a write.
 const OK: [&str; 24] = [
     "accept",
     "appl",
@@ -52,10 +52,10 @@ const OF_A_FENCE: [&str; 5] = ["fenc", "stale", "outdated", "superseded", "preco
 const DUPLICATE: [&str; 5] = ["duplicat", "dup", "replay", "repeated", "already"];
 const FAILED: [&str; 10] =
     ["fail", "error", "abort", "rolled", "rollback", "timeout", "timed", "unavailable", "cancel", "exception"];
-/// Words that turn others round.
+/// Words that negate others.
 const NOT: [&str; 8] = ["not", "no", "never", "cannot", "t", "without", "non", "although"];
 
-/// Words beside them that change nothing.
+/// Words beside them that do not change the meaning.
 const NEUTRAL: [&str; 46] = [
     "write",
     "writes",
@@ -105,7 +105,7 @@ const NEUTRAL: [&str; 46] = [
     "generation",
 ];
 
-/// Fields that are true where a write was accepted, and those that are true where it was not.
+/// Names of fields that are true if a write was accepted, and of those that are true if it was not.
 const TRUE_IS_OK: [&str; 12] = [
     "accepted",
     "applied",
@@ -122,7 +122,7 @@ const TRUE_IS_OK: [&str; 12] = [
 ];
 const TRUE_IS_FENCED: [&str; 7] = ["fenced", "rejected", "refused", "stale", "denied", "conflict", "conflicted"];
 
-/// What a value of that field means, if that is plain.
+/// The verdict that a value of the field means, if that is unambiguous.
 pub fn meaning(column: &Column, word: &str) -> Option<&'static str> {
     let (small, joined) = (word.trim().to_lowercase(), column.joined());
     let truth = match small.as_str() {
@@ -163,7 +163,7 @@ fn of_words(small: &str) -> Option<&'static str> {
     if words.iter().any(|word| NOT.contains(word) || word.starts_with("un")) {
         return None;
     }
-    // A word that nobody knows may turn it round: `apply skipped`, `overwrote stale`.
+    // An unknown word may reverse the meaning: `apply skipped`, `overwrote stale`.
     let known = |word: &&str| {
         let begins = |of: &[&str]| of.iter().any(|begin| word.starts_with(begin));
         begins(&OK)
@@ -173,7 +173,7 @@ fn of_words(small: &str) -> Option<&'static str> {
             || NEUTRAL.contains(word)
             || word.parse::<u64>().is_ok()
     };
-    // `success=0` says the opposite of what it begins with.
+    // `success=0` means the opposite of its first word.
     if !words.iter().all(known) || words.iter().any(|word| ["0", "1"].contains(word)) {
         return None;
     }
@@ -187,7 +187,7 @@ fn of_words(small: &str) -> Option<&'static str> {
     }
 }
 
-/// Does it say how many rows an update changed?
+/// Does it give the number of rows that an update changed?
 pub fn counts_changes(column: &Column) -> bool {
     let none = || column.values.iter().any(|value| plain(value) == "0");
     column.is_numbers()
@@ -195,9 +195,9 @@ pub fn counts_changes(column: &Column) -> bool {
         && CHANGED.iter().any(|name| column.joined() == name.replace('_', ""))
 }
 
-/// Is it plain what each of its values means?
+/// Is the meaning of each of its values unambiguous?
 pub fn is_verdict(column: &Column) -> bool {
-    // What tells of leadership tells of no write.
+    // A value about leadership is not about a write.
     if column.values.iter().any(|value| tells_of_leading(&plain(value))) {
         return false;
     }
@@ -205,18 +205,18 @@ pub fn is_verdict(column: &Column) -> bool {
     few && column.lines > 0 && column.values.iter().all(|value| meaning(column, &plain(value)).is_some())
 }
 
-/// Is it about who leads?
+/// Is it about leadership?
 pub fn tells_of_leading(text: &str) -> bool {
     election(text).is_some()
         || text.contains(' ') && ["lease", "leader"].iter().any(|word| text.to_lowercase().contains(word))
 }
 
-/// Does a value of it say that a write was not accepted?
+/// Does one of its values say that a write was not accepted?
 pub fn refuses(column: &Column) -> bool {
     column.values.iter().any(|value| meaning(column, &plain(value)).is_some_and(|ours| ours != "ok"))
 }
 
-/// What a state means that a node goes over to, if it is a word for who leads or follows.
+/// What a node's change to this state means, if it is a word for leading or following.
 pub fn state(text: &str) -> Option<&'static str> {
     match text.trim().to_lowercase().as_str() {
         "primary" | "master" | "active" | "leader" => Some("elected"),
@@ -225,9 +225,9 @@ pub fn state(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What a text says of who leads, if it says that and nothing of a write.
+/// The leadership event that a text reports, if it reports one and is not about a write.
 pub fn election(text: &str) -> Option<&'static str> {
-    // Why it happened says nothing of what did.
+    // The reason is not part of the event.
     let small = spaced(text).to_lowercase();
     let small =
         [" because ", " since ", " due to "].iter().fold(&*small, |text, why| text.split(why).next().unwrap_or(text));
@@ -265,7 +265,7 @@ pub fn election(text: &str) -> Option<&'static str> {
         "stopping",
         "revoked",
     ]);
-    // Followers tell of others.
+    // A follower reports on other nodes.
     if has(&["new", "observed", "detected", "another", "other", "not", "failed", "cannot", "following"]) {
         return None;
     }
@@ -278,7 +278,7 @@ pub fn election(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Words that are written as one, `takeLeadership`, apart.
+/// Separates words that are written as one, such as `takeLeadership`.
 fn spaced(text: &str) -> String {
     let (mut apart, mut small) = (String::new(), false);
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! The lines of all files in one order.
+//! Merges the lines of all files into one order.
 
 use super::{
     claim::{AHEAD_MOST, Line, Ordering},
@@ -16,25 +16,25 @@ use std::{
     rc::Rc,
 };
 
-/// What puts lines into their order.
+/// What lines are ordered by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// Their times; those of one moment by file and line.
+    /// Their times; ties by file and line.
     Time,
-    /// Where they stand in their file.
+    /// Their place in the file.
     Line,
-    /// [`Told::order`]; those of one number by file and line.
+    /// [`Told::order`]; ties by file and line.
     Number,
 }
 
 /// Lines of one file.
 pub type File = Box<dyn Iterator<Item = Result<Told, LogError>>>;
 
-/// The lines of a file, sorted by their times. If the newest stand first, they are turned round; those of one moment stay as
-/// they stand.
+/// Sorts a file's lines by time. If the newest come first, reverses them; otherwise lines of one moment keep their
+/// order.
 ///
 /// # Errors
-/// What is wrong with a line, or that two lines of one node and one moment may have come in either order, and it matters.
+/// A line is wrong, or two lines of one node and one moment may have come in either order, and it matters.
 pub fn by_time(name: &str, lines: File) -> Result<File, LogError> {
     let mut all = lines.collect::<Result<Vec<_>, _>>()?;
     if all.is_sorted_by_key(|told| std::cmp::Reverse(told.ns)) && !all.is_sorted_by_key(|told| told.ns) {
@@ -44,8 +44,8 @@ pub fn by_time(name: &str, lines: File) -> Result<File, LogError> {
         for moment in all.chunk_by(|one, next| one.ns == next.ns) {
             if let Some((one, other)) = in_no_order(moment) {
                 let what = format!(
-                    "lines {one} and {other} are of one node and one moment, and nothing says which came first; write \
-                     times more exactly, or pass --order FIELD with a number that rises from line to line"
+                    "lines {one} and {other} of one node have the same time, so their order is unknown; log finer \
+                     times, or pass --order FIELD with a number that rises from line to line"
                 );
                 return Err(LogError::of(name, what));
             }
@@ -54,7 +54,7 @@ pub fn by_time(name: &str, lines: File) -> Result<File, LogError> {
     Ok(Box::new(all.into_iter().map(Ok)))
 }
 
-/// Two lines of a moment by one node of which one tells who leads, or both have a number.
+/// Two lines of one node and one moment whose order is open: one is about leadership, or one has a number.
 fn in_no_order(moment: &[Told]) -> Option<(u64, u64)> {
     let mut before: BTreeMap<String, &Told> = BTreeMap::new();
     for told in moment {
@@ -68,38 +68,37 @@ fn in_no_order(moment: &[Told]) -> Option<(u64, u64)> {
     None
 }
 
-/// Of the lines of one moment, so many are compared with the next.
+/// How many lines of one moment are compared with the next line.
 const MOMENT_MAX: usize = 1_000;
 
-/// One stream of lines. Memory does not grow with it, unless numbers put it into order.
+/// All lines as one stream. Memory does not grow with the log, except with [`Order::Number`].
 pub struct Merged {
     files: Vec<(File, VecDeque<Line>)>,
-    /// Which orders times allow.
     ordering: Ordering,
-    /// All lines and the places of their files, where numbers put them into order.
+    /// With [`Order::Number`], all lines with the index of their file.
     sorted: std::vec::IntoIter<(usize, Told)>,
     order: Order,
     names: Vec<String>,
     seen: Rc<RefCell<Seen>>,
-    /// The lines of the moment that was read last: the place of each's file, and its hash.
+    /// The lines of the last moment read: the index of the file and the hash of each.
     moment: VecDeque<(usize, u64)>,
     last_ns: u64,
-    /// The places of the files, the one that begins first in front.
+    /// The indices of the files, earliest first.
     in_turn: Vec<usize>,
-    /// Does a line that stands there twice count twice?
+    /// Do identical lines of one moment each count?
     as_they_stand: bool,
     unended: Unended,
     /// Can tokens be compared for equality only?
     opaque: bool,
-    /// The header of a whole history, which comes first.
+    /// The header of a whole history; it comes first.
     header: Option<rows::Row>,
 }
 
 impl Merged {
-    /// Of these files, each with its name; tells `seen` what is worth a note.
+    /// Merges named files; reports to `seen` what is worth a note.
     ///
     /// # Errors
-    /// A first line is wrong, or, where numbers put lines into order, any.
+    /// The first line of a file is wrong, or, with [`Order::Number`], any line.
     pub fn new(
         files: Vec<(String, File)>,
         order: Order,
@@ -122,7 +121,7 @@ impl Merged {
         }
         all.sort_by_key(|(place, told)| (told.order, *place, told.line));
         if order == Order::Line {
-            // Whatever the order of the arguments.
+            // Independent of the order of the arguments.
             let mut places: Vec<usize> = (0..begun.len()).collect();
             places.sort_by_key(|place| first_ns[*place]);
             in_turn = places;
@@ -147,12 +146,12 @@ impl Merged {
         })
     }
 
-    /// The same of a whole history with this header, in which nothing was shipped twice.
+    /// The same as a whole history with this header, in which no line is a repetition.
     pub fn of_history(self, header: rows::Row) -> Merged {
         Merged { as_they_stand: true, header: Some(header), ..self }
     }
 
-    /// The next line, and the place of its file.
+    /// The next line, and the index of its file.
     fn next(&mut self) -> Result<Option<(usize, Told)>, LogError> {
         let (file, place) = match self.order {
             // One file after the other.
@@ -189,14 +188,14 @@ impl Merged {
         Ok(Some((file, line.told)))
     }
 
-    /// Reads all lines that may come before the earliest that was read.
+    /// Reads all lines that may come before the earliest one read.
     fn look_ahead(&mut self) -> Result<(), LogError> {
         let heads = self.files.iter().enumerate();
         let limits = heads
             .filter_map(|(file, (_, lines))| Some(lines.front()?.told.ns.saturating_add(self.ordering.margin(file))));
         let Some(limit) = limits.min() else { return Ok(()) };
         for file in 0..self.files.len() {
-            // The margin again: one of them may have to wait for what comes later.
+            // The margin again: one of them may have to wait for a later line.
             let limit = limit.saturating_add(self.ordering.margin(file));
             while let Some(last) = self.files[file].1.back().map(|line| line.told.ns) {
                 if last > limit || self.files[file].1.len() >= AHEAD_MOST || !self.read_on(file, last)? {
@@ -207,7 +206,7 @@ impl Merged {
         Ok(())
     }
 
-    /// Reads another line of a file, the last of which was at `last_ns`; false at its end.
+    /// Reads another line of a file whose last one was at `last_ns`; false at its end.
     fn read_on(&mut self, file: usize, last_ns: u64) -> Result<bool, LogError> {
         let (lines, ahead) = &mut self.files[file];
         let Some(told) = lines.next().transpose()? else { return Ok(false) };
@@ -215,9 +214,8 @@ impl Merged {
             let back = (last_ns - told.ns).div_ceil(1_000);
             let time = &self.seen.borrow().time;
             let what = format!(
-                "time goes back by {back} µs; if the lines stand in no order, or the newest first, --order \
-                 {} sorts them by their time; if they stand in the order in which the resource took them, pass --order line, and \
-                 if it numbered them, --order FIELD",
+                "time goes back by {back} µs; pass --order {} to sort the lines by time, --order line if they are in \
+                 the order in which the resource applied them, or --order FIELD if it numbered them",
                 quoted(time)
             );
             return Err(LogError::at(&self.names[file], told.line, what));
@@ -226,7 +224,7 @@ impl Merged {
         Ok(true)
     }
 
-    /// The next line that is to be judged.
+    /// The next line to judge.
     fn judged(&mut self) -> Result<Option<(usize, Told)>, LogError> {
         while let Some((place, mut told)) = self.next()? {
             let mut seen = self.seen.borrow_mut();
@@ -256,7 +254,7 @@ impl Merged {
         Ok(None)
     }
 
-    /// The next line that is to be judged, as a history says it.
+    /// The next line to judge, in the words of a history.
     pub fn line(&mut self) -> Result<Option<(usize, Told)>, LogError> {
         let Some((place, mut told)) = self.judged()? else { return Ok(None) };
         if self.opaque {

@@ -1,8 +1,8 @@
-//! What a log without a header would have to say for an invariant to be checked.
+//! What a log without a header needs for each invariant to be checked.
 
 use reports::Judgement;
 
-/// By invariant: what it looks at.
+/// The lines that each invariant looks at.
 const NEEDS: [(&str, &str); 20] = [
     ("leaders_acting_by_effect", "`apply` lines with `node` and `token` of two leaders"),
     ("tokens_monotone", "`apply` lines with a `token`"),

@@ -1,4 +1,4 @@
-//! What was noticed in a log and bears on its verdict.
+//! Observations about a log that bear on its verdict.
 
 use super::{
     LogError,
@@ -16,34 +16,36 @@ use protocols::history::json::Lines;
 use reports::Names;
 use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, rc::Rc};
 
-/// So many other orders of lines of one moment are tried.
+/// How many other orders of simultaneous lines are tried.
 const ORDERS: u64 = 12;
 
-/// Sentences about a log, once all of it was read.
+/// Notes about a log, complete once all of it is read.
 #[derive(Default)]
 pub struct Notes {
     seen: Option<Rc<RefCell<Seen>>>,
     maps: Vec<(String, String)>,
     names: Vec<String>,
     skew_ns: u64,
-    /// What numbers were taken for, unless somebody said it.
+    /// The unit assumed for numeric times, if it was not given.
     unit: Option<Unit>,
-    /// What somebody said that numbers count.
+    /// The unit given for numeric times.
     said: Option<Unit>,
     zone: Option<FixedOffset>,
     by_time: bool,
-    /// To read the log once more.
+    /// What it takes to read the log again.
     again: Option<(Options, Vec<PathBuf>)>,
 }
 
 impl Notes {
-    /// Why a log that is violated may hold: its lines may be of several leaderships. `judge` is for the lines of one.
+    /// Why a violated log may hold after all: its lines may be of several leaderships. `judge` makes a judge for the
+    /// lines of one.
     pub(super) fn apart(&self, judge: impl Fn() -> Alone) -> Option<String> {
         let ((args, files), seen) = (self.again.as_ref()?, self.seen.as_ref()?.borrow());
         apart::question(args, files, &seen, judge)
     }
 
-    /// Is the verdict another in another of the orders that the log's times allow? `is_it` judges one.
+    /// Why the verdict is open, if it differs in another order that the log's times allow. `is_it` says whether an
+    /// order has the same verdict.
     pub fn order_decides(&self, is_it: impl Fn(Box<dyn Lines<Error = LogError>>) -> bool) -> Option<String> {
         let ((args, files), tied) = (self.again.as_ref()?, self.seen.as_ref()?.borrow().tied);
         if !tied || !self.by_time {
@@ -53,14 +55,15 @@ impl Notes {
         match (1..=ORDERS).map(other).find(|other| *other != Ok(false)) {
             None => return None,
             Some(Ok(_)) => {}
-            // Which other orders there are cannot be tried.
+            // The other orders cannot be tried.
             Some(Err(why)) => {
                 return Some(format!("lines of two leaders have the same time, and {why}; name a file instead"));
             }
         }
         Some(self.unsure().unwrap_or_else(|| {
-            "lines of two leaders have the same time, as far as times tell, and the verdict depends on which came first; if lines \
-             stand in the order in which the resource took them, pass --order line, and if it numbered them, --order FIELD"
+            "lines of two leaders have indistinguishable times, and the verdict depends on which came first; pass \
+             --order line if lines are in the order in which the resource applied them, or --order FIELD if it \
+             numbered them"
                 .to_owned()
         }))
     }
@@ -82,33 +85,32 @@ impl Notes {
         Notes { seen: Some(seen), maps, names, skew_ns, unit, zone, by_time, ..Notes::default() }
     }
 
-    /// The same of a log whose numbers somebody said the unit of.
+    /// The same with the unit given for numeric times.
     pub(super) fn of_times_in(self, said: Option<Unit>) -> Notes {
         Notes { said, ..self }
     }
 
-    /// A field that an option speaks of, and that no line has; a unit, and no time is a number.
+    /// Checks options against the whole log.
     ///
     /// # Errors
-    /// There is one: one sentence.
+    /// No line has a field that an option names, or the unit or zone given applies to no time: one sentence.
     pub fn check(&self) -> Result<(), LogError> {
         let Some(seen) = &self.seen else { return Ok(()) };
         let seen = seen.borrow();
         let why = match self.maps.iter().find(|(_, theirs)| !seen.fields.contains(theirs)) {
             Some((ours, theirs)) => format!("--map {ours}={theirs}: no line has a field `{theirs}`"),
             None if self.said.is_some() && seen.counted == 0 && seen.zoned + seen.bare > 0 => {
-                "--time-unit means nothing here: every time is a date and time, which needs no unit; leave it out"
-                    .to_owned()
+                "--time-unit has no effect: every time is a date and time, which needs no unit; remove it".to_owned()
             }
             None if self.zone.is_some() && seen.bare == 0 && seen.counted > 0 => {
-                "--zone means nothing here: no time is a date and time without a zone; leave it out".to_owned()
+                "--zone has no effect: no time is a date and time without a zone; remove it".to_owned()
             }
             None => return Ok(()),
         };
         Err(why.into())
     }
 
-    /// By how much the log's own times are ahead of UTC, seconds: those of UTC unless it has one other zone throughout.
+    /// The offset of the log's times from UTC, seconds: 0 unless one other zone is used throughout.
     pub fn offset_s(&self) -> i32 {
         let Some(seen) = &self.seen else { return 0 };
         let seen = seen.borrow();
@@ -120,13 +122,13 @@ impl Notes {
         }
     }
 
-    /// Why a log in which all held shows nothing: some lines may have come the other way round.
+    /// Why a log that holds shows nothing: some lines may have come in the other order.
     pub fn unsure(&self) -> Option<String> {
         let seen = self.seen.as_ref()?.borrow();
         if seen.bare > 0 && seen.zoned > 0 && self.zone.is_none() {
             return Some(
-                "some times name a zone and others do not, so lines of both kinds cannot be put in order; --zone says the zone of \
-                 those that name none"
+                "some times have a zone and others do not, so lines of both kinds cannot be put in order; pass --zone \
+                 for the times without one"
                     .to_owned(),
             );
         }
@@ -136,7 +138,8 @@ impl Notes {
         };
         if let Some([one, other]) = seen.unended.map(|lines| lines.map(named)) {
             return Some(format!(
-                "{one} does not say when what it began was over, as other lines do, so that it may have gone on when {other} began"
+                "{one} does not say when its work or grant ended, as other lines do, so it may have lasted until \
+                 {other} or longer"
             ));
         }
         if let Some((token, higher)) = seen.opaque.as_ref().and_then(Opaque::back) {
@@ -149,44 +152,45 @@ impl Notes {
         let [one, other] = lines.map(named);
         let remedy = match self.names.len() {
             1 => {
-                "if lines stand in the order in which the resource took them, pass --order line, and if it numbered them, --order \
-                  FIELD"
+                "pass --order line if lines are in the order in which the resource applied them, or --order FIELD if \
+                 it numbered them"
             }
-            _ => "--order FIELD puts lines in order by a number that the resource gave",
+            _ => "pass --order FIELD to order lines by a number that the resource assigned",
         };
         if over {
             return Some(format!(
-                "what {one} began was over within {} of {other}, and their times do not tell whether the two overlap; {remedy}",
+                "the work or grant of {one} ended within {} of {other}, too close to tell whether the two overlap; \
+                 {remedy}",
                 said(apart_ns)
             ));
         }
         let why = match apart_ns {
             0 => "have the same time".to_owned(),
-            apart => format!("are {} apart, less than their times tell", said(apart)),
+            apart => format!("are {} apart, closer than their times can distinguish", said(apart)),
         };
         Some(format!("{one} and {other} {why}, and the verdict depends on which came first; {remedy}"))
     }
 
-    /// What was not checked although the log has it, and what that would take.
+    /// A check that the log's tokens do not allow, and what it needs.
     pub fn unchecked(&self) -> Option<(&'static str, &'static str)> {
         let opaque = self.seen.as_ref()?.borrow().opaque.is_some();
         opaque.then_some(("order of tokens", "tokens that are numbers; these can only be compared for equality"))
     }
 
-    /// Has requests called as the log calls them.
+    /// Gives `names` the log's own names of requests.
     pub fn call_requests(&self, names: &mut Names) {
         if let Some(seen) = &self.seen {
             names.call_requests(REQUEST, seen.borrow_mut().take_requests());
         }
     }
 
-    /// What there is to know.
+    /// The notes, as sentences.
     pub fn sentences(&self) -> Vec<String> {
         let Some(seen) = &self.seen else { return Vec::new() };
         let (seen, mut notes) = (seen.borrow(), Vec::new());
         let lines = |n: u64| if n == 1 { "1 line".to_owned() } else { format!("{n} lines") };
         if let Some(unit) = self.unit {
-            notes.push(format!("Times that are numbers were taken for {unit} since 1970; --time-unit says otherwise."));
+            notes.push(format!("Numeric times were read as {unit} since 1970; pass --time-unit if that is wrong."));
         }
         if let Some(opaque) = &seen.opaque {
             let called: Vec<String> =
@@ -198,14 +202,14 @@ impl Notes {
             ));
         }
         if seen.bare > 0 && self.zone.is_none() {
-            let beside = if seen.zoned > 0 { ", beside others that name one" } else { "" };
+            let beside = if seen.zoned > 0 { ", beside others with one" } else { "" };
             notes.push(format!(
-                "{} without a time zone{beside}, taken for UTC; --zone says otherwise.",
+                "{} without a time zone{beside}, read as UTC; pass --zone if that is wrong.",
                 lines(seen.bare)
             ));
         }
         if seen.others > 0 {
-            notes.push(format!("{} left out, by --only or --word event:…=none.", lines(seen.others)));
+            notes.push(format!("{} skipped, by --only or --word event:…=none.", lines(seen.others)));
         }
         if seen.led.len() > 1 {
             let led: Vec<String> =
@@ -213,7 +217,7 @@ impl Notes {
             notes.push(format!("Each `resource` that has leaders was judged on its own; group {}.", led.join(", ")));
         }
         if seen.twice > 0 {
-            notes.push(format!("{} there twice, word for word; each was counted once.", lines(seen.twice)));
+            notes.push(format!("{} repeated word for word; each was counted once.", lines(seen.twice)));
         }
         if seen.back > 0 {
             let (are, them) = if seen.back == 1 { ("is", "it") } else { ("are", "them") };
@@ -223,28 +227,30 @@ impl Notes {
         if self.names.len() > 1 && self.by_time {
             let files = self.names.len();
             let skew = match self.skew_ns {
-                0 => "--skew 200ms says by how much clocks may differ; a number that the resource gave is better"
-                    .to_owned(),
-                skew => format!("clocks may differ by {}; a number that the resource gave is better", said(skew)),
+                0 => {
+                    "Pass --skew 200ms if clocks may differ by that much; a number that the resource assigned is better"
+                        .to_owned()
+                }
+                skew => format!("Clocks may differ by {}; a number that the resource assigned is better", said(skew)),
             };
             notes.push(format!("{files} files were merged by their times. {skew}: --order FIELD."));
             if (1..10_000_000_000).contains(&behind) {
                 let behind = said(behind.div_ceil(1_000_000) * 1_000_000);
                 notes.push(format!(
-                    "Each stale write, and each overlap, is within {behind} of a line of another file. If clocks may differ by so much, \
-                     it shows nothing: --skew {behind}."
+                    "Every stale write and every overlap is within {behind} of a line of another file. If clocks may \
+                     differ by that much, pass --skew {behind}: they then prove nothing."
                 ));
             }
         }
         if seen.ties > 0 {
             let (lines, have) = (lines(seen.ties), if seen.ties == 1 { "has" } else { "have" });
-            notes.push(format!("{lines} {have} the same time as one of another file; which came first is not known."));
+            notes.push(format!("{lines} {have} the same time as one of another file; which came first is unknown."));
         }
         notes
     }
 }
 
-/// A length of time as options have it.
+/// A duration as options accept it.
 fn said(ns: u64) -> String {
     match ns {
         ns if ns % 1_000_000_000 == 0 => format!("{}s", ns / 1_000_000_000),

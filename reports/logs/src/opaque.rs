@@ -1,20 +1,20 @@
-//! Tokens that can be compared for equality only, such as UUIDs.
+//! Tokens that can only be compared for equality, such as UUIDs.
 
 use std::collections::BTreeMap;
 
-/// Tokens without an order, numbered as their writes are first accepted.
+/// Numbers tokens without an order by their first accepted writes.
 #[derive(Debug, Default)]
 pub struct Opaque {
     accepted: BTreeMap<String, u64>,
-    /// Those that were only refused so far: a refusal says nothing of their order.
+    /// Tokens only refused so far: a refusal does not reveal their order.
     refused: BTreeMap<String, u64>,
-    /// The highest of those that were accepted, while all of them look numbered.
+    /// The highest accepted token, while all of them look numbered.
     highest: Option<Numbered>,
-    /// One of them looks like no number.
+    /// Some token does not look like a number.
     in_no_order: bool,
-    /// One of them is no number as our own tokens are. Whoever calls those opaque knows that they are in no order.
+    /// Some token is not a plain number. A user who calls plain numbers opaque knows that they have no order.
     unlike_ours: bool,
-    /// The first that was accepted after a higher one, as far as they look numbered, and that one.
+    /// The first token accepted after a higher one, if both look numbered, and that higher one.
     back: Option<(String, String)>,
 }
 
@@ -36,11 +36,11 @@ impl Numbered {
     }
 }
 
-/// The numbers of tokens that were accepted begin above this, those of others below.
+/// Accepted tokens are numbered from above this, the others from below.
 const ACCEPTED: u64 = 1_000_000;
 
 impl Opaque {
-    /// The number of a token.
+    /// Numbers a token.
     pub fn number(&mut self, token: &str, accepted: bool) -> u64 {
         if let Some(number) = self.accepted.get(token) {
             return *number;
@@ -69,12 +69,12 @@ impl Opaque {
         }
     }
 
-    /// A token that was first accepted after another, which is higher if they are the numbers that they look like.
+    /// A token first accepted after a higher one, and that one, if both are the numbers they look like.
     pub fn back(&self) -> Option<&(String, String)> {
         self.back.as_ref().filter(|_| self.unlike_ours && !self.in_no_order)
     }
 
-    /// The first tokens, and the number of each.
+    /// The first accepted tokens with their numbers.
     pub fn first(&self) -> Vec<(u64, &str)> {
         let mut all: Vec<(u64, &str)> = self.accepted.iter().map(|(token, number)| (*number, token.as_str())).collect();
         all.sort_unstable();
@@ -100,7 +100,7 @@ mod tests {
         assert!(back(&["L-00009", "L-00011", "L-00010"]));
         assert!(back(&["1,024", "1,025", "1,023"]) && back(&["18446744073709551620", "18446744073709551615"]));
         assert!(!back(&["L-00009", "L-00010", "L-00011", "L-00009"]));
-        // Of two kinds, of none, and numbers that somebody has said to be opaque.
+        // Two prefixes, no numbers, and plain numbers that the user called opaque.
         assert!(!back(&["a-2", "b-1"]) && !back(&["5f0c2a", "12ab9"]) && !back(&["7", "6", "5"]));
     }
 }

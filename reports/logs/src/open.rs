@@ -15,17 +15,16 @@ use super::{
 use protocols::history::json::{Lines, Telling, Text};
 use std::{io::BufRead, path::PathBuf, rc::Rc};
 
-/// What a judge reads.
+/// An opened log.
 pub struct Input {
-    /// What tells it of events.
     pub lines: Box<dyn Lines<Error = LogError>>,
-    /// The files, in one phrase.
+    /// The files, as one phrase.
     pub files: String,
-    /// What was noticed in them; to be read when all lines are.
+    /// Notes about the files; complete once all lines are read.
     pub notes: Notes,
 }
 
-/// A history as it stands.
+/// A history, passed on unchanged.
 struct Whole {
     name: String,
     text: Text<Box<dyn BufRead>>,
@@ -43,12 +42,12 @@ impl Options {
     /// Opens `files` as one log.
     ///
     /// # Errors
-    /// There is none, or one cannot be read or understood.
+    /// `files` is empty, or a file cannot be read or understood.
     pub fn open(&self, files: &[PathBuf]) -> Result<Input, LogError> {
         self.open_in(files, 0)
     }
 
-    /// The same in that one of the orders that times allow.
+    /// As [`Options::open`], in one of the orders that the times allow.
     pub(super) fn open_in(&self, files: &[PathBuf], shuffle: u64) -> Result<Input, LogError> {
         if files.is_empty() {
             return Err("no file was named".to_owned().into());
@@ -71,7 +70,7 @@ impl Options {
         files.iter().map(|file| Source::open(file)).collect()
     }
 
-    /// The lines of all files, each with the value of the field `by`.
+    /// All lines, each with its value of the field `by`.
     pub(super) fn merged(
         &self,
         files: &[PathBuf],
@@ -92,7 +91,7 @@ impl Options {
             let rows = source.rows(self.format, self.delimiter).map_err(|what| LogError::of(&name, what))?;
             surveyed.push(Surveyed::new(rows, &name, file, &translation));
         }
-        // `{file}` is to tell files apart.
+        // `{file}` must distinguish the files.
         let stems: Vec<String> = surveyed.iter().map(|file| file.stem.clone()).collect();
         for file in &mut surveyed {
             if stems.iter().filter(|stem| **stem == file.stem).count() > 1 {
@@ -123,7 +122,7 @@ impl Options {
         Ok((if let Some(header) = header { lines.of_history(header) } else { lines }, notes))
     }
 
-    /// The time's field puts lines into the order of their times, too, whatever order they stand in.
+    /// A field given as the order is [`Order::Time`] if it is the time itself.
     fn order_of_lines(&self, time: &str) -> Order {
         match self.order.as_deref() {
             None | Some("time") => Order::Time,

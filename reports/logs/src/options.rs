@@ -1,4 +1,4 @@
-//! What somebody's log calls things: the options that say it.
+//! The options that say how a log names and writes things.
 
 use super::{
     LogError,
@@ -10,168 +10,170 @@ use chrono::FixedOffset;
 use protocols::history::json::Fields;
 use std::{collections::BTreeMap, time::Duration};
 
-/// What somebody's log calls things.
+/// How a log names and writes things.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What your log calls things"))]
 pub struct Options {
-    /// A field of another name: `--map token=fence_token`; several with commas, or again
+    /// The log's name for one of our fields: `--map token=fence_token`; several with commas, or repeat the option
     #[cfg_attr(feature = "clap", arg(long, value_name = "OURS=THEIRS", value_delimiter = ','))]
     pub(super) map: Vec<String>,
-    /// Fields that do not matter; all others that are not known are refused
+    /// Fields to ignore; any other unknown field is an error
     #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD", value_delimiter = ','))]
     pub(super) ignore: Vec<String>,
-    /// A value for lines that have none: `--set resource=orders`; `{file}` stands for the file's name without its extension:
-    /// `--set node={file}`
+    /// A value for lines that lack a field: `--set resource=orders`; `{file}` stands for the file's name without its
+    /// extension: `--set node={file}`
     #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD=VALUE", value_delimiter = ','))]
     pub(super) set: Vec<String>,
-    /// What a value of theirs means: `--word verdict:REJECTED=fenced`; several with commas, or again
+    /// The meaning of one of the log's values: `--word verdict:REJECTED=fenced`; several with commas, or repeat the
+    /// option
     #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD:THEIRS=OURS"))]
     pub(super) word: Vec<String>,
-    /// Judge only lines that have this field, with this value: `--only msg=write`, `--only fence_token`; text between them is
-    /// passed over
+    /// Judge only lines that have this field, or this field with this value: `--only fence_token`, `--only msg=write`;
+    /// lines of plain text are skipped
     #[cfg_attr(feature = "clap", arg(long, value_name = "FIELD[=VALUE]"))]
     pub(super) only: Vec<String>,
-    /// What puts lines into order: time, line (where they stand in their file), or a field with a number that the resource
-    /// gave them; time by default, and the time's own field sorts lines that stand in no order
+    /// How to order lines: time (the default), line (their place in the file), or a field with a number that the
+    /// resource assigned; naming the time's own field sorts a file that is not in order of time
     #[cfg_attr(feature = "clap", arg(long, value_name = "time|line|FIELD"))]
     pub(super) order: Option<String>,
-    /// By how much the clocks of the files may differ: what only that could explain is inconclusive
+    /// How far the clocks of the files may differ; a verdict that depends on such a difference is inconclusive
     #[cfg_attr(feature = "clap", arg(long, value_parser = scenarios::units::duration_us, value_name = "D"))]
     pub(super) skew: Option<u64>,
-    /// Tokens are in no order, as UUIDs are: they are only compared for equality, which needs no option where they are no numbers
+    /// Tokens have no order, like UUIDs, and are only compared for equality; not needed for tokens that are not numbers
     #[cfg_attr(feature = "clap", arg(long))]
     pub(super) opaque_tokens: bool,
-    /// The unit of times that are numbers; by default the one in which they are times of this century
+    /// The unit of numeric times; by default the unit that puts them in this century
     #[cfg_attr(feature = "clap", arg(long, value_name = "UNIT", value_enum))]
     pub(super) time_unit: Option<Unit>,
-    /// How times are written, as strftime has it: `--time-format '%d.%m.%Y %H:%M:%S,%3f'`; ISO 8601 and what databases and
-    /// loggers write need none
+    /// The strftime format of times: `--time-format '%d.%m.%Y %H:%M:%S,%3f'`; not needed for ISO 8601 and the formats
+    /// of common databases and loggers
     #[cfg_attr(feature = "clap", arg(long, value_parser = times::format, value_name = "FORMAT"))]
     pub(super) time_format: Option<String>,
-    /// The zone of times that name none, such as +02:00; UTC by default
+    /// The time zone of times that name none, such as +02:00; UTC by default
     #[cfg_attr(feature = "clap", arg(long, value_parser = times::zone, value_name = "ZONE", allow_hyphen_values = true))]
     pub(super) zone: Option<FixedOffset>,
-    /// The unit of lengths (`duration`, `ttl`) that are numbers without one
+    /// The unit of durations (`duration`, `ttl`) that are plain numbers
     #[cfg_attr(feature = "clap", arg(long, value_name = "UNIT", value_enum))]
     pub(super) duration_unit: Option<Unit>,
-    /// How long two may believe that they lead at once: for clocks that differ, or where a fence makes it harmless; 0 by default
+    /// How long two nodes may believe that they lead at the same time: for clocks that differ, or if a fence makes it
+    /// harmless; 0 by default
     #[cfg_attr(feature = "clap", arg(long, value_parser = scenarios::units::duration_us, value_name = "TIME"))]
     pub(super) belief_overlap: Option<u64>,
-    /// The format of the files; by default it is guessed from how each begins
+    /// The format of the files; by default it is guessed from the start of each
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub(super) format: Option<Format>,
-    /// What stands between the values of a table: a character, or tab; by default it is guessed from the first line
+    /// The separator of a table's values: a character, or tab; by default it is guessed from the first line
     #[cfg_attr(feature = "clap", arg(long, value_parser = source::delimiter, value_name = "CHAR"))]
     pub(super) delimiter: Option<u8>,
 }
 
 impl Options {
-    /// The field of the log that is called `theirs` is `ours`: `--map ours=theirs`.
+    /// The log's field `theirs` is our field `ours`: `--map ours=theirs`.
     #[must_use]
     pub fn map(mut self, ours: &str, theirs: &str) -> Self {
         self.map.push(format!("{ours}={theirs}"));
         self
     }
 
-    /// These fields do not matter: `--ignore`.
+    /// Ignores these fields: `--ignore`.
     #[must_use]
     pub fn ignore(mut self, fields: &[&str]) -> Self {
         self.ignore.extend(fields.iter().map(|field| (*field).to_owned()));
         self
     }
 
-    /// Lines that have no field `ours` have this value: `--set ours=value`.
+    /// Lines without the field `ours` get this value: `--set ours=value`.
     #[must_use]
     pub fn set(mut self, ours: &str, value: &str) -> Self {
         self.set.push(format!("{ours}={value}"));
         self
     }
 
-    /// The value `theirs` of the field `field` is `ours`: `--word field:theirs=ours`.
+    /// The value `theirs` of our field `field` means `ours`: `--word field:theirs=ours`.
     #[must_use]
     pub fn word(mut self, field: &str, theirs: &str, ours: &str) -> Self {
         self.word.push(format!("{field}:{theirs}={ours}"));
         self
     }
 
-    /// Only lines that have this field, with this value if there is one, are judged: `--only`.
+    /// Judges only lines that have this field, with this value if one is given: `--only`.
     #[must_use]
     pub fn only(mut self, field: &str, value: Option<&str>) -> Self {
         self.only.push(value.map_or_else(|| field.to_owned(), |value| format!("{field}={value}")));
         self
     }
 
-    /// What puts lines into their order: `time`, `line`, or a field with a number: `--order`.
+    /// Orders lines by `time`, `line`, or a field with a number: `--order`.
     #[must_use]
     pub fn order(mut self, by: &str) -> Self {
         self.order = Some(by.to_owned());
         self
     }
 
-    /// The clocks of the files may differ by so much: `--skew`.
+    /// The clocks of the files may differ by up to `most`: `--skew`.
     #[must_use]
     pub fn skew(mut self, most: Duration) -> Self {
         self.skew = Some(us(most));
         self
     }
 
-    /// Two may believe that they lead at once for so long: `--belief-overlap`.
+    /// Two nodes may believe that they lead at the same time for up to `most`: `--belief-overlap`.
     #[must_use]
     pub fn belief_overlap(mut self, most: Duration) -> Self {
         self.belief_overlap = Some(us(most));
         self
     }
 
-    /// Times that are numbers count these: `--time-unit`.
+    /// The unit of numeric times: `--time-unit`.
     #[must_use]
     pub fn times_in(mut self, unit: Unit) -> Self {
         self.time_unit = Some(unit);
         self
     }
 
-    /// Lengths that are numbers count these: `--duration-unit`.
+    /// The unit of numeric durations: `--duration-unit`.
     #[must_use]
     pub fn lengths_in(mut self, unit: Unit) -> Self {
         self.duration_unit = Some(unit);
         self
     }
 
-    /// Tokens are in no order: `--opaque-tokens`.
+    /// Tokens have no order: `--opaque-tokens`.
     #[must_use]
     pub fn opaque_tokens(mut self) -> Self {
         self.opaque_tokens = true;
         self
     }
 
-    /// The files are of this format: `--format`.
+    /// The format of the files: `--format`.
     #[must_use]
     pub fn format(mut self, format: Format) -> Self {
         self.format = Some(format);
         self
     }
 
-    /// How times are written, as strftime has it: `--time-format`.
+    /// The strftime format of times: `--time-format`.
     ///
     /// # Errors
-    /// It is no such format.
+    /// The format is invalid.
     pub fn time_format(mut self, format: &str) -> Result<Self, LogError> {
         self.time_format = Some(times::format(format)?);
         Ok(self)
     }
 
-    /// The zone of times that name none, such as `+02:00`: `--zone`.
+    /// The time zone of times that name none, such as `+02:00`: `--zone`.
     ///
     /// # Errors
-    /// It is no zone.
+    /// The zone is invalid.
     pub fn zone(mut self, zone: &str) -> Result<Self, LogError> {
         self.zone = Some(times::zone(zone)?);
         Ok(self)
     }
 
-    /// What stands between the values of a table, a character or `tab`: `--delimiter`.
+    /// The separator of a table's values, a character or `tab`: `--delimiter`.
     ///
     /// # Errors
-    /// It is more than a character.
+    /// It is longer than one character.
     pub fn delimiter(mut self, delimiter: &str) -> Result<Self, LogError> {
         self.delimiter = Some(source::delimiter(delimiter)?);
         Ok(self)
@@ -183,7 +185,7 @@ fn us(length: Duration) -> u64 {
 }
 
 impl Options {
-    /// Does it say nothing but names of fields?
+    /// Do the options only rename or ignore fields, the time excepted?
     pub(super) fn only_renames(&self) -> bool {
         let Options { map, set, word, only, order, time_unit, time_format, zone, .. } = self;
         let nothing = set.is_empty() && word.is_empty() && only.is_empty() && order.is_none();
@@ -195,10 +197,10 @@ impl Options {
             && !map.iter().any(|pair| pair.starts_with("t_us="))
     }
 
-    /// The pairs of `--map`, ours first.
+    /// The pairs of `--map`, our names first.
     ///
     /// # Errors
-    /// One is none.
+    /// A pair lacks one of its names.
     pub(super) fn maps(&self) -> Result<Vec<(String, String)>, String> {
         let pairs = pairs(&self.map);
         let pairs = pairs.iter().map(|pair| match pair.split_once('=') {
@@ -219,7 +221,7 @@ impl Options {
         for (ours, theirs) in self.maps()? {
             fields.map(&ours, &theirs).map_err(|what| format!("--map {ours}={theirs}: {what}"))?;
         }
-        // What was ignored by a former guess may be mapped by a later one.
+        // A field that an earlier suggestion ignored may be mapped by a later one.
         let pairs = pairs(&self.map);
         let mapped = |field: &str| pairs.iter().any(|pair| pair.split_once('=').is_some_and(|(_, own)| own == field));
         self.ignore.iter().filter(|field| !mapped(field)).for_each(|field| fields.ignore(field));
@@ -237,7 +239,7 @@ impl Options {
             set.push((field.to_owned(), value.to_owned()));
         }
         for triple in self.word.iter().flat_map(|triples| listed(triples)) {
-            // Their word may have either sign in it.
+            // The log's word may contain either sign.
             let parts = triple.split_once(':').and_then(|(field, pair)| Some((field, pair.rsplit_once('=')?)));
             let (field, (theirs, ours)) = parts.ok_or_else(|| {
                 format!("--word {triple} does not say what a word means, such as verdict:REJECTED=fenced")
@@ -276,7 +278,7 @@ impl Options {
     }
 }
 
-/// Pairs as they were split at commas: a part without a sign goes on with the name in front of it, which has a comma.
+/// Rejoins pairs that were split at commas: a part without `=` belongs to the name before it, which contains a comma.
 fn pairs(parts: &[String]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for part in parts {
@@ -288,7 +290,7 @@ fn pairs(parts: &[String]) -> Vec<String> {
     all
 }
 
-/// What stands between commas. A comma within a word is followed by no field and colon.
+/// Splits at commas. A comma within a word is not followed by a field and a colon.
 fn listed(triples: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for part in triples.split(',') {

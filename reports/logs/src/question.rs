@@ -1,4 +1,4 @@
-//! Questions that only somebody who knows the log can answer.
+//! Questions that only someone who knows the log can answer.
 
 use super::{
     columns::Column,
@@ -6,11 +6,11 @@ use super::{
     values::{plain, quoted},
 };
 
-/// What stands behind all questions: nobody who knows better than the guess is left without an answer.
+/// Appended to every question, so that a user who knows better than the guess has an answer.
 const OTHERWISE: &str = "; if a field says something else, map it to that: node, token, resource, request, verdict, event, seq, \
                          until, duration, ttl, shared or group (--map OURS=FIELD)";
 
-/// What to add if a field says who leads, as the beginning of a list.
+/// The options to add if a field says who leads, as the beginning of a list.
 pub fn leading(name: &str) -> String {
     format!(
         "--map {}, and --word 'event:VALUE=elected' or 'event:VALUE=deposed' for each of its values, if it says who began or stopped \
@@ -19,7 +19,8 @@ pub fn leading(name: &str) -> String {
     )
 }
 
-/// May it say who leads? Words do that say so, and those of which nobody knows what they mean; of a state, one such is enough.
+/// May it say who leads? True if a value is about leadership, or no value's meaning is known; one unknown value of a
+/// state is enough.
 pub fn may_lead(column: &Column) -> bool {
     let unclear = column.values.iter().filter(|value| meaning(column, &plain(value)).is_none()).count();
     let state = unclear > 0 && column.is_called(&["state", "status"]);
@@ -27,14 +28,14 @@ pub fn may_lead(column: &Column) -> bool {
         || column.is_few_words() && (state || unclear == column.values.len())
 }
 
-/// Which of these fields is ours?
+/// Asks which of these columns is our field.
 pub fn which(ours: &str, found: &[&Column]) -> String {
     let shown: Vec<String> = found.iter().map(|column| column.shown()).collect();
     let (is, first) = (
         match ours {
             "node" => "who wrote",
             "verdict" => "whether a write was accepted",
-            "resource" => "what was written to",
+            "resource" => "which resource was written to",
             "t_us" => "when a write took effect",
             _ => "the fencing token",
         },
@@ -45,25 +46,26 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
             let value = found[0].values.first().map(plain).unwrap_or_default();
             let only = quoted(&format!("{first}={value}"));
             format!(
-                "{one} may say what its line is about: {}--map {} if it says whether a write was accepted, --only {only} if only \
-                 such lines tell of writes that were accepted, --ignore {} if none of these",
+                "{one} may say what its line is about: {}--map {} if it says whether a write was accepted, --only \
+                 {only} if only such lines are accepted writes, --ignore {} if none of these",
                 leading(first),
                 quoted(&format!("verdict={first}")),
                 quoted(first)
             )
         }
         [one] if ours == "resource" => format!(
-            "{one} may say {is}: --map {} if so, --map {} if it names what must be done once, --ignore {} if neither",
+            "{one} may say {is}: --map {} if so, --map {} if it identifies work that must be done once, --ignore {} if \
+             neither",
             quoted(&format!("resource={first}")),
             quoted(&format!("request={first}")),
             quoted(first)
         ),
         [one] => {
-            // A text may as well say what its line is about.
+            // Text may instead give the kind of line.
             let text = ours == "verdict" && found[0].is_few_words() && found[0].is_content();
             let about = found[0].values.first().filter(|_| text).map(|value| {
                 let only = quoted(&format!("{first}={}", plain(value)));
-                format!(", --only {only} if only such lines tell of writes that were accepted")
+                format!(", --only {only} if only such lines are accepted writes")
             });
             format!(
                 "{one} may say {is}: --map {} if so{}, --ignore {} if not",
@@ -78,16 +80,17 @@ pub fn which(ours: &str, found: &[&Column]) -> String {
             let is = if ours == "token" { "be the fencing token".to_owned() } else { format!("say {is}") };
             let others = match ours {
                 "resource" => {
-                    "; of the others, --map request=NAME for what must be done once, and --ignore for the rest"
+                    "; for the others, --map request=NAME if it identifies work that must be done once, and --ignore \
+                     for the rest"
                 }
-                _ => "; --ignore leaves those out that say nothing of a write",
+                _ => "; --ignore for those that say nothing about a write",
             };
             format!("{} may each {is}: {}{others}", shown.join(" and "), maps.join(" or "))
         }
     }
 }
 
-/// Options to add, and what is asked, as the end of a sentence.
+/// The options to add and the questions, as the end of a sentence.
 pub fn suggested(options: [(&str, Vec<String>); 4], asked: &[String]) -> String {
     let options = options.into_iter().filter(|(_, values)| !values.is_empty());
     let one = |name: &str, values: &[String]| format!("{name} {}", quoted(&values.join(",")));

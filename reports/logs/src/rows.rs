@@ -1,4 +1,4 @@
-//! The lines of a log, as fields and values, whatever they are written in.
+//! Reads the lines of a log as fields and values, whatever the format.
 
 use super::{logfmt, text};
 use serde::{
@@ -11,22 +11,23 @@ use std::{
     io::{self, BufRead, BufReader, Read},
 };
 
-/// The number of a line, and what it says.
+/// The number of a line, and its fields.
 pub type Row = (u64, Map<String, Value>);
-/// Rows, one after the other; of a line that cannot be read, its number and what is wrong with it.
+/// Rows in order; for a line that cannot be read, its number and what is wrong with it.
 pub type Rows = Box<dyn Iterator<Item = Result<Row, (u64, String)>>>;
 
 /// The longest line that is read, bytes.
 const LINE_MAX: u64 = 1 << 20;
-/// Where Docker, logcli, journald, CloudWatch and OpenTelemetry put what a program has logged.
+/// The fields in which Docker, logcli, journald, CloudWatch and OpenTelemetry put a program's own log line.
 const WRAPPED: [&str; 5] = ["log", "line", "MESSAGE", "message", "body"];
-/// Lists of records within one object, as `kubectl`, CloudWatch and Elasticsearch write them, and the field that holds each record.
+/// Lists of records within one object, as `kubectl`, CloudWatch and Elasticsearch write them: the fields down to the
+/// list, and the field that holds each record.
 const LISTED: [(&str, Option<&str>, &str); 3] =
     [("items", None, ""), ("events", None, ""), ("hits", Some("hits"), "_source")];
-/// The longest array that is read, which has to be held as a whole, bytes.
+/// The longest array that is read, bytes: it must be held in memory.
 const ARRAY_MAX: u64 = 1 << 30;
 
-/// Lines without their ends, each with its number.
+/// Lines without their ends, numbered.
 struct Lines<R> {
     input: R,
     number: u64,
@@ -49,7 +50,7 @@ impl<R: BufRead> Iterator for Lines<R> {
     }
 }
 
-/// An object a line; empty lines say nothing.
+/// One object per line; empty lines are skipped.
 pub fn json(input: impl BufRead + 'static) -> Rows {
     let lines = Lines { input, number: 0 };
     Box::new(lines.flat_map(|line| {
@@ -70,7 +71,7 @@ pub fn json(input: impl BufRead + 'static) -> Rows {
     }))
 }
 
-/// Objects that may go over several lines, as `jq` writes them. The place of each stands for its line.
+/// Objects that may span several lines, as `jq` writes them. An object's ordinal stands for its line number.
 pub fn json_objects(input: impl BufRead + 'static) -> Rows {
     let objects = serde_json::Deserializer::from_reader(input).into_iter::<Map<String, Value>>();
     let mut number = 0;
@@ -89,7 +90,7 @@ pub fn json_objects(input: impl BufRead + 'static) -> Rows {
     }))
 }
 
-/// The records of an object that is a list of them, or itself.
+/// The records of an object that is a list of them, or else the object itself.
 fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
     for (outer, inner, within) in LISTED {
         let Some(list) = fields.get(outer) else { continue };
@@ -104,14 +105,14 @@ fn listed(fields: Map<String, Value>) -> Vec<Map<String, Value>> {
     vec![fields]
 }
 
-/// The object of a line. What runs it may have put time and source in front of it, or have wrapped it up in one of its own.
+/// The object of a line. Whatever runs the program may have prefixed time and source, or wrapped the object in its own.
 fn object(text: &[u8]) -> Result<Map<String, Value>, serde_json::Error> {
     let text = text.trim_ascii();
     let begins = text.iter().position(|byte| *byte == b'{').filter(|_| text.ends_with(b"}"));
     serde_json::from_slice::<Unique>(&text[begins.unwrap_or(0)..]).map(|Unique(fields)| unwrapped(fields))
 }
 
-/// An object that says no field twice: which of two values counts, nobody knows.
+/// An object without repeated fields: which of two values counts would be unknown.
 struct Unique(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Unique {
@@ -143,7 +144,7 @@ impl<'de> Deserialize<'de> for Unique {
     }
 }
 
-/// What a program has logged, where that is wrapped up. Docker's own fields say nothing more; those of others may.
+/// Unwraps a program's own log line. Docker's wrapper adds nothing, so it is dropped; the fields of others are kept.
 fn unwrapped(fields: Map<String, Value>) -> Map<String, Value> {
     let within = WRAPPED.iter().find_map(|name| {
         let line = fields.get(*name)?.as_str().filter(|line| line.starts_with('{'))?;
@@ -168,7 +169,7 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("is no JSON object: {what} (column {})", error.column())
 }
 
-/// Objects in one array, as `jq -s` and many exports have it. A place in it stands for a line.
+/// Objects in one array, as `jq -s` and many exports write. An object's ordinal stands for its line number.
 pub fn json_array(input: impl BufRead + 'static) -> Rows {
     let mut text = Vec::new();
     let wrong = |what: String| -> Rows { Box::new(std::iter::once(Err((1, what)))) };
@@ -189,7 +190,7 @@ pub fn json_array(input: impl BufRead + 'static) -> Rows {
     }
 }
 
-/// Fields within fields under one name: `{"write":{"token":7}}` has `write.token`.
+/// Flattens nested fields: `{"write":{"token":7}}` becomes `write.token`.
 fn flat(fields: Map<String, Value>) -> Map<String, Value> {
     fn add(to: &mut Map<String, Value>, name: String, value: Value, own: bool) {
         match value {
@@ -203,8 +204,8 @@ fn flat(fields: Map<String, Value>) -> Map<String, Value> {
         return fields;
     }
     let mut all = Map::new();
-    // Debezium tells a row as it is `after` a change; a fault of ours comes `after` something. Others send what they have to say
-    // as a `payload`; ours has a number.
+    // Debezium's `after` is a row after a change; the `after` of our fault events is not. Others wrap all they say in a
+    // `payload`; ours is a number.
     let is_fault = fields.get("event").is_some_and(|event| event == "fault");
     for (name, value) in fields {
         let own = match name.as_str() {
@@ -235,7 +236,7 @@ pub fn logfmt(input: impl BufRead + 'static) -> Rows {
     }))
 }
 
-/// A table, the first line of which names the fields. Empty cells say nothing.
+/// A table whose first line names the fields. Empty cells are skipped.
 ///
 /// # Errors
 /// Its first line cannot be read.
@@ -256,7 +257,7 @@ pub(crate) fn table(input: impl BufRead + 'static, delimiter: u8) -> Result<Rows
             Err(error) => return Some(Err(explained(&error))),
         };
         let line = record.position().map_or(0, csv::Position::line);
-        // What psql writes below its table.
+        // The footer that psql writes below a table.
         if drawn && record.len() < names.len() {
             return None;
         }
@@ -266,7 +267,7 @@ pub(crate) fn table(input: impl BufRead + 'static, delimiter: u8) -> Result<Rows
     })))
 }
 
-/// The first line of a history, if these are its fields: a table has them in one cell, as JSON.
+/// The header of a history, if these are its fields: a table has it in one cell, as JSON.
 pub fn header(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
     let text = fields.get("header").filter(|_| fields.get("event").is_some_and(|event| event == "header"))?;
     serde_json::from_str(text.as_str()?).ok()
@@ -284,7 +285,7 @@ fn explained(error: &csv::Error) -> (u64, String) {
     (line, what)
 }
 
-/// Lines that end with a line feed alone, so that they are counted right; of a drawn table, rules become empty lines.
+/// Normalises line ends to a line feed, so that lines are counted right; in a drawn table, rules become empty lines.
 struct Plain<R> {
     input: R,
     drawn: bool,

@@ -1,4 +1,4 @@
-//! What was noticed while a log was read.
+//! What is noticed while a log is read.
 
 use super::{
     opaque::Opaque,
@@ -7,19 +7,19 @@ use super::{
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 
-/// Two lines of which the times do not say which came first, although the verdict depends on it.
+/// Two lines whose times leave their order open, although the verdict depends on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unsure {
-    /// Places of their files, and their lines there.
+    /// The index of each file, and the line in it.
     pub lines: [(usize, u64); 2],
-    /// How far their times lie apart, nanoseconds.
+    /// The difference of their times, nanoseconds.
     pub apart_ns: u64,
-    /// So far it is from when what the first began was over.
+    /// `apart_ns` counts from the end of the first line's grant or work instead.
     pub over: bool,
 }
 
 impl Unsure {
-    /// Lines of one moment, as far as their times tell.
+    /// Lines that are simultaneous as far as their times tell.
     pub fn of(lines: [(usize, u64); 2], apart_ns: u64) -> Unsure {
         Unsure { lines, apart_ns, over: false }
     }
@@ -28,51 +28,53 @@ impl Unsure {
 /// What was noticed while a log was read.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// Their name of the field that says when a line was.
+    /// The log's name for the time field.
     pub time: String,
-    /// Their names of fields.
+    /// The log's names for its fields.
     pub fields: BTreeSet<String>,
-    /// Lines that were left out, since they are about something else.
+    /// Lines that were skipped because they are about something else.
     pub others: u64,
-    /// Lines that stood there twice.
+    /// Repeated lines.
     pub twice: u64,
     /// Lines of different files with the same time.
     pub ties: u64,
-    /// Times that went back although the order of the lines did not.
+    /// Times that went back although the lines were in order.
     pub back: u64,
-    /// Times that were numbers.
+    /// Numeric times.
     pub counted: u64,
-    /// Times with a zone, and without one.
+    /// Times with a zone.
     pub zoned: u64,
-    /// See `zoned`.
+    /// Times without one.
     pub bare: u64,
-    /// By how much those zones are ahead of UTC, seconds.
+    /// The zones' offsets from UTC, seconds.
     pub offsets_s: BTreeSet<i32>,
-    /// Lines of two leaders may have come the other way round.
+    /// Lines of two leaders may have come in the other order.
     pub tied: bool,
-    /// Lines that may have come the other way round, and then be judged otherwise.
+    /// Lines that may have come in the other order, which would change the verdict.
     pub unsure: Option<Unsure>,
-    /// A line that does not say when what it began was over, although others do, and the line with which another began.
+    /// A line that does not say when its grant or work ended, although others do, and the line with which another's
+    /// began.
     pub unended: Option<[(usize, u64); 2]>,
-    /// By how much, at most, a write of an older leadership is behind a newer one's of another file, nanoseconds.
+    /// The largest delay of a write under an older leadership behind one under a newer leadership in another file,
+    /// nanoseconds.
     pub behind_ns: u64,
-    /// Tokens that can be compared for equality only, if they are.
+    /// Tokens without an order, if the log's tokens are such.
     pub opaque: Option<Opaque>,
-    /// What elections and grants are of, if they say it: each is a group of its own, in this order.
+    /// What elections and grants are about, if they say it. Each is a group of its own, in this order.
     pub led: Vec<String>,
-    /// Does it tell of writes?
+    /// Does the log have writes?
     pub wrote: bool,
-    /// The numbers of requests whose names a history cannot have, and which are named here instead.
+    /// Numbers given to requests whose names a history cannot hold.
     requests: HashMap<String, u64>,
-    /// How many there were.
+    /// How many numbers were given.
     numbered: u64,
 }
 
-/// So many requests are remembered: one that is tried again later counts as another.
+/// How many requests are remembered: a later retry of another counts as a new request.
 const REQUESTS_MAX: usize = 1_000_000;
 
 impl Seen {
-    /// Puts a number in place of a token without an order.
+    /// Replaces a token without an order by a number.
     pub fn numbered_token(&mut self, fields: &mut Map<String, Value>) {
         let accepted = fields.get("verdict").is_some_and(|verdict| verdict == "ok");
         let Some(opaque) = &mut self.opaque else { return };
@@ -83,7 +85,7 @@ impl Seen {
         }
     }
 
-    /// What a history calls a request.
+    /// A history's name for a request.
     pub fn request(&mut self, theirs: &str) -> String {
         if is_request(theirs) {
             return theirs.to_owned();
@@ -98,7 +100,7 @@ impl Seen {
         format!("{REQUEST}:{number}")
     }
 
-    /// What the log calls those requests, and their numbers; asked for once.
+    /// The log's names of those requests, with their numbers. Empty at the second call.
     pub fn take_requests(&mut self) -> HashMap<String, u64> {
         std::mem::take(&mut self.requests)
     }

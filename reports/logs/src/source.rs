@@ -1,4 +1,4 @@
-//! A file, and what it is written in.
+//! Opens a file and detects its format.
 
 use super::{
     LogError, logfmt,
@@ -13,37 +13,37 @@ use std::{
     sync::OnceLock,
 };
 
-/// What a file's lines are.
+/// The format of a file's lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Format {
-    /// An object a line, or an array of objects.
+    /// One object per line, or an array of objects
     Json,
-    /// Values between commas or another --delimiter, below a line with their names; psql's tables as well.
+    /// A table: values separated by commas or another --delimiter, below a line of names; also psql's tables
     Csv,
-    /// key=value pairs.
+    /// key=value pairs
     Logfmt,
 }
 
-/// So much of a file is looked at to guess what it is, bytes.
+/// How much of a file is read to guess its format, bytes.
 const GUESS_BYTES: u64 = 1 << 16;
-/// What stands at the beginning of a text that some programs write.
+/// The byte order mark that some programs write.
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// What a compressed file begins with.
+/// The first bytes of a gzip file.
 const GZIP: &[u8] = b"\x1f\x8b";
-/// What may stand between the values of a table, those that are looked for first.
+/// The delimiters that are tried for a table. The last one wins a draw.
 const DELIMITERS: [u8; 4] = [b'\t', b';', b'|', b','];
 
-/// A file that was looked into.
+/// A file whose beginning was read.
 pub struct Source {
     input: Box<dyn BufRead>,
     begins: Vec<u8>,
 }
 
-/// So much of standard input is kept, so that it can be read once more, bytes.
+/// How much of standard input is kept for a second reading, bytes.
 const KEPT_BYTES: u64 = 1 << 26;
 
-/// Standard input from its beginning, also for the second time unless it is long.
+/// Standard input from its beginning. A second call works unless the input is long.
 fn standard_input() -> Result<Box<dyn BufRead>, String> {
     static KEPT: OnceLock<Vec<u8>> = OnceLock::new();
     if let Some(kept) = KEPT.get() {
@@ -56,10 +56,10 @@ fn standard_input() -> Result<Box<dyn BufRead>, String> {
 }
 
 impl Source {
-    /// Opens it; `-` is standard input.
+    /// Opens a file; `-` is standard input.
     ///
     /// # Errors
-    /// It cannot be read, or is no text: one sentence.
+    /// The file cannot be read, or is no text: one sentence.
     pub fn open(file: &Path) -> Result<Source, LogError> {
         let name = file.display();
         let cannot = |e: io::Error| LogError::from(format!("cannot read {name}: {e}"));
@@ -95,13 +95,13 @@ impl Source {
         first.is_ok_and(|line| line.get("event").is_some_and(|event| event == "header"))
     }
 
-    /// What it seems to be.
+    /// Guesses the format.
     fn format(&self) -> Format {
         let line = String::from_utf8_lossy(self.first_line());
         match self.begins.trim_ascii_start().first() {
             None | Some(b'{' | b'[') => Format::Json,
             Some(_) if logfmt::looks_like(line.trim()) => Format::Logfmt,
-            // Other lines before the first object are no table's head.
+            // Lines of text before the first object are no head of a table.
             Some(_) if self.has_objects() => Format::Json,
             Some(_) => Format::Csv,
         }
@@ -113,27 +113,27 @@ impl Source {
         lines.filter(is_object).take(2).count() > 1
     }
 
-    /// What stands between its values: what the first line has most of.
+    /// The delimiter that is most frequent in the first line.
     fn delimiter(&self) -> u8 {
         let count = |delimiter: u8| self.first_line().iter().filter(|byte| **byte == delimiter).count();
-        // The last of those with most wins a draw: a comma.
+        // In a draw the last one wins: a comma.
         DELIMITERS.into_iter().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',')
     }
 
-    /// All of it, as it stands.
+    /// The whole file, unchanged.
     pub fn whole(self) -> impl BufRead + 'static {
         Cursor::new(self.begins).chain(self.input)
     }
 
-    /// Its lines.
+    /// The file's rows.
     ///
     /// # Errors
-    /// It has no lines of that kind.
+    /// The file has no rows of that format.
     pub(crate) fn rows(self, format: Option<Format>, delimiter: Option<u8>) -> Result<Rows, String> {
         let delimiter = delimiter.unwrap_or_else(|| self.delimiter());
         let begins = self.begins.trim_ascii_start();
         let array = begins.starts_with(b"[");
-        // An object that goes on in the next line.
+        // An object that continues on the next line.
         let spread = begins.starts_with(b"{")
             && serde_json::from_slice::<serde_json::Value>(self.first_line()).is_err_and(|e| e.is_eof())
             && begins.len() > self.first_line().len() + 1;
@@ -141,7 +141,7 @@ impl Source {
             return Err(what);
         }
         if let (Some(Format::Csv | Format::Logfmt), Format::Json) = (format, self.format()) {
-            return Err("holds JSON objects; leave --format out, or say --format json".to_owned());
+            return Err("contains JSON objects; omit --format, or pass --format json".to_owned());
         }
         Ok(match format.unwrap_or_else(|| self.format()) {
             Format::Json if array => rows::json_array(self.whole()),
@@ -153,10 +153,10 @@ impl Source {
     }
 }
 
-/// What `--delimiter` says.
+/// Parses `--delimiter`.
 ///
 /// # Errors
-/// It is more than a character.
+/// It is longer than one character.
 pub fn delimiter(text: &str) -> Result<u8, Unread> {
     match (text, text.as_bytes()) {
         ("tab" | "\\t", _) => Ok(b'\t'),

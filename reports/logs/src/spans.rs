@@ -1,11 +1,11 @@
-//! What a line begins and says the length of: a grant, or work. Two that overlap are two leaders, unless only the clocks of two
-//! files say so.
+//! Grants and work whose duration a line states. Two that overlap mean two leaders, unless only the difference between
+//! two files' clocks makes them overlap.
 
 use super::{key::Key, seen::Unsure, translate::Told};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a line begins, and when that is over by the line's own clock.
+/// The grant or work that a line begins, and its end by the line's own clock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
     on: Key,
@@ -15,7 +15,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// What `by` begins on what is called so, if the line says how long that lasts.
+    /// What `by` begins on `on`, if the line states how long it lasts.
     pub fn of(told: &Told, on: Key, by: Key) -> Option<Span> {
         let number = |name: &str| told.fields.get(name).and_then(Value::as_u64);
         let length_us = number("duration").or_else(|| number("ttl"));
@@ -39,14 +39,15 @@ struct Held {
     line: u64,
 }
 
-/// So many spans of one thing are remembered.
+/// How many spans are remembered for each thing led or written.
 const HELD_MOST: usize = 64;
 
-/// Spans that are not over for long.
+/// Spans that may not have ended yet.
 #[derive(Default)]
 pub struct Spans {
     held: BTreeMap<Key, Vec<Held>>,
-    /// By how much, at most, one began too early for another file's; `u64::MAX` where both are of one file.
+    /// By how much, at most, a span began before another file's had ended, nanoseconds; `u64::MAX` if both are in one
+    /// file.
     pub behind_ns: u64,
 }
 
@@ -55,13 +56,13 @@ impl Spans {
         self.held.get(&span.on).into_iter().flatten().filter(|held| held.span.excludes(span))
     }
 
-    /// Until when a span of that file waits, which may begin later than its line says by the margin.
+    /// Until when this file's span waits, since it may begin up to `margin_ns` later than its line says.
     pub fn wait_ns(&self, file: usize, ns: u64, span: &Span, margin_ns: u64) -> Option<u64> {
         let over = self.others(span).filter(|held| held.file != file).map(|held| held.span.over_ns);
         over.filter(|over| *over > ns && *over <= ns.saturating_add(margin_ns)).max()
     }
 
-    /// A span begins; the lines of which the times do not tell whether they overlap.
+    /// Adds a span; returns lines that may or may not overlap as far as their times tell.
     pub fn begins(&mut self, file: usize, told: &Told, span: &Span, skew_ns: u64, digit_ns: &[u64]) -> Option<Unsure> {
         let (ns, digit) = (told.ns, |file: usize| digit_ns.get(file).map_or(0, |digit| digit.saturating_sub(1)));
         let (mut open, mut behind_ns) = (None, self.behind_ns);
@@ -78,7 +79,7 @@ impl Spans {
         }
         self.behind_ns = behind_ns;
         let held = self.held.entry(span.on).or_default();
-        // The same again goes on from the former one.
+        // A renewal continues the former span.
         held.retain(|held| held.span.by != span.by);
         if held.len() == HELD_MOST {
             held.remove(0);
@@ -87,7 +88,7 @@ impl Spans {
         open
     }
 
-    /// What somebody began on it is over, and what it had said of its length.
+    /// Ends what `by` began on `on`, whatever duration it had stated.
     pub fn ended(&mut self, on: Key, by: Key) {
         if let Some(held) = self.held.get_mut(&on) {
             held.retain(|held| held.span.by != by);

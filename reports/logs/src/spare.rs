@@ -1,5 +1,5 @@
-//! What to do with the fields that nothing is known of. What is left out unasked says nothing of a write, going by its name;
-//! of all else it is asked, since it may decide.
+//! Suggestions for the remaining fields. A field is ignored without asking only if its name says that it is irrelevant
+//! to writes; about all others it asks, since they may decide the verdict.
 
 use super::{
     advice::{Advice, Known},
@@ -12,26 +12,27 @@ use super::{
     values::quoted,
 };
 
-/// What a field may be, in which `FIELD` stands for its name.
+/// What a field may be; `FIELD` stands for its name.
 const NUMBERS: &str =
     "may number the writes: --map seq=FIELD if the resource's numbers must rise, --ignore FIELD if not";
-const ONCE: &str = "may name what must be done once: --map request=FIELD if so, --ignore FIELD if it may come twice";
-const OPAQUE: &str = "may be the token: --map token=FIELD if each leadership has one of its own, --ignore FIELD if not";
-const TEXT: &str = "is text: write what it says of each write as fields (for example with jq), or --ignore FIELD if that is in other \
-                    fields";
-const ANYTHING: &str = "may decide: --map OURS=FIELD if it says who wrote (OURS is node), under which token (token), what was \
-                        written to (resource), for which request (request), what became of it (verdict) or under which number \
-                        that must rise (seq); --ignore FIELD if none of these";
-const GROUP: &str = "may say which of several leaderships a line is of: --map group=FIELD if each has leaders and tokens of its \
-                     own, --ignore FIELD if not";
-const SHARED: &str = "may say that others may be at the same work: --map shared=FIELD if so, --ignore FIELD if not";
-const READS: &str = "may say that others may be at the same work, as readers are: --map shared=FIELD and a --word \
+const ONCE: &str = "may identify work that must be done once: --map request=FIELD if so, --ignore FIELD if not";
+const OPAQUE: &str = "may be the token: --map token=FIELD if each leadership has its own, --ignore FIELD if not";
+const TEXT: &str = "is text: write what it says about each write into fields (for example with jq), or --ignore FIELD \
+                    if other fields have it";
+const ANYTHING: &str = "may matter: --map OURS=FIELD if it is the writer (OURS is node), its token (token), the \
+                        resource written to (resource), the request served (request), the outcome (verdict) or a \
+                        number that must rise (seq); --ignore FIELD if none of these";
+const GROUP: &str = "may separate leaderships, such as shards: --map group=FIELD if each value has its own leaders and \
+                     tokens, --ignore FIELD if not";
+const SHARED: &str =
+    "may say that others may do the same work at once: --map shared=FIELD if so, --ignore FIELD if not";
+const READS: &str = "may say that others may do the same work at once, as readers may: --map shared=FIELD and a --word \
                      'shared:VALUE=true' or 'shared:VALUE=false' for each of its values if so; or it";
 
-const READS_TOO: &str = "--map shared=FIELD, and a --word 'shared:VALUE=true' or 'shared:VALUE=false' for each of its values, if \
-                         it says that others may be at the same work, as readers are";
+const READS_TOO: &str = "--map shared=FIELD, and a --word 'shared:VALUE=true' or 'shared:VALUE=false' for each of its \
+                         values, if it says that others may do the same work at once, as readers may";
 
-/// A question about a field.
+/// Phrases a question about a field.
 fn asked(column: &Column, may_be: &str) -> String {
     format!("{} {}", column.shown(), may_be.replace("FIELD", &column.name))
 }
@@ -46,7 +47,8 @@ impl<'a> Advice<'a> {
         self.asked.push(question);
     }
 
-    /// Times beside the one of the line: when work began or ended, until when a lease lasts, or when the line really was.
+    /// Handles times other than the line's own: when work began or ended, when a lease ends, or the real time of the
+    /// line.
     pub(super) fn times(&mut self, known: &Known<'a>) {
         let place = self.map.iter().position(|(ours, _)| *ours == "t_us");
         let at = place.map(|place| self.map[place].1).or_else(|| known.column("t_us"));
@@ -66,26 +68,27 @@ impl<'a> Advice<'a> {
         for column in all.into_iter().filter(|column| self.free(column)).collect::<Vec<_>>() {
             let (name, shown) = (&column.name, column.shown());
             let Some(other) = at.map(|at| &at.name) else {
-                let first = "may say when the line was: --map t_us=FIELD if so, --ignore FIELD if not";
+                let first = "may be the line's time: --map t_us=FIELD if so, --ignore FIELD if not";
                 self.ask(column, asked(column, first));
                 continue;
             };
             let question = match (ends(column) || is_lease(column), begins(column)) {
                 (true, _) => format!(
-                    "{shown} may say until when a lease or work lasts: --map until={name} if work does, --map until={name} --set \
-                     event=grant if each line grants or renews a lease, --ignore {name} if neither"
+                    "{shown} may be the end of a lease or of work: --map until={name} if of work, --map until={name} \
+                     --set event=grant if each line grants or renews a lease, --ignore {name} if neither"
                 ),
                 (_, true) => format!(
-                    "{shown} may say when work began that ended at `{other}`: --map t_us={name},until={other} if two leaders must not \
-                     be at it at once, --map t_us={other} --ignore {name} if that does not matter"
+                    "{shown} may be the start of the work that ended at `{other}`: --map t_us={name},until={other} if \
+                     two leaders must not do it at once, --map t_us={other} --ignore {name} if that does not matter"
                 ),
                 _ => format!(
-                    "`{other}` and {shown} may each say when a write took effect: --map t_us={name} --ignore {other}, or --map \
-                     t_us={other} --ignore {name}, or --map t_us={other},until={name} if work lasts from the one to the other, or \
-                     --map t_us={other},request={name} if it says what was due, which must be done once"
+                    "`{other}` and {shown} may each be the time at which a write took effect: --map t_us={name} \
+                     --ignore {other}, or --map t_us={other} --ignore {name}, or --map t_us={other},until={name} if \
+                     work lasts from the former to the latter, or --map t_us={other},request={name} if the latter is \
+                     when work was due that must be done once"
                 ),
             };
-            // Which it is has to be said, then.
+            // The user then has to say which one is the time.
             if !ends(column) && !is_lease(column) {
                 self.map.retain(|(ours, _)| *ours != "t_us");
             }
@@ -93,7 +96,7 @@ impl<'a> Advice<'a> {
         }
     }
 
-    /// How long a lease or work lasts.
+    /// Handles durations of leases and work.
     pub(super) fn lengths(&mut self, known: &Known<'a>) {
         let at = self.map.iter().find(|(ours, _)| *ours == "t_us").map(|(_, c)| *c).or_else(|| known.column("t_us"));
         let began = at.is_some_and(begins);
@@ -101,30 +104,30 @@ impl<'a> Advice<'a> {
             let (name, shown, unit) = (&column.name, column.shown(), unit_of(column));
             if is_lease(column) {
                 let question = format!(
-                    "{shown} may say how long a lease lasts: --set event=grant --map ttl={name}{unit} if each line grants or renews \
-                     it, --ignore {name} if not"
+                    "{shown} may be the length of a lease: --set event=grant --map ttl={name}{unit} if each line \
+                     grants or renews one, --ignore {name} if not"
                 );
                 self.ask(column, question);
             } else if is_length(column, began) && !began && !column.has_word(&["duration", "held"]) {
                 let other = at.map_or("the time", |at| &at.name);
                 let question = format!(
-                    "{shown} may say how long the work took that ended at `{other}`: if two leaders must not be at it at once, write \
-                     when it began as a field BEGAN (for example with jq) and --map t_us=BEGAN,until={other}; --ignore {name} if that \
-                     does not matter"
+                    "{shown} may be the duration of the work that ended at `{other}`: if two leaders must not do it at \
+                     once, write its start into a field BEGAN (for example with jq) and --map \
+                     t_us=BEGAN,until={other}; --ignore {name} if that does not matter"
                 );
                 self.ask(column, question);
             } else if is_length(column, began) {
                 let question = format!(
-                    "{shown} may say how long the work took: --map duration={name}{unit} if a line is written when its work begins \
-                     and two leaders must not be at it at once, --map ttl={name}{unit} --set event=grant if each line grants a lease \
-                     for so long, --ignore {name} if neither"
+                    "{shown} may be the duration of the work: --map duration={name}{unit} if a line is written when \
+                     its work begins and two leaders must not do it at once, --map ttl={name}{unit} --set event=grant \
+                     if each line grants a lease of that length, --ignore {name} if neither"
                 );
                 self.ask(column, question);
             }
         }
     }
 
-    /// What is left matters, or does not.
+    /// Ignores or asks about the fields that are left.
     pub(super) fn left(&mut self, known: &Known<'a>) {
         for column in self.spare(known) {
             let (name, shown) = (&column.name, column.shown());
@@ -133,13 +136,14 @@ impl<'a> Advice<'a> {
                 let other = if token { ", beside the one above" } else { "" };
                 let opaque = if column.is_numbers() && column.has_word(&["id"]) { " --opaque-tokens" } else { "" };
                 let question = format!(
-                    "{shown} may be the token{other}: --map token={name}{opaque} if writes are refused by it, --ignore {name} if not"
+                    "{shown} may be the token{other}: --map token={name}{opaque} if the resource refuses writes by it, \
+                     --ignore {name} if not"
                 );
                 self.ask(column, question);
             } else if column.holds_lines() {
                 let question = format!(
-                    "`{name}` holds objects or lists, which are not taken apart: write each record as an object on a line of its \
-                     own (for example with jq), or --ignore {name} if no write is in it"
+                    "`{name}` holds objects or lists, which are not split: write each record as an object on its own \
+                     line (for example with jq), or --ignore {name} if it holds no writes"
                 );
                 self.ask(column, question);
             } else if column.is_called(&["shared"]) {
@@ -162,13 +166,13 @@ impl<'a> Advice<'a> {
                 let only = quoted(&format!("{name}={writes}"));
                 let only = match ends_work(column) {
                     true => String::new(),
-                    false => format!("--only {only} if only such lines tell of writes that took effect, "),
+                    false => format!("--only {only} if only such lines are writes that took effect, "),
                 };
                 let reads =
                     if is_reading(column) { format!("{}; ", READS_TOO.replace("FIELD", name)) } else { String::new() };
                 let question = format!(
-                    "{shown} may say what a line is about: {}{reads}{only}--map verdict={name} if it says what became of each, \
-                     --ignore {name} if neither",
+                    "{shown} may say what a line is about: {}{reads}{only}--map verdict={name} if it is the outcome of \
+                     each, --ignore {name} if neither",
                     leading(name)
                 );
                 self.ask(column, question);
@@ -198,7 +202,7 @@ impl<'a> Advice<'a> {
         let rise = column.counts() || column.is_distinct() && column.seldom_falls();
         let may_be = match () {
             () if is_measure(column) => return self.ignore.push(column.name.clone()),
-            // Numbers of lines that never fall: nothing hangs on what they are.
+            // Line numbers that never fall: nothing depends on them.
             () if is_of_things(column) && column.only_rises() => return self.ignore.push(column.name.clone()),
             () if rise && !seq => NUMBERS,
             () if column.is_mostly_distinct() && !column.is_distinct() && !request => ONCE,
@@ -210,15 +214,16 @@ impl<'a> Advice<'a> {
         self.ask(column, asked(column, may_be));
     }
 
-    /// A field that every write has, and that some lines lack.
+    /// Handles a field that every write needs and some lines lack.
     pub(super) fn of_some(&mut self, known: &Known<'a>) {
         let Some((ours, column)) = known.of_some else { return };
         let name = &column.name;
         let without = match ours {
-            "verdict" => "--set verdict=ok if what lacks it was accepted".to_owned(),
-            "node" => "--set node=NAME says who wrote what lacks it".to_owned(),
-            _ => format!("--set {ours}=VALUE says what holds where it is missing"),
+            "verdict" => "--set verdict=ok if they were accepted".to_owned(),
+            "node" => "--set node=NAME if one node wrote them".to_owned(),
+            _ => format!("--set {ours}=VALUE if they share one value"),
         };
-        self.asked.push(format!("some lines lack `{name}`: {without}, --only {name} if they tell of no write"));
+        self.asked
+            .push(format!("some lines lack `{name}`: {without}, --only {name} to skip them if they are not writes"));
     }
 }

@@ -1,27 +1,26 @@
-//! A file, the first lines of which are looked at before any is judged, so that all that is wrong is told at once.
+//! A file whose first lines are surveyed before any is judged, so that all problems are reported at once.
 
 use super::{error::LogError, merged, rows, translate::Translation};
 use serde_json::{Map, Value};
 use std::{collections::VecDeque, path::Path, rc::Rc};
 
-/// So many lines of each file are looked at.
+/// How many lines of each file are surveyed.
 pub const LINES: usize = 500;
-/// And so many more, where something is not understood.
+/// How many more lines are surveyed if something is not understood.
 const LATER_MOST: usize = 2_000_000;
 
-/// A file whose first lines were looked at.
+/// A file whose first lines were surveyed.
 pub struct Surveyed {
-    /// What it is called.
     pub name: String,
-    /// The name of the file without its extension.
+    /// The file's name without its extension.
     pub stem: String,
-    /// They are still to be judged.
+    /// The surveyed lines, still to be judged.
     pub first: VecDeque<Result<rows::Row, (u64, String)>>,
     rest: rows::Rows,
 }
 
 impl Surveyed {
-    /// Looks at the first lines of a file.
+    /// Surveys the first lines of a file.
     pub fn new(mut rows: rows::Rows, name: &str, file: &Path, translation: &Translation) -> Surveyed {
         let stem = match file == Path::new("-") {
             true => "stdin".into(),
@@ -30,7 +29,7 @@ impl Surveyed {
         let mut first = VecDeque::new();
         while first.len() < LINES {
             match rows.next() {
-                // What is about something else is nothing to learn from.
+                // Lines about something else are not surveyed.
                 Some(Ok((_, fields))) if !translation.is_about_writes(&fields) => translation.passed_over(),
                 Some(Err(_)) if translation.passes_over_text() => translation.passed_over(),
                 Some(row) => first.push_back(row),
@@ -40,13 +39,13 @@ impl Surveyed {
         Surveyed { name: name.to_owned(), stem: stem.into_owned(), first, rest: rows }
     }
 
-    /// What its lines say that were not looked at yet. They are not judged then.
+    /// The rows after the surveyed ones. They are consumed, so the file is not judged then.
     pub fn later<'a>(&'a mut self, translation: &'a Translation) -> impl Iterator<Item = Map<String, Value>> + 'a {
         let fields = self.rest.by_ref().filter_map(|row| Some(row.ok()?.1));
         fields.filter(|fields| translation.is_about_writes(fields)).take(LATER_MOST)
     }
 
-    /// What a unit of the last digit of its times is, nanoseconds: the least of those that were looked at.
+    /// The resolution of its times, nanoseconds: the finest one surveyed.
     pub fn digit_ns(&self, translation: &Translation) -> u64 {
         let rows = self.first.iter().filter_map(|row| row.as_ref().ok());
         let times = rows.filter_map(|(_, fields)| {
@@ -64,7 +63,7 @@ impl Surveyed {
         Some(header)
     }
 
-    /// All of its lines in our words.
+    /// Translates all of its lines.
     pub fn told(self, translation: Rc<Translation>) -> merged::File {
         let Surveyed { name, stem, first, rest } = self;
         Box::new(first.into_iter().chain(rest).filter_map(move |row| {

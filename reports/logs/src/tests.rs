@@ -15,7 +15,7 @@ fn opened(test: &str, files: &[(&str, &str)], log: Options) -> Result<Input, Str
     input.map_err(|why| why.to_string().replace(&format!("{}/", folder.display()), ""))
 }
 
-/// When, who, with which token, on what, which number.
+/// Of each write: time, node, token, resource and number.
 fn applied(input: Input) -> Vec<(u64, String, u64, String, u64)> {
     let mut reader = Reader::of(input.lines).expect("a first line");
     let events: Vec<_> = reader.by_ref().map(|event| event.expect("an event")).collect();
@@ -46,7 +46,7 @@ fn a_table_in_somebody_s_words_is_read() {
     assert_eq!(is, must.map(|(t, node, token, resource, seq)| (t, node.to_owned(), token, resource.to_owned(), seq)));
 }
 
-/// The sentence about the first line that is wrong, without the folder.
+/// The sentence about the first wrong line, without the folder.
 fn refused(name: &str, text: &str, log: Options) -> String {
     let input = match opened("refused", &[(name, text)], log) {
         Ok(input) => input,
@@ -54,7 +54,7 @@ fn refused(name: &str, text: &str, log: Options) -> String {
     };
     let read = Reader::of(input.lines).and_then(|mut reader| reader.try_for_each(|event| event.map(drop)));
     let why = read.and_then(|()| input.notes.check()).expect_err("nothing is wrong").to_string();
-    // Up to the file's own name.
+    // Keep only the file's own name.
     why.rsplit_once('/')
         .filter(|(folder, _)| folder.contains("fencepost-log-"))
         .map_or(why.clone(), |(_, end)| end.into())
@@ -63,7 +63,7 @@ fn refused(name: &str, text: &str, log: Options) -> String {
 #[test]
 fn several_files_are_merged_by_time_and_say_where_a_line_came_from() {
     let line = |ts: &str, seq: u64| format!("{{\"ts\":{ts},\"token\":1,\"seq\":{seq},\"verdict\":\"ok\"}}\n");
-    // They differ by nanoseconds, which are not judged, and put them into order.
+    // The times differ by nanoseconds, which are not judged but do order the lines.
     let first = line("1.5", 1) + "\n" + &line("3.0000002", 4);
     let second = line("2", 2) + &line("3.0000001", 3);
     let files = [("n1.log", first.as_str()), ("n2.log", second.as_str())];
@@ -73,7 +73,7 @@ fn several_files_are_merged_by_time_and_say_where_a_line_came_from() {
     let seen: Vec<(String, u64)> = applied(input).into_iter().map(|(_, node, _, _, seq)| (node, seq)).collect();
     assert_eq!(seen, [("n1", 1), ("n2", 2), ("n2", 3), ("n1", 4)].map(|(node, seq)| (node.to_owned(), seq)));
 
-    // What only the event itself shows to be wrong, after so many lines that nobody looks so far ahead.
+    // An error that only the event itself shows, too far down to be surveyed.
     let second: String = (0..600).map(|seq| line(&format!("2.{seq:03}"), seq)).collect();
     let second = second + "{\"ts\":3,\"token\":1,\"seq\":7,\"verdict\":\"ok\",\"read\":\"x\"}\n";
     let files = [("n1.log", first.as_str()), ("n2.log", second.as_str())];
@@ -102,8 +102,8 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "at,seq\nsoon,1\n",
             args(&["t_us=at"], &set, &[]),
-            "a.csv: line 2: \"soon\" is no time; write it like 2026-11-21T10:00:00.250Z or as a number of --time-unit, or say how \
-             it is written: --time-format '%d.%m.%Y %H:%M:%S'",
+            "a.csv: line 2: \"soon\" is not a known form of time; write it like 2026-11-21T10:00:00.250Z or as a \
+             number (--time-unit), or pass its form, such as --time-format '%d.%m.%Y %H:%M:%S'",
         ),
         (
             "a.csv",
@@ -115,15 +115,14 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "t_us,seq\r\n5,1\r\n4,2\r\n",
             args(&[], &set, &[]),
-            "a.csv: line 3: time goes back by 1 µs; if the lines stand in no order, or the newest first, --order t_us sorts \
-             them by their time; if they stand in the order in which the resource took them, pass --order line, and if it \
-             numbered them, --order FIELD",
+            "a.csv: line 3: time goes back by 1 µs; pass --order t_us to sort the lines by time, --order line if they \
+             are in the order in which the resource applied them, or --order FIELD if it numbered them",
         ),
         (
             "a.csv",
             "t_us,n,seq\n1,2,3\n",
             args(&["seq=n"], &set, &[]),
-            "a.csv: line 2: has two fields that are \"seq\"; --ignore seq leaves one of them out",
+            "a.csv: line 2: has two fields for \"seq\"; pass --ignore seq to skip one of them",
         ),
         (
             "a.csv",
@@ -141,15 +140,15 @@ fn what_cannot_be_read_is_said_in_one_sentence() {
             "a.csv",
             "t_us,seq\n1795255200400,1\n",
             args(&[], &set, &[]),
-            "a.csv: t_us is 1795255200400, which is a time of this century in milliseconds; pass --time-unit, with us if it \
-             counts from elsewhere",
+            "a.csv: t_us (1795255200400) looks like milliseconds since 1970; pass its --time-unit, or --time-unit us \
+             if it does not count from 1970",
         ),
         (
             "a.jsonl",
             "{\"t_us\":1",
             args(&[], &set, &[]),
-            "a.jsonl: line 1: is no JSON object: EOF while parsing an object (column 9); --only FIELD passes over text, and \
-             judges lines with that field alone",
+            "a.jsonl: line 1: is no JSON object: EOF while parsing an object (column 9); pass --only FIELD to skip \
+             plain text and judge only lines with that field",
         ),
     ] {
         assert_eq!(refused(name, text, log), must);
@@ -203,7 +202,7 @@ fn a_format_says_how_times_are_written() {
     assert_eq!(read("00:00:02.5", "%H:%M:%S%.f"), Ok((2_500_000_000, 100_000_000)));
     assert_eq!(
         read("2026-03-01 21:05:01", "%d.%m.%Y").expect_err("another one"),
-        "\"2026-03-01 21:05:01\" is not written as --time-format '%d.%m.%Y' says"
+        "\"2026-03-01 21:05:01\" does not match --time-format '%d.%m.%Y'"
     );
     for wrong in ["%Q", "date", "%d.%m.%Y %H:%M:%S %Z"] {
         assert!(times::format(wrong).is_err(), "{wrong}");
@@ -217,7 +216,7 @@ fn lines_that_tell_of_something_else_are_left_out_and_said_so() {
     };
     let text = line(1, "PUT") + &line(2, "MONITOR") + &line(3, "PUT");
     let why = refused("a.jsonl", &text, args(&["event=op"], &[], &["event:PUT=apply", "event:MONITOR=idle"]));
-    assert!(why.contains("op is `idle`") && why.contains("--word event:idle=none if it is to be left out"), "{why}");
+    assert!(why.contains("op is `idle`") && why.contains("--word event:idle=none to skip it"), "{why}");
     let input =
         opened("left-out", &[("a.jsonl", &text)], args(&["event=op"], &[], &["event:PUT=apply", "event:MONITOR=none"]));
     let input = input.expect("it is understood");
@@ -240,7 +239,7 @@ fn times_are_read_in_every_unit() {
     assert_eq!(is("1763719200123", Some(Unit::Ms)), 1_763_719_200_123_000_000);
     assert_eq!(is("7", Some(Unit::Us)), 7_000);
     assert_eq!(is("1763719200123456789", Some(Unit::Ns)), 1_763_719_200_123_456_789);
-    // A time of this century says itself what it counts.
+    // A time of this century implies its unit.
     for text in ["1763719200", "1763719200000", "1763719200000000", "1763719200000000000", "1.7637192e9"] {
         assert_eq!(is(text, None), 1_763_719_200_000_000_000, "{text}");
     }
@@ -265,13 +264,13 @@ fn lines_that_differ_in_what_is_ignored_are_two() {
     let text = "t_us,token,seq,id\n5,7,1,a\n5,7,1,b\n5,7,1,b\n";
     let log = Options { ignore: vec!["id".to_owned()], ..args(&[], &["resource=r", "node=a", "verdict=ok"], &[]) };
     assert_eq!(applied(opened("ignored", &[("a.csv", text)], log).expect("a log")).len(), 2);
-    // The same line of two nodes is a line of each.
+    // The same line of two nodes counts once for each.
     let log = args(&[], &["resource=r", "node={file}", "verdict=ok"], &[]);
     let files = [("n1.csv", "t_us,token,seq\n5,7,1\n"), ("n2.csv", "t_us,token,seq\n5,7,1\n")];
     assert_eq!(applied(opened("two-nodes", &files, log).expect("a log")).len(), 2);
 }
 
-/// The same three writes, as several programs write them down.
+/// The same three writes, as several programs write them.
 #[test]
 fn a_table_is_a_table_whatever_stands_between_its_values() {
     let rows = [("1", "w1", "7", "1"), ("2", "w1", "7", "2"), ("3", "w2", "8", "3")];
@@ -322,8 +321,8 @@ fn all_that_is_not_understood_is_said_at_once_and_the_advice_works() {
     assert!(otherwise.contains("(--map OURS=FIELD)"), "{otherwise}");
     assert_eq!(
         what,
-        "billing.csv: nothing says what the fields `created`, `fence_token`, `holder`, `invoice`, `level`, `result` are; no \
-         field is the time (t_us), the resource, the node, the verdict"
+        "billing.csv: unknown fields `created`, `fence_token`, `holder`, `invoice`, `level`, `result`; missing: time \
+         (t_us), resource, node, verdict"
     );
     assert_eq!(
         advice,
@@ -356,7 +355,7 @@ fn lines_that_stand_there_twice_count_once_and_order_can_be_the_resources() {
         assert_eq!(
             notes.sentences(),
             [
-                "1 line there twice, word for word; each was counted once.",
+                "1 line repeated word for word; each was counted once.",
                 "1 line is dated before the line above it; file order was kept."
             ]
         );

@@ -1,9 +1,9 @@
-//! Text that is no record with named fields: what it is, and how to make records of it.
+//! Recognises text that has no named fields, and says how to convert it.
 
 use serde_json::{Map, Value};
 
-/// What to do with a file that begins with this line, if it is text; `table` where nothing better is known than that it might
-/// be one.
+/// What to do with a text file that begins with this line. `table`: the file is otherwise read as a table, for want of
+/// a better guess.
 pub fn told(line: &[u8], table: bool) -> Option<String> {
     let line = String::from_utf8_lossy(line);
     let line = line.trim();
@@ -39,8 +39,7 @@ pub fn told(line: &[u8], table: bool) -> Option<String> {
     (cells.len() == 1 || !cells.iter().all(|cell| cell.is_empty() || is_name(cell))).then(plain)
 }
 
-/// What to do with an object that is an answer with records in it, as some services give it, if it is one. `FILE` stands for
-/// the file.
+/// What to do with an object that is a service's response with records in it, if it is one. `FILE` stands for the file.
 pub fn answer(fields: &Map<String, Value>) -> Option<&'static str> {
     let of_data = |name: &str| fields.get("data")?.get(name);
     let list = |value: Option<&Value>| value.is_some_and(Value::is_array);

@@ -1,4 +1,4 @@
-//! Times in a log.
+//! Parses the times of a log.
 
 use super::{
     lengths::{self, Decimal},
@@ -18,26 +18,26 @@ pub use super::lengths::Unit;
 pub enum Written {
     /// As a number.
     Counted,
-    /// As date and time with a zone, which is so many seconds ahead of UTC.
+    /// As date and time with a zone, whose offset from UTC is this many seconds.
     Zoned(i32),
-    /// As date and time without one.
+    /// As date and time without a zone.
     Bare,
 }
 
-/// What a log's times are.
+/// How a log writes its times.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
-    /// How they are written, as strftime has it, if somebody has said so.
+    /// The strftime format, if the user gave one.
     pub format: Option<String>,
-    /// What numbers count, if that is known.
+    /// The unit of numeric times, if known.
     pub unit: Option<Unit>,
-    /// The zone of times that name none; UTC where it is left out.
+    /// The zone of times that name none; UTC if absent.
     pub zone: Option<FixedOffset>,
-    /// What lengths count that are numbers, if that is known.
+    /// The unit of numeric durations, if known.
     pub length: Option<Unit>,
 }
 
-/// Ways to write a time without a zone: as SQL does, and as ISO 8601 does.
+/// Formats without a zone: those of SQL and of ISO 8601.
 const WITHOUT_ZONE: [&str; 6] = [
     "%Y-%m-%d %H:%M:%S%.f",
     "%Y-%m-%dT%H:%M:%S%.f",
@@ -46,7 +46,7 @@ const WITHOUT_ZONE: [&str; 6] = [
     "%Y%m%dT%H%M%S%.f",
     "%a %b %e %H:%M:%S %Y",
 ];
-/// With a zone such as `+01` or `+0100`, as PostgreSQL writes it; the last as web servers do.
+/// Formats with a zone such as `+01` or `+0100`, as PostgreSQL writes it; the last is that of web servers.
 const WITH_ZONE: [&str; 5] = [
     "%Y-%m-%d %H:%M:%S%.f%#z",
     "%Y-%m-%dT%H:%M:%S%.f%#z",
@@ -56,10 +56,10 @@ const WITH_ZONE: [&str; 5] = [
 ];
 
 impl Times {
-    /// A length of time in microseconds, such as `15s`, or a number of the unit that was said.
+    /// Parses a duration such as `15s`, or a number in the given unit; microseconds.
     ///
     /// # Errors
-    /// It is none, or a number of nobody knows what: one sentence.
+    /// It is no duration, or a number whose unit is unknown: one sentence.
     pub(crate) fn length_us(&self, length: &Value) -> Result<u64, String> {
         let text = match length {
             Value::String(text) => text.trim().to_owned(),
@@ -68,27 +68,27 @@ impl Times {
         let Some(decimal) = Decimal::read(&text) else {
             return lengths::us(&text).map_or_else(|| duration_us(&text).map_err(|why| why.to_string()), Ok);
         };
-        let unit = self
-            .length
-            .ok_or_else(|| format!("{text} is a length in what? --duration-unit says it: s, ms, us or ns"))?;
-        decimal.ns(unit).map(|ns| ns / 1_000).ok_or_else(|| format!("{text} is no length of time"))
+        let unit = self.length.ok_or_else(|| {
+            format!("the unit of the duration {text} is unknown; pass --duration-unit s, ms, us or ns")
+        })?;
+        decimal.ns(unit).map(|ns| ns / 1_000).ok_or_else(|| format!("{text} is too long a duration"))
     }
 
-    /// A time in nanoseconds since the log's own zero, or since 1970.
+    /// Parses a time; nanoseconds since the log's own zero, or since 1970.
     ///
     /// # Errors
-    /// It is no time, or before 1970, or a number of nobody knows what.
+    /// It is no time, or before 1970, or a number whose unit is unknown.
     pub(crate) fn ns(&self, time: &Value) -> Result<(u64, Written), String> {
         let no_time = || match &self.format {
-            Some(format) => format!("{time} is not written as --time-format {} says", quoted(format)),
+            Some(format) => format!("{time} does not match --time-format {}", quoted(format)),
             None => format!(
-                "{time} is no time; write it like 2026-11-21T10:00:00.250Z or as a number of --time-unit, or say how it is written: \
-                 --time-format '%d.%m.%Y %H:%M:%S'"
+                "{time} is not a known form of time; write it like 2026-11-21T10:00:00.250Z or as a number \
+                 (--time-unit), or pass its form, such as --time-format '%d.%m.%Y %H:%M:%S'"
             ),
         };
         let text = match time {
             Value::Number(number) => number.to_string(),
-            // Web servers and some loggers put it into brackets.
+            // Web servers and some loggers use brackets.
             Value::String(text) => {
                 let text = text.trim();
                 text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text).to_owned()
@@ -108,7 +108,7 @@ impl Times {
         Ok((u64::try_from(ns).map_err(|_| format!("{time} is before 1970"))?, written))
     }
 
-    /// What a unit of a time's last digit is, nanoseconds.
+    /// The resolution of a time as written, nanoseconds.
     pub fn digit_ns(&self, time: &Value) -> Option<u64> {
         let text = time.as_str().map_or_else(|| time.to_string(), |text| text.trim().replace(',', "."));
         if let Some(format) = &self.format {
@@ -132,7 +132,7 @@ impl Times {
         Decimal::read(&text).and_then(|decimal| Unit::of_an_epoch(decimal.whole))
     }
 
-    /// A time that is written so; one without a date is of the first of January 1970.
+    /// Parses a time in the given format; one without a date is of January 1st, 1970.
     fn formatted(&self, text: &str, format: &str) -> Option<(i64, Written)> {
         if let Ok(time) = DateTime::parse_from_str(text, format) {
             return Some((time.timestamp_nanos_opt()?, Written::Zoned(time.offset().local_minus_utc())));
@@ -143,7 +143,7 @@ impl Times {
         Some((self.in_zone(time)?.timestamp_nanos_opt()?, Written::Bare))
     }
 
-    /// A time without a zone, in the one that was said.
+    /// A time without a zone, in the zone given.
     fn in_zone(&self, time: NaiveDateTime) -> Option<DateTime<Utc>> {
         match self.zone {
             Some(zone) => Some(time.and_local_timezone(zone).single()?.to_utc()),
@@ -152,7 +152,7 @@ impl Times {
     }
 
     fn words(&self, text: &str) -> Option<(i64, Written)> {
-        // Go adds its monotonic clock and the zone's name to a zone, Java the zone's name in brackets.
+        // After the offset, Go adds the zone's name and its monotonic clock, and Java the zone's name in brackets.
         let text = text.split(" m=").next().unwrap_or(text);
         let text = text.split_once('[').filter(|_| text.ends_with(']')).map_or(text, |(time, _)| time);
         let named = text.rsplit_once(' ').filter(|(time, name)| {
@@ -161,7 +161,7 @@ impl Times {
         let named = named.filter(|(time, _)| time.rsplit(' ').next().is_some_and(|zone| zone.starts_with(['+', '-'])));
         let text = named.map_or(text, |(time, _)| time);
         let spoken = text;
-        // As Python and Java log it.
+        // Python and Java log a comma before the fraction.
         let text = &text.replace(',', ".");
         let zoned = |time: DateTime<FixedOffset>| {
             time.timestamp_nanos_opt().map(|ns| (ns, Written::Zoned(time.offset().local_minus_utc())))
@@ -183,27 +183,27 @@ impl Times {
     }
 }
 
-/// A zone such as `+02:00`, `-0530` or `UTC`.
+/// Parses a zone such as `+02:00`, `-0530` or `UTC`.
 ///
 /// # Errors
-/// One sentence.
+/// It is no zone: one sentence.
 pub fn zone(text: &str) -> Result<FixedOffset, Unread> {
     let utc = ["UTC", "GMT", "Z"].contains(&text);
     let at = if utc { "1970-01-01T00:00:00+00:00".to_owned() } else { format!("1970-01-01T00:00:00{text}") };
     let time = DateTime::parse_from_str(&at, "%Y-%m-%dT%H:%M:%S%#z");
-    time.map(|time| *time.offset()).map_err(|_| Unread::of(text, "is no zone; write it like +02:00, or UTC"))
+    time.map(|time| *time.offset()).map_err(|_| Unread::of(text, "is not a time zone; write it like +02:00, or UTC"))
 }
 
-/// How times are written, as strftime has it.
+/// Checks a strftime format.
 ///
 /// # Errors
-/// One sentence.
+/// It is no such format: one sentence.
 pub fn format(text: &str) -> Result<String, Unread> {
     let mut items = StrftimeItems::new(text);
-    // The name of a zone would be passed over, and what it says with it.
+    // A zone's name would be skipped without being read.
     let wrong = |item| matches!(item, Item::Error | Item::Fixed(Fixed::TimezoneName));
     if !text.contains('%') || items.any(wrong) {
-        return Err(Unread::of(text, "does not say how a time is written; write it like '%d.%m.%Y %H:%M:%S'"));
+        return Err(Unread::of(text, "is not a time format; write it like '%d.%m.%Y %H:%M:%S'"));
     }
     Ok(text.to_owned())
 }

@@ -1,4 +1,5 @@
-//! What a log's tokens leave open: lines without one among others, and rows of them that rise side by side.
+//! What a log's tokens leave open: writes without a token among others, and two rising sequences of tokens side by
+//! side.
 
 use protocols::{
     history::{Event, Kind},
@@ -6,21 +7,21 @@ use protocols::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A resource's accepted tokens, as far as they tell whether they are of one leadership.
+/// A resource's accepted tokens, as far as they show whether they belong to one leadership.
 #[derive(Default)]
 struct Beside {
     highest: u64,
-    /// Tokens that came first when a higher one had been accepted, each above those before it, and who had them.
+    /// Tokens first accepted after a higher one, each above those before it, and their nodes.
     below: Vec<u64>,
     nodes: BTreeSet<u16>,
-    /// Who went on with others meanwhile, and how often.
+    /// The nodes that wrote with the highest tokens meanwhile, and how often.
     others: BTreeSet<u16>,
     turns: u64,
     seen: BTreeSet<u64>,
     accepted: u64,
-    /// A token was accepted twice.
+    /// Some token was accepted twice.
     again: bool,
-    /// A node's write came right after one of its own, and under another token.
+    /// A node's write followed one of its own directly, but under another token.
     renamed: bool,
     last: Option<(u16, u64)>,
 }
@@ -44,51 +45,51 @@ impl Beside {
         }
     }
 
-    /// Does each write have a token of its own? Then tokens do not tell leaderships apart.
+    /// Does each write have its own token? Then tokens do not tell leaderships apart.
     fn are_of_writes(&self) -> bool {
         self.accepted > 2 && self.renamed && !self.again
     }
 
-    /// Do two rows of tokens rise side by side, each with holders of its own?
+    /// Do two sequences of tokens rise side by side, each with its own nodes?
     fn are_two(&self) -> bool {
         self.below.len() > 1 && self.turns > 1 && self.nodes.is_disjoint(&self.others)
     }
 }
 
-/// Which accepted writes have a token: those without one among others are not judged as these are.
+/// Statistics of tokens in writes. Writes without a token cannot be judged like those with one.
 #[derive(Default)]
 pub struct Tokens {
     without: u64,
     zero: BTreeSet<u16>,
     above: u64,
     beside: BTreeMap<(u16, u16), Beside>,
-    /// Accepted writes with a token, those without, and what each token has written on each resource.
+    /// Accepted writes with a token, accepted writes without one, and each token's writes to each resource.
     accepted: u64,
     accepted_without: u64,
     written: BTreeMap<(u16, u16, u64), Written>,
-    /// A token was accepted twice on one resource.
+    /// Some token was accepted twice on one resource.
     again: bool,
-    /// Those that somebody was told to be elected with, or that sealed a resource, by group.
+    /// Tokens with which a node was elected or sealed a resource, by group.
     elected: BTreeSet<(u16, u64)>,
-    /// By group: the highest accepted token, and where it was; and a lower one that was accepted elsewhere after it.
+    /// The highest accepted token of each group with its resource, and the first lower token accepted later on another
+    /// resource, with the higher one.
     highest: BTreeMap<u16, (u64, u16)>,
     elsewhere: Option<(u64, u64)>,
 }
 
-/// The numbers of a token's writes on a resource.
+/// The numbers of a token's writes to one resource.
 struct Written {
     first: u64,
     last: u64,
     rise: bool,
 }
 
-/// So many tokens are told apart.
+/// How many tokens are distinguished.
 const TOKENS_MOST: usize = 100_000;
 
 impl Tokens {
-    /// Takes the next event.
     pub fn see(&mut self, event: &Event) {
-        // A store seals once for a leadership, not for a write.
+        // A store seals once per leadership, not per write.
         if let Kind::Elected(incarnation) | Kind::Seal { incarnation, .. } = &event.kind
             && self.elected.len() < TOKENS_MOST
         {
@@ -124,63 +125,60 @@ impl Tokens {
         }
     }
 
-    /// Why a log in which all held shows nothing.
+    /// Why a log that holds shows nothing.
     pub fn show_nothing(&self) -> Option<String> {
         let elected = || self.written.keys().all(|(group, _, token)| self.elected.contains(&(*group, *token)));
         let of_writes = !self.again && self.accepted > 2 || self.beside.values().any(Beside::are_of_writes);
         match self.accepted_without {
             _ if of_writes && !elected() => Some(
-                "no token was accepted twice on one resource, so tokens do not tell which writes are of one leadership; if no node \
-                 was elected twice, --ignore them and --set generation=1"
+                "no token was accepted twice on one resource, so tokens do not identify leaderships; if no node was \
+                 elected twice, pass --ignore for the token and --set generation=1"
                     .to_owned(),
             ),
             0 => None,
             _ if self.accepted == 0 => None,
             without => Some(format!(
-                "{} accepted without a token, although others have one: whether such a write was stale cannot be told",
+                "{} accepted without a token, although others have one: whether such a write was stale is unknown",
                 if without == 1 { "1 write was".to_owned() } else { format!("{without} writes were") }
             )),
         }
     }
 
-    /// Why numbers that do not rise may be no violation: they do under each token.
+    /// Why numbers that do not rise may be no violation: they rise under each token.
     pub fn numbers_begin_anew(&self) -> Option<String> {
         let mut all = self.written.values();
         let first = all.next().filter(|written| written.first <= 1 && written.rise)?.first;
-        (self.written.len() > 1 && all.all(|other| other.first == first && other.rise)).then(|| {
-            format!("`seq` is {first} in the first write under each token; if it counts anew in each leadership, --ignore seq")
-        })
+        (self.written.len() > 1 && all.all(|other| other.first == first && other.rise))
+            .then(|| format!("`seq` restarts at {first} under each token; if that is intended, pass --ignore seq"))
     }
 
-    /// What a reader of the verdict should know.
+    /// What a reader of the verdict should know, as sentences.
     pub fn sentences(&self) -> Vec<String> {
         let (some, mut all) = (self.above > 0 || !self.zero.is_empty(), Vec::new());
         if some && self.without > 0 {
             let lines =
                 if self.without == 1 { "1 write has".to_owned() } else { format!("{} writes have", self.without) };
             all.push(format!(
-                "{lines} no token, although others have one: whether a write without one was stale cannot be told."
+                "{lines} no token, although others have one: whether a write without one was stale is unknown."
             ));
         }
         if self.beside.values().any(Beside::are_two) {
             all.push(
-                "On one resource, new leaders with lower tokens and others with higher ones go on side by side. If they are of several \
-                 leaderships, such as shards or tenants, tokens must not be compared across these: --map resource=FIELD says \
-                 which line is of which."
+                "On one resource, two rising sequences of tokens run side by side. If they belong to separate \
+                 leaderships, such as shards or tenants, pass --map resource=FIELD so that their tokens are not \
+                 compared."
                     .to_owned(),
             );
         }
         if let Some((lower, higher)) = self.elsewhere {
             all.push(format!(
-                "Token {lower} was accepted on one resource after {higher} on another. That is harmless if each resource has a leader \
-                 of its own; if one leader writes to all of them, these are two leaders at once: --ignore what tells resources \
-                 apart, and --set resource=all."
+                "Token {lower} was accepted on one resource after {higher} on another. That is harmless if each \
+                 resource has its own leader. If one leader writes to all of them, two led at once: pass --ignore for \
+                 the field that names the resource, and --set resource=all."
             ));
         }
         if self.above == 0 && self.zero.len() > 1 {
-            all.push(
-                "Every token is 0, and was read as one; if 0 stands for none, --word token:0= says so.".to_owned(),
-            );
+            all.push("Every token is 0, which was read as a token; if 0 means none, pass --word token:0=.".to_owned());
         }
         all
     }

@@ -1,4 +1,4 @@
-//! Somebody's words, put into those of a history.
+//! Translates a log's lines into the words of a history.
 
 use super::{
     key::spell,
@@ -16,28 +16,27 @@ use serde_json::{Map, Value};
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A line of somebody's log, in our words.
+/// A translated line of a log.
 #[derive(Clone, Debug)]
 pub struct Told {
-    /// Its line in its file.
+    /// The line's number in its file.
     pub line: u64,
-    /// When it was, nanoseconds.
+    /// The line's time, nanoseconds.
     pub ns: u64,
-    /// What `--order` goes by.
+    /// The value that `--order` sorts by.
     pub order: u64,
-    /// Hash of all that it said, ignored fields too, and of its file's name where that says something: a line that stands there
-    /// twice has it twice.
+    /// The hash of all its fields, ignored ones too, and of its file's name if `--set` uses that. Repeated lines have
+    /// equal hashes.
     pub whole: u64,
-    /// What it says.
     pub fields: Map<String, Value>,
-    /// What its lines are taken apart by.
+    /// The value of the field that the log is split by.
     pub by: Option<String>,
-    /// It has the field that says when something is over, and nothing in it.
+    /// The field for the end of a span is there, but empty.
     pub unended: bool,
 }
 
 impl Told {
-    /// Puts it at a later moment. What it began is over when it was.
+    /// Moves the line to a later time. The end of what it began does not move, unless it would be earlier than that.
     pub fn delay(&mut self, ns: u64) {
         let us = (ns / 1_000).saturating_sub(self.ns / 1_000);
         for (name, value) in &mut self.fields {
@@ -51,41 +50,41 @@ impl Told {
     }
 }
 
-/// What an event is called that says nothing to be judged.
+/// The event of a line that is not judged.
 const LEFT_OUT: &str = "none";
 
-/// How lines are put into our words.
+/// How lines are translated.
 pub struct Translation {
     pub(super) fields: Fields,
-    /// Theirs, by ours.
+    /// The log's names by ours.
     pub(super) maps: BTreeMap<String, String>,
     pub(super) set: Vec<(String, String)>,
-    /// Ours, by the field and theirs.
+    /// Our values by our field and the log's value.
     pub(super) words: BTreeMap<(String, String), String>,
     pub(super) times: Times,
-    /// A line is about writes if it has this field, with this value if there is one.
+    /// Lines are judged only if they have these fields, with these values if given.
     pub(super) only: Vec<(String, Option<String>)>,
-    /// What puts lines into their order, if that is not their time.
+    /// The field that orders lines, if that is not the time.
     pub(super) order: Option<String>,
-    /// A field of theirs that lines are taken apart by.
+    /// The log's field that it is split by.
     pub(super) by: Option<String>,
     pub(super) seen: Rc<RefCell<Seen>>,
     /// No header says which resources there are.
     pub(super) alone: bool,
-    /// What a line is spelt into to be hashed, kept for the next one.
+    /// The buffer in which a line is spelt for its hash, kept for the next line.
     pub(super) said: RefCell<Vec<u8>>,
 }
 
 impl Translation {
-    /// What they call the time.
+    /// The log's name for the time.
     pub fn named_time(&self) -> &str {
         self.maps.get("t_us").map_or("t_us", String::as_str)
     }
 
-    /// What a line says; `None` when it is about something else. `file` is the file's name without its extension.
+    /// Translates a line; `None` if it is about something else. `file` is the file's name without its extension.
     ///
     /// # Errors
-    /// One sentence, of the line.
+    /// The line is wrong: one sentence.
     pub(crate) fn told(&self, (line, theirs): rows::Row, file: &str) -> Result<Option<Told>, String> {
         if !self.is_about_writes(&theirs) {
             self.passed_over();
@@ -107,7 +106,7 @@ impl Translation {
             }
             if fields.contains_key(ours) {
                 return Err(format!(
-                    "has two fields that are {ours:?}; --ignore {} leaves one of them out",
+                    "has two fields for {ours:?}; pass --ignore {} to skip one of them",
                     if self.maps.contains_key(ours) { ours } else { &name }
                 ));
             }
@@ -128,12 +127,15 @@ impl Translation {
             return Ok(None);
         }
         if fields["event"] == "header" {
-            return Err("is the header of a whole history; that is judged alone and as it is".to_owned());
+            return Err(
+                "is the header of a history; check a history by itself, with no options but --map and --ignore"
+                    .to_owned(),
+            );
         }
         if self.alone {
             self.led(&mut fields)?;
         }
-        // What is written to in one group is not what is called so in another.
+        // Resources of the same name in two groups are different resources.
         if let (Some(group), Some(name)) = (fields.get("group").and_then(Value::as_u64), fields.get("resource"))
             && self.alone
             && group > 0
@@ -163,7 +165,7 @@ impl Translation {
         Ok(())
     }
 
-    /// Does it tell of nothing to be judged? A log of writes need not say what its lines are.
+    /// Does the line report nothing to be judged? A log of writes need not name its events.
     fn is_left_out(&self, fields: &mut Map<String, Value>) -> Result<bool, String> {
         let event = plain(fields.entry("event").or_insert_with(|| Value::from("apply")));
         if event == LEFT_OUT || EVENTS.contains(&&*event) {
@@ -171,7 +173,8 @@ impl Translation {
         }
         let word = |ours: &str| format!("--word {}", quoted(&format!("event:{event}={ours}")));
         Err(format!(
-            "{} is `{event}`: {} if it tells of a write, {} if somebody began to lead, {} if somebody stopped, {} if it is to be left out",
+            "{} is `{event}`, which is unknown: pass {} if it is a write, {} if a node was elected, {} if it was \
+             deposed, {} to skip it",
             self.maps.get("event").map_or("event", String::as_str),
             word("apply"),
             word("elected"),
@@ -180,7 +183,7 @@ impl Translation {
         ))
     }
 
-    /// A hash of all that a line says.
+    /// The hash of all of a line's fields.
     fn whole(&self, theirs: &Map<String, Value>, file: &str) -> u64 {
         let mut said = self.said.take();
         said.clear();
@@ -196,7 +199,7 @@ impl Translation {
         hash
     }
 
-    /// What elections are of is a group of its own: two leaders of two things are none too many.
+    /// Puts elections for different things into different groups: two leaders of two things are no violation.
     fn led(&self, fields: &mut Map<String, Value>) -> Result<(), String> {
         let mut seen = self.seen.borrow_mut();
         match fields["event"].as_str() {
@@ -209,7 +212,7 @@ impl Translation {
                 });
                 if group >= usize::from(GROUPS_MAX) {
                     return Err(format!(
-                        "is of another leadership than {GROUPS_MAX} before; judge a part, with --only FIELD=VALUE"
+                        "exceeds the limit of {GROUPS_MAX} leaderships; check a part with --only FIELD=VALUE"
                     ));
                 }
                 fields.entry("group").or_insert_with(|| group.into());
@@ -219,8 +222,8 @@ impl Translation {
         }
         match (seen.wrote, &seen.led[..]) {
             (true, [one, other, ..]) => Err(format!(
-                "tells of leaders of `{one}` and of `{other}` beside writes, which may be of either; judge one at a time, with \
-                 --only {}={}",
+                "has elections for `{one}` and for `{other}`, but its writes may belong to either; check one at a \
+                 time, with --only {}={}",
                 self.maps.get("resource").map_or("resource", String::as_str),
                 quoted(one)
             )),
@@ -228,29 +231,29 @@ impl Translation {
         }
     }
 
-    /// The same, with numbers that count this, if nobody has said otherwise.
+    /// The same with this unit for numeric times, unless the user gave one.
     pub fn counting(mut self, unit: Option<Unit>) -> Translation {
         self.times.unit = self.times.unit.or(unit);
         self
     }
 
-    /// The same of a log that has a header, or none.
+    /// The same for a log without a header (`alone`), or with one.
     pub fn without_header(mut self, alone: bool) -> Translation {
         self.alone = alone;
         self
     }
 
-    /// A line was passed over.
+    /// Counts a skipped line.
     pub fn passed_over(&self) {
         self.seen.borrow_mut().others += 1;
     }
 
-    /// Are lines passed over that are no records at all?
+    /// Are lines skipped that are no records at all?
     pub fn passes_over_text(&self) -> bool {
         !self.only.is_empty()
     }
 
-    /// Is a line to be judged?
+    /// Is the line to be judged?
     pub fn is_about_writes(&self, theirs: &Map<String, Value>) -> bool {
         self.only.iter().all(|(field, value)| {
             let found = theirs.get(field).filter(|found| !is_nothing(found));
@@ -260,7 +263,7 @@ impl Translation {
 
     fn place(&self, theirs: &Map<String, Value>) -> Result<u64, String> {
         let Some(field) = &self.order else { return Ok(0) };
-        let value = theirs.get(field).ok_or_else(|| format!("has no field {field:?}, which --order goes by"))?;
+        let value = theirs.get(field).ok_or_else(|| format!("has no field {field:?}, which --order needs"))?;
         let number = retype("seq", field, value.clone())?;
         number.as_u64().ok_or_else(|| format!("{field} is {number}, and --order needs a number"))
     }
@@ -275,7 +278,7 @@ impl Translation {
         }
     }
 
-    /// When something is over, or how long it lasts, microseconds.
+    /// The end of a span, or its duration, microseconds.
     fn lasts(&self, ours: &str, theirs: &str, value: &Value) -> Result<Value, String> {
         let us = match ours {
             "until" => self.times.ns(value).map(|(ns, _)| ns / 1_000),
@@ -284,9 +287,9 @@ impl Translation {
         us.map(Value::from).map_err(|what| format!("{theirs}: {what}"))
     }
 
-    /// The line's time, which is taken out.
+    /// Takes the time out of the line.
     fn time(&self, fields: &mut Map<String, Value>) -> Result<u64, String> {
-        let time = fields.remove("t_us").ok_or("has no time; --map t_us=FIELD says which field it is")?;
+        let time = fields.remove("t_us").ok_or("has no time; pass --map t_us=FIELD to name its field")?;
         let (ns, written) = self.times.ns(&time)?;
         let mut seen = self.seen.borrow_mut();
         match written {

@@ -1,19 +1,19 @@
-//! Work and grants of which a line does not say when they were over, although other lines do: they may have gone on.
+//! Work and grants whose end is not stated, although other lines state theirs: they may still have been in progress.
 
 use super::{claim::Claim, key::Key, translate::Told};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who began something, and the file and line that say so.
+/// A holder, with the file and line of the beginning.
 type Begun = (Key, (usize, u64));
 
-/// So many that may go on are remembered of one thing.
+/// How many that may still be in progress are remembered for each resource.
 const OPEN_MOST: usize = 64;
 
-/// So many of which the length is known are remembered.
+/// How many with a stated duration are remembered.
 const TIMED_MOST: usize = 10_000;
 
-/// What may have gone on.
+/// Work and grants that may still be in progress.
 #[derive(Default)]
 pub struct Unended {
     work: Kind,
@@ -22,12 +22,12 @@ pub struct Unended {
 
 #[derive(Default)]
 struct Kind {
-    /// Some line says when one was over.
+    /// Some line states an end.
     told: bool,
     open: BTreeMap<Key, Vec<Begun>>,
-    /// Who has one on it whose length is known, which a renewal goes by.
+    /// Resources and holders whose last span had a stated duration, which a renewal inherits.
     timed: BTreeSet<(Key, Key)>,
-    /// The first that may have gone on when another began, and that one.
+    /// The lines of the first that may still have been in progress when another began, and of that other.
     found: Option<[(usize, u64); 2]>,
 }
 
@@ -62,7 +62,7 @@ impl Unended {
         let lasts = ["until", "duration", "ttl"].into_iter().any(has);
         let event = told.fields["event"].as_str().unwrap_or_default();
         let shared = told.fields.get("shared").and_then(Value::as_bool).unwrap_or(false);
-        // Of writes that last no time nobody says so.
+        // Instantaneous writes state no end.
         let of_writes = event == "apply" && (lasts || told.unended || self.work.told);
         if shared || !(of_writes || matches!(event, "grant" | "grant-end")) {
             return;
@@ -71,17 +71,17 @@ impl Unended {
         let Some((on, by)) = Claim::of(&told.fields).on_and_by() else { return };
         match event {
             "grant-end" => self.grants.ends(on, by),
-            // Tokens say which of two grants is the later.
+            // Tokens tell which of two grants is the later.
             "grant" => self.grants.begins(on, by, at, (lasts, !has("token"))),
             _ => {
-                // Work is no renewal of the work before.
+                // Work does not renew earlier work.
                 self.work.timed.clear();
                 self.work.begins(on, by, at, (lasts, true));
             }
         }
     }
 
-    /// The line of what may have gone on when another began, and that one's.
+    /// The line of what may still have been in progress when another began, and the line of that other.
     pub fn found(&self) -> Option<[(usize, u64); 2]> {
         [&self.work, &self.grants].into_iter().find_map(|kind| kind.found.filter(|_| kind.told))
     }

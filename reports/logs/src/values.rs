@@ -1,44 +1,44 @@
-//! Values, given the type that their field has: logs have numbers as text, names as numbers, and tokens in other bases.
+//! Converts values to the type of their field: logs have numbers as text, names as numbers, and tokens in other bases.
 
 use protocols::history::json::{Fields, Type};
 use serde_json::Value;
 
-/// Numbers that may be negative; all others count something.
+/// Fields whose numbers may be negative.
 const SIGNED: [&str; 2] = ["wall_offset_us", "rate_ppm"];
-/// What requests are called whose names are not `client:number`.
+/// The client's name for requests that are not named `client:number`.
 pub const REQUEST: &str = "request";
 
-/// Does a value say nothing? Databases write out what they lack.
+/// Is the value empty? Databases write out missing values.
 pub fn is_nothing(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(|text| ["", "NULL", "\\N"].contains(&text))
 }
 
-/// Is it a time that is never: PostgreSQL's, the highest of other databases, Go's zero?
+/// Is it a time that means never: PostgreSQL's `infinity`, the maximum of other databases, Go's zero time?
 pub fn is_for_ever(value: &Value) -> bool {
     let text = plain(value).to_lowercase();
     text == "infinity" || text.starts_with("9999-") || text.starts_with("0001-01-01")
 }
 
-/// A value as somebody would write it.
+/// A value without quotes.
 pub fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Is it a number, also one written as text?
+/// Is it a number, or the text of one?
 pub fn is_number(value: &Value) -> bool {
     value.is_number() || value.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok())
 }
 
-/// A word of a command line.
+/// Quotes a word for a command line.
 pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.:/@{}".contains(c);
     if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// The value of the field `ours`, which they call `theirs`.
+/// Converts the value of our field `ours`, called `theirs` in the log.
 ///
 /// # Errors
-/// It cannot be one.
+/// The value does not fit the field.
 pub(crate) fn retype(ours: &str, theirs: &str, value: Value) -> Result<Value, String> {
     let called = || if ours == theirs { ours.to_owned() } else { format!("{theirs} ({ours})") };
     let wants = |what: &str, value: &Value| format!("{} is {value}, and must be {what}", called());
@@ -59,7 +59,7 @@ pub(crate) fn retype(ours: &str, theirs: &str, value: Value) -> Result<Value, St
         Some(Type::Text) if value.is_array() || value.is_object() => Err(wants("a word", &value)),
         Some(Type::Text) => Ok(Value::String(harmless(&plain(&value)))),
         Some(Type::Other) => Ok(match &value {
-            // In a table a list is text.
+            // Tables hold lists as text.
             Value::String(text) => serde_json::from_str(text).unwrap_or(value),
             _ => value,
         }),
@@ -67,8 +67,7 @@ pub(crate) fn retype(ours: &str, theirs: &str, value: Value) -> Result<Value, St
     }
 }
 
-/// A whole number as it is written by somebody: in decimal, as `0x1f`, as PostgreSQL's `16/B3748`, or with nothing but zeros
-/// behind its point.
+/// Parses a whole number in decimal, as `0x1f`, as PostgreSQL's `16/B3748`, or with only zeros after the point.
 fn number(value: &Value) -> Option<Value> {
     if value.is_u64() || value.is_i64() {
         return Some(value.clone());
@@ -88,14 +87,14 @@ fn number(value: &Value) -> Option<Value> {
     text.parse::<u64>().map(Value::from).or_else(|_| text.parse::<i64>().map(Value::from)).ok()
 }
 
-/// Is a request called as a history calls them: `client:number`?
+/// Is a request named as in a history: `client:number`?
 pub fn is_request(text: &str) -> bool {
     text.rsplit_once(':').is_some_and(|(client, number)| {
         !client.is_empty() && number.parse::<u64>().is_ok_and(|n| n.to_string() == number)
     })
 }
 
-/// Names go to terminals and pages: what would move a cursor, or turn text around, is written out.
+/// Escapes what would move a cursor or reverse text: names are shown in terminals and pages.
 fn harmless(text: &str) -> String {
     let harmful = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

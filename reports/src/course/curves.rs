@@ -1,12 +1,12 @@
-//! The two curves: how many believed, and how many took effect.
+//! The two curves: how many nodes believed, and how many leaders were acting.
 
 use super::model::{Belief, Effect};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A step function: from each time on, the value.
+/// A step function: each value holds from its time on.
 pub(super) type Steps = Vec<(u64, u64)>;
 
-/// How many of these intervals contain each time, as far as `end`.
+/// How many of these intervals contain each time, up to `end`.
 fn steps(intervals: impl Iterator<Item = (u64, u64)>, begin: u64, end: u64) -> Steps {
     let mut changes: BTreeMap<u64, i64> = BTreeMap::new();
     for (from, to) in intervals {
@@ -27,16 +27,17 @@ fn value_at(steps: &Steps, t: u64) -> u64 {
     steps.partition_point(|(from, _)| *from <= t).checked_sub(1).map_or(0, |place| steps[place].1)
 }
 
-/// How many believed.
+/// How many nodes believed.
 pub(super) fn believing(beliefs: &[Belief], begin: u64, end: u64) -> Steps {
-    // One that believes to the end believes then, too.
+    // A belief that lasts to the end counts at the end, too.
     steps(beliefs.iter().map(|b| (b.from, if b.open { b.to + 1 } else { b.to })), begin, end)
 }
 
-/// How many took effect, on the resource where that were most; and where they were more than one: from, to, most, resource.
+/// How many leaders were acting, on the resource with most of them; and where there were several: from, to, most,
+/// resource.
 pub(super) fn acting(effects: &[Effect], begin: u64, end: u64) -> (Steps, Vec<(u64, u64, u64, usize)>) {
     let resources: BTreeSet<usize> = effects.iter().map(|e| e.r).collect();
-    // A single write is an instant, and counts all the same.
+    // A single write is an instant, but counts.
     let on = |r: usize| steps(effects.iter().filter(|e| e.r == r).map(|e| (e.from, e.to.max(e.from + 1))), begin, end);
     let each: Vec<(usize, Steps)> = resources.iter().map(|r| (*r, on(*r))).collect();
     let times: BTreeSet<u64> =

@@ -1,4 +1,4 @@
-//! Who believed, who was granted leadership, and which belief outlived its ground.
+//! Who believed, who was granted leadership, and which beliefs outlived their grounds.
 
 use super::model::{Belief, Grant, Named};
 use crate::told;
@@ -12,47 +12,54 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Leaderships {
     numbers: BTreeMap<Incarnation, usize>,
+    /// The last one looked up: writes come in rows from one leadership.
+    latest: Option<(Incarnation, usize)>,
     pub(super) all: Vec<Incarnation>,
     pub(super) beliefs: Vec<Belief>,
     pub(super) grants: Vec<Grant>,
-    /// Which event it is.
+    /// The current event's place in the history.
     place: u64,
 }
 
-/// Why a belief never had any ground.
+/// Why a belief never had any grounds.
 const UNGRANTED: &str = "the service never granted it";
 
-/// Why a belief ended whose node was elected again.
+/// Why a belief ended if its node was elected again.
 const ANEW: &str = "elected anew";
 
-/// A write that is accepted may have been under way for so long, microseconds.
+/// How long an accepted write may have been in flight, microseconds.
 const UNDER_WAY_US: u64 = 1_000_000;
 
-/// Is `one` a newer leadership than `other`, of which it is known that it was elected before?
+/// Is `one` a newer leadership than `other`, which was elected earlier?
 fn is_newer(one: Incarnation, other: Incarnation) -> bool {
     if one.has_token() && other.has_token() { one.token > other.token } else { true }
 }
 
-/// A token as text; none is empty.
+/// A token as text; empty without one.
 fn text_of(token: Option<u64>) -> String {
     token.map_or_else(String::new, |token| token.to_string())
 }
 
 impl Leaderships {
-    /// The number of a leadership, in the order in which they were met.
+    /// The index of a leadership, in order of first appearance.
     pub(super) fn number(&mut self, incarnation: Incarnation) -> usize {
-        *self.numbers.entry(incarnation).or_insert_with(|| {
+        if let Some((_, number)) = self.latest.filter(|(latest, _)| *latest == incarnation) {
+            return number;
+        }
+        let number = *self.numbers.entry(incarnation).or_insert_with(|| {
             self.all.push(incarnation);
             self.all.len() - 1
-        })
+        });
+        self.latest = Some((incarnation, number));
+        number
     }
 
-    /// Who believes now, by their numbers.
+    /// The current beliefs, by their leaderships' indices.
     pub(super) fn believing(&self) -> impl Iterator<Item = usize> {
         self.beliefs.iter().filter(|belief| belief.open).map(|belief| belief.i)
     }
 
-    /// Takes an event, which is in that place of the history.
+    /// Takes the event at `place` in the history.
     pub(super) fn observe(&mut self, event: &Event, place: u64) {
         self.place = place;
         let t_us = event.t_us;
@@ -74,9 +81,10 @@ impl Leaderships {
 
     fn elected(&mut self, t_us: u64, incarnation: Incarnation) {
         let i = self.number(incarnation);
-        // What it is elected again with goes on.
+        // A second election with the same leadership continues it.
         if self.believing().any(|belief| belief == i) {
-            // In a log that shows that it had not stopped; `to` of an open belief is until when it is known to last.
+            // In a log, this shows that it had not stopped; `to` of an open belief is the last time at which it is
+            // known to last.
             self.beliefs.iter_mut().filter(|b| b.open && b.i == i).for_each(|b| b.to = t_us);
             return;
         }
@@ -105,7 +113,7 @@ impl Leaderships {
         });
     }
 
-    /// Had the service granted it, whether or not that has ended since? Without a token, each grant is good for one belief.
+    /// Had the service ever granted it? Without a token, each grant covers one belief.
     fn is_granted(&self, incarnation: Incarnation) -> bool {
         let (token, node) = (incarnation.fencing_token(), incarnation.node);
         let before = self.beliefs.iter().rfind(|b| self.all[b.i].node == node).map(|b| b.from);
@@ -151,14 +159,14 @@ impl Leaderships {
         }
     }
 
-    /// In a log, it sends something, and so has not stopped.
+    /// In a log: the node sent something, so it has not stopped.
     pub(super) fn goes_on(&mut self, t_us: u64, incarnation: Incarnation) {
         let i = self.number(incarnation);
         self.beliefs.iter_mut().filter(|b| b.open && b.i == i).for_each(|b| b.to = t_us);
     }
 
-    /// In a log that does not say when a belief ended, it is drawn until another is elected, or until `acted` says that it last
-    /// had a write accepted after that.
+    /// In a log that does not report a belief's end, the belief is drawn until another is elected, or until its last
+    /// accepted write after that, which `acted` gives.
     pub(super) fn leave_open(&mut self, acted: impl Fn(usize) -> Option<u64>) {
         for belief in self.beliefs.iter_mut().filter(|b| b.open || b.why == Some(ANEW)) {
             if let Some((replaced_us, _)) = belief.outlived {
@@ -176,11 +184,11 @@ impl Leaderships {
         }
     }
 
-    /// Nothing happens after `t_us`. Says which leadership came of which grant.
+    /// Ends the history at `t_us`, and finds the leadership that came of each grant.
     pub(super) fn finish(&mut self, t_us: u64) {
         self.beliefs.iter_mut().filter(|b| b.open).for_each(|b| b.to = t_us);
         self.grants.iter_mut().filter(|g| g.open).for_each(|g| g.to = t_us);
-        // Where nobody grants anything, votes do, or nothing at all.
+        // Without grants, votes decide, or nothing does.
         if !self.grants.is_empty() {
             for belief in self.beliefs.iter_mut().filter(|b| !b.granted) {
                 belief.outlived = Some((belief.from, UNGRANTED.to_owned()));
@@ -197,7 +205,7 @@ impl Leaderships {
         }
     }
 
-    /// What each is called.
+    /// The labels of all leaderships.
     pub(super) fn named(&self) -> Vec<Named> {
         let named = |incarnation: &Incarnation| {
             let (token, generation) = (incarnation.fencing_token(), incarnation.elections());

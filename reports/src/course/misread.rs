@@ -1,4 +1,4 @@
-//! Reads that were answered with the past.
+//! Stale reads, and answers from a former leader.
 
 use super::model::Misread;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use protocols::history::Event;
 
-/// Stale reads of one node that follow each other within this, microseconds, are told together.
+/// Stale reads of one node within this time of each other, microseconds, are reported together.
 const TOGETHER_US: u64 = 1_000_000;
 
 /// Folds reads and the answers that clients got.
@@ -18,7 +18,7 @@ pub(super) struct Misreads {
 }
 
 impl Misreads {
-    /// Takes an event, which is in that place of the history.
+    /// Takes the event at `place` in the history.
     pub(super) fn observe(&mut self, event: &Event, place: u64, names: &Names) {
         let Some(read) = self.reads.observe(event).filter(|read| read.is_stale() || read.is_of_former()) else {
             return;

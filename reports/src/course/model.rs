@@ -1,5 +1,5 @@
-//! What a run was, as data: leaderships, what struck whom, what the store took, and the moments worth a number. Every
-//! history fills it, whoever wrote it. Times are microseconds of true time.
+//! The course of a run as data: leaderships, what struck whom, what the store accepted, and the numbered moments. Any
+//! history can fill it. Times are microseconds of true time.
 
 use crate::{clock::Clock as Times, said::Said, words::duration};
 use protocols::history::{FaultEvent, NodeState};
@@ -8,101 +8,102 @@ use serde::Serialize;
 /// One run, or one group of it.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Model {
-    /// Scenario, protocol, seed and fencing, or how many events a foreign log has.
+    /// Scenario, protocol, seed and fencing; `a history` for a log without a header.
     pub(crate) title: String,
-    /// Safe, violated …: a word for people.
+    /// The verdict as shown: `Safe`, `Safety violated` …
     pub(crate) verdict: String,
     /// Was safety or liveness violated?
     pub(crate) bad: bool,
-    /// What happened, in a sentence or two; `[[t]]` is a time to jump to.
+    /// What happened, in sentences; `[[t]]` is a time to jump to.
     pub(crate) cause: Vec<String>,
-    /// The invariants that were violated, each with what it saw.
+    /// The violated invariants, each with its finding.
     pub(crate) broken: Vec<(String, Said)>,
-    /// It was interrupted before anything was violated.
+    /// The run was interrupted before anything was violated.
     #[serde(skip)]
     pub(crate) cut_short: bool,
-    /// A log without a header: it begins and ends with what it tells.
+    /// A log without a header: it begins and ends with its own events.
     pub(crate) foreign: bool,
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    /// The names of all processes, by their ids.
+    /// The names of all processes, by id.
     pub(crate) nodes: Vec<String>,
     pub(crate) resources: Vec<String>,
-    /// Who has a lane, and as what: `candidate`, `service` or `store`.
+    /// The nodes with a lane, each with its role: `candidate`, `service` or `store`.
     pub(crate) lanes: Vec<Lane>,
     pub(crate) incarnations: Vec<Named>,
     pub(crate) beliefs: Vec<Belief>,
     pub(crate) grants: Vec<Grant>,
+    /// For how long members of the service led the others, as far as they knew: who, from, to.
+    pub(crate) led: Vec<(u16, u64, u64)>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) shades: Vec<Shade>,
     pub(crate) stale: Vec<Stale>,
     pub(crate) refused: Vec<Refused>,
-    /// Stretches of dark time: from, to, and how much it is.
+    /// Intervals of dark time: from, to, and how much of it is dark.
     pub(crate) dark: Vec<(u64, u64, u64)>,
     pub(crate) takeovers: Vec<Takeover>,
     pub(crate) moments: Vec<Moment>,
     pub(crate) believing: Vec<(u64, u64)>,
     pub(crate) acting: Vec<(u64, u64)>,
-    /// Where more than one took effect: from, to, most at once, on which resource.
+    /// Intervals with several acting leaders: from, to, the most at once, the resource.
     pub(crate) several: Vec<(u64, u64, u64, usize)>,
     pub(crate) clocks: Vec<Clock>,
     pub(crate) events: u64,
-    /// Which resources beside the first get a strip of their own, and how many more there are that were written to.
+    /// The resources beside the first that get a strip, and how many others were written to.
     pub(crate) strips: Vec<usize>,
     pub(crate) unshown: usize,
-    /// Reads that were answered with the past.
+    /// Stale reads, and answers of former leaders.
     pub(crate) misread: Vec<Misread>,
-    /// What is called 0 s, where times were counted from elsewhere and are no times of day.
+    /// The instant shown as 0 s, if times were counted from elsewhere and are no times of day.
     pub(crate) epoch: Option<String>,
-    /// How moments are said.
+    /// How times are formatted.
     #[serde(skip_serializing_if = "Times::is_elapsed")]
     pub(crate) clock: Times,
 }
 
-/// Who has a lane.
 #[derive(Debug, Serialize)]
 pub(crate) struct Lane {
     pub(crate) node: u16,
     pub(crate) role: &'static str,
 }
 
-/// A leadership, and what it is called.
+/// A leadership and its label.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Named {
     pub(crate) node: u16,
-    /// As text: a token may be beyond what JavaScript counts exactly. Empty without one: 0 is a token.
+    /// As text, since a token may exceed JavaScript's exact integers. Empty without a token: 0 is one.
     pub(crate) token: String,
     pub(crate) generation: u32,
     /// `token 2`, or `generation 3` without one.
     pub(crate) label: String,
 }
 
-/// For how long somebody believed.
+/// The interval in which a node believed that it led.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Belief {
-    /// Which leadership: a place in [`Model::incarnations`].
+    /// The leadership's index in [`Model::incarnations`].
     pub(crate) i: usize,
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) why: Option<&'static str>,
-    /// From when on it had no ground any more, and why not.
+    /// When it lost its grounds, and why.
     pub(crate) outlived: Option<(u64, String)>,
     #[serde(skip)]
     pub(crate) open: bool,
     #[serde(skip)]
     pub(crate) granted: bool,
-    /// Which event was the first election of another after it.
+    /// The place of the first election of another node after it.
     #[serde(skip)]
     pub(crate) replaced: Option<u64>,
-    /// Which events began and ended it: what tells the events of one microsecond apart.
+    /// The places of the events that began and ended it, which order events of one microsecond.
     #[serde(skip)]
     pub(crate) places: (u64, u64),
 }
 
-/// For how long the service had given leadership to a node.
+/// The interval in which the service granted leadership to a node.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Grant {
-    /// The leadership that came of it, if any did.
+    /// The leadership that came of it, if any.
     pub(crate) i: Option<usize>,
     pub(crate) node: u16,
     pub(crate) token: String,
@@ -124,7 +125,7 @@ pub(crate) struct Effect {
     pub(crate) to: u64,
     pub(crate) n: u64,
     pub(crate) stale: u64,
-    /// Where its writes follow one another.
+    /// The intervals in which its writes follow each other closely.
     pub(crate) runs: Vec<(u64, u64)>,
     /// The number of its first write.
     #[serde(skip)]
@@ -133,7 +134,7 @@ pub(crate) struct Effect {
     pub(crate) places: (u64, u64),
 }
 
-/// How a process is kept from running, or from being reached.
+/// What keeps a process from running or from being reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Shading {
@@ -153,12 +154,12 @@ pub(crate) struct Shade {
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) text: String,
-    /// A pause right between checking the lease and writing.
+    /// A pause exactly between lease check and write.
     pub(crate) checked: bool,
-    /// The place of the fault in its plan, if a fault of its own does it.
+    /// The fault's index in the plan, if a single fault is the reason.
     #[serde(skip)]
     pub(crate) fault: Option<u32>,
-    /// The fault itself, also where partitions together do what none of them does.
+    /// The fault, or one made up for partitions that only together cut a node off.
     #[serde(skip)]
     pub(crate) what: Option<Box<FaultEvent>>,
     /// It ended before the run did.
@@ -169,7 +170,7 @@ pub(crate) struct Shade {
 }
 
 impl Shade {
-    /// For how long, to follow its words; nothing where it went on until the run ended.
+    /// Its duration, to follow its text; empty if it lasted to the end of the run.
     pub(crate) fn lasted(&self) -> String {
         match self.healed {
             true => format!(" for {}", duration((self.to - self.from) as f64)),
@@ -177,13 +178,13 @@ impl Shade {
         }
     }
 
-    /// What `node` suffers at `t_us`, the latest first.
+    /// The latest trouble of `node` that began by `t_us`.
     pub(crate) fn at(shades: &[Shade], node: u16, t_us: u64) -> Option<&Shade> {
         shades.iter().rev().find(|s| s.kind != Shading::Unborn && s.nodes.contains(&node) && s.from <= t_us)
     }
 }
 
-/// Writes from the past, one after another, that the store accepted.
+/// Successive stale writes that the store accepted.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Stale {
     pub(crate) i: usize,
@@ -192,9 +193,9 @@ pub(crate) struct Stale {
     pub(crate) to: u64,
     pub(crate) n: u64,
     pub(crate) seq: u64,
-    /// The number that the resource was at.
+    /// The resource's number before them.
     pub(crate) prev: u64,
-    /// Who had taken over, and when.
+    /// The leadership that had taken over, and when.
     pub(crate) over: Option<usize>,
     pub(crate) since: u64,
     pub(crate) issued: Option<u64>,
@@ -205,20 +206,20 @@ pub(crate) struct Stale {
     pub(crate) place: u64,
 }
 
-/// Reads, one after another, that a node answered with the past.
+/// Successive reads that a node answered with stale data.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Misread {
     pub(crate) node: u16,
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) n: u64,
-    /// What the first of them was told, and what had been told before it was sent.
+    /// What the first read returned, and what had been returned before it was sent.
     pub(crate) words: String,
     #[serde(skip)]
     pub(crate) place: u64,
 }
 
-/// Writes, one after another, that the store refused for their token.
+/// Successive writes that the store refused for their token.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Refused {
     pub(crate) i: usize,
@@ -229,7 +230,7 @@ pub(crate) struct Refused {
     pub(crate) seq: u64,
     pub(crate) highest: String,
     pub(crate) issued: Option<u64>,
-    /// Who had taken over, and when.
+    /// The leadership that had taken over, and when.
     pub(crate) over: Option<usize>,
     pub(crate) since: u64,
     /// What its numbers are called.
@@ -239,7 +240,7 @@ pub(crate) struct Refused {
     pub(crate) place: u64,
 }
 
-/// A resource follows another leadership from now on.
+/// A resource begins to follow another leadership.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Takeover {
     pub(crate) i: usize,
@@ -247,7 +248,7 @@ pub(crate) struct Takeover {
     pub(crate) t: u64,
 }
 
-/// What struck somebody.
+/// What struck a process.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum What {
     #[default]
@@ -266,7 +267,7 @@ impl What {
     }
 }
 
-/// The turn that the story takes at a moment.
+/// The kind of a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Turn {
@@ -284,22 +285,23 @@ pub(crate) enum Turn {
     Gap,
 }
 
-/// Worth a number in the story.
+/// A numbered moment of the story.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Moment {
     pub(crate) t: u64,
     pub(crate) k: Turn,
     pub(crate) node: Option<u16>,
     pub(crate) text: String,
-    /// What struck then, if something did.
+    /// What struck a process then, if anything.
     #[serde(skip)]
     pub(crate) what: What,
-    /// How many believed then, and how many took effect: just after its own event, not after all of the same microsecond.
+    /// How many nodes believed and how many leaders were acting just after its own event, not after all of its
+    /// microsecond.
     pub(crate) believing: usize,
     pub(crate) acting: usize,
 }
 
-/// What a process's clocks do from now on.
+/// The error of a process's clocks from a time on.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Clock {
     pub(crate) node: u16,

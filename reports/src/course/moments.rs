@@ -1,4 +1,4 @@
-//! The moments that get a number: faults, elections, first effects, refusals, and what was wrongly accepted.
+//! The numbered moments: faults, elections, first effects, refusals and violations.
 
 use super::{
     model::{Model, Moment, Refused, Shade, Shading, Stale, Turn, What},
@@ -17,25 +17,27 @@ use protocols::{
 };
 use std::collections::BTreeMap;
 
-/// More moments than this are not told one by one; those in the middle are left out, but no violation.
+/// How many moments are listed: beyond this, those in the middle are left out, except violations.
 const MOST: usize = 400;
-/// A silence is laid to a fault that struck so long before its last write or after it, microseconds.
+/// A silence is attributed to a fault at most this long before or after its last write, microseconds.
 const STRUCK_US: [u64; 2] = [50_000, 200_000];
-/// The place of what has none of its own: after all that happened in its microsecond.
+/// The place of a moment without an event of its own: after all events of its microsecond.
 const LAST: u64 = u64::MAX;
 
-/// Notes of what only its event tells, while the history streams by.
+/// Moments noted while the history streams by, since only their events tell of them.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     notes: Vec<Note>,
     started: Vec<u16>,
+    /// Has some member of the service led the others?
+    founded: bool,
     place: u64,
 }
 
-/// A moment, and what puts it in its order.
+/// A moment and its place in the order.
 #[derive(Debug)]
 struct Note {
-    /// Which event of the history it is.
+    /// The place of its event in the history.
     place: u64,
     moment: Moment,
     on: Vec<NodeId>,
@@ -57,7 +59,7 @@ impl Notes {
         self.notes.push(Note { on, ..note(t, self.place, k, node, text) });
     }
 
-    /// Takes an event, which is in that place of the history; `name` says who is called what, and `believes` whether somebody
+    /// Takes the event at `place` in the history; `name` gives a node's name, and `believes` says whether a node
     /// believes now.
     pub(super) fn observe(
         &mut self,
@@ -77,7 +79,7 @@ impl Notes {
                 let better = matches!(state, NodeState::Up | NodeState::Resumed);
                 let text = told::node(&name(*node), *state, believes(*node));
                 match self.told(event.t_us, *node) {
-                    // What the process does then says more than that its fault is healed.
+                    // The process's recovery says more than the end of its fault.
                     Some(place) if better && self.notes[place].moment.k == Turn::Heal => {
                         self.notes[place].moment.text = text
                     }
@@ -93,6 +95,10 @@ impl Notes {
                     }
                 }
             }
+            // The first has led before the run began.
+            Kind::MemberLeads { node, leads: true } if std::mem::replace(&mut self.founded, true) => {
+                self.note(event.t_us, Turn::Member, vec![*node], told::leads_members(&name(*node)))
+            }
             _ => {}
         }
     }
@@ -104,7 +110,7 @@ impl Notes {
         }
         match fault.phase {
             Phase::End => {
-                // The words of a fault end with how long it lasts; those of a partition do not.
+                // A fault's text ends with its duration, but a partition's does not.
                 let lasting = fault.detail == text;
                 let what = text.rsplit_once(" for ").filter(|_| lasting).map_or(&*text, |(what, _)| what);
                 self.note(t, Turn::Heal, fault.on.clone(), format!("healed: {what}"));
@@ -119,7 +125,7 @@ impl Notes {
     }
 }
 
-/// Everything that gets a number, in its order.
+/// All numbered moments, in order.
 pub(super) fn moments(model: &Model, notes: Notes, results: &[InvariantResult]) -> Vec<Moment> {
     let mut all = notes.notes;
     parted(model, &mut all);
@@ -137,7 +143,7 @@ pub(super) fn moments(model: &Model, notes: Notes, results: &[InvariantResult]) 
     all.into_iter().map(|note| note.moment).collect()
 }
 
-/// Says of each partition how long it lasted, as its shade does.
+/// Adds its duration to the text of each partition.
 fn parted(model: &Model, all: &mut [Note]) {
     for note in all.iter_mut().filter(|note| note.moment.k == Turn::Fault) {
         let Some(fault) = note.moment.what.fault().filter(|fault| parts(fault)) else { continue };
@@ -146,7 +152,7 @@ fn parted(model: &Model, all: &mut [Note]) {
     }
 }
 
-/// How many believe, and how many take effect on the resource where that is most, as of an event.
+/// How many nodes believe and how many leaders are acting, on the resource with most of them, just after an event.
 fn leaders_at(model: &Model, place: u64, t: u64) -> (usize, usize) {
     let place = if place == LAST { None } else { Some(place) };
     let believes = |(from, to): (u64, u64), begins: u64, ends: u64, open: bool| match place {
@@ -165,7 +171,7 @@ fn leaders_at(model: &Model, place: u64, t: u64) -> (usize, usize) {
     (believing, on.into_values().max().unwrap_or(0))
 }
 
-/// Leaves out those in the middle, but no violation, and says so where they would stand.
+/// Leaves out moments in the middle, except violations, and says so in their place.
 fn leave_out(all: &mut Vec<Note>, clock: Clock) {
     let (first, last) = (MOST * 3 / 4, all.len() - MOST / 4);
     let (mut place, mut out) = (0, Vec::new());
@@ -185,7 +191,7 @@ fn leave_out(all: &mut Vec<Note>, clock: Clock) {
     }
 }
 
-/// What was violated, where what follows does not tell of it already.
+/// Adds violations that no other moment shows.
 fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
     for misread in &model.misread {
         let (node, words) = (&model.nodes[usize::from(misread.node)], &misread.words);
@@ -203,19 +209,27 @@ fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
         (name == no_stale_write::ENTRY.name && !model.stale.is_empty())
             || (name == no_stale_read::ENTRY.name && !model.misread.is_empty())
     };
-    // One event may violate several: it is told once.
+    // One event may violate several: it is told once, and names them.
     let mut at: BTreeMap<u64, Vec<&InvariantResult>> = BTreeMap::new();
-    for result in results.iter().filter(|r| !r.holds && r.class != Class::Vacuity && !told(r.name)) {
+    for result in results.iter().filter(|r| !r.holds && r.class != Class::Vacuity) {
         at.entry(result.violated_us.unwrap_or(model.end).min(model.end)).or_default().push(result);
     }
     for (t, together) in at {
-        let names: Vec<&str> = together.iter().map(|result| result.name).collect();
-        let text = format!("VIOLATED {}: {}", names.join(", "), together[0].detail);
-        all.push(note(t, LAST, Turn::Bad, None, text));
+        let names = |of: &[&InvariantResult]| of.iter().map(|result| result.name).collect::<Vec<_>>().join(", ");
+        if let Some(note) = all.iter_mut().find(|note| note.moment.k == Turn::Bad && note.moment.t == t) {
+            note.moment.text += &format!("; violates {}", names(&together));
+            continue;
+        }
+        let untold: Vec<&InvariantResult> = together.into_iter().filter(|result| !told(result.name)).collect();
+        if let Some(first) = untold.first() {
+            let text = format!("VIOLATED {}: {}", names(&untold), first.detail);
+            all.push(note(t, LAST, Turn::Bad, None, text));
+        }
     }
 }
 
-/// Lays each silence to the fault that struck whoever had been writing, the service or the store; without one it stands alone.
+/// Attributes each silence to the fault that struck the writer, the service or the store; without one it is a moment of
+/// its own.
 fn silences(model: &Model, all: &mut Vec<Note>) {
     for (from, _, dark_us) in &model.dark {
         let words = told::dark(&duration(*dark_us as f64));
@@ -228,7 +242,7 @@ fn silences(model: &Model, all: &mut Vec<Note>) {
             let those = note.on.iter().any(|node| Some(node.0) == wrote || serves(node.0));
             note.moment.k == Turn::Fault && near && those
         };
-        // What stops a process or a link stops writes; a slow link or a clock may just be at work beside it.
+        // A fault that stops a process or a link stops writes; a slow link or a clock may be a coincidence.
         let weak = |note: &&mut Note| !note.moment.what.fault().is_some_and(|fault| fault.kind.stops_writes());
         match all.iter_mut().filter(struck).min_by_key(weak) {
             Some(fault) => fault.moment.text += &format!("; {words}"),
@@ -237,7 +251,7 @@ fn silences(model: &Model, all: &mut Vec<Note>) {
     }
 }
 
-/// `until 25.999 s`, or for how long where both would be said to be of one instant.
+/// `until 25.999 s`, or the duration if both times would print the same.
 fn until(clock: Clock, from: u64, to: u64) -> String {
     match to - from {
         near @ 0..1_000 => format!("within {}", duration(near as f64)),
@@ -245,7 +259,7 @@ fn until(clock: Clock, from: u64, to: u64) -> String {
     }
 }
 
-/// A leadership by what tells it apart, as [`crate::words::Names::incarnation`] has it.
+/// A leadership's name, as [`crate::words::Names::incarnation`] writes it.
 fn who(model: &Model, i: usize) -> String {
     let one = &model.incarnations[i];
     let name = &model.nodes[usize::from(one.node)];
@@ -270,13 +284,13 @@ fn beliefs(model: &Model, all: &mut Vec<Note>) {
                 format!("{}{}", model.nodes[usize::from(node)], if paused { " (paused)" } else { "" })
             })
             .collect();
-        // Of a log it is known only that nobody has said that they stopped.
+        // A log only shows that nobody reported their depositions.
         let replaced = model.beliefs.iter().filter(|b| b.replaced == Some(belief.places.0));
         let untold = replaced.map(|b| model.nodes[usize::from(model.incarnations[b.i].node)].clone());
         let (still, untold) = if model.foreign { (Vec::new(), untold.collect()) } else { (others, Vec::new()) };
         let text = told::elected(&who(model, belief.i), &still, &untold);
         all.push(note(belief.from, belief.places.0, Turn::Elect, Some(one.node), text));
-        // Its crash is told as such.
+        // A crash has its own moment.
         let Some(reason) = belief.why.and_then(|why| Deposed::ALL.into_iter().find(|reason| reason.name() == why))
         else {
             continue;
@@ -287,7 +301,7 @@ fn beliefs(model: &Model, all: &mut Vec<Note>) {
 }
 
 fn writes(model: &Model, all: &mut Vec<Note>) {
-    // Of a log that has several of its own, none is the usual one.
+    // In a log with several resources, none is the usual one.
     let several = model.foreign && model.effects.iter().any(|e| e.r > 0);
     let on = |r: usize| model.resources.get(r).cloned().unwrap_or_else(|| format!("resource-{r}"));
     let node = |i: usize| Some(model.incarnations[i].node);
@@ -326,7 +340,7 @@ mod tests {
         FaultEvent { index: 0, kind, phase: Phase::Once, on, to, sides, one_way, strength: 0, point, detail }
     }
 
-    /// `n1` writes until 1 s, and then nobody does for a second; what the silence is laid to.
+    /// `n1` writes until 1 s, then nobody for a second. Returns what the silence is attributed to.
     fn laid_to(faults: &[(u64, u16, FaultKind, &str)]) -> Vec<String> {
         let effect =
             Effect { i: 0, r: 0, from: 10, to: 3_000_000, n: 9, stale: 0, runs: Vec::new(), seq: 1, places: (1, 9) };
@@ -361,7 +375,7 @@ mod tests {
             ]),
             [format!("n1 cut off from redis; {silent}")]
         );
-        // A follower's pause has no part in it, nor has what came long before or after.
+        // A follower's pause plays no part, nor does anything long before or after.
         assert_eq!(
             laid_to(&[
                 (1_001_000, 1, FaultKind::Pause, "n2 paused for 1 s"),

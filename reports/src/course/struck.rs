@@ -1,4 +1,4 @@
-//! What struck the processes: pauses, crashes, partitions, and whatever else faults do to them, with words.
+//! What struck the processes, with texts: pauses, crashes, partitions and other faults.
 
 use super::model::{Shade, Shading};
 use crate::{phrases::cut_off, words::duration};
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 pub(super) struct Struck {
     pub(super) shades: Vec<Shade>,
     names: Vec<String>,
-    /// Those who need a majority of each other: candidates, and members of a service.
+    /// Groups that need a majority: the candidates, and the members of a service.
     peers: Vec<Vec<u16>>,
     /// Partitions that are not healed yet.
     cuts: BTreeMap<u32, [Vec<NodeId>; 2]>,
-    /// The last pause was at the point between checking the lease and writing.
+    /// The last pause struck exactly between lease check and write.
     checked: bool,
 }
 
-/// What a fault does, in words; a partition says who is on which side.
+/// Describes a fault; for a partition, names both sides.
 pub(super) fn words(fault: &FaultEvent, name: impl Fn(NodeId) -> String) -> String {
     let list = |nodes: &[NodeId]| nodes.iter().map(|node| name(*node)).collect::<Vec<_>>().join(", ");
     match cut_off(fault) {
@@ -31,13 +31,13 @@ pub(super) fn words(fault: &FaultEvent, name: impl Fn(NodeId) -> String) -> Stri
     }
 }
 
-/// Is it a partition that keeps two sides apart both ways?
+/// Is it a partition that separates two sides in both directions?
 pub(super) fn parts(fault: &FaultEvent) -> bool {
     fault.kind == FaultKind::Partition && !fault.one_way && !cut_off(fault).1.is_empty()
 }
 
 impl Struck {
-    /// Before a header's processes start, they are not there.
+    /// With a header, all candidates begin as not started.
     pub(super) fn new(header: Option<&Header>) -> Self {
         let names = header.map_or_else(Vec::new, |h| h.nodes.clone());
         let candidates = (0..header.map_or(0, |h| h.candidates)).collect();
@@ -86,7 +86,7 @@ impl Struck {
             self.checked = fault.point.as_ref().is_some_and(|(point, _)| point == "lease_checked");
             return;
         }
-        // The process's own state says more of these.
+        // The process's own state is more precise.
         if fault.kind.ends_process() {
             return;
         }
@@ -118,8 +118,8 @@ impl Struck {
         self.names.get(usize::from(node)).cloned().unwrap_or_else(|| format!("node-{node}"))
     }
 
-    /// Where partitions leave nobody a majority, the larger side is cut off as well: each that reaches too few of its peers
-    /// is, unless it is shaded already.
+    /// If partitions leave nobody a majority, the larger side is cut off as well: shades each node that reaches too few
+    /// of its peers and is not shaded yet.
     fn isolate(&mut self, t: u64) {
         let parted = |a: u16, b: u16| {
             let has = |side: &[NodeId], node: u16| side.contains(&NodeId(node));
@@ -170,7 +170,7 @@ impl Struck {
         }
     }
 
-    /// Nothing happens after `t_us`.
+    /// Ends the history at `t_us`.
     pub(super) fn finish(&mut self, t_us: u64) {
         for shade in &mut self.shades {
             if shade.open {
@@ -186,7 +186,7 @@ impl Struck {
     }
 }
 
-/// A partition that several of a plan come to together.
+/// A partition that stands for the combined effect of several.
 fn cut(node: NodeId, missed: Vec<NodeId>) -> FaultEvent {
     FaultEvent {
         index: u32::MAX,

@@ -1,7 +1,7 @@
-//! What the store took and refused: intervals of effect, takeovers, writes from the past.
+//! What the store accepted and refused: effect intervals, takeovers, stale writes.
 
 use super::model::{Effect, Refused, Stale, Takeover};
-use crate::{freshness::Freshness, told};
+use crate::{by_resource::ByResource, freshness::Freshness, told};
 use protocols::{
     history::{Event, Header, Kind},
     message::{Write, WriteVerdict},
@@ -9,26 +9,30 @@ use protocols::{
 };
 use std::collections::BTreeMap;
 
-/// Writes of one leadership further apart than this, microseconds, are two runs of writes.
+/// A longer gap, microseconds, splits one leadership's writes into two runs.
 const APART_US: u64 = 250_000;
-/// Writes from the past on one resource, or refused ones, that follow each other within this, microseconds, are told together:
-/// clients' numbers come many a second, all else about one.
+/// Stale or refused writes to one resource within this time of each other, microseconds, are reported together: first
+/// for clients' numbers, which come many a second, then for all else, which comes about once a second.
 const TOGETHER_US: [u64; 2] = [1_000_000, 5_000_000];
-/// Folds issues, seals and what the store decided.
+/// Folds issues, seals and the store's decisions.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
     freshness: Freshness,
     pub(super) effects: Vec<Effect>,
+    /// The effect that each leadership has on each resource, by its index in `effects`.
     by_leadership: BTreeMap<(usize, u16), usize>,
+    /// The last one looked up on each resource.
+    latest: ByResource<Option<(usize, usize)>>,
     pub(super) stale: Vec<Stale>,
     pub(super) refused: Vec<Refused>,
     pub(super) takeovers: Vec<Takeover>,
-    /// Who each resource follows, since when, and the number that it is at.
-    newest: BTreeMap<u16, (usize, u64)>,
-    at_seq: BTreeMap<u16, u64>,
-    /// Writes under way, until the store has decided.
+    /// The leadership that each resource follows, and since when.
+    newest: ByResource<Option<(usize, u64)>>,
+    /// Each resource's number.
+    at_seq: ByResource<Option<u64>>,
+    /// Writes in flight, until the store has decided.
     issued: BTreeMap<(usize, u16, u64), u64>,
-    /// Which event it is.
+    /// The current event's place in the history.
     place: u64,
 }
 
@@ -37,14 +41,14 @@ impl Writes {
         Writes { freshness: Freshness::new(header), ..Writes::default() }
     }
 
-    /// Takes an event of leadership `i`, which wrote or sealed, and which is in that place of the history.
+    /// Takes the event at `place` in the history, a write or a seal of leadership `i`.
     pub(super) fn observe(&mut self, event: &Event, i: usize, place: u64) {
         self.place = place;
         let stale = self.freshness.observe(event);
         match &event.kind {
             Kind::Seal { resource, accepted: true, seq, .. } => {
                 self.follows(event.t_us, *resource, i);
-                self.at_seq.entry(resource.0).or_insert(*seq);
+                self.at_seq.at(*resource).get_or_insert(*seq);
             }
             Kind::Issue { write, .. } => {
                 self.issued.entry((i, write.resource.0, write.seq)).or_insert(event.t_us);
@@ -52,26 +56,49 @@ impl Writes {
             Kind::Apply { write, verdict, .. } => match verdict {
                 WriteVerdict::Ok => self.accepted(event.t_us, write, i, stale),
                 WriteVerdict::Fenced { highest } => self.fenced(event.t_us, write, i, *highest),
-                _ => drop(self.issued.remove(&(i, write.resource.0, write.seq))),
+                _ => drop(self.decided(i, write)),
             },
             _ => {}
         }
     }
 
-    /// An election tells leaderships without a token apart.
+    /// Takes an election: elections order leaderships without a token.
     pub(super) fn elected(&mut self, event: &Event) {
         self.freshness.observe(event);
     }
 
     fn follows(&mut self, t: u64, resource: Resource, i: usize) {
-        if self.newest.get(&resource.0).is_some_and(|(now, _)| *now == i) {
+        let newest = self.newest.at(resource);
+        if newest.is_some_and(|(now, _)| now == i) {
             return;
         }
-        self.newest.insert(resource.0, (i, t));
+        *newest = Some((i, t));
         self.takeovers.push(Takeover { i, r: resource.index(), t });
     }
 
     fn accepted(&mut self, t: u64, write: &Write, i: usize, stale: bool) {
+        let known = match *self.latest.of(write.resource) {
+            Some((latest, known)) if latest == i => known,
+            _ => self.effect(t, write, i),
+        };
+        let effect = &mut self.effects[known];
+        effect.places.1 = self.place;
+        (effect.to, effect.n, effect.stale) = (t, effect.n + 1, effect.stale + u64::from(stale));
+        match effect.runs.last_mut() {
+            Some((_, last)) if t - *last <= APART_US => *last = t,
+            _ => effect.runs.push((t, t)),
+        }
+        let issued = self.decided(i, write);
+        if stale {
+            self.past_write(t, write, i, issued);
+        } else {
+            self.follows(t, write.resource, i);
+            *self.at_seq.at(write.resource) = Some(write.seq);
+        }
+    }
+
+    /// The index of the effect that leadership `i` has on the resource.
+    fn effect(&mut self, t: u64, write: &Write, i: usize) -> usize {
         let r = write.resource.0;
         let places = (self.place, self.place);
         let known = *self.by_leadership.entry((i, r)).or_insert_with(|| {
@@ -88,20 +115,13 @@ impl Writes {
             });
             self.effects.len() - 1
         });
-        let effect = &mut self.effects[known];
-        effect.places.1 = self.place;
-        (effect.to, effect.n, effect.stale) = (t, effect.n + 1, effect.stale + u64::from(stale));
-        match effect.runs.last_mut() {
-            Some((_, last)) if t - *last <= APART_US => *last = t,
-            _ => effect.runs.push((t, t)),
-        }
-        let issued = self.issued.remove(&(i, r, write.seq));
-        if stale {
-            self.past_write(t, write, i, issued);
-        } else {
-            self.follows(t, write.resource, i);
-            self.at_seq.insert(r, write.seq);
-        }
+        *self.latest.at(write.resource) = Some((i, known));
+        known
+    }
+
+    /// When a write was issued on which the store has now decided.
+    fn decided(&mut self, i: usize, write: &Write) -> Option<u64> {
+        self.issued.remove(&(i, write.resource.0, write.seq))
     }
 
     fn past_write(&mut self, t: u64, write: &Write, i: usize, issued: Option<u64>) {
@@ -117,8 +137,8 @@ impl Writes {
             return;
         }
         // A newer token that was only refused has not taken over.
-        let (over, since) = self.newest.get(&write.resource.0).copied().filter(|(newest, _)| *newest != i).unzip();
-        let prev = self.at_seq.get(&write.resource.0).copied().unwrap_or(0);
+        let (over, since) = self.newest.of(write.resource).filter(|(newest, _)| *newest != i).unzip();
+        let prev = self.at_seq.of(write.resource).unwrap_or(0);
         let since = since.unwrap_or(0);
         let (seq, place) = (write.seq, self.place);
         self.stale.push(Stale {
@@ -139,7 +159,7 @@ impl Writes {
 
     fn fenced(&mut self, t: u64, write: &Write, i: usize, highest: u64) {
         let (r, seq) = (write.resource.index(), write.seq);
-        let issued = self.issued.remove(&(i, write.resource.0, seq));
+        let issued = self.decided(i, write);
         if let Some(run) = self
             .refused
             .iter_mut()
@@ -150,7 +170,7 @@ impl Writes {
             (run.to, run.n) = (t, run.n + 1);
             return;
         }
-        let (over, since) = self.newest.get(&write.resource.0).copied().unzip();
+        let (over, since) = self.newest.of(write.resource).unzip();
         let (highest, since) = (highest.to_string(), since.unwrap_or(0));
         let place = self.place;
         self.refused.push(Refused {

@@ -1,22 +1,22 @@
-//! What so few runs can show, and what chance alone would do.
+//! Statistics: what so few runs can show, and what chance alone would produce.
 
 use super::{
     numbers::{CONFIDENCE, Cell, Numbers},
     tables::{value, written},
 };
 
-/// The largest share of runs that may still go wrong when none of `n` did, with a confidence of 95 %: the one-sided exact limit
-/// of Clopper and Pearson (Biometrika 1934), which for no event is 1 − 0.05^(1/n).
+/// The highest failure rate compatible with no failure in `n` runs, with a confidence of 95 %: the one-sided exact
+/// limit of Clopper and Pearson (Biometrika 1934), which for no event is 1 − 0.05^(1/n).
 pub(super) fn limit(n: f64) -> String {
     format!("{:.1} %", 100.0 * (1.0 - (1.0 - CONFIDENCE).powf(1.0 / n)))
 }
 
-/// How many values it takes, all below a target, to show with a confidence of 95 % that this percentile is.
+/// How many values, all below a target, show with a confidence of 95 % that this percentile is below it.
 pub(super) fn enough(percentile: f64) -> f64 {
     ((1.0 - CONFIDENCE).ln() / (percentile / 100.0).ln()).ceil()
 }
 
-/// How likely a binomial count of `n` trials with chance `p` is in `from..=to`, 0 to 1.
+/// The probability that a binomial count of `n` trials with probability `p` is in `from..=to`.
 fn binomial(n: u64, p: f64, from: u64, to: u64) -> f64 {
     let mut log_term = n as f64 * (1.0 - p).ln();
     let mut sum = 0.0;
@@ -29,7 +29,7 @@ fn binomial(n: u64, p: f64, from: u64, to: u64) -> f64 {
     sum.min(1.0)
 }
 
-/// The least and the most that a share may be of which `seen` of `n` were, with a confidence of 95 % (Clopper and Pearson).
+/// The 95 % confidence interval of a proportion after `seen` of `n` (Clopper and Pearson).
 fn share_between(seen: u64, n: u64) -> (f64, f64) {
     let tail = (1.0 - CONFIDENCE) / 2.0;
     let solved = |falls: &dyn Fn(f64) -> bool| {
@@ -45,8 +45,8 @@ fn share_between(seen: u64, n: u64) -> (f64, f64) {
     (least, most)
 }
 
-/// How many times as often failovers without a crash came in one cell as in another: the ratio, and between which it is with a
-/// confidence of 95 %, whatever the rates (of all that were seen, the first one's are a binomial share).
+/// The ratio of the rates of failovers without a crash in two cells, with its 95 % confidence interval, whatever the
+/// rates: given the total of both, the first cell's count is binomial.
 pub(super) fn ratio(numbers: &Numbers, [one, other]: [&str; 2]) -> Result<[f64; 3], String> {
     let figure = |pattern: &str, name| value(numbers, "only", &pattern.replace('+', " "), name);
     let [seen, others] = [figure(one, "pause_failovers")?, figure(other, "pause_failovers")?];
@@ -56,7 +56,7 @@ pub(super) fn ratio(numbers: &Numbers, [one, other]: [&str; 2]) -> Result<[f64; 
     Ok([seen / others * longer, odds(least), odds(most)])
 }
 
-/// Nothing, where the first rate is above the second with a confidence of 95 %; else a sentence, as the text claims it.
+/// Empty if the first rate is above the second with a confidence of 95 %, as the text claims; otherwise an error.
 pub(super) fn surely(numbers: &Numbers, cells: [&str; 2]) -> Result<String, String> {
     let [_, least, _] = ratio(numbers, cells)?;
     let [one, other] = cells;
@@ -66,19 +66,19 @@ pub(super) fn surely(numbers: &Numbers, cells: [&str; 2]) -> Result<String, Stri
     Err(format!("the numbers do not show that `{one}` has failovers more often than `{other}`: mend the text"))
 }
 
-/// How likely it is at most that fair draws give some candidate of some run so few turns as the fewest, or so many as the most
-/// (Boole's inequality over candidates and both ends).
+/// An upper bound of the probability that fair draws give some candidate in some run as few turns as the fewest, or as
+/// many as the most (Boole's inequality over candidates and both ends).
 fn by_chance(cell: &Cell) -> Option<f64> {
     let wins = cell.spreads.get("wins")?;
     let (runs, candidates) = (cell.runs, wins.n / cell.runs.max(1));
     let each = cell.figure("elections")? as u64 / runs.max(1);
     let p = 1.0 / candidates as f64;
-    // The rarer of the two ends, counted twice for having been chosen.
+    // The rarer of the two ends, doubled because it was chosen.
     let rarer = binomial(each, p, 0, wins.least as u64).min(binomial(each, p, wins.most as u64, each));
     Some((2.0 * wins.n as f64 * rarer).min(1.0))
 }
 
-/// A table of turns: who had fewest and most, and whether fair draws would come to that.
+/// A table of turns: the fewest, the most, and whether fair draws would produce them.
 pub(super) fn turns(numbers: &Numbers, pattern: &str) -> Result<String, String> {
     let mut text = "| protocol | elections | turns of a candidate in a run: fewest; most | such a spread by fair draws, at most |\n|---|---:|---:|---:|"
         .to_owned();
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_ratio_of_rates_is_as_sure_as_the_events_allow() {
-        // Tables of exact limits: 7 of 9 is 0.40 to 0.972, 0 of 10 at most 0.308.
+        // From tables of exact limits: 7 of 9 is 0.40 to 0.972, 0 of 10 at most 0.308.
         let (least, most) = share_between(7, 9);
         assert!((least - 0.3999).abs() < 1e-3 && (most - 0.9719).abs() < 1e-3, "{least} {most}");
         assert!((share_between(0, 10).1 - 0.3085).abs() < 1e-3);

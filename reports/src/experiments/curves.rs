@@ -3,7 +3,7 @@
 use super::numbers::{Cell, Numbers};
 use crate::plot::against::{Against, Line};
 
-/// The curves of an experiment, with names for their files; those without anything to draw are left out.
+/// The curves of an experiment with their file names; empty ones are left out.
 pub fn of(numbers: &Numbers, experiment: u8) -> Vec<(&'static str, Against)> {
     let made = match experiment {
         2 => vec![("2-renewals", renewals(numbers))],
@@ -13,7 +13,7 @@ pub fn of(numbers: &Numbers, experiment: u8) -> Vec<(&'static str, Against)> {
     made.into_iter().filter(|(_, picture)| !picture.lines.is_empty()).collect()
 }
 
-/// What cells are told apart by, in the order in which they come, each with its cells.
+/// Groups cells by a key, in order of first appearance.
 fn by<'a>(cells: impl Iterator<Item = &'a Cell>, of: impl Fn(&Cell) -> String) -> Vec<(String, Vec<&'a Cell>)> {
     let mut all: Vec<(String, Vec<&Cell>)> = Vec::new();
     for cell in cells {
@@ -30,7 +30,7 @@ fn line(label: String, cells: &[&Cell], point: impl Fn(&Cell) -> Option<(f64, f6
     Line { label, points: cells.iter().filter_map(|cell| point(cell)).collect() }
 }
 
-/// The lines that have points. Those that are the same to the last digit would hide one another.
+/// The lines that have points. Identical lines are merged, since one would hide the other.
 fn merged(lines: Vec<Line>) -> Vec<Line> {
     let mut all: Vec<Line> = Vec::new();
     for line in lines.into_iter().filter(|line| !line.points.is_empty()) {
@@ -45,8 +45,8 @@ fn merged(lines: Vec<Line>) -> Vec<Line> {
 fn renewals(numbers: &Numbers) -> Against {
     let point = |cell: &Cell| {
         let requests = cell.figure("requests_per_1000s")? / 1e3;
-        // A lease of 3 s is renewed every second unless something else is said. The runs that count requests are too short
-        // to count failovers in.
+        // A lease of 3 s is renewed every second by default. The runs that count requests are too short to count
+        // failovers.
         let many = match cell.variant.as_str() {
             "1s" => format!("2/pauses/{}/3s", cell.protocol),
             other => format!("2/pauses/{}/renewed every {other}", cell.protocol),
@@ -69,7 +69,7 @@ fn renewals(numbers: &Numbers) -> Against {
     }
 }
 
-/// The protocol that the picture of storms is of: in all others it is nearly the same.
+/// The protocol in the picture of failover storms: the others look nearly the same.
 const STORM_OF: &str = "redis-fenced";
 
 fn storm(numbers: &Numbers) -> Against {
@@ -81,8 +81,8 @@ fn storm(numbers: &Numbers) -> Against {
     let pattern = format!("6/steady/{STORM_OF}/*");
     let lines = by(numbers.matching(&pattern), |cell| parts(cell).map_or(String::new(), |(warm, _)| warm));
     Against {
-        title: "Health checks that err, new leaders that warm up, and a hold-down".to_owned(),
-        about: format!("{STORM_OF}; one health check a second, of which 5 % take a healthy leader for a sick one"),
+        title: "False-positive health checks, leader warm-up, and a hold-down".to_owned(),
+        about: format!("{STORM_OF}; one health check per second, 5 % false positives"),
         axes: ("elections an hour".to_owned(), "dark time, per cent".to_owned()),
         lines: lines.into_iter().map(|(warm, cells)| line(warm, &cells, point)).collect(),
     }
@@ -106,7 +106,7 @@ mod tests {
         let cells = vec![
             renewed("1s", &[("requests_per_1000s", 3_000)]),
             renewed("2s", &[("requests_per_1000s", 1_500)]),
-            // Nothing counts its failovers.
+            // No cell counts its failovers.
             renewed("2500ms", &[("requests_per_1000s", 1_200)]),
             cell(2, "pauses", "3s", &[("pause_failovers", 45), ("paused_minutes", 600)]),
             cell(2, "pauses", "renewed every 2s", &[("pause_failovers", 90), ("paused_minutes", 600)]),

@@ -1,16 +1,16 @@
-//! The findings: a text written by hand with places for numbers in it.
+//! Renders the findings: a hand-written text with placeholders for numbers.
 //!
-//! | place | becomes |
+//! | placeholder | becomes |
 //! |---|---|
-//! | `{{only PATTERN FIGURE FORMAT}}` | a number; also `sum`, `max`, `min`, and `cells`: how many have it |
+//! | `{{only PATTERN FIGURE FORMAT}}` | a number; also `sum`, `max`, `min`, and `cells`: how many cells have it |
 //! | `{{table PATTERN \| HEADING = FIGURE:FORMAT \| …}}` | a table with a row for each cell |
-//! | `{{each PATTERN FIGURE FORMAT}}` | the figure of each cell, with commas between |
+//! | `{{each PATTERN FIGURE FORMAT}}` | the figure of each cell, separated by commas |
 //! | `{{names PATTERN FIGURE}}`, `{{nameless …}}` | the protocols whose figure is above 0, or is 0 |
-//! | `{{limit PATTERN FIGURE}}` | the share that none in so many runs leaves room for |
-//! | `{{times PATTERN PATTERN}}` | how many times as often the first cell has failovers without a crash, with its interval |
-//! | `{{surely PATTERN PATTERN}}` | nothing; the text is refused where the first is not surely above the second |
-//! | `{{enough PERCENTILE}}` | how many values below a target show that this percentile is |
-//! | `{{turns PATTERN}}` | a table of turns in churn, and whether fair draws give such ones |
+//! | `{{limit PATTERN FIGURE}}` | the highest rate compatible with zero events in that many runs |
+//! | `{{times PATTERN PATTERN}}` | the ratio of the two cells' rates of failovers without a crash, with its interval |
+//! | `{{surely PATTERN PATTERN}}` | nothing; an error if the first rate is not surely above the second |
+//! | `{{enough PERCENTILE}}` | how many values below a target show that this percentile is below it |
+//! | `{{turns PATTERN}}` | a table of turns in churn, and whether fair draws would produce them |
 //! | `{{commits}}` | a table: which commit measured which experiment |
 //! | `{{refusals EXPERIMENT N}}` | at most N refused writes of each protocol's first run with one |
 //! | `{{slo}}` | the table of objectives |
@@ -20,7 +20,7 @@
 use super::{chance, numbers::Numbers, slo, tables};
 use std::collections::BTreeMap;
 
-/// What stands before the text, so that nobody edits what is generated.
+/// The first line of the output, so that nobody edits the generated file.
 const HEAD: &str = "<!-- Written by `fencepost experiments` from reports/experiments/FINDINGS.in.md; edit that. -->\n";
 
 /// A place of the template that cannot be filled.
@@ -33,17 +33,18 @@ pub struct Unfilled {
     pub why: String,
 }
 
-/// The text with its numbers.
+/// Fills in the numbers.
 ///
 /// # Errors
-/// A place names what was not measured, or is no place at all: one sentence with its line.
+/// A placeholder is unknown, or names something that was not measured: one sentence with its line.
 pub fn render(template: &str, numbers: &Numbers) -> Result<String, Unfilled> {
     let mut text = HEAD.to_owned();
     for (line, content) in template.lines().enumerate() {
         let mut rest = content;
         while let Some((before, after)) = rest.split_once("{{") {
             let wrong = |why: String| Unfilled { line: line + 1, why };
-            let (place, behind) = after.split_once("}}").ok_or_else(|| wrong("a place has no end".to_owned()))?;
+            let (place, behind) =
+                after.split_once("}}").ok_or_else(|| wrong("a placeholder is not closed".to_owned()))?;
             text += before;
             text += &filled(place, numbers).map_err(wrong)?;
             rest = behind;
@@ -84,14 +85,14 @@ fn filled(place: &str, numbers: &Numbers) -> Result<String, String> {
         ["nameless", pattern, figure] => tables::names(numbers, pattern, figure, |value| value == 0.0),
         ["each", pattern, figure, format] => tables::each(numbers, pattern, figure, format),
         [how, pattern, figure, format] => {
-            // A variant's name may have spaces in it.
+            // A variant's name may contain spaces, written as `+`.
             tables::written(tables::value(numbers, how, &pattern.replace('+', " "), figure)?, format)
         }
-        _ => Err(format!("`{place}` is no place")),
+        _ => Err(format!("unknown placeholder `{place}`")),
     }
 }
 
-/// Which commit measured which experiment: a table, experiments with the same commits in one row.
+/// A table of the commits that measured each experiment; experiments with the same commits share a row.
 fn commits(numbers: &Numbers) -> Result<String, String> {
     let mut rows: Vec<(Vec<String>, &BTreeMap<String, String>)> = Vec::new();
     for (experiment, parts) in &numbers.commits {
@@ -143,7 +144,7 @@ mod tests {
         let text = render("{{commits}}", &numbers).unwrap();
         let rows = "|---|---|\n| 1, 3, 5 | `aa` |\n| 4 | `bb`; its `steady` with `raft`: `cc` |\n";
         assert!(text.ends_with(rows), "{text}");
-        assert!(render("{{only", &numbers).unwrap_err().why.ends_with("a place has no end"));
-        assert!(render("{{nothing}}", &numbers).unwrap_err().why.ends_with("`nothing` is no place"));
+        assert!(render("{{only", &numbers).unwrap_err().why.ends_with("a placeholder is not closed"));
+        assert!(render("{{nothing}}", &numbers).unwrap_err().why.ends_with("unknown placeholder `nothing`"));
     }
 }

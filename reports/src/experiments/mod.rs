@@ -1,7 +1,7 @@
-//! What the experiments came to: their numbers as data, and the findings that are told with them.
+//! The results of the experiments: their numbers as data, and the findings that quote them.
 //!
-//! Nothing here runs anything. Numbers come from `sim`; the prose is a template with places for numbers in it, so that none
-//! in the prose can go stale.
+//! Nothing here runs anything. The numbers come from `sim`; the prose is a template with placeholders, so that no
+//! number in it can go stale.
 
 mod chance;
 pub mod curves;

@@ -1,4 +1,4 @@
-//! The numbers: for each experiment, scenario, protocol and variant what its runs came to.
+//! The numbers: the results of runs by experiment, scenario, protocol and variant.
 
 use crate::{
     judge::Judgement,
@@ -8,106 +8,91 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// With which confidence limits hold.
+/// The confidence level of all limits.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
-/// Version of the numbers.
+/// Schema version of the numbers.
 pub const SCHEMA: u32 = 1;
 
-/// Everything that is committed.
+/// All numbers of the experiments, as committed.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Numbers {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// Which commit measured each experiment: by the part that was measured alone, as `--only` names it; the empty part is all
-    /// the rest. Not of numbers that were never saved.
+    /// The commits that measured each experiment, by the part that was measured separately, as `--only` names it; the
+    /// empty part is all the rest. Empty for numbers that were never saved.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commits: BTreeMap<u8, BTreeMap<String, String>>,
-    /// In the order in which they were measured.
+    /// In order of measurement.
     pub cells: Vec<Cell>,
-    /// Writes that were refused, of the first seeds of experiments that list them.
+    /// Refused writes in the first seeds of experiments that list them.
     pub refusals: Vec<Refusal>,
 }
 
-/// What the runs of one plan set came to with one protocol.
+/// The results of one protocol's runs of one set of plans.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// The experiment's number.
     pub experiment: u8,
-    /// What was told: a scenario's name, or `churn`, or `ttl-sweep`.
+    /// What was run: a scenario's name, or `churn`, or `ttl-sweep`.
     pub scenario: String,
-    /// The protocol.
     pub protocol: String,
-    /// What was different from the usual; empty for the usual.
+    /// What differs from the defaults; empty if nothing does.
     pub variant: String,
     /// Does the protocol have tokens?
     pub tokened: bool,
     /// Did the store fence?
     pub fencing: bool,
-    /// How many runs.
     pub runs: u64,
-    /// Digest of the digests of their plans.
+    /// A digest of the digests of their plans.
     pub plans: String,
-    /// The command that repeats the first of them, where a command line can say it; `{seed}` stands for a seed.
+    /// The command that repeats the first run, if a command line can express it; `{seed}` stands for the seed.
     pub command: String,
-    /// How many ended so: `pass`, `safety`, `liveness`, `vacuous`.
+    /// The number of runs with each verdict: `pass`, `safety`, `liveness`, `vacuous`.
     pub verdicts: BTreeMap<String, u64>,
-    /// How many violated each invariant.
+    /// The number of runs that violated each invariant.
     pub violated: BTreeMap<String, u64>,
-    /// Sums over all runs, or the most of any run where the name ends in `_max`, or a parameter.
+    /// Sums over all runs; maxima, if the name ends in `_max`; or parameters.
     pub counts: BTreeMap<String, u64>,
-    /// Distributions over all runs, milliseconds where the name says so.
+    /// Distributions over all runs, in milliseconds if the name says so.
     pub spreads: BTreeMap<String, Spread>,
 }
 
-/// A distribution.
+/// Quantiles of a distribution.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spread {
-    /// How many values.
+    /// The number of values.
     pub n: u64,
-    /// The smallest.
     pub least: f64,
-    /// The 5th percentile.
     pub p5: f64,
-    /// The median.
     pub p50: f64,
-    /// The 95th percentile.
     pub p95: f64,
-    /// The 99th percentile.
     pub p99: f64,
-    /// The largest.
     pub most: f64,
 }
 
-/// A write of a former leader that was refused.
+/// A refused write of a former leader.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
-    /// The experiment's number.
     pub experiment: u8,
-    /// The protocol.
     pub protocol: String,
-    /// The run's seed.
     pub seed: u64,
     /// When it reached the store, microseconds.
     pub t_us: u64,
-    /// Whose it was.
+    /// The writer.
     pub node: String,
-    /// Where it should have gone.
     pub resource: String,
-    /// The number that it carried.
     pub seq: u64,
-    /// Its token.
     pub token: u64,
     /// The highest token that the store had seen.
     pub highest: u64,
 }
 
 impl Spread {
-    /// The distribution of these values; `None` when there are none.
+    /// The distribution of these values; `None` if there are none.
     pub fn of(mut values: Vec<f64>) -> Option<Spread> {
         values.sort_by(f64::total_cmp);
         let at = |q| quantile(&values, q).map(rounded);
@@ -122,7 +107,7 @@ impl Spread {
         })
     }
 
-    /// The figure of that name.
+    /// The quantile or the count with this name.
     pub fn get(&self, name: &str) -> Option<f64> {
         Some(match name {
             "n" => self.n as f64,
@@ -137,7 +122,7 @@ impl Spread {
     }
 }
 
-/// The lists of a run's figures of which distributions are made, by name.
+/// A run's lists of figures, by name, from which distributions are made.
 pub fn lists(judgement: &Judgement) -> [(&'static str, Vec<f64>); 9] {
     let m = &judgement.metrics;
     [
@@ -153,7 +138,7 @@ pub fn lists(judgement: &Judgement) -> [(&'static str, Vec<f64>); 9] {
     ]
 }
 
-/// A run's counts, by name: those whose name ends in `_max` are not added up over runs.
+/// A run's counts, by name. Those that end in `_max` are not summed over runs.
 pub fn counts(judgement: &Judgement) -> [(&'static str, u64); 11] {
     let m = &judgement.metrics;
     let acting = |name: &str| judgement.violated().any(|violated| violated == name);
@@ -175,7 +160,7 @@ pub fn counts(judgement: &Judgement) -> [(&'static str, u64); 11] {
 }
 
 impl Cell {
-    /// What names it: `1/clean-kill/etcd-election`, and the variant behind another slash.
+    /// Its key: `1/clean-kill/etcd-election`, then a slash and the variant if there is one.
     pub fn key(&self) -> String {
         let key = format!("{}/{}/{}", self.experiment, self.scenario, self.protocol);
         if self.variant.is_empty() { key } else { format!("{key}/{}", self.variant) }
@@ -193,7 +178,7 @@ impl Cell {
         Some(*self.counts.get("paused_minutes")? as f64 / 60.0)
     }
 
-    /// Failovers without a crash, an hour, and between which rates that is with 95 % confidence.
+    /// The rate of failovers without a crash, per hour, or a limit of its 95 % confidence interval.
     fn failovers_per_hour(&self, name: &str) -> Option<f64> {
         let (seen, hours) = (*self.counts.get("pause_failovers")?, self.paused_hours()?);
         let (least, most) = poisson_interval(seen, CONFIDENCE);
@@ -206,7 +191,8 @@ impl Cell {
         Some(number / hours)
     }
 
-    /// In how many runs writes of former leaders reached the store, at least: as far as the distribution of their number says.
+    /// A lower bound of the runs in which writes of former leaders reached the store, from the distribution of their
+    /// count.
     fn stale_met_at_least(&self) -> Option<u64> {
         let refused = self.spreads.get("refused_per_run")?;
         if refused.most == 0.0 {
@@ -215,15 +201,15 @@ impl Cell {
         let quantiles =
             [(0.0, refused.least), (0.05, refused.p5), (0.5, refused.p50), (0.95, refused.p95), (0.99, refused.p99)];
         let runs = refused.n as f64;
-        // Everything from the first quantile on that is above 0 is; and no run had more than the most.
+        // All values from the first positive quantile on are positive; and no run had more than the maximum.
         let from = |q: f64| runs - (q * runs).ceil().max(1.0) + 1.0;
         let above = quantiles.into_iter().find(|(_, value)| *value > 0.0).map_or(1.0, |(q, _)| from(q));
         let shared = (self.figure("writes_fenced")? / refused.most).ceil();
         Some(above.max(shared) as u64)
     }
 
-    /// The figure of that name: a count, or a distribution's (`failover_ms.p50`), or how many runs violated an invariant
-    /// (`violated.records`) or ended so (`verdict.pass`), which are 0 where nothing is known of them.
+    /// The figure with this name: a count, a quantile (`failover_ms.p50`), or the number of runs that violated an
+    /// invariant (`violated.records`) or ended with a verdict (`verdict.pass`), which is 0 if nothing is recorded.
     pub fn figure(&self, name: &str) -> Option<f64> {
         let whole = |n: u64| n as f64;
         match name.split_once('.') {
@@ -241,8 +227,9 @@ impl Cell {
 }
 
 impl Numbers {
-    /// The cells that a pattern names: `experiments/scenarios/protocols/variant`, each part with commas between alternatives
-    /// or `*` for all; `@tokened` and `@tokenless` are protocols; a variant that is left out is the usual one.
+    /// The cells that match a pattern: `experiments/scenarios/protocols/variant`, each part with alternatives separated
+    /// by commas, or `*` for all. `@tokened` and `@tokenless` select protocols; without a variant, the usual one
+    /// matches.
     pub fn matching<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = &'a Cell> {
         let mut parts = pattern.split('/');
         let [experiment, scenario, protocol, variant] =
@@ -261,7 +248,7 @@ impl Numbers {
         })
     }
 
-    /// The first number that differs from the committed ones, in words; only experiments that are in both count.
+    /// The first number that differs from the committed ones, in words. Only experiments in both are compared.
     pub fn difference(&self, committed: &Numbers) -> Option<String> {
         let of_ours = |experiment: u8| self.cells.iter().any(|cell| cell.experiment == experiment);
         let theirs: BTreeMap<String, &Cell> =
@@ -282,7 +269,7 @@ impl Numbers {
     }
 }
 
-/// Where two values differ first.
+/// The first difference between two values.
 fn differs(path: &str, committed: &Value, now: &Value) -> Option<String> {
     match (committed, now) {
         (Value::Object(before), Value::Object(after)) => {

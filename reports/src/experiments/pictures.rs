@@ -3,7 +3,7 @@
 use super::numbers::{Cell, Numbers, Spread};
 use crate::plot::ranges::{Ranges, Row};
 
-/// Which figures of a distribution a bar shows: from, mark, to.
+/// The figures of a distribution that a bar shows: from, mark, to.
 type Ends = fn(&Spread) -> [f64; 3];
 
 const WHOLE: Ends = |s| [s.least, s.p50, s.most];
@@ -32,7 +32,7 @@ fn with_bounds(mut rows: Vec<Row>, numbers: &Numbers, pattern: &str) -> Vec<Row>
     rows
 }
 
-/// The pictures of an experiment, with names for their files; those without anything to draw are left out.
+/// The pictures of an experiment with their file names; empty ones are left out.
 pub fn of(numbers: &Numbers, experiment: u8) -> Vec<(&'static str, Ranges)> {
     let made = match experiment {
         1 => vec![("1-failover", failover(numbers))],
@@ -61,7 +61,7 @@ fn work_set(numbers: &Numbers) -> Ranges {
     }
 }
 
-/// How many shards move for each member that leaves or comes, on average, beside what rules would move.
+/// How many shards move per member that leaves or joins, on average, beside what two placement rules would move.
 fn shards_moved(numbers: &Numbers) -> Ranges {
     let row = |cell: &Cell, (what, of): (&str, &str)| {
         let times = cell.figure(of)?;
@@ -72,8 +72,8 @@ fn shards_moved(numbers: &Numbers) -> Ranges {
     };
     let both = |cell| [("leaves", "left"), ("comes", "came")].into_iter().filter_map(move |of| row(cell, of));
     Ranges {
-        title: "Shards that get another leader when a member leaves or comes".to_owned(),
-        about: "Mean of all runs; a shard has moved when somebody else leads it after all has settled".to_owned(),
+        title: "Shards that move when a member leaves or joins".to_owned(),
+        about: "Mean of all runs; a shard has moved if another member leads it once everything has settled".to_owned(),
         axis: "shards".to_owned(),
         bound: String::new(),
         series: vec!["moved".to_owned(), "a ring moves".to_owned(), "a modulo moves".to_owned()],
@@ -85,14 +85,14 @@ fn shards_moved(numbers: &Numbers) -> Ranges {
 
 fn shards_dark(numbers: &Numbers) -> Ranges {
     Ranges {
-        title: "For how long a shard is dark that gets another leader".to_owned(),
+        title: "Dark time of a shard that changes its leader".to_owned(),
         about: "From the last accepted write of each leadership to the first of the next; 500 requests a second to each shard"
             .to_owned(),
         axis: "milliseconds, logarithmic".to_owned(),
         bound: String::new(),
         series: vec![
             "its member died: shortest, median and longest".to_owned(),
-            "a member came, and it was handed over".to_owned(),
+            "a member joined, and it was handed over".to_owned(),
         ],
         rows: rows(numbers, "9/shard-rebalance/*/*", &["dark_left_ms", "dark_came_ms"], WHOLE),
         logarithmic: true,
@@ -115,8 +115,8 @@ fn failover(numbers: &Numbers) -> Ranges {
 
 fn stop_after_loss(numbers: &Numbers) -> Ranges {
     Ranges {
-        title: "How long a leader that is cut off goes on writing".to_owned(),
-        about: "From the end of its grant in the service to the last write that it sent; below 0 it had stopped before"
+        title: "How long an isolated leader keeps writing".to_owned(),
+        about: "From the end of its grant in the service to the last write that it sent; below 0, it stopped before"
             .to_owned(),
         axis: "milliseconds after the grant has ended, logarithmic to both sides of 0".to_owned(),
         bound: String::new(),
@@ -129,7 +129,7 @@ fn stop_after_loss(numbers: &Numbers) -> Ranges {
 
 fn refused(numbers: &Numbers) -> Ranges {
     Ranges {
-        title: "Writes of a leader that slept beyond its lease, refused by the store".to_owned(),
+        title: "Refused writes of a leader that was paused for longer than its lease".to_owned(),
         about: "Refused writes of one run; lease 3 s, a pause of at least a lease and 500 ms, 200 requests a second"
             .to_owned(),
         axis: "refused writes of a run, logarithmic".to_owned(),
@@ -141,7 +141,7 @@ fn refused(numbers: &Numbers) -> Ranges {
     }
 }
 
-/// Experiment 5 beside 4: one row for each protocol, one series for each.
+/// Experiment 5 beside 4: one row for each protocol, one series for each experiment.
 fn reused(numbers: &Numbers) -> Ranges {
     let mut all = rows(numbers, "5/gc-pause/*/fencing off", &["seq_reused_per_run"], WHOLE);
     for row in &mut all {
@@ -151,7 +151,7 @@ fn reused(numbers: &Numbers) -> Ranges {
         row.bars.extend(on.map(|spread| (1, WHOLE(spread))));
     }
     Ranges {
-        title: "Numbers handed out twice, or skipped back, after a pause beyond the lease".to_owned(),
+        title: "Numbers reused or out of order after a pause longer than the lease".to_owned(),
         about: "A store that checks nothing, and one that fences; the latter's plans also cut clients off in one seed of three".to_owned(),
         axis: "numbers of a run that were no higher than one before, logarithmic from 1 on".to_owned(),
         bound: String::new(),
@@ -188,7 +188,7 @@ fn requests(numbers: &Numbers) -> Ranges {
         } else {
             format!("{}, {}", cell.protocol, cell.variant)
         };
-        // What a library in the candidate's own process is asked costs no service anything.
+        // Requests to a library in the candidate's own process cost no service anything.
         let asked = cell.figure("requests_in_1s_max").is_some_and(|most| most > 1.0);
         (bars.len() == 3 && asked).then_some(Row { label, bars, bound: None })
     };
@@ -206,7 +206,7 @@ fn requests(numbers: &Numbers) -> Ranges {
 
 fn handoff(numbers: &Numbers) -> Ranges {
     let mut rows = rows(numbers, "7/graceful-step-down", &["handoff_effect_gap_ms", "handoff_intent_gap_ms"], WHOLE);
-    // One bar of minutes would make all others dots.
+    // One bar of minutes would shrink all others to dots.
     let unsafe_always = |cell: &&Cell| cell.verdicts.get("safety") == Some(&cell.runs);
     let out: Vec<_> =
         numbers.matching("7/graceful-step-down").filter(unsafe_always).map(|c| c.protocol.clone()).collect();

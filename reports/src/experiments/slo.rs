@@ -1,4 +1,4 @@
-//! The service-level objectives of the reference text, each with what was measured, its target, and the command.
+//! The service-level objectives of the design exercise, each with its target, what was measured, and the command.
 
 use super::{
     chance::limit,
@@ -7,7 +7,7 @@ use super::{
 };
 use protocols::election::{self, Protocol};
 
-/// What must hold of all protocols with tokens together: what was measured may be at most the target.
+/// An objective for all protocols with tokens together: what was measured may be at most the target.
 struct Row {
     metric: &'static str,
     target: &'static str,
@@ -20,12 +20,12 @@ struct Row {
     command: &'static str,
 }
 
-/// In how many runs a write of a former leader reached the store, at least.
+/// A lower bound of the runs in which a former leader's write reached the store.
 const STALE_TRIED: &str = "stale_met_at_least";
-/// With tokens and fencing on.
+/// Protocols with tokens, with fencing on.
 const SAFE: &str = "1,3,4,6,7/*/@tokened/*";
 
-/// A row that must hold.
+/// The defaults of a row that must hold.
 const HARD: Row = Row {
     metric: "",
     target: "exactly 0",
@@ -60,17 +60,18 @@ struct Objective {
     format: &'static str,
     unit: &'static str,
     command: &'static str,
-    /// Which protocols: those on a service, those that elect among themselves, or both.
+    /// Which protocols it covers: those on a service, and those that elect among themselves.
     of: [bool; 2],
-    /// Why a protocol has no such figure.
+    /// Why a protocol may lack the figure.
     missing: &'static str,
-    /// Protocols that this figure says nothing about, and why.
+    /// Protocols for which the figure means nothing, and why.
     unfit: &'static [(&'static [&'static str], &'static str)],
-    /// Does the target also have to hold of the longest that the protocol's timers allow? Else a few runs below it show little.
+    /// Must the target also cover the longest time that the protocol's timers allow? If not met there, a few runs below
+    /// the target show little.
     bounded: bool,
 }
 
-/// What is still good enough.
+/// The limit of an objective.
 #[derive(Clone, Copy)]
 enum Within {
     AtMost(f64),
@@ -245,7 +246,7 @@ impl Objective {
         }
     }
 
-    /// Why the runs that met the target do not show that it holds: the protocol's timers allow more.
+    /// Why the runs that met the target do not prove it: the protocol's timers allow more.
     fn beyond(&self, cell: &Cell) -> Result<Option<String>, String> {
         let Within::AtMost(most) = self.within else { return Ok(None) };
         let Some(bound) = cell.figure("bound_ms").filter(|bound| self.bounded && *bound > most) else {
@@ -260,7 +261,7 @@ impl Objective {
     }
 }
 
-/// Names with the same reason stand together.
+/// Lists names, grouped by reason.
 fn by_reason(without: &[(String, String)]) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, why) in without {
@@ -277,10 +278,10 @@ fn measured(numbers: &Numbers, row: &Row) -> Result<f64, String> {
     value(numbers, row.how, row.pattern, row.figure)
 }
 
-/// The table: a row for each objective, in which every protocol with tokens has its place.
+/// The table: one row per objective, in which every protocol with tokens appears.
 ///
 /// # Errors
-/// A number of it was not measured.
+/// A number in it was not measured.
 pub(super) fn table(numbers: &Numbers) -> Result<String, String> {
     let head = "| objective | target | met by | missed by | not judged | command |\n|---|---|---|---|---|---|";
     let mut text = head.to_owned();
@@ -303,11 +304,12 @@ pub(super) fn table(numbers: &Numbers) -> Result<String, String> {
     Ok(text)
 }
 
-/// What must hold and does not, of what was measured: a sentence each. Also what must break without fencing and does not.
+/// Measured objectives that must hold and do not, one sentence each; also those that must break without fencing and do
+/// not.
 pub fn broken(numbers: &Numbers) -> Vec<String> {
     let mut broken = Vec::new();
     for row in &ROWS {
-        // Of a selection of experiments some rows have nothing.
+        // A selection of experiments lacks the numbers for some rows.
         if let Ok(value) = measured(numbers, row).map_err(drop)
             && value > row.at_most
         {

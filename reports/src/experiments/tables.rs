@@ -3,7 +3,7 @@
 use super::numbers::{Cell, Numbers};
 use crate::words::grouped;
 
-/// How a figure is written.
+/// Formats a figure.
 ///
 /// | word | writes |
 /// |---|---|
@@ -13,7 +13,7 @@ use crate::words::grouped;
 /// | `r` | a rate, with two decimals below 10 |
 /// | `%` | a share in millionths, as a percentage |
 /// | `x` | a ratio, with one decimal below 10 |
-/// | `p` | how much a ratio is above 1, as a percentage |
+/// | `p` | the excess of a ratio over 1, as a percentage |
 pub(super) fn written(value: f64, format: &str) -> Result<String, String> {
     let sign = if value < 0.0 { "−" } else { "" };
     let size = value.abs();
@@ -32,7 +32,7 @@ pub(super) fn written(value: f64, format: &str) -> Result<String, String> {
     })
 }
 
-/// One number: `sum`, `max` or `min` over the cells of a pattern, or the `only` one.
+/// One number: the `sum`, `max` or `min` over a pattern's cells, or that of the `only` cell.
 pub(super) fn value(numbers: &Numbers, how: &str, pattern: &str, figure: &str) -> Result<f64, String> {
     let values: Vec<f64> = numbers.matching(pattern).filter_map(|cell| cell.figure(figure)).collect();
     let none = || format!("`{pattern}` has no `{figure}`");
@@ -49,14 +49,14 @@ pub(super) fn value(numbers: &Numbers, how: &str, pattern: &str, figure: &str) -
     }
 }
 
-/// The figure of each cell of a pattern, in their order.
+/// The figure of each cell of a pattern, in order.
 pub(super) fn each(numbers: &Numbers, pattern: &str, figure: &str, format: &str) -> Result<String, String> {
     let values = numbers.matching(pattern).filter_map(|cell| cell.figure(figure));
     let texts: Vec<String> = values.map(|value| written(value, format)).collect::<Result<_, _>>()?;
     if texts.is_empty() { Err(format!("`{pattern}` has no `{figure}`")) } else { Ok(texts.join(", ")) }
 }
 
-/// The protocols of a pattern whose figure is so.
+/// The protocols of a pattern whose figure satisfies `is`.
 pub(super) fn names(numbers: &Numbers, pattern: &str, figure: &str, is: fn(f64) -> bool) -> Result<String, String> {
     let pattern = pattern.replace('+', " ");
     let of_it = numbers.matching(&pattern).filter(|cell| cell.figure(figure).is_some_and(is));
@@ -64,15 +64,15 @@ pub(super) fn names(numbers: &Numbers, pattern: &str, figure: &str, is: fn(f64) 
     if names.is_empty() { Err(format!("`{pattern}` has none with such a `{figure}`")) } else { Ok(names.join(", ")) }
 }
 
-/// A column: its heading, and how it is taken from a cell.
+/// A column: its heading, and what it takes from a cell.
 struct Column<'a> {
     heading: &'a str,
-    /// Figures and formats, and what stands between them.
+    /// Figures, each with its format.
     figures: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Column<'a> {
-    /// From `heading = figure:format`, or several figures with commas between them.
+    /// Parses `heading = figure:format`, or several figures separated by commas.
     fn read(text: &'a str) -> Result<Self, String> {
         let (heading, figures) =
             text.split_once('=').ok_or_else(|| format!("`{text}` is no column: heading = figure:format"))?;
@@ -90,7 +90,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A table: a row for each cell of the pattern, a column for each of `columns`.
+/// A table with a row for each cell of the pattern, and a column for each of `columns`.
 pub(super) fn table(numbers: &Numbers, pattern: &str, columns: &[&str]) -> Result<String, String> {
     let columns: Vec<Column> = columns.iter().map(|text| Column::read(text)).collect::<Result<_, _>>()?;
     let cells: Vec<&Cell> = numbers.matching(pattern).collect();
@@ -114,7 +114,7 @@ pub(super) fn table(numbers: &Numbers, pattern: &str, columns: &[&str]) -> Resul
     Ok(text)
 }
 
-/// The refused writes of an experiment, at most so many of each protocol's first run with one.
+/// The refused writes of an experiment, at most `most` from each protocol's first run with one.
 pub(super) fn refusals(numbers: &Numbers, experiment: &str, most: usize) -> Result<String, String> {
     let mut text =
         "| protocol | seed | at, s | write | its token | highest token |\n|---|---:|---:|---|---:|---:|".to_owned();
@@ -124,7 +124,7 @@ pub(super) fn refusals(numbers: &Numbers, experiment: &str, most: usize) -> Resu
         let run = (refusal.protocol.as_str(), refusal.seed);
         match before {
             Some(known) if known == run => of_run += 1,
-            // Of each protocol only the first run.
+            // Only the first run of each protocol counts.
             Some((protocol, _)) if protocol == run.0 => continue,
             _ => (before, of_run) = (Some(run), 0),
         }

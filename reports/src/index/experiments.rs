@@ -1,4 +1,4 @@
-//! The index of the experiments, of their `numbers.json` and plots.
+//! The index of the experiments, made from their `numbers.json` and plots.
 
 use super::{
     model::{Column, Index, Picture, Table},
@@ -28,13 +28,13 @@ const COLUMNS: [Column; 16] = [
     Column::new("command", "code"),
 ];
 
-/// A plot: the content of its SVG file, and the link to that.
+/// A plot: the link to its SVG file, and the file's content.
 pub type Plot = (Option<String>, Vec<u8>);
 
 /// The index of the experiments and their plots.
 ///
 /// # Errors
-/// They are no numbers that are understood here: one sentence.
+/// The numbers are not understood: one sentence.
 pub fn experiments(numbers: &Value, plots: &[Plot]) -> Result<Index, Foreign> {
     of_schema(numbers, 1)?;
     let cells = numbers["cells"].as_array().ok_or(Foreign::NoCells)?;
@@ -67,11 +67,11 @@ pub fn experiments(numbers: &Value, plots: &[Plot]) -> Result<Index, Foreign> {
         title: "The experiments".to_owned(),
         verdict: format!("{}, {}", count(asked.len() as u64, "experiment"), count(runs, "run")),
         notes: vec![
-            "What they mean is in FINDINGS.md beside the numbers.".to_owned(),
-            "A command runs the first seed of its cell, 0; --seed takes any other.".to_owned(),
+            "FINDINGS.md, beside the numbers, explains what they mean.".to_owned(),
+            "Each command runs its cell's first seed, 0; --seed takes any other.".to_owned(),
         ],
         tables: vec![Table {
-            title: "What each came to".to_owned(),
+            title: "Results".to_owned(),
             columns: COLUMNS.to_vec(),
             rows: cells.iter().map(row).collect(),
         }],
@@ -80,7 +80,7 @@ pub fn experiments(numbers: &Value, plots: &[Plot]) -> Result<Index, Foreign> {
     })
 }
 
-/// The command of a cell's first run, as it can be typed; nothing where no command line says it.
+/// The command of a cell's first run, ready to be typed; empty if no command line expresses it.
 fn command(words: &Value) -> Value {
     match words.as_str() {
         Some(words) if !words.is_empty() => format!("fencepost {}", words.replace("{seed}", "0")).into(),
@@ -88,7 +88,7 @@ fn command(words: &Value) -> Value {
     }
 }
 
-/// A plot says itself what it shows: its first text is its title, and the one below, at the same margin, what that is about.
+/// A plot names itself: its first text is its title, and the text below it at the same margin says what it is about.
 fn picture((file, svg): &Plot) -> Picture {
     let data = format!("data:image/svg+xml;base64,{}", BASE64.encode(svg));
     let svg = String::from_utf8_lossy(svg);

@@ -1,4 +1,4 @@
-// Tables that sort and filter, bars of what they show, stories, a grid, pictures. All text is text: it is never read as HTML.
+// Tables that sort and filter, bars, stories, a grid, pictures. All text is inserted as text, never read as HTML.
 const $ = id => document.getElementById(id);
 const INDEX = JSON.parse($("index").textContent);
 /// An element with this class, these attributes and children; strings become text.
@@ -14,10 +14,10 @@ const grouped = n => n.toLocaleString("en", { maximumFractionDigits: Math.abs(n)
 const SIGNS = { X: "X", F: "F", "-": "minus", "+": "plus", "?": "unknown" };
 const sign = value => make("span", { className: "sign sign-" + (SIGNS[value] ?? "unknown") }, value);
 const say = words => $("live").textContent = words;
-/// A page about several things has a section for each, and their parts are a level deeper.
+/// A page about several things has a section for each, whose parts are one level deeper.
 const SECTIONS = INDEX.sections.length ? INDEX.sections : [INDEX];
 const PART = INDEX.sections.length ? "h3" : "h2", BELOW = INDEX.sections.length ? "h4" : "h3";
-/// Kept promises are no praise where runs were unsafe all the same.
+/// A kept promise is no good news if runs were unsafe all the same.
 const verdict = (element, { bad, unsafe, verdict }) => {
   element.textContent = (bad ? "✗ " : unsafe ? "! " : "✓ ") + verdict;
   element.className = "verdict " + (bad ? "bad" : unsafe ? "warned" : "good");
@@ -44,7 +44,7 @@ function command(text) {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // A page opened as a file may not have the clipboard: then as of old, by selecting.
+      // A page opened as a file may lack clipboard access: fall back to selecting the text.
       const range = document.createRange(), selection = getSelection();
       range.selectNodeContents(code);
       selection.removeAllRanges();
@@ -70,7 +70,7 @@ function stories(all, title, expected) {
   const button = more > 0 ? make("button", { type: "button", on: { click: () => { shown.forEach(one => one.hidden = false); button.remove(); } } }, `Show ${more} more`) : null;
   return shown.length ? make("section", { className: "stories" }, make(PART, {}, title), ...shown, button) : null;
 }
-/// Scenarios and protocols; a cell shows its row in the table below.
+/// The grid of scenarios and protocols; clicking a cell shows its row in the table below.
 function grid({ columns, rows, key }, show) {
   const exactly = (column, value) => `${column}="${value.replaceAll('"', "")}"`;
   const cell = (value, protocol, scenario) => value === null ? make("td", {}, make("span", { className: "apart" }, "does not apply")) :
@@ -81,8 +81,8 @@ function grid({ columns, rows, key }, show) {
     make("div", { className: "scroll", tabindex: "0", role: "region", "aria-label": "Scenarios and protocols" },
       make("table", { className: "grid" }, make("thead", {}, make("tr", {}, make("td"), ...columns.map(name => make("th", { scope: "col" }, make("span", {}, name))))), make("tbody", {}, ...body))));
 }
-/// What was typed, as conditions that a row holds or not, and what of it makes no sense. `failover>3000` compares a column,
-/// `-word` must not be there, and what stands in quotes is looked for as it stands.
+/// Parses what was typed into conditions on a row, and what of it makes no sense. `failover>3000` compares a column,
+/// `-word` must be absent, and quoted text is matched literally.
 function conditions(table, text) {
   const wrong = [], holds = [];
   for (const token of text.toLowerCase().match(/(?:[^\s"]|"[^"]*"?)+/g) ?? []) {
@@ -109,7 +109,7 @@ function conditions(table, text) {
   }
   return { wrong, holds: row => holds.every(hold => hold(row)) };
 }
-/// A row's text as it is looked for: numbers as they are, and as they are shown, with and without their commas.
+/// A row's text for searching: numbers plain, and as shown, with and without commas.
 const looked = value => typeof value === "number" ? `${value} ${grouped(value)} ${grouped(value).replaceAll(",", "")}` : String(value);
 function value(column, of) {
   if (of === null) return make("td", { className: "of-" + column.kind }, column.kind === "number" ? "–" : "");
@@ -117,7 +117,7 @@ function value(column, of) {
   const short = column.kind === "text" && String(of).length < 30 ? " short" : "";
   return make("td", { className: "of-" + column.kind + short }, inside ? inside() : String(of));
 }
-/// What tells rows apart, in words: scenario and protocol, and as much more as it takes.
+/// What distinguishes rows, in words: scenario and protocol, and as many more columns as needed.
 function labels(table, rows) {
   const words = (row, i) => row[i] === null || row[i] === "" ? "" : table.columns[i].kind === "text" ? String(row[i]) : `${table.columns[i].label} ${looked(row[i]).split(" ")[0]}`;
   const texts = table.columns.map((c, i) => i).filter(i => table.columns[i].kind === "text");
@@ -132,7 +132,7 @@ function labels(table, rows) {
   }
   return called.map(name => name.join(" · "));
 }
-/// What tells labels apart is at their end.
+/// Cuts text in the middle: labels differ at their ends.
 const shortened = (text, room) => text.length <= room ? text : text.slice(0, room - 1 - (room >> 1)) + "…" + text.slice(text.length - (room >> 1));
 const NS = "http://www.w3.org/2000/svg";
 function put(tag, attributes, text) {
@@ -141,8 +141,8 @@ function put(tag, attributes, text) {
   if (text !== undefined) element.textContent = text;
   return element;
 }
-/// Bars of a column, for the rows that are shown, in `width` pixels; from the median to a high percentile where there are both.
-/// Where there is little room, a bar stands below its name.
+/// Bars of a column for the rows shown, in `width` pixels; from the median to a high percentile if the table has both.
+/// If space is short, each bar is below its name.
 function barsOf(table, kept, place, width) {
   const MOST = 60, column = table.columns[place], all = kept.filter(row => typeof row[place] === "number"), rows = all.slice(0, MOST);
   const narrow = width < 640, left = narrow ? 2 : 330, each = narrow ? 36 : 18, top = narrow ? 44 : 22, room = narrow ? Math.floor(width / 7.2) : 50;
@@ -178,7 +178,7 @@ function tableOf(table) {
   });
   const compare = (a, b) => {
     const [x, y] = [a[by], b[by]];
-    // What is not there comes last, whichever way.
+    // Missing values come last in either direction.
     if (x === null || y === null) return (x === null) - (y === null);
     const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), "en", { numeric: true });
     return down ? -order : order;
@@ -209,7 +209,7 @@ function tableOf(table) {
     make("div", { className: "scroll", tabindex: "0", role: "region", "aria-label": table.title }, make("table", {}, make("caption", { className: "apart" }, table.title), make("thead", {}, make("tr", {}, ...heads)), body)));
   return { section, show: text => { search.value = filter = text; fill(); section.scrollIntoView(); search.focus(); } };
 }
-/// A plot leads to its file, where it can be seen as large as the screen is.
+/// A plot links to its file, to be seen in full size.
 function pictures(all) {
   const figure = ({ title, about, file, data }) => {
     const image = make("img", { src: data, alt: [title, about].filter(Boolean).join(". "), loading: "lazy" });
@@ -217,12 +217,12 @@ function pictures(all) {
   };
   return all.length ? make("section", {}, make(PART, {}, "Plots"), make("div", { className: "pictures" }, ...all.map(figure))) : null;
 }
-/// All parts of a section; its head too, where there are several.
+/// All parts of a section; with its head, if there are several sections.
 function parts(index) {
   const tables = index.tables.map(tableOf);
   const own = INDEX.sections.length ? [make("h2", {}, index.title), verdict(make("p"), index), notes(make("ul", { className: "notes" }), index)] : [];
-  const all = [...own, index.grid ? grid(index.grid, text => tables[0].show(text)) : null, stories(index.stories, "What went wrong, or showed nothing", false),
-    ...tables.map(t => t.section), stories(index.expected, "Unsafe, as nobody had promised otherwise", true), pictures(index.pictures)];
+  const all = [...own, index.grid ? grid(index.grid, text => tables[0].show(text)) : null, stories(index.stories, "Failures and inconclusive runs", false),
+    ...tables.map(t => t.section), stories(index.expected, "Unsafe, but no promise was broken", true), pictures(index.pictures)];
   return all.filter(part => part !== null);
 }
 head();

@@ -1,4 +1,4 @@
-//! The index of a matrix, of what `matrix --json` prints.
+//! The index of a matrix, made from what `matrix --json` prints.
 
 use super::{
     model::{Column, Grid, Index, Links, Story, Table},
@@ -7,12 +7,12 @@ use super::{
 use crate::words::count;
 use serde_json::Value;
 
-/// What a cell may be: its word, its sign, and what that means, the worst first.
+/// The possible results of a cell, the worst first: word, sign, and meaning.
 const CAME: [(&str, &str, &str); 5] = [
     ("broken", "X", "broken, although the store fences"),
-    ("by-fencing", "F", "holds by fencing only"),
-    ("unavailable", "-", "safe, but nobody led in time"),
-    ("holds", "+", "holds either way"),
+    ("by-fencing", "F", "holds only with fencing"),
+    ("unavailable", "-", "safe, but no leader in time"),
+    ("holds", "+", "holds with and without fencing"),
     ("untried", "?", "the situation under test never arose"),
 ];
 
@@ -20,10 +20,10 @@ fn sign(outcome: &Value) -> &'static str {
     CAME.iter().find(|(word, ..)| outcome == word).map_or("?", |(_, sign, _)| sign)
 }
 
-/// The index of a matrix; `links` finds the pages of the runs that were kept.
+/// The index of a matrix; `links` finds the pages of kept runs.
 ///
 /// # Errors
-/// It is no matrix that is understood here: one sentence.
+/// The matrix is not understood: one sentence.
 pub fn matrix(matrix: &Value, links: Links) -> Result<Index, Foreign> {
     of_schema(matrix, 1)?;
     let cells = matrix["cells"].as_array().ok_or(Foreign::NoCells)?;
@@ -63,10 +63,8 @@ pub fn matrix(matrix: &Value, links: Links) -> Result<Index, Foreign> {
     let counts: Vec<String> = CAME.iter().map(|(word, _, means)| format!("{} {means}", of(word))).collect();
     let seeds = format!("Seeds {}..{}", text(&matrix["seeds"][0]), text(&matrix["seeds"][1]));
     let options = text(&matrix["options"]);
-    let mut notes = vec![
-        format!("{seeds} of each cell, with fencing and without; a cell is the worst of them."),
-        counts.join(", "),
-    ];
+    let mut notes =
+        vec![format!("{seeds} per cell, with and without fencing; a cell shows its worst run."), counts.join(", ")];
     if !options.is_empty() {
         notes.push(format!("Options: {options}"));
     }
@@ -92,21 +90,21 @@ pub fn matrix(matrix: &Value, links: Links) -> Result<Index, Foreign> {
     })
 }
 
-/// The page of a cell's run.
+/// The link to the page of a cell's run.
 fn link(cell: &Value, links: Links) -> Option<String> {
     cell["artifacts"].as_str().and_then(links)
 }
 
-/// The cells of which a run was kept.
+/// The cells with a kept run.
 fn looked_at(cells: &[Value]) -> Vec<Value> {
     cells.iter().filter(|cell| cell["artifacts"].is_string()).cloned().collect()
 }
 
-/// A story for each cell that came to this.
+/// A story for each cell with this result.
 fn stories(cells: &[Value], came: &str, links: Links) -> Vec<Story> {
     let story = |cell: &Value| {
         let fencing = if came == "broken" { "on" } else { "off" };
-        // Of an older matrix there is only the command for the cell.
+        // An older matrix has only the command of the cell.
         let command = if cell["show"].is_string() { &cell["show"] } else { &cell["command"] };
         let (scenario, protocol, seed) = (text(&cell["scenario"]), text(&cell["protocol"]), text(&cell["seed"]));
         Story {

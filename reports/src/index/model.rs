@@ -8,31 +8,28 @@ pub(super) const HTML: &str = include_str!("index.html");
 const CSS: &str = include_str!("index.css");
 const SCRIPT: &str = include_str!("index.js");
 
-/// What the page shows.
+/// The content of an index page.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Index {
-    /// What it is about.
     pub title: String,
-    /// What came of it, in a few words.
+    /// The result, in a few words.
     pub verdict: String,
     /// Did something go wrong?
     pub bad: bool,
-    /// Was something unsafe, as it may be? Then it is no good news that nothing went wrong.
+    /// Was a run unsafe without breaking a promise? Then the page must not read as good news.
     #[serde(rename = "unsafe")]
     pub harmful: bool,
-    /// What else is said at the head, a sentence each.
+    /// Further sentences at the head.
     pub notes: Vec<String>,
-    /// What went wrong, a story each.
+    /// Failures, one story each.
     pub stories: Vec<Story>,
-    /// What was unsafe and nobody had promised to be safe, a story each.
+    /// Unsafe runs that broke no promise, one story each.
     pub expected: Vec<Story>,
     /// Scenarios and protocols as a grid of signs.
     pub grid: Option<Grid>,
-    /// The tables.
     pub tables: Vec<Table>,
-    /// Pictures.
     pub pictures: Vec<Picture>,
-    /// Where a page is about several things: each of them. All else but the head is empty then.
+    /// The sections of a page about several things. Everything but its own head is then empty.
     pub sections: Vec<Index>,
 }
 
@@ -41,37 +38,32 @@ pub struct Index {
 pub struct Story {
     /// Where it happened, and how often.
     pub title: String,
-    /// What happened, for people; empty when nobody looked.
+    /// What happened, in words; empty if the run was not examined.
     pub cause: String,
     /// Why it counts as a failure.
     pub why: String,
-    /// How to see it again.
+    /// The command that shows it again.
     pub command: String,
-    /// The page of the run: a link relative to this one.
+    /// The link to the run's page, relative to this page.
     pub timeline: Option<String>,
 }
 
-/// A table.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Table {
-    /// What it lists.
     pub title: String,
-    /// Its columns.
     pub columns: Vec<Column>,
-    /// Its rows: a value for each column, null where there is none.
+    /// Rows with a value for each column, null if there is none.
     pub rows: Vec<Vec<Value>>,
 }
 
-/// A column of a table.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Column {
-    /// What it is called.
     pub label: &'static str,
     /// `text`, `number`, `code`, `sign` or `link`.
     pub kind: &'static str,
-    /// Numbers are counted in this.
+    /// The unit of its numbers.
     pub unit: &'static str,
-    /// Bars go from this column to that one.
+    /// The column to which the bars of this one extend.
     pub to: Option<usize>,
 }
 
@@ -92,36 +84,33 @@ impl Column {
 /// Signs by row and column.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Grid {
-    /// The names of the columns.
     pub columns: Vec<String>,
-    /// The rows: a name, and for each column a sign, or nothing.
+    /// Each row's name, and its sign in each column, if any.
     pub rows: Vec<(String, Vec<Option<String>>)>,
     /// What the signs mean.
     pub key: Vec<(String, String)>,
 }
 
-/// A picture and what it shows.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Picture {
-    /// What it shows.
     pub title: String,
-    /// The same in a sentence more; may be empty.
+    /// A further sentence; may be empty.
     pub about: String,
-    /// The file, as a link relative to the page, if it can be reached from there.
+    /// The link to its file, relative to the page, if it can be reached from there.
     pub file: Option<String>,
-    /// The picture, as a `data:` address.
+    /// The picture, as a `data:` URL.
     pub data: String,
 }
 
-/// Finds the page of a run in the folder of its artifacts, as a link; `None` where there is none.
+/// Finds the page of a run in the folder of its artifacts; returns the link, or `None` if there is none.
 pub type Links<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Index {
-    /// The page.
+    /// Renders the page.
     pub fn page(&self) -> String {
         let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
         let (mut page, mut rest) = (String::new(), HTML);
-        // One pass: what is filled in may itself look like a mark.
+        // In one pass: inserted text may itself look like a placeholder.
         for (mark, text) in [
             ("@TITLE@", title.as_str()),
             ("@CSS@", &[THEME, CSS].concat()),

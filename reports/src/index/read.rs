@@ -1,20 +1,19 @@
-//! How files are read whose names are known, and whose values may be missing.
+//! Helpers to read JSON whose values may be missing.
 
 use serde_json::Value;
 
 /// Why a file is none of those that are understood here.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Foreign {
-    #[error("it is of schema {is}, and this program reads {known}")]
+    #[error("its schema is {is}; this program reads schema {known}")]
     Schema { is: u64, known: u64 },
-    #[error("it does not say its schema")]
+    #[error("it has no schema number")]
     NoSchema,
     #[error("it has no cells")]
     NoCells,
 }
 
-/// Is it a file of a schema that is understood here? Otherwise why not: one sentence.
+/// Checks that the file's schema is understood; the error is one sentence.
 pub(super) fn of_schema(value: &Value, known: u64) -> Result<(), Foreign> {
     match value["schema"].as_u64() {
         Some(schema) if schema == known => Ok(()),
@@ -31,12 +30,12 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// A list of words as one.
+/// Joins a list of words with commas.
 pub(super) fn words(value: &Value) -> String {
     value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// What the store checked.
+/// The fencing mode, in words.
 pub(super) fn fencing(value: &Value) -> String {
     match value {
         Value::Bool(true) => "on".to_owned(),

@@ -1,4 +1,4 @@
-//! The index of single runs, of the `report.json` that each left.
+//! The index of single runs, made from the `report.json` that each left.
 
 use super::{
     model::{Column, Index, Story, Table},
@@ -10,7 +10,6 @@ use serde_json::Value;
 /// A run: the link to its page, if it has one, and its report.
 pub type Found = (Option<String>, Value);
 
-/// The index of runs.
 pub fn runs(found: &[Found]) -> Index {
     let columns = vec![
         Column::new("scenario", "text"),
@@ -19,8 +18,8 @@ pub fn runs(found: &[Found]) -> Index {
         Column::new("fencing", "text"),
         Column::new("verdict", "text"),
         Column::new("violated", "text"),
-        Column::ms("two took effect"),
-        Column::ms("two believed"),
+        Column::ms("dual effect"),
+        Column::ms("dual belief"),
         Column::ms("dark"),
         Column::new("elections", "number"),
         Column::new("refused", "number"),

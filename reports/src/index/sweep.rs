@@ -1,4 +1,4 @@
-//! The index of a sweep, of its `summary.json` and `failures.ndjson`.
+//! The index of a sweep, made from its `summary.json` and `failures.ndjson`.
 
 use super::{
     model::{Column, Index, Links, Story, Table},
@@ -19,7 +19,7 @@ const COLUMNS: [Column; 15] = [
     Column::new("refused", "number"),
     Column::ms_to("failover, median", 10),
     Column::ms("failover, p95"),
-    Column::ms("two believed, most"),
+    Column::ms("dual belief, most"),
     Column::ms("dark, median"),
     Column::new("elections", "number"),
     Column::new("not needed", "number"),
@@ -28,7 +28,7 @@ const COLUMNS: [Column; 15] = [
 /// The index of a sweep.
 ///
 /// # Errors
-/// It is no summary of a sweep that is understood here: one sentence.
+/// The summary is not understood: one sentence.
 pub fn sweep(summary: &Value, failures: &[Value], links: Links) -> Result<Index, Foreign> {
     of_schema(summary, 1)?;
     let cells = summary["cells"].as_array().ok_or(Foreign::NoCells)?;
@@ -64,7 +64,7 @@ pub fn sweep(summary: &Value, failures: &[Value], links: Links) -> Result<Index,
     })
 }
 
-/// Where a sweep differs from others, in its title.
+/// The conditions that differ from the defaults, for the title.
 fn conditions(summary: &Value) -> String {
     let mut parts = Vec::new();
     if !matches!(&summary["fencing"], Value::Null | Value::Bool(true)) {
@@ -79,7 +79,7 @@ fn conditions(summary: &Value) -> String {
     parts.concat()
 }
 
-/// What was swept, a sentence each.
+/// What was swept, in sentences.
 fn swept(summary: &Value, cells: u64) -> Vec<String> {
     let drawn = if summary["marks"].is_array() { "Plans drawn from seeds" } else { "Seeds" };
     let seeds = format!("{drawn} {}..{}", text(&summary["seeds"][0]), text(&summary["seeds"][1]));
@@ -105,24 +105,24 @@ fn swept(summary: &Value, cells: u64) -> Vec<String> {
     notes
 }
 
-/// How many runs were unsafe, promised or not.
+/// The number of unsafe runs, whether safety was promised or not.
 fn unpromised(cells: &[Value]) -> u64 {
     cells.iter().map(|cell| number(&cell["verdicts"]["safety"])).sum()
 }
 
-/// What came of it, in a few words.
+/// The result, in a few words.
 fn verdict(summary: &Value, cells: &[Value]) -> String {
     let (all, failed) = (number(&summary["runs"]), number(&summary["failures"]));
     let interrupted = if summary["interrupted"] == Value::Bool(true) { "interrupted after " } else { "" };
     let runs = format!("{interrupted}{}", count(all, "run"));
     let but = match unpromised(cells) {
         0 => String::new(),
-        1 => "; 1 was unsafe, which nobody had promised to be safe".to_owned(),
-        more => format!("; {} were unsafe, which nobody had promised to be safe", grouped(more)),
+        1 => "; 1 was unsafe without breaking a promise".to_owned(),
+        more => format!("; {} were unsafe without breaking a promise", grouped(more)),
     };
     match (failed, number(&summary["inconclusive"])) {
         (0, 0) => format!("{runs}: every promise was kept{but}"),
-        (0, none) if none == all => format!("{runs}: none came to the situation under test"),
+        (0, none) if none == all => format!("{runs}: the situation under test never arose"),
         (0, some) => format!("{runs}: no promise was broken, {} inconclusive{but}", grouped(some)),
         (failed, _) => format!("{runs}: {} broke a promise", grouped(failed)),
     }
@@ -196,7 +196,7 @@ fn failed_runs(failures: &[Value], links: Links) -> Table {
     Table { title: "Every failure".to_owned(), columns, rows: failures.iter().map(row).collect() }
 }
 
-/// A story for each run that was unsafe, as it may be, and that somebody looked at.
+/// A story for each examined run that was unsafe without breaking a promise.
 fn expected(runs: &Value, links: Links) -> Vec<Story> {
     let story = |run: &Value| Story {
         title: format!("{}: seed {}, fencing {}", named(run), text(&run["seed"]), fencing(&run["fencing"])),
@@ -208,7 +208,7 @@ fn expected(runs: &Value, links: Links) -> Vec<Story> {
     runs.as_array().into_iter().flatten().map(story).collect()
 }
 
-/// Where something happened.
+/// The scenario, protocol and number of nodes, as a title.
 fn named(of: &Value) -> String {
     let nodes = match number(&of["nodes"]) {
         0 => String::new(),
@@ -217,12 +217,12 @@ fn named(of: &Value) -> String {
     format!("{} · {}{nodes}", text(&of["scenario"]), text(&of["protocol"]))
 }
 
-/// A story for each cause; of an older summary without causes, for each failure that somebody looked at.
+/// A story for each cause; for an older summary without causes, for each examined failure.
 fn stories(causes: &Value, failures: &[Value], links: Links) -> Vec<Story> {
     let story = |of: &Value, title: String| Story {
         title,
         cause: text(&of["cause"]),
-        // What the judge saw follows after a colon; where the cause is told, that says it better.
+        // The judge's finding follows a colon; the cause, if there is one, says it better.
         why: match (of["why"].as_str().and_then(|why| why.split_once(": ")), of["cause"].is_null()) {
             (Some((why, _)), false) => why.to_owned(),
             _ => text(&of["why"]),

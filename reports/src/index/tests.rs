@@ -1,4 +1,4 @@
-//! Indices of what a sweep, a matrix and the experiments leave: the right things in the right columns, and text stays text.
+//! Tests of the indices of sweeps, matrices and experiments: values are in the right columns, and text stays text.
 
 use super::{model::HTML, *};
 use serde_json::{Value, json};
@@ -84,8 +84,8 @@ fn every_row_has_a_value_for_each_column_and_names_stay_text() {
 #[test]
 fn what_is_not_understood_is_said() {
     let wrong = |value: Value| sweep(&value, &[], &|_| None).expect_err("no summary").to_string();
-    assert_eq!(wrong(json!({ "schema": 9 })), "it is of schema 9, and this program reads 1");
-    assert_eq!(wrong(json!([])), "it does not say its schema");
+    assert_eq!(wrong(json!({ "schema": 9 })), "its schema is 9; this program reads schema 1");
+    assert_eq!(wrong(json!([])), "it has no schema number");
     assert_eq!(wrong(json!({ "schema": 1 })), "it has no cells");
 }
 
@@ -112,7 +112,7 @@ fn a_sweep_says_what_was_swept() {
     }
     let index = sweep(&swept, &[], &|folder| Some(format!("{folder}/timeline.html"))).expect("a summary");
     assert_eq!(index.title, "A sweep of 8 runs, fencing off, bug mixed-locks, shard 1 of 2");
-    assert_eq!(index.verdict, "8 runs: every promise was kept; 3 were unsafe, which nobody had promised to be safe");
+    assert_eq!(index.verdict, "8 runs: every promise was kept; 3 were unsafe without breaking a promise");
     let notes = [
         "Fencing off, 1,000 requests a second.",
         "Options: --bug mixed-locks --fencing off",

@@ -1,22 +1,23 @@
-//! Only who believes to lead writes, and who leads does all of its work.
+//! Only a node that believes it leads sends writes, and a leader does all of its work.
 //!
-//! **Formula.** 1. Every write that is sent for the first time is sent between its incarnation's election and the end of
-//! its belief. 2. While the incarnation that was elected last has writes accepted on `sequence`, at least every 500 ms and
-//! for longer than the liveness bound and two of its ticks, it has one accepted on `schedule` as well: a scheduler that
-//! records nothing is not made up for by a busy sequencer. (Not while its link is too narrow, and what it sends waits.) 3. Whoever gives leadership up because it is asked to (and not
-//! because it is to be no member any more) has no write under way: the store has decided on all that it sent. 4. No
-//! incarnation has more than [`UNDER_WAY_MAX`] writes of a resource under way. 5. Whoever was asked to give leadership up for
-//! longer than a second, while it ran, sends nothing new. 6. Whoever sends a write has had its seal of that resource accepted
-//! by the store: from then on nobody else's state can be in its way, and what it builds on is what it read.
+//! **Formula.** 1. Every write that is sent for the first time is sent between its incarnation's election and the end
+//! of its belief. 2. While the latest elected incarnation has writes accepted on `sequence` at least every 500 ms, for
+//! longer than the liveness bound and two of its ticks, it also has one accepted on `schedule`: a busy sequencer does
+//! not make up for a scheduler that records nothing. (Except while its link is so narrow that what it sends waits.) 3.
+//! A leader that resigns because it is asked to, other than by leaving the membership, has no write in flight: the
+//! store has decided on all that it sent. 4. No incarnation has more than [`UNDER_WAY_MAX`] writes to a resource in
+//! flight. 5. A leader that was asked to resign more than a second ago, while it ran, sends nothing new. 6. A leader
+//! that sends a write has had its seal of that resource accepted by the store: from then on no other leadership's state
+//! can interfere, and what it builds on is what it read.
 //!
-//! **Could fail** when a write was sent. Part 2 is judged where the header has the scheduler's period,
-//! and part 6 where the history tells of seals. In a log, 7. nobody has a write accepted that was sent after it stopped leading,
-//! and 8. none that was sent after its grant was over, by its own length or by a line that says so: more than a second later, as
-//! it may have been under way. Nor 9. has anybody without a grant, more than a second after another's began and before it ended.
+//! **Could fail** if a write was sent. Part 2 is judged if the header has the scheduler's period, and part 6 if the
+//! history has seals. In a log, no write is accepted 7. of a node that has stopped leading, 8. of a node whose grant
+//! has ended, by its stated duration or by a line, or 9. of a node without a grant while another holds one. Writes may
+//! be in flight for a second, so only later ones count: in 9, from the start of the other's grant.
 //!
-//! **Source.** client-go, `tools/leaderelection` (the work's context is cancelled before the lease is let go, and
-//! `ReleaseOnCancel` asks that whatever the lease protects has ended by then); the
-//! project's design (work stops within the step that ends the belief).
+//! **Source.** client-go, `tools/leaderelection` (the work's context is cancelled before the lease is released, and
+//! `ReleaseOnCancel` requires that whatever the lease protects has ended by then); the project's design (work stops
+//! within the step that ends the belief).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
@@ -32,7 +33,6 @@ use protocols::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "acts_on_belief",
     about: "Only a node that believes it leads sends writes, and a leader does all of its work.",
@@ -43,40 +43,40 @@ pub const ENTRY: Entry = Entry {
 
 struct ActsOnBelief {
     believers: Vec<Believer>,
-    /// Who was asked to be no member any more.
+    /// Nodes that were asked to leave the membership.
     leavers: BTreeSet<NodeId>,
-    /// Whose links are too narrow for what they send: a tick may wait in one for as long as data does.
+    /// Nodes whose links are too narrow for what they send: a tick may wait in one as long as data does.
     narrow: BTreeSet<NodeId>,
-    /// Does the history tell who believes?
+    /// Does the history report beliefs?
     told: bool,
-    /// Does it tell of seals?
+    /// Does the history report seals?
     seals_told: bool,
     sent: u64,
-    /// It is of a log: who has stopped leading since when, and how many writes were accepted of whom it was told.
+    /// The history is a log: `stopped` says since when each node has stopped leading.
     of_log: bool,
     stopped: BTreeMap<NodeId, u64>,
-    /// Since when whose grant is over, and whether the log tells of grants.
+    /// When each node's grant ended, and whether the log reports grants.
     lapsed: BTreeMap<NodeId, u64>,
     grants_told: bool,
-    /// To whom leadership is granted, and since when; the first write of another meanwhile, and when.
+    /// The holders of grants and since when; with the first write of another node meanwhile, and its time.
     granted: BTreeMap<NodeId, (u64, Option<(Incarnation, u64)>)>,
     taken: u64,
-    /// `schedule`, and the longest that it may stand still while `sequence` goes on, microseconds.
+    /// `schedule`, and how long it may stand still while `sequence` goes on, microseconds.
     idle_max_us: Option<(Resource, u64)>,
     working: Option<Working>,
     violations: Violations<Violation>,
 }
 
-/// Who believes to lead, and how far its writes to each resource have come.
+/// A node that believes it leads, and the progress of its writes to each resource.
 struct Believer {
     incarnation: Incarnation,
-    /// The last number that it sent; 0 is none.
+    /// The last number sent; 0 if none.
     sent: ByResource<u64>,
-    /// The last number that the store has decided on, or the one before the first that was sent.
+    /// The last number that the store has decided on, or the one before the first sent.
     decided: ByResource<u64>,
-    /// The resources whose store has accepted its seal.
+    /// The resources on which the store has accepted its seal.
     sealed: ByResource<bool>,
-    /// When it was asked to give leadership up, or woke since.
+    /// When it was asked to resign, or when it woke up after that.
     asked_us: Option<u64>,
 }
 
@@ -90,7 +90,7 @@ impl Believer {
         self.sent.of(resource).saturating_sub(*self.decided.of(resource))
     }
 
-    /// Sends a write, after which so many are under way.
+    /// Sends a write; returns how many are then in flight.
     fn sends(&mut self, write: &Write) -> u64 {
         let (sent, decided) = (self.sent.at(write.resource), self.decided.at(write.resource));
         if *sent == 0 {
@@ -101,7 +101,7 @@ impl Believer {
     }
 
     fn decided(&mut self, write: &Write, verdict: WriteVerdict) {
-        // What came out of turn will be sent again.
+        // A write that arrived out of turn will be sent again.
         let out_of_turn = matches!(verdict, WriteVerdict::Failed { expected } if expected <= write.seq);
         if !out_of_turn {
             let decided = self.decided.at(write.resource);
@@ -110,7 +110,7 @@ impl Believer {
     }
 }
 
-/// Whose work is watched.
+/// The leader whose work is watched.
 struct Working {
     incarnation: Incarnation,
     /// Since when `schedule` has stood still while `sequence` went on.
@@ -118,13 +118,12 @@ struct Working {
     latest_us: u64,
 }
 
-/// An order takes some time to arrive where processes are real, microseconds.
+/// How long an order may take to arrive at real processes, microseconds.
 const ORDER_US: u64 = 1_000_000;
 
-/// The scheduler's resource.
 const SCHEDULE: &str = USUAL_RESOURCES[Resource::SCHEDULE.index()];
 
-/// A longer silence on `sequence` is no going on, microseconds: the store may be away.
+/// A longer silence on `sequence` interrupts the watch, microseconds: the store may be away.
 const PAUSE_US: u64 = 500_000;
 
 enum Violation {
@@ -167,7 +166,7 @@ impl ActsOnBelief {
     fn sent(&mut self, t_us: u64, incarnation: Incarnation, write: &Write) {
         self.sent += 1;
         let (resource, of_log) = (write.resource, self.of_log);
-        // A log may say the token of a write alone, or of an election alone.
+        // A log may give the token only with writes, or only with elections.
         let is_it = |of: Incarnation| of == incarnation || (of_log && of.node == incarnation.node && !of.has_token());
         match self.believers.iter_mut().find(|believer| is_it(believer.incarnation)) {
             None if self.told => self.violations.add(t_us, Violation::Unbelieving(incarnation)),
@@ -218,21 +217,21 @@ impl ActsOnBelief {
         }
     }
 
-    /// A log tells of a grant, or of its end.
+    /// Takes a grant or its end from a log.
     fn grants(&mut self, event: &Event) {
         match event.kind {
             Kind::Grant { node, .. } => {
                 self.grants_told = true;
                 self.lapsed.remove(&node);
                 let (_, by) = self.granted.entry(node).or_insert((event.t_us, None));
-                // What is renewed was there all the time.
+                // A renewal shows that the grant was there all the time.
                 if let Some((incarnation, t_us)) = by.take() {
                     self.violations.add(t_us, Violation::Ungranted { incarnation, holder: node });
                 }
             }
             Kind::GrantEnd { node, .. } => {
                 self.lapsed.insert(node, event.t_us);
-                // The grant was there for the whole time.
+                // The grant was there all the time.
                 if let Some((incarnation, t_us)) = self.granted.remove(&node).and_then(|(_, by)| by)
                     && t_us < event.t_us
                 {
@@ -260,7 +259,7 @@ impl ActsOnBelief {
                     self.violations.add(t_us, Violation::Idle { incarnation, for_us });
                 }
             }
-            // Only the newest: an older one's last writes say nothing of its work.
+            // Only the newest leader is watched: an older one's last writes say nothing about its work.
             Some(working) if incarnation < working.incarnation && incarnation.has_token() => {}
             working => *working = Some(Working { incarnation, since_us: t_us, latest_us: t_us }),
         }
@@ -292,7 +291,7 @@ impl Invariant for ActsOnBelief {
             Kind::Node { node, state: NodeState::Down | NodeState::Off } => {
                 self.believers.retain(|believer| believer.incarnation.node != *node);
             }
-            // Whoever was stopped goes on where it was stopped: its scheduler was, too.
+            // A paused process resumes where it stopped, and so does its scheduler.
             Kind::Node { node, state: NodeState::Resumed } => {
                 self.working = self.working.take().filter(|working| working.incarnation.node != *node);
                 for believer in self.believers.iter_mut().filter(|believer| believer.incarnation.node == *node) {
@@ -304,7 +303,7 @@ impl Invariant for ActsOnBelief {
                 Phase::Begin | Phase::Once => self.narrow.extend(&fault.on),
             },
             Kind::Fault(fault) if matches!(fault.kind, FaultKind::Resign | FaultKind::Transfer) => {
-                // Without a successor there is no order.
+                // A transfer without a successor is no order.
                 let is_order = fault.kind == FaultKind::Resign || !fault.to.is_empty();
                 let asked = |node: &NodeId| is_order && fault.on.contains(node);
                 for believer in self.believers.iter_mut().filter(|b| asked(&b.incarnation.node)) {
@@ -314,7 +313,7 @@ impl Invariant for ActsOnBelief {
             Kind::Fault(fault) if fault.kind == FaultKind::Leave => self.leavers.extend(&fault.on),
             Kind::Seal { resource, incarnation, accepted, .. } => {
                 self.seals_told = true;
-                // What is refused after it was accepted is a late copy.
+                // A seal that is refused after it was accepted is a late copy.
                 for believer in self.believers.iter_mut().filter(|b| b.incarnation == *incarnation && *accepted) {
                     *believer.sealed.at(*resource) = true;
                 }
@@ -358,7 +357,9 @@ impl Invariant for ActsOnBelief {
             }
             Violation::Ungranted { incarnation, holder } => {
                 let (who, holder) = (ending.names.incarnation(*incarnation), ending.names.node(*holder));
-                format!("a write of {who}, which no grant was told of, was accepted while leadership was granted to {holder}")
+                format!(
+                    "a write of {who} without a recorded grant was accepted while leadership was granted to {holder}"
+                )
             }
             Violation::Unsealed { incarnation, resource } => {
                 let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));
@@ -384,7 +385,7 @@ impl Invariant for ActsOnBelief {
             }
         });
         let holds = violated.is_none();
-        // A grant that a log says the length of may be over before its holder's write.
+        // A grant whose duration a log states may end before its holder's write.
         let over = !self.stopped.is_empty() || !self.lapsed.is_empty();
         let detail = violated.unwrap_or_else(|| match self.sent {
             0 if self.taken > 0 && over => {

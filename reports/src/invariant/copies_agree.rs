@@ -1,17 +1,18 @@
-//! No acknowledged write is lost, and copies of the data say the same under the same number.
+//! No acknowledged write is lost, and copies of the data agree under each number.
 //!
-//! **Formula.** Where every candidate's node has a copy of its own, each leadership goes on from what its copy had when it was
-//! promoted. Follow the leadership whose write was acknowledged last back along what it goes on from, and what that goes on
-//! from: every write that was ever acknowledged is on that way. So no two acknowledged writes to a resource have one number,
-//! and no copy is rewound behind what it has acknowledged.
+//! **Formula.** If every candidate's node has its own copy, each leadership continues from what its copy had when it
+//! was promoted. Follow the leadership of the last acknowledged write back along these continuations: every write that
+//! was ever acknowledged is on this path. So no two acknowledged writes to a resource have the same number, and no copy
+//! is rewound past what it has acknowledged.
 //!
-//! Runs with one store for all have nothing of this, and are not judged by it.
+//! Runs with a single store are not judged by it.
 //!
-//! **Could fail** when a copy was promoted that is not the first.
+//! **Could fail** if a copy other than the first was promoted.
 //!
 //! **Memory.** The latest 32,768 writes of each leadership to each resource.
 //!
-//! **Source.** Reference text 003, "Detecting split-brain": compare the last N writes between the suspected dual leaders.
+//! **Source.** *07 — Leader Election*, "Detecting split-brain": compare the last N writes between the suspected dual
+//! leaders.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kinds, not_applicable};
 use crate::{
@@ -20,7 +21,6 @@ use crate::{
 };
 use protocols::history::Header;
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "copies_agree",
     about: "Where every node has a copy of the data, no acknowledged write is lost, and no two copies differ under one number.",
@@ -90,12 +90,12 @@ impl Invariant for CopiesAgree {
     }
 }
 
-/// The first difference, for people.
+/// Describes the first difference.
 fn say(First { t_us, resource, lost, kept }: &First, names: &Names) -> String {
     let number = format!("seq {} of {}", grouped(lost.seq), names.resource(*resource));
     match kept {
         Some(kept) => format!(
-            "the first difference is {number} since {}: {} in one copy, {} in the one that stays",
+            "the first difference is {number} since {}: {} in one copy, {} in the surviving one",
             names.at(*t_us),
             lost.said(names),
             kept.said(names)

@@ -1,14 +1,14 @@
-//! What cannot be undone is done once: no invoice is charged twice, no message delivered twice.
+//! What cannot be undone is done once: no invoice is charged twice, no message is delivered twice.
 //!
-//! **Formula.** Of the accepted effects outside no two are of one item of one resource, whoever asked for them and under
-//! whatever name. An effect that the other side knew again by its name was not accepted twice.
+//! **Formula.** No two accepted external effects are for the same item of a resource, whoever requested them and under
+//! whatever name. An effect that the other side recognised by its name was not accepted twice.
 //!
-//! **Could fail** when an effect was asked for of an item that had had its effect.
+//! **Could fail** if an effect was requested for an item that had already had it.
 //!
-//! **Memory.** The gaps between the items that have had theirs, and who had the latest 1,024.
+//! **Memory.** The gaps between items that have had their effect, and who performed the latest 1,024.
 //!
-//! **Source.** Reference text 000, "Same invoice processed twice → customer charged twice"; the end-to-end argument (Saltzer,
-//! Reed and Clark, 1984): duplicates are suppressed at the end that has the effect, or not at all.
+//! **Source.** *Leader Election Gone Wrong*, "Same invoice processed twice → customer charged twice"; the end-to-end
+//! argument (Saltzer, Reed and Clark, 1984): duplicates are suppressed at the end that has the effect, or not at all.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
@@ -24,7 +24,6 @@ use protocols::{
 };
 use std::collections::VecDeque;
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "done_once",
     about: "What cannot be undone is done once: no invoice charged twice, no message delivered twice, no night's job run twice.",
@@ -37,23 +36,23 @@ fn is_usual(header: &Header) -> bool {
     header.resources.iter().all(|name| USUAL_RESOURCES.contains(&group::split(name).0))
 }
 
-/// Of so many items of a resource it is remembered who did them.
+/// How many of a resource's latest items are remembered with their performers.
 const REMEMBERED: usize = 1_024;
 
 #[derive(Default)]
 struct DoneOnce {
-    /// Do leaders do nothing but the usual, none of which has an effect outside?
+    /// Do leaders do only the usual work, none of which has external effects?
     usual: bool,
     on: ByResource<On>,
     again: u64,
     violations: Violations<Violation>,
 }
 
-/// What is known of one resource.
+/// The state of one resource.
 #[derive(Clone, Default)]
 struct On {
     row: Row,
-    /// Who did the latest items.
+    /// Who performed the latest items.
     by: VecDeque<(u64, Incarnation)>,
 }
 
@@ -105,10 +104,10 @@ impl Invariant for DoneOnce {
         });
         let done: u64 = self.on.iter().map(|(_, on)| on.row.items()).sum();
         let seen = match (done, self.again) {
-            (0, _) => "nothing was done outside".to_owned(),
-            (_, 0) => format!("{} done outside, none asked for again", count(done, "item")),
+            (0, _) => "no external effects".to_owned(),
+            (_, 0) => format!("{}, none requested again", count(done, "external effect")),
             (_, again) => {
-                format!("{} done outside, each once; {} asked for again", count(done, "item"), grouped(again))
+                format!("{}, each once; {} requested again", count(done, "external effect"), grouped(again))
             }
         };
         Finding {

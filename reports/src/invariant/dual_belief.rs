@@ -1,15 +1,15 @@
-//! Two nodes that run do not believe to lead at one time for longer than the protocol promises.
+//! Two running nodes do not believe that they lead at the same time for longer than the protocol promises.
 //!
-//! **Formula.** No stretch in which at least two nodes believe and run (are up and not paused) is longer than the header's
-//! `dual_belief_bound_us`. A node that wakes up and notices in the same microsecond that its time is over has believed for
-//! no time at all. 0 is what a leader promises that counts its lease from when it sent the request, by a clock that runs
+//! **Formula.** No interval in which at least two nodes believe and run (are up and not paused) is longer than the
+//! header's `dual_belief_bound_us`. A node that wakes up and notices in the same microsecond that its time is over has
+//! not believed at all. A leader promises 0 if it counts its lease from when it sent the request, by a clock that runs
 //! as fast as the service's; others promise what their arithmetic allows under the hazards of the run.
 //!
-//! A log without a header is held to what `--belief-overlap` allows; nothing, by default. Where it does not say when a leader
-//! stopped before another was elected, `beliefs.rs` says what shows that it went on.
+//! A log without a header may have the overlap that `--belief-overlap` allows, by default none. If it does not say when
+//! a leader stopped before another was elected, `beliefs.rs` defines what shows that it went on.
 //!
-//! **Could fail** when there were at least two elections; in a log, when one leader took over from another of which it is told
-//! when it stopped. Not applicable when the protocol promises no bound.
+//! **Could fail** if there were at least two elections; in a log, if one leader took over from another whose end the
+//! log reports. Not applicable if the protocol promises no bound.
 //!
 //! **Source.** Gray and Cheriton, "Leases", SOSP 1989; Ongaro, "Consensus: Bridging Theory and Practice", 2014, §6.4.1.
 
@@ -20,7 +20,6 @@ use crate::{
 };
 use protocols::{history::Header, types::Incarnation};
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "dual_belief",
     about: "Two running nodes believe at once for no longer than the protocol promises.",
@@ -34,7 +33,7 @@ struct DualBelief {
     of_log: bool,
     beliefs: Beliefs,
     elections: u64,
-    /// Who of those that run believed first, and who joined them; while more than one does.
+    /// The nodes that believe and run, in the order in which they joined, while there are several.
     together: Option<Together>,
     violations: Violations<Together>,
 }
@@ -58,7 +57,7 @@ impl DualBelief {
         }
     }
 
-    /// Ends the stretch in which several believed.
+    /// Ends the interval in which several believed.
     fn close(&mut self, t_us: u64) {
         let Some(mut together) = self.together.take() else { return };
         together.us = t_us.saturating_sub(together.from_us);
@@ -84,7 +83,7 @@ impl Invariant for DualBelief {
         self.elections += u64::from(matches!(event.kind, Kind::Elected(_)));
         self.beliefs.observe(event);
         for shown in self.beliefs.take_shown() {
-            // What took no time that the log could tell was at one moment nevertheless.
+            // An overlap too short for the log's times was an overlap nevertheless.
             if self.bound_us.is_some_and(|bound_us| shown.us.max(1) > bound_us) {
                 let Shown { former, newer, from_us, us } = shown;
                 self.violations.add(from_us, Together { from_us, us, who: vec![former, newer] });
@@ -95,7 +94,7 @@ impl Invariant for DualBelief {
                 let who = self.beliefs.awake().collect();
                 self.together = Some(Together { from_us: event.t_us, us: 0, who });
             }
-            // Somebody else may have joined; three at once are rare, and never more than there are nodes.
+            // Others may have joined; at most eight are listed.
             (Some(together), true) => {
                 let joined = self.beliefs.awake().filter(|i| !together.who.contains(i)).collect::<Vec<_>>();
                 together.who.extend(joined.into_iter().take(8 - together.who.len().min(8)));
@@ -142,16 +141,16 @@ impl Invariant for DualBelief {
     }
 }
 
-/// The elections after which nobody said that the leader before had stopped, as the end of a sentence.
+/// The elections before which nobody reported that the previous leader had stopped, as the end of a sentence.
 pub(super) fn untold(beliefs: &Beliefs, ending: &Ending) -> String {
     let Some(first) = beliefs.untold().first() else { return String::new() };
     let [former, newer] = [first.former, first.newer].map(|i| ending.names.incarnation(i));
     let more = match beliefs.untold().len() as u64 - 1 {
         0 => String::new(),
-        more => format!(", nor in {}", count(more, "later election")),
+        more => format!(" (likewise in {})", count(more, "later election")),
     };
     format!(
-        "; when {newer} was elected at {}, nobody had said that {former} had stopped{more}",
+        "; when {newer} was elected at {}, {former} had not been reported as stopped{more}",
         ending.names.at(first.t_us)
     )
 }

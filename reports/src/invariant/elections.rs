@@ -1,20 +1,19 @@
-//! A token is given once, to one incarnation, and tokens rise.
+//! A token is given once, to one incarnation, and tokens only rise.
 //!
-//! **Formula.** For whoever has a token:
-//! 1. *One owner.* No two incarnations are elected with one token.
+//! **Formula.** For protocols with tokens:
+//! 1. *One owner.* No two incarnations are elected with the same token.
 //! 2. *Grants rise.* Every grant of the coordination service has a higher token than all before it.
-//! 3. *Votes rise.* A voter votes for one candidate per token, and never for a lower token than before; so it is across
-//!    restarts, if a vote is on disk before it is given.
-//! 4. *Elections rise.* An election has a higher token than all before it, where neither grants nor votes are known. Where
-//!    they are, the order in which tokens were *given* is what counts, and rules 2 and 3 hold it: whoever won may hear of it
-//!    late, when a successor has been elected already. Nothing forbids that in Raft, KRaft or ZAB.
+//! 3. *Votes rise.* A voter votes for one candidate per token, and never for a lower token than before, even across
+//!    restarts, if votes are written to disk before they are given.
+//! 4. *Elections rise.* If neither grants nor votes are known, an election has a higher token than all before it. If
+//!    they are known, the order in which tokens were *given* counts, which rules 2 and 3 check: a winner may hear of
+//!    its token late, when a successor has already been elected. Raft, KRaft and ZAB allow that.
 //!
-//! 5. *Grants do not overlap*, in a log: leadership is granted to nobody else before the grant before has ended, by what the
-//!    log says of its end or of how long it lasts. The same grant again is its renewal.
+//! 5. *Grants do not overlap*, in a log: leadership is not granted to another node before the previous grant has ended,
+//!    by what the log says of its end or duration. The same grant again is a renewal.
 //!
-//! **Could fail** when there were two elections, two grants (of grants without tokens, when it was told when one ended and
-//! another node had the next), or two votes of one voter. Not applicable to protocols without
-//! tokens.
+//! **Could fail** if there were two elections, two grants (without tokens: two grants to different nodes, with the end
+//! of the first reported), or two votes of one voter. Not applicable to protocols without tokens.
 //!
 //! **Source.** Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", 2014, §5.2 (Election Safety);
 //! Burrows, "The Chubby lock service", OSDI 2006, §2.4 (sequencers).
@@ -27,7 +26,6 @@ use protocols::{
 };
 use std::collections::BTreeMap;
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "elections",
     about: "A token is granted once, to one incarnation; tokens of grants, votes and elections only rise.",
@@ -38,27 +36,27 @@ pub const ENTRY: Entry = Entry {
 
 struct Elections {
     tokened: bool,
-    /// Who was elected with a token.
+    /// The incarnation elected with each token.
     owners: BTreeMap<u64, Incarnation>,
     highest_elected: Option<Incarnation>,
     granted: Option<(u64, NodeId)>,
     grants: u64,
-    /// Of a log: grants that have not ended.
+    /// For a log: grants that have not ended.
     held: Option<Vec<Held>>,
-    /// How often it was told when a grant had ended that another node's followed.
+    /// How often the end of a grant was reported before another node's grant.
     handed_over: u64,
-    /// To whom the last was.
+    /// The holder of the last grant.
     holder: Option<NodeId>,
     /// The last vote of each voter.
     votes: BTreeMap<NodeId, (u64, NodeId)>,
     voted: u64,
     second_votes: u64,
-    /// Elections out of order count only when nobody told in which order tokens were given.
+    /// Elections out of order count only if the order in which tokens were given is unknown.
     out_of_order: Violations<Violation>,
     violations: Violations<Violation>,
 }
 
-/// A grant that has not ended, and to whom leadership was granted since, and when.
+/// A grant that has not ended, and the next node that leadership was granted to, with the time.
 #[derive(Clone, Copy)]
 struct Held {
     node: NodeId,
@@ -122,12 +120,12 @@ impl Elections {
         }
     }
 
-    /// A log's grant to a node; is it one that the node has had?
+    /// Takes a grant from a log; true if it continues the node's previous grant.
     fn held_by(&mut self, t_us: u64, node: NodeId, token: Option<u64>) -> bool {
         let Some(held) = &mut self.held else { return false };
         let known = held.iter().position(|held| held.node == node && held.token == token);
         if let (Some(place), Some(_)) = (known, token) {
-            // A token has a name of its own: the grant before went on until now.
+            // Since tokens are unique, the previous grant lasted until now.
             let before = std::mem::replace(&mut held[place], Held { node, token, followed: None });
             self.went_on(t_us, before);
             return true;
@@ -145,7 +143,7 @@ impl Elections {
         goes_on
     }
 
-    /// A grant of a log was there until now.
+    /// In a log, a grant lasted until now.
     fn went_on(&mut self, t_us: u64, Held { node, followed, .. }: Held) {
         let Some((by, from_us)) = followed else { return };
         self.handed_over += 1;

@@ -1,14 +1,15 @@
-//! At no time do two leaders take effect on one resource.
+//! No two leaders act on one resource at the same time, by their effects.
 //!
-//! **Formula.** A leadership incarnation has, at a resource, the effect interval from its first *accepted* write to its
-//! last. Its value at time t is how many of these intervals contain t; it is never above 1. Belief plays no part: a node
-//! may believe what it wants as long as the resource refuses it. Within a microsecond the order of application decides.
+//! **Formula.** The effect interval of an incarnation on a resource lasts from its first *accepted* write to its last.
+//! The value at time t is the number of these intervals that contain t; it never exceeds 1. Belief plays no part: a
+//! node may believe what it likes as long as the resource refuses it. Within a microsecond, the order of application
+//! decides.
 //!
-//! Where a log says how long work lasted, no two pieces of work on one resource that are of different leaderships lie over each
-//! other, unless both may be shared.
+//! If a log states how long work lasted, no two pieces of work of different leaderships overlap on one resource, unless
+//! both are shared.
 //!
-//! **Could fail** when writes of at least two incarnations reached one resource, whatever became of them; not where
-//! nodes wrote by turns in a log that does not say whether they were elected again.
+//! **Could fail** if writes of at least two incarnations reached one resource, accepted or not; except when nodes took
+//! turns writing in a log that does not say whether they were elected again.
 //!
 //! **Source.** The project's definitions ("leaders_acting_by_effect"); Kleppmann, "How to do distributed locking", 2016.
 
@@ -20,7 +21,6 @@ use crate::{
 };
 use protocols::{message::WriteVerdict, types::Resource};
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "leaders_acting_by_effect",
     about: "At no time do two leaders take effect on one resource.",
@@ -38,7 +38,7 @@ struct LeadersActing {
 }
 
 impl LeadersActing {
-    /// Where more than one takes effect at a time.
+    /// The largest overlap, if several act at once.
     fn overlap(&self) -> Option<Overlap> {
         self.effects.overlap().filter(|o| o.most > 1)
     }
@@ -95,9 +95,11 @@ impl Invariant for LeadersActing {
         }
         let detail = match &overlap {
             Some(overlap) => sentence(overlap, ending),
-            None if turns.is_some() => "writes by turns, which the log does not tell from elections".to_owned(),
+            None if turns.is_some() => {
+                "nodes took turns writing, and the log does not show whether they were re-elected".to_owned()
+            }
             None if took_effect == 0 => "no write was accepted".to_owned(),
-            None if took_effect == 1 && could_fail => "1 incarnation took effect, of those that tried".to_owned(),
+            None if took_effect == 1 && could_fail => "only 1 incarnation of those that tried took effect".to_owned(),
             None if took_effect == 1 => "1 incarnation took effect; no other tried".to_owned(),
             None => format!("{} took effect, intervals disjoint", count(took_effect, "incarnation")),
         };

@@ -1,33 +1,36 @@
-//! While a way is open, somebody acts: again and again, whatever else is broken.
+//! While a way is open, some leader keeps acting, whatever else is broken.
 //!
-//! **Formula.** A *way* is open while all of this holds:
-//! - a candidate runs, and reaches the store and a client, both ways;
-//! - it reaches the coordination service, if there is one; and if a majority has to elect (the header says so), it is one of
-//!   a majority of all candidates, each of which reaches each other. Links that are not transitive count as what they are;
-//! - where candidates elect along a ring, each that runs reaches the next that does.
+//! **Formula.** A *way* is open while all of the following hold:
+//! - a candidate runs, and reaches the store and a client, in both directions;
+//! - it reaches the coordination service, if there is one; and if a majority has to elect (the header says so), it
+//!   belongs to a majority of all candidates that reach each other pairwise. Reachability need not be transitive;
+//! - if candidates elect along a ring, each running one reaches the next running one.
 //!
-//! Nothing that somebody else does or fails to do closes a way. A leader may hold on to its lease and be unable to act, as it is
-//! cut off from the store, or its own link is too narrow for its data. A candidate may be *half heard* by the service or by those
-//! who elect: they hear it, and it hears them late or not at all. Followers of such a leader do not stand against it, and such a
-//! client of a service may hold a lock that it does not know of. That nobody takes effect is what is judged. A protocol that
-//! does not notice promises as much ([`protocols::election::Notices`]), and a sweep holds the run to that promise. What was
-//! violated only while somebody was half heard is told apart for its sake ([`Invariant::while_half_heard`]).
+//! Nothing that another process does or fails to do closes a way. A leader may hold its lease without being able to
+//! act, because it is cut off from the store or its own link is too narrow for its data. A candidate may be *half
+//! heard* by the service or by voters: they hear it, but it hears them late or not at all. Followers of such a leader
+//! do not stand against it, and such a client of a service may hold a lock that it does not know of. The invariant only
+//! judges whether somebody acts. A protocol that does not notice such a leader says so in its promise
+//! ([`protocols::election::Notices`]), and a sweep holds the run to that promise. For that, violations that arose only
+//! while somebody was half heard are reported separately ([`Invariant::while_half_heard`]).
 //!
-//! "Runs" is up and not paused, with clocks less than a tenth off and, where votes are written to disk, no slowed disk;
-//! "reaches" is without a cut, without extra latency or loss. Extra time below a twentieth of the lease and loss up to 1 %
-//! do not count.
+//! "Runs" means up and not paused, with clocks less than a tenth off and, if votes are written to disk, no slowed disk;
+//! "reaches" means without a cut, extra latency or loss. Extra latency below a twentieth of the lease and loss of up to
+//! 1 % do not count.
 //!
-//! No stretch during which a way is open is longer than the header's liveness bound (and the time between two requests of
-//! one client) without an accepted write on `sequence` by an incarnation whose node believes in it: a write that was under
-//! way when its leader died does not stand in for the successor's. The clock starts afresh when a way opens; when the one
-//! that was there closes and another is left; when a fault touches the leader, whoever holds the service's grant, or
-//! service or store; and when an operator asks for a change. Other faults do not restart it, however often they come. Where
-//! nobody is bound to a majority, or silent nodes are powered off, what happens between any two candidates touches all.
+//! No interval with an open way is longer than the header's liveness bound (plus the time between two requests of one
+//! client) without an accepted write on `sequence` by an incarnation whose node believes in it: a write that was in
+//! flight when its leader died does not count for the successor. The clock restarts when a way opens; when the current
+//! way closes and another remains; when a fault touches the leader, the holder of the service's grant, the service or
+//! the store; and when an operator asks for a change. Other faults do not restart it, however frequent. If nobody
+//! depends on a majority, or silent nodes are powered off, what happens between any two candidates touches all.
 //!
-//! Nor is any client forgotten: while a way is open and a client reaches every candidate that runs, no such stretch, longer by
-//! the time between two of its requests and by `dark_after_ms`, passes in which its requests end and none of them with a number.
+//! Nor is any client starved: while a way is open and a client reaches every candidate that runs, no such interval
+//! (longer by the time between two of its requests and by `dark_after_ms`) passes in which its requests end, none of
+//! them with a number.
 //!
-//! **Could fail** when a way was open for at least the bound without such an interruption. Not applicable without a header.
+//! **Could fail** if a way was open for at least the bound without such an interruption. Not applicable without a
+//! header.
 //!
 //! **Source.** Alpern and Schneider, "Defining liveness", 1985, bounded; Jensen, Howard and Mortier, "Examining Raft's
 //! behaviour during partial network failures", HAOC 2021, for links that are not transitive.
@@ -53,10 +56,10 @@ use protocols::{
 };
 use std::collections::BTreeSet;
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "liveness",
-    about: "While a candidate, the store and the service or a majority can reach each other, somebody acts within the bound.",
+    about: "While a candidate, the store and the service or a majority can reach each other, some leader acts within \
+            the bound.",
     class: Class::Liveness,
     only_defects: false,
     new: |header| match header.and_then(|h| Some((h, Cluster::new(h)?))) {
@@ -65,7 +68,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// A history that does not say what is needed to judge it; the clients' rate, if there is a header.
+/// For a history that lacks what is needed to judge it; with the clients' rate, if there is a header.
 struct Unknown(Option<u64>);
 
 impl Invariant for Unknown {
@@ -88,16 +91,16 @@ struct Liveness {
     bound_us: u64,
     cluster: Cluster,
     beliefs: Beliefs,
-    /// Who holds a grant of the service.
+    /// The holders of the service's grants.
     holders: BTreeSet<NodeId>,
     elected: Option<Elected>,
-    /// Whose writes count, looked up last.
+    /// The incarnation whose writes count, as looked up last.
     acting: Option<Incarnation>,
     way: Option<Way>,
     misled: Misled,
-    /// That somebody acts, whatever else is wrong.
+    /// The claim that somebody acts, whatever else is wrong.
     claim: Claim,
-    /// That somebody acts while nobody is half heard.
+    /// The claim that somebody acts while nobody is half heard.
     all_heard: Claim,
 }
 
@@ -121,7 +124,7 @@ impl Liveness {
         }
     }
 
-    /// A write was accepted: costs a comparison or two when it is of the incarnation that wrote before.
+    /// Takes an accepted write. Costs a comparison or two if it is of the same incarnation as the last.
     fn accepted(&mut self, t_us: u64, incarnation: Incarnation) {
         if self.acting != Some(incarnation) {
             if self.elected.is_some() && self.beliefs.of(incarnation.node) != Some(incarnation) {
@@ -139,7 +142,7 @@ impl Liveness {
         self.all_heard.acted(at);
     }
 
-    /// Does a change touch those whose trouble everybody has to get over first?
+    /// Does a change touch a process whose trouble all others have to get over first?
     fn is_interruption(&self, change: &Change) -> bool {
         let cluster = &self.cluster;
         let in_way = |node: NodeId| self.way.as_ref().is_some_and(|way| way.quorum.contains(&node));
@@ -156,7 +159,7 @@ impl Liveness {
         change.ordered || change.nodes.iter().any(node) || change.links.iter().any(link)
     }
 
-    /// Finds out whether the claim is made from now on.
+    /// Decides whether the claims are made from now on.
     fn settle(&mut self, t_us: u64, mut interrupted: bool) {
         let mut rather: Vec<NodeId> = self.beliefs.awake().map(|incarnation| incarnation.node).collect();
         let newest = self.elected.map(|elected| elected.incarnation.node);
@@ -167,13 +170,13 @@ impl Liveness {
         let leads_it = |way: &Way| rather.first().is_none_or(|leader| way.quorum.contains(leader));
         self.way = match open {
             Some(way) if leads_it(&way) => Some(way),
-            // Whoever was elected since then need not be among those who could have elected another.
+            // A leader elected since then need not belong to a quorum that could have elected another.
             Some(way) => self.cluster.find_way(&rather).filter(leads_it).or(Some(way)),
             None => self.cluster.find_way(&rather),
         };
         let half_heard = self.way.as_ref().and_then(|way| self.cluster.half_heard(way));
         let is_open = self.way.is_some();
-        // A stretch that ends here was judged by the way that was open then.
+        // An interval that ends here is judged by the way that was open during it.
         let at = At { t_us, way: was.as_ref().or(self.way.as_ref()), elected: self.elected };
         self.claim.settle(at, Now { interrupted, made: is_open, half_heard }, &self.cluster);
         let made = is_open && half_heard.is_none();
@@ -273,7 +276,7 @@ impl Invariant for Liveness {
     }
 }
 
-/// How a leader went.
+/// How a leadership ended, in words.
 fn gone(reason: Deposed) -> &'static str {
     match reason {
         Deposed::Resigned => "resigned",
@@ -314,10 +317,10 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
         text += &format!("; {}, elected last, wrote nothing", names.incarnation(elected.incarnation));
     }
     if let Some(node) = gap.half_heard {
-        text += &format!("; {} was heard and did not hear the others in time", names.node(node));
+        text += &format!("; the others heard {}, but it did not hear them in time", names.node(node));
     }
     if gap.uncounted > 0 {
-        text += &format!("; {} of leaders that had stopped came in", count(gap.uncounted, "write"));
+        text += &format!("; the store accepted {} of leaders that had stopped", count(gap.uncounted, "write"));
     }
     text
 }

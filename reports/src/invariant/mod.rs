@@ -1,7 +1,7 @@
 //! The invariants, one file each: the formula in words, its source, and when it could have failed.
 //!
-//! An invariant folds over the history as it streams, in memory that does not grow with the number of writes. It says
-//! which kinds of events it wants, so that the judge bothers it with no others.
+//! An invariant folds over the history as it streams, in memory that does not grow with the number of writes. It names
+//! the kinds of events that it wants, and the judge sends it only those.
 
 pub mod acts_on_belief;
 pub mod copies_agree;
@@ -34,7 +34,7 @@ use protocols::{
 use serde::Serialize;
 
 protocols::registry! {
-    /// Every invariant there is, in the order in which reports show them.
+    /// All invariants, in the order in which reports show them.
     pub const ALL: [&Entry] = [
         &leaders_acting_by_effect::ENTRY,
         &tokens_monotone::ENTRY,
@@ -60,30 +60,29 @@ protocols::registry! {
     ];
 }
 
-/// One invariant of the registry.
+/// An invariant as registered.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its name in reports.
     pub name: &'static str,
-    /// One sentence for `list`.
+    /// One sentence, for `list`.
     pub about: &'static str,
-    /// What it means when it does not hold.
+    /// What a violation means.
     pub class: Class,
     /// True if only a defect can violate it: a node that works without believing, a world that lets through what a stopped
     /// process says. No correct run can then prove that the check works; known histories must.
     pub only_defects: bool,
-    /// A new one for a run; a foreign log has no header.
+    /// Makes one for a run; a log without a header has none.
     pub new: fn(Option<&Header>) -> Box<dyn Invariant>,
 }
 
-/// What a violation means.
+/// The meaning of a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// Something bad happened.
     Safety,
     /// Something good did not happen.
     Liveness,
-    /// What the run is about did not happen.
+    /// The situation under test did not arise.
     Vacuity,
 }
 
@@ -94,27 +93,26 @@ pub trait Invariant: Send {
         true
     }
 
-    /// The kinds of events that [`Invariant::observe`] wants.
     fn wants(&self) -> Kinds;
 
-    /// The next event of a kind that it wants.
+    /// Takes the next event of a wanted kind.
     fn observe(&mut self, event: &Event);
 
-    /// When it was first violated, microseconds of true time, where it knows: asked once, after [`Invariant::finish`].
+    /// When it was first violated, microseconds of true time, if known. Called once, after [`Invariant::finish`].
     fn violated_us(&self, _: &Ending) -> Option<u64> {
         None
     }
 
-    /// Was it violated only while a process was heard and did not hear in time, so that others may have waited for it? Asked
-    /// once, after [`Invariant::finish`], where it was violated.
+    /// Was it violated only while a process was half heard, so that others may have waited for it? Called once, after
+    /// [`Invariant::finish`], if it was violated.
     fn while_half_heard(&self) -> bool {
         false
     }
 
-    /// For so long, microseconds, two may believe at once in a log, which has no header that says it.
+    /// Sets how long two nodes of a log may believe at once, microseconds: a log has no header to say so.
     fn allow_overlap(&mut self, _us: u64) {}
 
-    /// What it saw. Called once, after the last event.
+    /// Returns the finding. Called once, after the last event.
     fn finish(&mut self, ending: &Ending) -> Finding;
 }
 
@@ -123,39 +121,39 @@ pub trait Invariant: Send {
 pub struct Ending<'a> {
     /// The time of its last event, microseconds.
     pub t_us: u64,
-    /// What its processes are called.
+    /// The names of its processes and resources.
     pub names: &'a Names,
 }
 
-/// What an invariant saw.
+/// The result of an invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// False when it was violated.
+    /// False if it was violated.
     pub holds: bool,
-    /// Did the run give it at least one opportunity to fail? Otherwise that it holds means nothing.
+    /// Did the run give it at least one opportunity to fail? Otherwise holding means nothing.
     pub could_fail: bool,
     /// One sentence for people, with the numbers.
     pub detail: String,
 }
 
-/// A [`Finding`] and whose it is, as in `--json`.
+/// A [`Finding`] with its invariant, as in `--json`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct InvariantResult {
-    /// The invariant.
+    /// The invariant's name.
     pub name: &'static str,
-    /// What it means when it does not hold.
+    /// What a violation means.
     #[serde(skip)]
     pub class: Class,
-    /// False when it was violated.
+    /// False if it was violated.
     pub holds: bool,
-    /// Did the run give it an opportunity to fail?
+    /// Did the run give it at least one opportunity to fail?
     pub could_fail: bool,
     /// One sentence for people.
     pub detail: Said,
-    /// When it was first violated, microseconds, where it was and knows.
+    /// When it was first violated, microseconds, if it was and the time is known.
     #[serde(skip)]
     pub violated_us: Option<u64>,
-    /// Was it violated, and only while a process was heard and did not hear in time?
+    /// Was it violated, but only while a process was half heard?
     #[serde(skip)]
     pub while_half_heard: bool,
 }
@@ -165,7 +163,6 @@ pub struct InvariantResult {
 pub struct Kinds(u32);
 
 impl Kinds {
-    /// No kind.
     pub const NONE: Kinds = Kinds(0);
     /// [`Kind::Campaign`].
     pub const CAMPAIGN: Kinds = Kinds(1);
@@ -179,9 +176,9 @@ impl Kinds {
     pub const ISSUE: Kinds = Kinds(1 << 4 | Kinds::ISSUE_ASIDE.0);
     /// [`Kind::Apply`].
     pub const APPLY: Kinds = Kinds(1 << 5 | Kinds::APPLY_ASIDE.0);
-    /// [`Kind::Issue`], but for the many that only take a number for a client.
+    /// [`Kind::Issue`], except of writes that only take a number for a client, which are many.
     pub const ISSUE_ASIDE: Kinds = Kinds(1 << 16);
-    /// [`Kind::Apply`], but for these.
+    /// [`Kind::Apply`], except of those writes.
     pub const APPLY_ASIDE: Kinds = Kinds(1 << 17);
     /// [`Kind::Invoke`].
     pub const INVOKE: Kinds = Kinds(1 << 6);
@@ -207,10 +204,10 @@ impl Kinds {
     pub const COPIES: Kinds = Kinds(1 << 19);
     /// [`Kind::Work`].
     pub const WORK: Kinds = Kinds(1 << 20);
-    /// How many kinds there are.
-    pub const COUNT: usize = 21;
+    /// The number of kinds.
+    pub const COUNT: usize = 22;
 
-    /// Both sets.
+    /// The union of both sets.
     pub const fn and(self, other: Kinds) -> Kinds {
         Kinds(self.0 | other.0)
     }
@@ -220,7 +217,7 @@ impl Kinds {
         self.0 >> index & 1 == 1
     }
 
-    /// The place of an event's kind, below [`Kinds::COUNT`].
+    /// The index of an event's kind, below [`Kinds::COUNT`].
     pub const fn index(kind: &Kind) -> usize {
         match kind {
             Kind::Campaign { .. } => 0,
@@ -244,21 +241,22 @@ impl Kinds {
             Kind::Deleted(_) => 18,
             Kind::Promoted { .. } | Kind::Rewound { .. } => 19,
             Kind::Work { .. } => 20,
+            Kind::MemberLeads { .. } => 21,
         }
     }
 }
 
-/// Does a write do anything else than to take a number for a client?
+/// Does a write do more than take a number for a client?
 const fn is_aside(write: &Write) -> bool {
     write.resource.0 != Resource::SEQUENCE.0 || write.payload.is_some()
 }
 
-/// What an invariant says that has nothing to judge.
+/// The finding of an invariant that has nothing to judge.
 fn not_applicable(why: &str) -> Finding {
     Finding { holds: true, could_fail: false, detail: format!("not applicable: {why}") }
 }
 
-/// The first violation and how many there were: later ones often follow from it.
+/// The first violation, and how many there were: later ones often follow from it.
 #[derive(Debug)]
 struct Violations<T> {
     first: Option<(u64, T)>,
@@ -279,12 +277,12 @@ impl<T> Violations<T> {
         }
     }
 
-    /// When the first was, microseconds.
+    /// The time of the first violation, microseconds.
     fn first_us(&self) -> Option<u64> {
         self.first.as_ref().map(|(t_us, _)| *t_us)
     }
 
-    /// The first violation in the words of `say`, and how many followed; `None` when there was none.
+    /// The first violation in the words of `say`, and how many followed; `None` if there was none.
     fn sentence(&self, names: &Names, say: impl FnOnce(&T) -> String) -> Option<String> {
         let (t_us, what) = self.first.as_ref()?;
         let text = format!("at {} {}", names.at(*t_us), say(what));

@@ -1,20 +1,21 @@
-//! No cache is set back, and none is left out: whoever reads there reads nothing older than it had.
+//! No cache is set back to an older version, and none is left out, so no reader of a cache reads older data than it
+//! had.
 //!
-//! **Formula.** Over what the edges and the resource of the versions have accepted:
-//! 1. No refresh of an edge is with an older version than it had before. A reader of that edge would be served the older one from
-//!    then on, until the next refresh.
-//! 2. When a version is recorded, each edge has had the one before it, or a newer one. Otherwise nobody is left who would tell
-//!    the edge of that one.
+//! **Formula.** Over what the edges and the resource of versions have accepted:
+//! 1. No edge is refreshed with an older version than it had. Its readers would be served the older one until the next
+//!    refresh.
+//! 2. When a version is recorded, each edge has had the previous one, or a newer one. Otherwise nobody is left to tell
+//!    the edge of it.
 //!
-//! Readers are no part of it: what is wrong is what they would be served, whether somebody reads just then or not.
+//! Readers play no part: what counts is what they would be served, whether or not somebody reads just then.
 //!
-//! **Could fail** when something stale reached an edge, or an edge was refreshed by a second leadership. Part 2 is judged where
-//! the header names the resource of the versions. What is stale, see [`super::no_stale_write`].
+//! **Could fail** if something stale reached an edge, or a second leadership refreshed an edge. Part 2 is judged if the
+//! header names the resource of versions. [`super::no_stale_write`] defines what is stale.
 //!
-//! **Memory.** A version for each edge.
+//! **Memory.** One version per edge.
 //!
-//! **Source.** Reference text 002, "Distributed cache invalidator"; stale sets and leases: Nishtala et al., "Scaling Memcache at
-//! Facebook", NSDI 2013, §3.2.1.
+//! **Source.** *Leader election: mechanisms, failure modes, fencing*, "Distributed cache invalidator"; stale sets and
+//! leases: Nishtala et al., "Scaling Memcache at Facebook", NSDI 2013, §3.2.1.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
@@ -30,7 +31,6 @@ use protocols::{
     work::cache_invalidator,
 };
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "no_stale_cache_entry",
     about: "No cache is set back to an older version than it had, and none is left without one.",
@@ -40,9 +40,9 @@ pub const ENTRY: Entry = Entry {
 };
 
 struct NoStaleCacheEntry {
-    /// Does the history name its resources, and are caches among them? `None` without a header.
+    /// Are caches among the history's resources? `None` without a header.
     told: Option<bool>,
-    /// Where versions are recorded, and the edges that have to hear of them.
+    /// The resource on which versions are recorded, and the edges that must be told of them.
     records: Option<Resource>,
     edges: Vec<Resource>,
     freshness: Freshness,
@@ -53,10 +53,10 @@ struct NoStaleCacheEntry {
     violations: Violations<Violation>,
 }
 
-/// What is known of one edge.
+/// The state of one edge.
 #[derive(Clone, Default)]
 struct Edge {
-    /// The newest version that it had, and whose refresh that was.
+    /// The newest version that it had, and who refreshed it with that.
     newest: Option<(u64, Incarnation)>,
 }
 

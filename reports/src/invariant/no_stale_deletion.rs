@@ -1,17 +1,19 @@
-//! No stale owner deletes what a newer one made, and the live plan exists.
+//! No stale leader deletes what a newer one made, and the live plan exists.
 //!
-//! **Formula.** Plans are made, made live and deleted by writes; a deletion is followed by what it has removed.
-//! 1. No accepted deletion removes a plan that a newer leadership has made: one with a higher token, or without tokens one that
-//!    was elected later.
+//! **Formula.** Writes make plans, make them live and delete them; a deletion is followed by the list of what it
+//! removed.
+//! 1. No accepted deletion removes a plan made by a newer leadership: one with a higher token or, without tokens, one
+//!    that was elected later.
 //! 2. No accepted deletion removes the live plan, whoever asks for it.
-//! 3. A plan that is made live exists. So from the first that was made live on, there is a live plan at every moment.
+//! 3. A plan that is made live exists. So once a plan has been made live, there is a live plan at every moment.
 //!
-//! A plan that a log without a header has not seen made is taken to exist, unless the log has seen it deleted.
+//! In a log without a header, a plan whose making the log does not show counts as existing, unless the log shows its
+//! deletion.
 //!
-//! **Could fail** when something stale reached the store that deletes or makes a plan live, or something was violated. What is
-//! stale, see [`super::no_stale_write`].
+//! **Could fail** if a stale write that deletes or makes a plan live reached the store, or something was violated.
+//! [`super::no_stale_write`] defines what is stale.
 //!
-//! **Memory.** The plans that exist, and the latest 1,024 that were deleted from each resource.
+//! **Memory.** The existing plans, and the latest 1,024 deleted from each resource.
 //!
 //! **Source.** AWS, "Summary of the Amazon DynamoDB Service Disruption in the Northern Virginia (US-EAST-1) Region", October
 //! 2025, for 2 and 3; temporalio/temporal pull request 12016 for 1: a predecessor's clean-up deletes what its successor wrote,
@@ -30,7 +32,6 @@ use protocols::{
 };
 use std::collections::{BTreeMap, VecDeque};
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "no_stale_deletion",
     about: "No deletion removes what a newer leader made, or what is live; what is made live exists.",
@@ -39,7 +40,7 @@ pub const ENTRY: Entry = Entry {
     new: |header| Box::new(NoStaleDeletion::new(header)),
 };
 
-/// So many deleted plans of a resource are remembered.
+/// How many deleted plans of a resource are remembered.
 const REMEMBERED: usize = 1_024;
 
 #[derive(Default)]
@@ -53,14 +54,14 @@ struct NoStaleDeletion {
     violations: Violations<Violation>,
 }
 
-/// What is known of one resource.
+/// The state of one resource.
 #[derive(Clone, Default)]
 struct On {
-    /// Who made each plan that exists.
+    /// The maker of each existing plan.
     made: BTreeMap<u64, Incarnation>,
     /// The live plan, and who made it live.
     live: Option<(u64, Incarnation)>,
-    /// Who deleted which plan, the latest last.
+    /// The deleted plans with who deleted them, the latest last.
     deleted: VecDeque<(u64, Incarnation)>,
 }
 
@@ -71,11 +72,11 @@ struct Violation {
 }
 
 enum What {
-    /// So many plans of newer leaderships, the first, and who made that.
+    /// Plans of newer leaderships were deleted: how many, the first, and its maker.
     Newer { count: u64, first: u64, maker: Incarnation, live: bool },
-    /// The live plan, and who made it live.
+    /// The live plan was deleted; who had made it live.
     Live { plan: u64, enacted_by: Incarnation },
-    /// Made live, and does not exist; who deleted it, if anybody is known to have.
+    /// A missing plan was made live; who deleted it, if known.
     Missing { plan: u64, deleted_by: Option<Incarnation> },
 }
 
@@ -84,7 +85,7 @@ impl NoStaleDeletion {
         NoStaleDeletion { whole: header.is_some(), freshness: Freshness::new(header), ..NoStaleDeletion::default() }
     }
 
-    /// The store has accepted an operation.
+    /// Takes an operation that the store has accepted.
     fn carried_out(&mut self, t_us: u64, by: Incarnation, write: &Write) {
         let (Some(payload), resource) = (write.payload, write.resource) else { return };
         let (plan, on) = (payload.number.get(), self.on.at(resource));
@@ -131,7 +132,7 @@ impl NoStaleDeletion {
 
 impl Invariant for NoStaleDeletion {
     fn wants(&self) -> Kinds {
-        // Every operation names its plan, and so none only takes a number for a client.
+        // Every operation names its plan, so none only takes a number for a client.
         Kinds::APPLY_ASIDE.and(Kinds::SEAL).and(Kinds::ELECTED).and(Kinds::DELETED)
     }
 

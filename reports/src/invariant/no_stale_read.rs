@@ -1,13 +1,13 @@
-//! No read answers with the past.
+//! No read returns stale data.
 //!
-//! **Formula.** A read of the last number that was put after a client had been told number k, by the answer to a request or
-//! to another read, does not return less than k. (A write of the newest leader that was accepted but not answered yet may be
-//! missing: it is under way at the same time as the read, and can be placed after it.) Nor is it answered in the name of a
-//! leader of whose successor, by its token, a client had been told: that one is asked, and no other.
+//! **Formula.** A read of the last number, sent after some client had been told number k by the answer to a request or
+//! to another read, does not return less than k. (It may miss a write of the newest leader that was accepted but not
+//! yet answered: that write is concurrent with the read and can be ordered after it.) Nor is it answered in the name of
+//! a leader whose successor, by its token, some client had already been told of: only the newest leader is asked.
 //!
-//! **Could fail** when a read was answered that was put after a client had been told a number.
+//! **Could fail** if an answered read was sent after some client had been told a number.
 //!
-//! **Memory.** One number for each read under way.
+//! **Memory.** One number per read in flight.
 //!
 //! **Source.** Linearizability of a register: Herlihy and Wing, "Linearizability: a correctness condition for concurrent
 //! objects", TOPLAS 1990. Which leader may answer without asking anybody: Ongaro, "Consensus: Bridging Theory and Practice",
@@ -20,7 +20,6 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "no_stale_read",
     about: "No read returns a number below one that had been returned to a client before the read was sent.",
@@ -32,7 +31,7 @@ pub const ENTRY: Entry = Entry {
 #[derive(Default)]
 struct NoStaleRead {
     reads: Reads,
-    /// Answered reads that something had been told before.
+    /// Answered reads that were sent after some client had been told a number.
     compared: u64,
     answered_by: BTreeSet<protocols::types::NodeId>,
     stale: Violations<Read>,

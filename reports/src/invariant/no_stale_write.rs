@@ -1,10 +1,11 @@
 //! No stale write is accepted.
 //!
-//! **Formula.** A write is *stale* when its token is below the highest that has sealed its resource or had a write accepted
-//! there before it, or that the resource has refused: who refuses a token knows a higher one. Without tokens it is stale when an incarnation that was elected later has done so; in a log without
-//! elections, when one that the store saw first later has. No stale write is accepted.
+//! **Formula.** A write is *stale* if its token is below the highest that has sealed its resource, had a write accepted
+//! there, or been refused by it: a resource that refuses a token knows a higher one. Without tokens, it is stale if an
+//! incarnation elected later has sealed the resource or had a write accepted; in a log without elections, if one that
+//! the store first saw later has. No stale write is accepted.
 //!
-//! **Could fail** when a stale write reached the store.
+//! **Could fail** if a stale write reached the store.
 //!
 //! **Source.** The project's fencing rules 1 and 2; Kleppmann, "How to do distributed locking", 2016, "Making the lock safe
 //! with fencing".
@@ -20,7 +21,6 @@ use protocols::{
     types::{Incarnation, Resource},
 };
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "no_stale_write",
     about: "No write is accepted after a newer leader has sealed the resource or written to it.",

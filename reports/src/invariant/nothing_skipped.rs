@@ -1,14 +1,14 @@
-//! A hand-over may do items of the leader's work-set again. It leaves none out; nor any that has an effect outside.
+//! A hand-over may repeat items of the leader's work-set, but leaves none out, even if they have external effects.
 //!
-//! **Formula.** When the history ends, every item of a resource that lies before one that was done, or that a recorded cursor
-//! has passed, was done by a write that the resource accepted. Where a resource has no items, a record is no cursor. A log
-//! without a header may begin anywhere: items before its first are not asked for.
+//! **Formula.** At the end of the history, every item of a resource before one that was done, or passed by a recorded
+//! cursor, was done by a write that the resource accepted. If a resource has no items, a record is no cursor. A log
+//! without a header may begin anywhere: items before its first are not required.
 //!
-//! **Could fail** when two leaderships did items of one resource: within one nothing has to be found again.
+//! **Could fail** if two leaderships did items of one resource: within one, nothing has to be found again.
 //!
-//! **Memory.** The gaps between the items that were done.
+//! **Memory.** The gaps between the items done.
 //!
-//! **Source.** Reference text 004, "Handoff of in-flight work": "or both redo/skip work".
+//! **Source.** The design exercise, "Handoff of in-flight work": "or both redo/skip work".
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
@@ -21,7 +21,6 @@ use protocols::{
     types::{Incarnation, Operation},
 };
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "nothing_skipped",
     about: "No item of the leader's work-set is left out when leadership goes to another.",
@@ -35,17 +34,17 @@ struct NothingSkipped {
     of_log: bool,
 }
 
-/// What is known of one resource.
+/// The state of one resource.
 #[derive(Clone, Default)]
 struct On {
     row: Row,
-    /// Whose the last item was.
+    /// Who did the last item.
     last: Option<Incarnation>,
     handed_over: bool,
 }
 
 impl NothingSkipped {
-    /// The items that were left out. A log begins wherever it begins: what lies before its first item may be done.
+    /// The items left out. A log may begin anywhere: items before its first may have been done.
     fn gaps<'a>(&self, on: &'a On) -> impl Iterator<Item = (u64, u64, u64)> + 'a {
         let of_log = self.of_log;
         on.row.gaps().filter(move |(from, _, _)| !of_log || *from > 1)

@@ -1,16 +1,15 @@
 //! A request has one number.
 //!
-//! **Formula.** Over the writes on `sequence` that name their request: no request is applied twice, and what its client is
-//! told is the number that it was applied as, and never that nothing happened. A client retries for as long as it does not
-//! know; retries must not count.
+//! **Formula.** Over the writes on `sequence` that name their request: no request is applied twice, and its client is
+//! told the number with which it was applied, never that nothing happened. A client retries while it does not know;
+//! retries must not count.
 //!
-//! **Could fail** when a request reached the store twice, or a client was answered. Not judged where the store remembers no
+//! **Could fail** if a request reached the store twice, or a client was answered. Not judged if the store remembers no
 //! requests: with fencing off, and for protocols without tokens, whose writes it accepts as they come. Only the latest
-//! 16,384 requests of each client are looked at.
+//! 16,384 requests of each client are checked.
 //!
-//! In a log without a header, whose resources are anybody's, no request is accepted twice on any one resource, numbered or
-//! not. That could fail when two accepted writes on one resource said which request they served. All of its requests are
-//! remembered.
+//! In a log without a header, which may have any resources, no request is accepted twice on any one resource, numbered
+//! or not. That could fail if two accepted writes on one resource named their requests. All requests are remembered.
 //!
 //! **Source.** The project's fencing rule 5; Birrell and Nelson, "Implementing remote procedure calls", TOCS 1984, §3
 //! (exactly one execution while neither side crashes).
@@ -25,7 +24,6 @@ use protocols::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "one_number",
     about: "No request is applied twice, and its client gets the number that it was applied with.",
@@ -34,27 +32,27 @@ pub const ENTRY: Entry = Entry {
     new: |header| Box::new(OneNumber::new(header)),
 };
 
-/// So many of a client's latest requests are looked at.
+/// How many of a client's latest requests are checked.
 const WINDOW: usize = 1 << 14;
 
-/// What each request was accepted as on each resource, when in microseconds, and from whom.
+/// By resource and request: the number with which it was accepted, when (microseconds), and from whom.
 type Accepted = BTreeMap<(Resource, RequestId), (u64, u64, NodeId)>;
 
 struct OneNumber {
     judged: bool,
-    /// Of a log.
+    /// For a log.
     of_log: Option<Accepted>,
-    /// In a log: accepted writes on a resource that had accepted another, both of which say what they served.
+    /// In a log: accepted writes on a resource that had accepted another, both of which named their request.
     compared: u64,
     clients: BTreeMap<NodeId, Applied>,
-    /// The resources of these.
+    /// The resources of these writes.
     named: BTreeSet<Resource>,
     again: u64,
     answered: u64,
     violations: Violations<Violation>,
 }
 
-/// The numbers that a client's latest requests were applied as; 0 is none.
+/// The numbers with which a client's latest requests were applied; 0 if none.
 #[derive(Default)]
 struct Applied {
     first: u64,
@@ -75,7 +73,7 @@ impl Applied {
     }
 
     fn set(&mut self, number: u64, seq: u64) {
-        // Numbers that begin far away (a client that was started again) begin a new window.
+        // A number far away (from a restarted client) begins a new window.
         if self.seqs.is_empty() || number < self.first || number - self.first >= 2 * WINDOW as u64 {
             self.seqs.clear();
             self.first = number.saturating_sub(WINDOW as u64 / 2);
@@ -110,11 +108,11 @@ impl OneNumber {
 }
 
 impl OneNumber {
-    /// A write of a log was accepted, or the resource knew it again.
+    /// A write of a log was accepted, or recognised as a duplicate.
     fn applied_in_log(&mut self, t_us: u64, node: NodeId, write: &Write, accepted: bool) {
         let (Some(known), request, resource) = (&mut self.of_log, write.request(), write.resource) else { return };
         match known.get(&(resource, request)) {
-            // Whoever puts down the same under the same number does it once.
+            // Recording the same under the same number again is done only once.
             Some((seq, ..))
                 if accepted && *seq != UNKNOWN_SEQ && *seq == write.seq && resource != Resource::SEQUENCE =>
             {

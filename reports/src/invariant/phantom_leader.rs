@@ -1,21 +1,23 @@
-//! Nobody believes to lead whom nobody made leader.
+//! No node believes that it leads unless it was made leader.
 //!
-//! **Formula.** Where the coordination service's own state is in the history:
-//! 1. Whoever is elected with a token was granted that token before. Without tokens: it holds a grant, or got one since its
-//!    last election, though it may have heard of it late.
-//! 2. When the service ends a grant because its time is over or its holder gave it up, the holder believes for at most the
-//!    header's `dual_belief_bound_us` longer, while it runs, in one stretch. (A grant that was taken away or lost ends
-//!    without its holder's doing; what follows from that is [`super::dual_belief`]'s.) Not judged without a bound. In a log,
-//!    what `--belief-overlap` allows, and a second at least, until it says that it stops: lines are written late.
+//! **Formula.** If the coordination service's own state is in the history:
+//! 1. A node that is elected with a token was granted that token before. Without tokens, it holds a grant or got one
+//!    since its last election, though it may have heard of it late.
+//! 2. If the service ends a grant because it expired or its holder released it, the holder believes for at most the
+//!    header's `dual_belief_bound_us` longer, while it runs, without a break. (A grant that was taken away or lost ends
+//!    without its holder's doing; [`super::dual_belief`] judges what follows from that.) Not judged without a bound. In
+//!    a log, the holder may report that it stops as late as `--belief-overlap` allows, and at least a second late,
+//!    since lines are written late.
 //!
-//! Where votes are in the history instead:
-//! 3. Whoever is elected with a token had the votes of a majority of the members for it before; its own counts in any case.
-//!    While members come and go, a majority of the fewest that there ever were is enough.
+//! If votes are in the history instead:
+//! 3. A node that is elected with a token had the votes of a majority of the members for it before; its own always
+//!    counts. While members come and go, a majority of the smallest membership so far is enough.
 //!
-//! **Could fail** when somebody was elected. Not applicable where neither grants nor votes are known.
+//! **Could fail** if somebody was elected. Not applicable if neither grants nor votes are known.
 //!
-//! **Source.** The project's glossary ("phantom leader": believes, and owns nothing in the service); Burrows, "The Chubby
-//! lock service", OSDI 2006, §2.8 (jeopardy: the client's estimate of its lease is never longer than the service's).
+//! **Source.** The project's glossary ("phantom leader": believes that it leads, but owns nothing in the service);
+//! Burrows, "The Chubby lock service", OSDI 2006, §2.8 (jeopardy: the client's estimate of its lease is never longer
+//! than the service's).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations, not_applicable};
 use crate::{
@@ -28,7 +30,6 @@ use protocols::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "phantom_leader",
     about: "Nobody believes it leads without a grant from the service or the votes of a majority.",
@@ -37,9 +38,9 @@ pub const ENTRY: Entry = Entry {
     new: |header| Box::new(PhantomLeader::new(header)),
 };
 
-/// So long after its grant is over a node may say in a log that it stops, microseconds: lines are written late.
+/// How long after the end of its grant a node in a log may report that it stops, microseconds: lines are written late.
 const NOTICED_US: u64 = 1_000_000;
-/// Stands for the moment from which on a node runs that does not: it is paused.
+/// Stands for the start of a run of a node that is paused.
 const NOT_NOW: u64 = u64::MAX;
 
 struct PhantomLeader {
@@ -54,21 +55,22 @@ struct PhantomLeader {
     outlived: Violations<Violation>,
 }
 
-/// What the service has given away.
+/// The service's grants.
 #[derive(Default)]
 struct Grants {
     count: u64,
-    /// Whose each token is.
+    /// The owner of each token.
     owners: BTreeMap<u64, NodeId>,
-    /// Without tokens: who holds a grant, and who got one since its last election.
+    /// Without tokens: the holders of grants, and the nodes that got one since their last election.
     holds: BTreeSet<NodeId>,
     unused: BTreeSet<NodeId>,
-    /// Beliefs that outlive their grants, since when their nodes run on with them.
+    /// Beliefs that outlive their grants, and since when the node has run with them.
     over: BTreeMap<NodeId, (u64, GrantEnd)>,
 }
 
 impl Grants {
-    /// A belief that outlives its grant counts from now on, or is paused; what was before.
+    /// Sets the time from which a belief that outlives its grant counts, or [`NOT_NOW`] for a pause; returns the
+    /// previous one.
     fn run_on_from(&mut self, node: NodeId, t_us: u64) -> Option<(u64, GrantEnd)> {
         let over = self.over.get_mut(&node)?;
         let (since_us, why) = *over;
@@ -77,21 +79,21 @@ impl Grants {
     }
 }
 
-/// Who has voted for whom.
+/// The votes given.
 #[derive(Default)]
 struct Votes {
     count: u64,
-    /// The voters for a token and a candidate.
+    /// The voters for each token and candidate.
     voters: BTreeMap<(u64, NodeId), BTreeSet<NodeId>>,
-    /// Elections and how many votes each had; judged at the end, when it is known how many members there were.
+    /// Elections with their number of votes; judged at the end, when the number of members is known.
     elections: Vec<(u64, Incarnation, usize)>,
-    /// Who has been started at all.
+    /// Nodes that have been started at all.
     started: BTreeSet<NodeId>,
-    /// Who was no member at first: the first that is heard of its membership is that it is to begin.
+    /// Nodes that were no members at first: the first event about their membership is that they are to join.
     joiners: BTreeSet<NodeId>,
-    /// Who has left, or was to.
+    /// Nodes that have left, or were asked to.
     gone: BTreeSet<NodeId>,
-    /// Members more (or, below 0, fewer) than the founders, now and at the least.
+    /// The number of members relative to the founders, now and at its lowest.
     more: i64,
     fewest: i64,
 }
@@ -147,7 +149,7 @@ impl PhantomLeader {
             self.ungranted.add(t_us, Violation::Ungranted { elected, owner });
         }
         let voters = self.votes.voters.get(&(token, node));
-        // Who stands votes for itself.
+        // A candidate votes for itself.
         let votes = voters.map_or(0, |v| v.iter().filter(|voter| **voter != node).count()) + 1;
         self.votes.elections.push((t_us, elected, votes));
     }
@@ -162,7 +164,7 @@ impl PhantomLeader {
                 self.grants.holds.insert(node);
                 self.grants.unused.insert(node);
             }
-            // A token that is given twice is for `elections` to tell; the first owner keeps it.
+            // A token that is given twice violates `elections`; the first owner keeps it.
             Some(token) => {
                 self.grants.owners.entry(token).or_insert(node);
             }
@@ -178,9 +180,9 @@ impl PhantomLeader {
         }
     }
 
-    /// The stretch ends in which a node has run with a belief that its grant does not carry any more.
+    /// Ends the interval in which a node ran with a belief that its grant no longer covers.
     fn run_on_ends(&mut self, t_us: u64, node: NodeId) {
-        // Of a log, only that somebody stops says that it believed until then.
+        // In a log, only a report that the node stops shows that it believed until then.
         if let Some((since_us, why)) = self.grants.over.remove(&node).filter(|_| !self.of_log) {
             self.outlived(t_us, node, since_us, why);
         }
@@ -225,13 +227,13 @@ impl PhantomLeader {
                 let founders = fault.on.iter().filter(|node| !self.votes.gone.contains(node));
                 self.votes.joiners.extend(founders);
             }
-            // It may be no member any more, with nobody left to say so.
+            // It may be no member any more, with nobody left to report that.
             FaultKind::Leave => fault.on.iter().for_each(|node| self.votes.left(*node)),
             _ => {}
         }
     }
 
-    /// How many votes are enough; `None` when nobody can tell.
+    /// How many votes are enough; `None` if that is unknown.
     fn majority(&self) -> Option<usize> {
         let all = (0..self.candidates?).map(NodeId);
         let Votes { started, joiners, fewest, .. } = &self.votes;
@@ -289,7 +291,7 @@ impl Invariant for PhantomLeader {
         if grants + votes == 0 {
             return not_applicable("the history does not say who was granted leadership, or voted for");
         }
-        // Of a log, nobody has said that these believed until now.
+        // In a log, nobody reported that these believed until now.
         let over = if self.of_log { BTreeMap::new() } else { std::mem::take(&mut self.grants.over) };
         for (node, (since_us, why)) in over {
             self.outlived(ending.t_us, node, since_us, why);

@@ -1,14 +1,14 @@
-//! Each shard comes to the member that should lead it, and stays there.
+//! Each shard comes to be led by the member that should lead it, and stays there.
 //!
-//! **Formula.** Where the header has a rule by which shards are placed: whenever nothing has changed for the liveness bound and
-//! the time in which shards are handed over ([`protocols::sharding::SETTLED_WITHIN`]), whoever believes to lead the shard is whom
-//! the rule gives it, of the candidates that run. What changes something is any fault, its end, and any process that starts,
-//! stops or goes on; while a fault lasts, and while a process is stopped, nothing is claimed.
+//! **Formula.** If the header has a placement rule for shards: whenever nothing has changed for the liveness bound plus
+//! the time in which shards are handed over ([`protocols::sharding::SETTLED_WITHIN`]), the node that believes it leads
+//! the shard is the running candidate to which the rule assigns it. Changes are any fault and its end, and any process
+//! that starts, stops or resumes; while a fault lasts or a process is paused, nothing is claimed.
 //!
-//! **Could fail** when there was such a time. Not judged where shards are not placed.
+//! **Could fail** if there was such a time. Not judged if shards are not placed.
 //!
-//! **Source.** Karger et al., "Consistent Hashing and Random Trees", STOC 1997, for the rule; that a leader is put back to where it
-//! should be is Kafka's preferred leader election (documentation, "Balancing leadership").
+//! **Source.** Karger et al., "Consistent Hashing and Random Trees", STOC 1997, for the rule; Kafka's preferred leader
+//! election (documentation, "Balancing leadership"), for moving a leader back to where it should be.
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::words::count;
@@ -19,27 +19,26 @@ use protocols::{
 };
 use std::collections::BTreeSet;
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "placed",
-    about: "When all has settled, each shard is led by the member that its placement gives it.",
+    about: "Once everything has settled, each shard is led by the member that its placement assigns.",
     class: Class::Liveness,
     only_defects: true,
     new: |header| Box::new(Placed::new(header)),
 };
 
 struct Placed {
-    /// Nothing where shards are not placed.
+    /// `None` if shards are not placed.
     places: Option<Places>,
     shard: u16,
     members: usize,
     bound_us: u64,
     runs: BTreeSet<NodeId>,
     stopped: BTreeSet<NodeId>,
-    /// Faults that last.
+    /// Faults in progress.
     lasting: BTreeSet<u32>,
     believes: BTreeSet<NodeId>,
-    /// When something changed last.
+    /// The time of the last change.
     changed_us: u64,
     judged: u64,
     wrong: Violations<(Option<NodeId>, NodeId)>,
@@ -64,7 +63,7 @@ impl Placed {
         }
     }
 
-    /// Looks, before something changes at that time or the history ends, whether all was well.
+    /// Checks the leader before a change at this time, or before the end of the history.
     fn judge(&mut self, t_us: u64) {
         let quiet = self.lasting.is_empty() && self.stopped.is_empty() && t_us - self.changed_us >= self.bound_us;
         let owner = self.places.as_ref().and_then(|p| p.owner(self.shard, |member| self.runs.contains(&member)));
@@ -136,11 +135,13 @@ impl Invariant for Placed {
         let wrong = self.wrong.sentence(ending.names, |(leader, owner)| {
             let name = |node: &NodeId| ending.names.node(*node);
             let led = leader.as_ref().map_or("nobody leads".to_owned(), |leader| format!("{} leads", name(leader)));
-            format!("{led} the shard, which is {}'s", name(owner))
+            format!("{led} the shard, which is placed at {}", name(owner))
         });
         let seen = match self.judged {
-            0 => "all was never quiet for long enough".to_owned(),
-            times => format!("led by the member that it is placed at, {} that all had settled", count(times, "time")),
+            0 => "the cluster was never quiet for long enough".to_owned(),
+            times => {
+                format!("led by the member that it is placed at, {} after everything had settled", count(times, "time"))
+            }
         };
         Finding { holds: wrong.is_none(), could_fail: self.judged > 0, detail: wrong.unwrap_or(seen) }
     }

@@ -1,12 +1,12 @@
 //! Each accepted write was built on what its predecessor left.
 //!
-//! **Formula.** The version that an accepted write says it read equals the resource's version after the event before it,
-//! and applying it raises the version by one. A duplicate, or a request that is too old to tell, leaves the version alone,
-//! or raises it by one when it burns the number that was next in order. A fenced write leaves it alone, and a seal reads it
-//! as it is. Disjoint effect intervals do not catch a write whose *read* is stale; this does.
+//! **Formula.** The version that an accepted write claims to have read equals the resource's version after the previous
+//! event, and applying the write raises the version by one. A duplicate, or a request too old to be recognised, leaves
+//! the version unchanged, or raises it by one if it burns the next number. A fenced write leaves it unchanged, and a
+//! seal reads it as it is. Disjoint effect intervals do not catch a write whose *read* is stale; this does.
 //!
-//! **Could fail** when at least one accepted write said what it read, with a predecessor that said what it left. Logs that
-//! carry no versions are not checkable here.
+//! **Could fail** if at least one accepted write stated what it read, with a predecessor that stated what it left. Logs
+//! without versions cannot be checked.
 //!
 //! **Source.** The project's definitions ("each accepted write's read version equals its predecessor's"); lost update,
 //! Berenson et al., "A critique of ANSI SQL isolation levels", SIGMOD 1995, P4.
@@ -19,7 +19,6 @@ use protocols::{
     types::{Incarnation, Resource},
 };
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "read_version",
     about: "Each accepted write was built on the version that its predecessor left.",
@@ -54,19 +53,19 @@ enum What {
     Sealed { read: u64, was: u64 },
 }
 
-/// True when both are known and differ.
+/// True if both are known and differ.
 fn differ(a: u64, b: u64) -> bool {
     a != b && a != UNKNOWN_VERSION && b != UNKNOWN_VERSION
 }
 
 impl ReadVersion {
-    /// The version that an event left, given what it says itself and what follows from the one before.
+    /// Sets the version that an event left: as stated, or else as it follows from the one before.
     fn settle(&mut self, resource: Resource, said: u64, follows: u64) {
         *self.versions.at(resource) = if said == UNKNOWN_VERSION { follows } else { said };
     }
 }
 
-/// One more; what is unknown stays so.
+/// The next version; an unknown one stays unknown.
 fn next(version: u64) -> u64 {
     version.saturating_add(1)
 }
@@ -96,7 +95,7 @@ impl Invariant for ReadVersion {
                         if differ(left, was) && differ(left, next(was)) {
                             wrong = Some(What::Left { left, was });
                         }
-                        // Whether it burnt its number only the store knows.
+                        // Only the store knows whether it burnt its number.
                         UNKNOWN_VERSION
                     }
                     WriteVerdict::Fenced { .. } => {

@@ -1,18 +1,18 @@
-//! What a resource records is what was sent to it, once, and it keeps it.
+//! A resource records what was sent to it, once, and keeps it.
 //!
-//! **Formula.** Over writes that carry a payload, which says its ordinal among writes of its kind and its time; in parts 2 and 3 over
-//! those that record it (what makes a plan live or deletes it names one that was recorded before):
-//! 1. What reaches the store is what its writer has sent: the write of that incarnation and number has that payload, and
-//!    none where none was sent. (What takes a number for a client, and carries none, is not looked at.)
-//! 2. The numbers of the accepted payloads of a resource rise: no tick is recorded twice, no job is claimed twice. So do their
-//!    times: nothing is recorded for a time that is recorded already. The same write that is applied again by a store
+//! **Formula.** Over writes with a payload, which states its ordinal among writes of its kind and its time; in parts 2
+//! and 3 only over those that record it (a write that makes a plan live or deletes it names a plan recorded before):
+//! 1. What reaches the store is what its writer sent: the write of that incarnation and number has that payload, and
+//!    none if none was sent. (Writes that take a number for a client carry none and are not checked.)
+//! 2. The ordinals of a resource's accepted payloads rise: no tick is recorded twice, no job is claimed twice. So do
+//!    their times: nothing is recorded for a time that is already recorded. The same write applied again by a store
 //!    without a memory is not a second record.
-//! 3. An accepted seal reads the payload that was accepted last.
+//! 3. An accepted seal reads the payload accepted last.
 //!
-//! **Could fail** when a payload was accepted that could be compared: with what was sent, with the one before, or with what
-//! a seal read. Part 1 is judged where the history tells of writes being sent, and part 3 where it has a header.
+//! **Could fail** if an accepted payload could be compared: with what was sent, with the one before, or with what a
+//! seal read. Part 1 is judged if the history reports sent writes, and part 3 if it has a header.
 //!
-//! **Memory.** The latest 1,024 writes with a payload that were sent to each resource.
+//! **Memory.** The latest 1,024 writes with a payload sent to each resource.
 //!
 //! **Source.** The project's requirement that a tick is a record ("writes a tick record"); at-most-once claims of jobs:
 //! Birrell and Nelson, "Implementing remote procedure calls", TOCS 1984, §3.
@@ -30,7 +30,6 @@ use protocols::{
 };
 use std::collections::VecDeque;
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "records",
     about: "What is recorded is what was sent, no tick or job is recorded twice, and a seal reads the latest.",
@@ -49,16 +48,16 @@ struct Records {
     violations: Violations<Violation>,
 }
 
-/// What is known of one resource.
+/// The state of one resource.
 #[derive(Clone, Default)]
 struct On {
-    /// The latest that were sent, if the history tells of that; whose, and as which number.
+    /// The latest payloads sent, if the history reports them, with incarnation and number.
     sent: VecDeque<(Incarnation, u64, Payload)>,
     told: bool,
     last: Option<Recorded>,
 }
 
-/// What was accepted last.
+/// The last accepted record.
 #[derive(Clone, Copy)]
 struct Recorded {
     incarnation: Incarnation,
@@ -74,23 +73,23 @@ struct Violation {
 }
 
 enum What {
-    /// Another than was sent.
+    /// The payload differs from the one sent.
     Changed {
         sent: Payload,
         came: Option<Payload>,
     },
     NeverSent(Payload),
-    /// A number that is not above the last one.
+    /// The ordinal does not exceed the last one.
     Twice {
         payload: Payload,
         before: Recorded,
     },
-    /// A time that is not after the last one.
+    /// The time is not after the last one.
     Past {
         payload: Payload,
         before: Recorded,
     },
-    /// Read by a seal.
+    /// A seal read another payload than the last.
     Read {
         read: Option<Payload>,
         last: Payload,
@@ -103,7 +102,7 @@ impl On {
         self.sent.iter().rev().find(same).map(|sent| sent.2)
     }
 
-    /// A payload that was never sent is one of which that is known: as long as nothing was forgotten.
+    /// Is a payload that is not in `sent` known to have never been sent? Only as long as none was dropped.
     fn tells_of_all(&self) -> bool {
         self.told && self.sent.len() < UNDER_WAY_MAX
     }
@@ -129,7 +128,7 @@ impl Records {
         on.sent.push_back((incarnation, write.seq, payload));
     }
 
-    /// A write has reached the store.
+    /// Takes a write that has reached the store.
     fn came(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, verdict: WriteVerdict) {
         let on = self.on.of(write.resource);
         // Most writes record nothing, on resources that never do.
@@ -177,7 +176,7 @@ impl Records {
 
 impl Invariant for Records {
     fn wants(&self) -> Kinds {
-        // What takes a client's number records nothing, and there is a lot of it.
+        // Writes that take a client's number record nothing, and are many.
         Kinds::ISSUE_ASIDE.and(Kinds::APPLY_ASIDE).and(Kinds::SEAL)
     }
 

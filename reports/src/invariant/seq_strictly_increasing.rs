@@ -1,13 +1,13 @@
 //! Numbers are handed out in strictly increasing order.
 //!
-//! **Formula.** Over the accepted writes of a resource with distinct request ids, seq rises in apply order. And
-//! externally: when the reply a precedes the invocation b in real time, seq_a < seq_b. No value is returned for two
-//! requests. Gaps are allowed (they are counted among the metrics).
+//! **Formula.** Over a resource's accepted writes with distinct request ids, seq rises in apply order. And externally:
+//! if reply a precedes invocation b in real time, seq_a < seq_b. No value is returned for two requests. Gaps are
+//! allowed (the metrics count them).
 //!
-//! **Could fail** when at least two writes were accepted on a resource, or a request was answered after another's answer.
+//! **Could fail** if at least two writes were accepted on a resource, or a request was answered after another's answer.
 //!
-//! **Memory.** One floor for each request under way: the highest value returned before it was invoked. Values returned are
-//! remembered in a window of 65,536: a value that is returned twice further apart breaks the real-time order anyway.
+//! **Memory.** One floor per request in flight: the highest value returned before it was invoked. Returned values are
+//! remembered in a window of 65,536: a value returned twice further apart breaks the real-time order anyway.
 //!
 //! **Source.** The project's definitions ("strictly increasing seq"); Herlihy and Wing, "Linearizability", TOPLAS 1990.
 
@@ -19,7 +19,6 @@ use protocols::{
     types::{Incarnation, RequestId, Resource},
 };
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "seq_strictly_increasing",
     about: "Numbers rise in apply order and in real time, and no number is returned for two requests.",
@@ -42,7 +41,7 @@ struct SeqStrictlyIncreasing {
 }
 
 struct UnderWay {
-    /// One more than the highest value that was returned before the request was invoked.
+    /// One more than the highest value returned before the request was invoked.
     floor: u64,
     applied: Option<u64>,
 }
@@ -60,7 +59,7 @@ impl SeqStrictlyIncreasing {
             return;
         }
         let known = if resource == Resource::SEQUENCE { self.under_way.get_mut(request) } else { None };
-        // The same request again (a store without a memory applies a repeated datagram twice) is not a second request.
+        // The same request again is not a second request: a store without a memory applies a repeated datagram twice.
         let mut again = known.as_ref().is_some_and(|u| u.applied == Some(seq));
         if let Some(under_way) = known {
             under_way.applied = Some(seq);
@@ -135,7 +134,7 @@ impl Invariant for SeqStrictlyIncreasing {
     }
 }
 
-/// The values that were returned, as far as they are among the highest.
+/// The returned values, as far as they are among the highest.
 struct Returned {
     /// One more than the highest.
     top: u64,
@@ -149,7 +148,7 @@ impl Default for Returned {
 }
 
 impl Returned {
-    /// True when `seq` was returned before.
+    /// Returns true if `seq` was returned before.
     fn insert(&mut self, seq: u64) -> bool {
         if seq >= self.top {
             if seq - self.top >= WINDOW {

@@ -1,11 +1,11 @@
-//! Whoever is stopped does nothing.
+//! A stopped process does nothing.
 //!
-//! **Formula.** From 20 ms after a process was paused, killed or lost its power until it runs again, nothing in the history
-//! comes from it: no campaign, no vote, no beginning or end of a belief, no write, no request. The 20 ms are for real
-//! processes, whose clocks write the history.
+//! **Formula.** From 20 ms after a process was paused, killed or lost its power until it runs again, nothing in the
+//! history comes from it: no campaign, vote, beginning or end of a belief, write or request. The 20 ms allow for real
+//! processes, whose own clocks write the history.
 //!
-//! **Could fail** when a process was stopped for longer. It is the world that this judges, not a protocol: a pause that
-//! stops no timers would let everything else pass that it should have broken.
+//! **Could fail** if a process was stopped for longer. This judges the world, not a protocol: a pause that stops no
+//! timers would let everything else pass that it should have broken.
 //!
 //! **Source.** The project's design ("Faults": nothing on a paused node runs).
 
@@ -13,7 +13,6 @@ use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violat
 use crate::words::{count, duration};
 use protocols::{history::NodeState, types::NodeId};
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "stopped_is_silent",
     about: "A process that is paused or dead does nothing.",

@@ -1,10 +1,10 @@
 //! Accepted tokens never decrease, and each belongs to one leader.
 //!
-//! **Formula.** In the apply order of a resource, the tokens of accepted writes and seals are non-decreasing, and all
-//! that carry the same token come from the same (node, generation).
+//! **Formula.** In a resource's apply order, the tokens of accepted writes and seals never decrease, and all with the
+//! same token come from the same (node, generation).
 //!
-//! **Could fail** when a token was accepted on a resource and a write or seal with another token or owner reached it.
-//! Writes without a token are not looked at.
+//! **Could fail** if a token was accepted on a resource and a write or seal with another token or owner reached it.
+//! Writes without a token are not checked.
 //!
 //! **Source.** The project's fencing rule 1; Burrows, "The Chubby lock service", OSDI 2006, §2.4 (sequencers).
 
@@ -15,7 +15,6 @@ use protocols::{
     types::{Incarnation, Resource},
 };
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "tokens_monotone",
     about: "The tokens that a resource accepts never decrease, and each belongs to one leader.",

@@ -1,12 +1,12 @@
 //! The situation under test arose.
 //!
-//! **Formula.** Every fact that the header requires was counted at least as often as it says. In a log of writes alone, which
-//! has no header, writes or seals of at least two incarnations reached one resource: otherwise no question about leadership
-//! was put to it. Nor is one where nodes without tokens wrote by turns, and where only elections are told and not when the
-//! leader before had stopped.
+//! **Formula.** Every fact that the header requires was counted at least as often as required. In a log of writes
+//! alone, which has no header, writes or seals of at least two incarnations reached one resource: otherwise it does not
+//! test leadership. Nor does a log in which nodes without tokens took turns writing, or one that reports only elections
+//! and not when the previous leader had stopped.
 //!
-//! **Could fail** when something was required. Whatever is required, a history in which no other invariant could have failed is
-//! inconclusive: [`crate::judge`] sees to that.
+//! **Could fail** if something was required. Whatever is required, a history in which no other invariant could have
+//! failed is inconclusive: [`crate::judge`] ensures that.
 //!
 //! **Source.** The project's design ("Judging honestly"); vacuity in model checking: Beer et al., "Efficient detection of
 //! vacuity in temporal model checking", 2001.
@@ -32,7 +32,6 @@ use protocols::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The registry's entry.
 pub const ENTRY: Entry = Entry {
     name: "vacuity",
     about: "The situation under test arose; otherwise the run is inconclusive.",
@@ -49,27 +48,27 @@ struct Vacuity {
     freshness: Freshness,
     paused: BTreeSet<NodeId>,
     down: BTreeSet<NodeId>,
-    /// The first so many processes.
+    /// Candidates are the processes below this number.
     candidates: u16,
-    /// There was a moment at which every candidate was down.
+    /// At some moment every candidate was down.
     outage: bool,
     has_led: BTreeSet<NodeId>,
-    /// Partitions under way, and who of those that they strike believed when they did, or began to during them.
+    /// Partitions in progress, with the nodes that they strike and that have believed since it began.
     cut_off: BTreeMap<u32, CutOff>,
     contest: Contest,
-    /// Who is to win the next election, after a leader was asked to hand over.
+    /// The node that is to win the next election, after a leader was asked to hand over.
     successor: Option<NodeId>,
     accepted: u64,
     refused: u64,
-    /// A log without a header tells of more than writes and seals.
+    /// A log without a header has more than writes and seals.
     more: bool,
-    /// Accepted writes of a log that say neither token nor generation.
+    /// A log's accepted writes with neither token nor generation.
     unnamed: u64,
     stale: u64,
     stale_enactments: u64,
     stale_deletions: u64,
     stale_refreshes: u64,
-    /// Items that have had their effect outside.
+    /// Items that have had their external effect.
     had_effect: ByResource<Row>,
     effects_asked: u64,
     effects_again: u64,
@@ -96,9 +95,9 @@ struct Vacuity {
 struct CutOff {
     on: Vec<NodeId>,
     believed: BTreeSet<NodeId>,
-    /// Who believed when it struck.
+    /// Nodes that believed when it struck.
     led: BTreeSet<NodeId>,
-    /// Has somebody else been elected since?
+    /// Has another been elected since?
     replaced: bool,
 }
 
@@ -167,7 +166,7 @@ impl Vacuity {
         }
     }
 
-    /// Is a node cut off that believed when the cut began, or has believed since?
+    /// Is a node cut off that believed at the beginning of the partition, or since?
     fn is_cut_off(&self, node: NodeId) -> bool {
         self.cut_off.values().any(|c| c.believed.contains(&node))
     }
@@ -304,7 +303,7 @@ impl Invariant for Vacuity {
                     self.writes_while_cut_off += u64::from(self.is_cut_off(*node));
                     self.effects.acted(write.resource, incarnation, event.t_us);
                 }
-                // What failed was not decided by a fence.
+                // A fence did not decide about a write that failed.
                 WriteVerdict::Failed { .. } if self.requires.is_none() => self.refused += 1,
                 _ => {
                     self.refused += 1;
@@ -369,8 +368,8 @@ fn words(fact: Fact) -> &'static str {
         Fact::StaleEnactmentAttempts => "stale enactments tried",
         Fact::StaleDeletionAttempts => "stale deletions tried",
         Fact::StaleRefreshAttempts => "stale refreshes tried",
-        Fact::EffectsTried => "effects outside that were asked for",
-        Fact::EffectsTriedAgain => "effects that were asked for again",
+        Fact::EffectsTried => "external effects requested",
+        Fact::EffectsTriedAgain => "external effects requested again",
         Fact::ElectedWhilePaused => "elections while a former leader was paused",
         Fact::ElectedWhileCutOff => "elections while a leader was cut off",
         Fact::ReadsWhileCutOff => "reads that a leader answered while it was cut off",

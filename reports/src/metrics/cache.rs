@@ -1,4 +1,4 @@
-//! For how long caches served what was older than they had had.
+//! How long caches served older data than they had had.
 
 use super::{Metrics, ms};
 use crate::by_resource::ByResource;
@@ -17,7 +17,7 @@ pub(super) struct Caches {
 #[derive(Clone, Default)]
 struct On {
     newest: u64,
-    /// Since when it has had an older one, microseconds.
+    /// Since when it has had an older version, microseconds.
     set_back_us: Option<u64>,
     stale_us: u64,
 }

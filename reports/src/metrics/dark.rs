@@ -1,19 +1,19 @@
-//! Dark time: how long no write would have been accepted. The clients are open-loop, so their requests are a probe at a
-//! fixed rate: a request that is not applied within the header's `dark_after_ms` stands for a dark stretch of 1/rate.
+//! Dark time: how long no write would have been accepted. Clients are open-loop, so their requests probe at a fixed
+//! rate: a request that is not applied within the header's `dark_after_ms` stands for 1/rate of dark time.
 
 use super::figures::{DarkStretch, Metrics};
 use crate::requests::Requests;
 use protocols::{history::Header, types::RequestId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Requests that are dark so many periods of the clients apart are of one stretch.
+/// Dark requests at most this many client periods apart belong to one stretch.
 const PERIODS_APART: u64 = 5;
-/// A stretch is worth telling that is so many times as long as a request may take.
+/// A stretch is reported if it is at least this many times as long as a request may take.
 const TOLD_MIN: u64 = 4;
-/// More stretches than these are not kept apart.
+/// How many stretches are kept apart.
 const STRETCHES_MOST: usize = 4_096;
 
-/// Dark requests, put together: from the first to the last, and how many they are.
+/// Dark requests grouped into stretches: the first and the last request, and how many.
 #[derive(Default)]
 struct Stretches(BTreeMap<u64, (u64, u64)>);
 
@@ -28,7 +28,7 @@ impl Stretches {
         };
         self.0.remove(&from);
         let (mut first, mut last, mut n) = (from.min(asked_us), last.max(asked_us), n + 1);
-        // It may have closed the gap to the stretch before.
+        // The request may have closed the gap to the previous stretch.
         if let Some((before, (end, more))) = self.0.range(..first).next_back().map(|(from, of)| (*from, *of))
             && end + apart_us >= first
         {
@@ -44,16 +44,16 @@ pub(super) struct Dark {
     rate: u64,
     stretches: Stretches,
     first_elected_us: Option<u64>,
-    /// When each request that is not yet served was made.
+    /// The invocation time of each request that is not yet served.
     waiting: Requests<u64>,
-    /// When the latest requests were made, as far back as may turn out to be too late to be judged.
+    /// The times of the latest requests, as far back as may turn out to be too late to judge.
     latest: VecDeque<u64>,
     /// Requests since the first election.
     asked: u64,
     dark: u64,
     startup_dark: u64,
     served: u64,
-    /// From request to application, microseconds, over all that were served.
+    /// From request to application, microseconds, summed over all served requests.
     served_us: u64,
 }
 
@@ -107,7 +107,7 @@ impl Dark {
     }
 
     pub(super) fn served(&mut self, t_us: u64, request: RequestId) {
-        // One that is served too late stays, and is counted when it is swept.
+        // A request served too late stays, and is counted when it is swept.
         let asked_us = self.waiting.get_mut(request).map(|asked_us| *asked_us);
         let Some(asked_us) = asked_us.filter(|asked_us| t_us <= asked_us.saturating_add(self.after_us)) else { return };
         self.waiting.remove(request);
@@ -116,7 +116,7 @@ impl Dark {
     }
 
     pub(super) fn finish(mut self, end_us: u64, metrics: &mut Metrics) {
-        // Whoever asked this late might have been served after the end: neither dark nor served.
+        // A request made this late might have been served after the end: it is neither dark nor served.
         let (after_us, apart_us) = (self.after_us, self.apart_us());
         let too_late = |asked_us: &&u64| asked_us.saturating_add(after_us) >= end_us;
         for asked_us in self.waiting.values().filter(|asked_us| !too_late(asked_us)) {
@@ -151,7 +151,7 @@ mod tests {
         for order in [[10, 12, 14, 13, 40, 11], [14, 10, 40, 12, 11, 13], [40, 13, 11, 10, 14, 12]] {
             let mut stretches = Stretches::default();
             order.into_iter().for_each(|asked_us| stretches.add(asked_us, 1));
-            // 12 is asked between 10 and 14, which are two apart.
+            // 12 lies between 10 and 14, which are two apart.
             let all: Vec<_> = stretches.0.into_iter().collect();
             assert_eq!(all, [(10, (14, 5)), (40, (40, 1))], "{order:?}");
         }

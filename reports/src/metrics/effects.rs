@@ -1,4 +1,4 @@
-//! How often effects outside were had, and had again.
+//! How many external effects there were, and how many repeated ones.
 
 use super::Metrics;
 use crate::{by_resource::ByResource, row::Row};
@@ -7,7 +7,7 @@ use protocols::{
     types::{Operation, Payload},
 };
 
-/// Folds effects outside.
+/// Folds external effects.
 #[derive(Default)]
 pub(super) struct Outside {
     on: ByResource<Row>,
@@ -15,7 +15,7 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// One was asked for, whatever became of it: that none was had is a figure as well.
+    /// Takes a write, accepted or not: that no effect was accepted is a figure, too.
     pub(super) fn tried(&mut self, write: &Write) {
         self.any |= write.operation == Operation::Effect;
     }

@@ -1,4 +1,4 @@
-//! Changes of leadership: how long they took, and whether they were needed.
+//! Changes of leadership: how long they took, and whether they were necessary.
 
 use super::figures::{Metrics, ms};
 use protocols::{
@@ -9,9 +9,9 @@ use protocols::{
 use std::collections::BTreeMap;
 
 pub(super) struct Failovers {
-    /// `None` without a header: then nobody can tell whether a change was needed.
+    /// `None` without a header: then it is unknown whether a change was necessary.
     ttl_us: Option<u64>,
-    /// Who still writes so long after a fault has survived it: lease, takeover and some slack.
+    /// A leader that still writes this long after a fault has survived it: lease, takeover and some slack.
     survive_us: u64,
     candidates: u16,
     nodes: Vec<Node>,
@@ -20,7 +20,7 @@ pub(super) struct Failovers {
     faults: BTreeMap<u32, FaultEvent>,
     ranks: BTreeMap<Incarnation, u64>,
     incumbent: Option<Reign>,
-    /// When the service's last grant ended, where grants are known.
+    /// When the service's last grant ended, if grants are known.
     grant_ended_us: Option<u64>,
     strike: Option<Strike>,
     failover_ms: Vec<f64>,
@@ -30,7 +30,7 @@ pub(super) struct Failovers {
     avoidable_failovers: u64,
 }
 
-/// What a candidate went through.
+/// The troubles of a candidate.
 #[derive(Clone, Copy, Default)]
 struct Node {
     campaign_us: Option<u64>,
@@ -40,12 +40,12 @@ struct Node {
     cut: Spell,
 }
 
-/// The last time that something was the case.
+/// The last period in which something was true.
 #[derive(Clone, Copy, Default)]
 struct Spell {
     /// From and to, microseconds; `u64::MAX` while it lasts.
     last: Option<(u64, u64)>,
-    /// How many causes it has at the moment.
+    /// The number of current causes.
     causes: u32,
 }
 
@@ -69,7 +69,7 @@ impl Spell {
     }
 }
 
-/// The incarnation that was elected last.
+/// The latest elected incarnation.
 #[derive(Clone, Copy)]
 struct Reign {
     incarnation: Incarnation,
@@ -82,12 +82,12 @@ struct Reign {
 struct Strike {
     t_us: u64,
     incarnation: Incarnation,
-    /// From when on an accepted write shows that the incumbent survived: when the fault was healed; before that, when a
-    /// successor would have been there. Not when its lease would have run out: a service may notice later, and until then
+    /// From when on an accepted write shows that the incumbent survived: the end of the fault or, before that, the time
+    /// by which a successor would have been there. Not the end of its lease: a service may notice later, and until then
     /// the incumbent may rightly write.
     survived_from_us: u64,
     last_accepted_us: u64,
-    /// A newer incarnation took effect.
+    /// A newer incarnation has had a write accepted.
     over: bool,
 }
 
@@ -119,7 +119,7 @@ impl Failovers {
         &mut self.nodes[node.index()]
     }
 
-    /// An accepted write. Costs a comparison while no failover is under way.
+    /// Takes an accepted write. Costs a comparison while no failover is in progress.
     pub(super) fn accepted(&mut self, t_us: u64, incarnation: Incarnation) {
         let Some(strike) = self.strike.as_mut().filter(|s| !s.over) else { return };
         if incarnation == strike.incarnation {
@@ -172,7 +172,7 @@ impl Failovers {
             Some(reign) => {
                 self.classify(t_us, reign);
                 let struck_us = self.strike.filter(|s| s.incarnation == reign.incarnation).map(|s| s.t_us);
-                // When nothing shows where the vacancy began, nobody knows how long the election took.
+                // If nothing shows when the vacancy began, the election's duration is unknown.
                 let vacant_us = [struck_us, reign.ended_us].into_iter().flatten().min();
                 self.election_time_ms.extend(vacant_us.map(|vacant_us| ms((t_us - vacant_us) as i64)));
                 let vacant_us = grant_ended_us.or(vacant_us);
@@ -183,7 +183,7 @@ impl Failovers {
         self.incumbent = Some(Reign { incarnation, ended_us: None, resigned: false });
     }
 
-    /// Was the end of `reign` needed?
+    /// Was the end of `reign` necessary?
     fn classify(&mut self, t_us: u64, reign: Reign) {
         let Some(ttl_us) = self.ttl_us else { return };
         let vacant_us = reign.ended_us.unwrap_or(t_us);
@@ -200,9 +200,9 @@ impl Failovers {
         }
     }
 
-    /// A fault strikes whoever leads, if it strikes `node`.
+    /// Records a fault of `node`, if it is the current leader.
     fn strike(&mut self, t_us: u64, node: NodeId) {
-        // A fault that ends a belief may be told before or after the end of the belief.
+        // A fault that ends a belief may be reported before or after that end.
         let struck = |r: &Reign| r.incarnation.node == node && r.ended_us.is_none_or(|ended| ended == t_us);
         let Some(reign) = self.incumbent.filter(struck) else { return };
         let under_way = |s: &Strike| s.incarnation == reign.incarnation && !s.survived();
@@ -239,14 +239,14 @@ impl Failovers {
         }
     }
 
-    /// Packets that are lost among candidates are what a failure detector is there to bear: they explain no change of
-    /// leadership, and strike nobody.
+    /// A failure detector must tolerate packet loss among candidates: it explains no change of leadership and strikes
+    /// nobody.
     fn is_bearable(&self, fault: &FaultEvent) -> bool {
         let elects = |node: &NodeId| node.0 < self.candidates;
         fault.kind == FaultKind::Loss && !fault.to.is_empty() && fault.on.iter().chain(&fault.to).all(elects)
     }
 
-    /// Applies `change` to what a fault of the network, the service or the store touches.
+    /// Applies `change` to what a fault of the network, the service or the store affects.
     fn touch(&mut self, fault: &FaultEvent, change: impl Fn(&mut Spell)) {
         if fault.kind.is_of_clocks() {
             return;
@@ -255,14 +255,14 @@ impl Failovers {
         if candidates.is_empty() {
             change(&mut self.backend);
         } else if fault.kind != FaultKind::Pause {
-            // A paused node's own spell comes with its state.
+            // A paused node's period comes from its own state.
             candidates.into_iter().for_each(|node| change(&mut self.node(node).cut));
         }
     }
 
     fn state(&mut self, t_us: u64, node: NodeId, state: NodeState) {
         if node.0 >= self.candidates {
-            // A service or a store that is down explains what ends meanwhile, as one that cannot be reached does.
+            // A service or store that is down explains depositions meanwhile, just like one that cannot be reached.
             return match state {
                 NodeState::Down | NodeState::Off => self.backend.begin(t_us),
                 NodeState::Up => self.backend.end(t_us),

@@ -1,4 +1,4 @@
-//! Grants that ended in the service, and when whoever had them stopped.
+//! Grants that ended in the service, and when their holders stopped writing.
 
 use super::figures::ms;
 use crate::effects::Effects;
@@ -8,7 +8,7 @@ use protocols::{
 };
 use std::collections::BTreeMap;
 
-/// Whose grants ended, and when; bounded by elections.
+/// Ended grants, with holder and time; bounded by elections.
 #[derive(Default)]
 pub(super) struct Losses {
     latest: BTreeMap<NodeId, Incarnation>,
@@ -30,8 +30,8 @@ impl Losses {
         }
     }
 
-    /// From the end of each grant to the last write that its incarnation sent, in the order of the grants' ends. Who never
-    /// wrote had nothing to stop.
+    /// From the end of each grant to the last write that its incarnation sent, in the order of the grants' ends. An
+    /// incarnation that never wrote had nothing to stop.
     pub(super) fn stopped_after_ms(&self, issues: &Effects) -> Vec<f64> {
         let mut last_us: BTreeMap<Incarnation, u64> = BTreeMap::new();
         for interval in issues.resources().flat_map(|resource| issues.intervals(resource)) {

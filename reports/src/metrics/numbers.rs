@@ -1,4 +1,4 @@
-//! Numbers of `sequence` that were skipped, and those that were given again.
+//! Numbers of `sequence` that were skipped, and those that were reused.
 
 use super::Metrics;
 use protocols::types::Incarnation;
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 pub(super) struct Numbers {
     last: Option<u64>,
     highest: Option<u64>,
-    /// Where every node has a copy of the data: the last number of each leadership. Copies count side by side, so that from
-    /// one's number to another's is no gap.
+    /// If every node has a copy of the data: the last number of each leadership. Copies count independently, so a
+    /// difference between two of them is no gap.
     by_leader: Option<BTreeMap<Incarnation, u64>>,
 }
 
 impl Numbers {
-    /// Of a run in which every node has a copy, or of one with a store.
+    /// For a run with copies, or with one store.
     pub(super) fn new(copies: bool) -> Self {
         Numbers { by_leader: copies.then(BTreeMap::new), ..Numbers::default() }
     }

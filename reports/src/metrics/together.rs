@@ -1,10 +1,10 @@
-//! The figures of several groups together.
+//! The combined figures of several groups.
 
 use super::Metrics;
 
 impl Metrics {
-    /// These and another group's: counts are added up, what is a span or a share is that of the worse one. What was counted
-    /// for the whole run stays as it is.
+    /// Combines the figures with another group's: adds counts, and takes the worse of durations and fractions. Figures
+    /// that were counted for the whole run stay as they are.
     pub(crate) fn and(mut self, other: &Metrics) -> Metrics {
         let counts: [(&mut u64, u64); 16] = [
             (&mut self.writes_accepted, other.writes_accepted),

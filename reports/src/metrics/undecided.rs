@@ -1,4 +1,4 @@
-//! Writes that were sent but that the store never decided on.
+//! Writes that were sent but never decided by the store.
 
 use crate::by_resource::ByResource;
 use protocols::{
@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// How far ahead of the oldest undecided write another may be: a leader's window of writes is far smaller.
 const WINDOW_MAX: u64 = 1 << 16;
-/// Takes the place of the time when a write in the window is decided.
+/// Marks a decided write in the window, in place of its time.
 const DECIDED: u64 = u64::MAX;
 
-/// When the undecided writes of each incarnation were sent. A leader numbers its writes one after the other, so these are
-/// windows of which the decided front is dropped.
+/// When the undecided writes of each incarnation were sent. A leader numbers its writes consecutively, so these are
+/// windows whose decided front is dropped.
 #[derive(Default)]
 pub(super) struct Undecided {
     windows: Vec<Window>,
@@ -72,7 +72,7 @@ impl Undecided {
         }
     }
 
-    /// How many writes that were sent until `until_us` are undecided.
+    /// The number of undecided writes among those sent by `until_us`.
     pub(super) fn count(&self, until_us: u64) -> u64 {
         let all = self.windows.iter().flat_map(|w| w.issued_us.iter());
         all.filter(|issued_us| **issued_us != DECIDED && **issued_us <= until_us).count() as u64

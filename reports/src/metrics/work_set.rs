@@ -1,4 +1,4 @@
-//! What hand-overs cost the leader's work-set.
+//! The cost of hand-overs for the leader's work-set.
 
 use super::{Metrics, ms};
 use crate::{by_resource::ByResource, row::Row};
@@ -7,7 +7,7 @@ use protocols::{
     types::{Operation, Payload},
 };
 
-/// Folds accepted writes that do items, or record how far that has come.
+/// Folds accepted writes that do items or record progress.
 #[derive(Default)]
 pub(super) struct WorkSet {
     on: ByResource<On>,

@@ -1,4 +1,4 @@
-//! One figure against another: a line for each thing that is compared, and at each of its points the setting that gave it.
+//! One figure against another: a line per item compared, with the setting at each of its points.
 
 use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, number, panel, style, text_colour};
 use plotters::{
@@ -8,31 +8,29 @@ use plotters::{
 
 /// Width and height of the chart, pixels.
 const CHART: (u32, u32) = (1100, 620);
-/// Room above the chart, for the title; and below it, for a row of the legend.
+/// Space above the chart, for the title; and below it, for each row of the legend.
 const ABOVE: u32 = 100;
 const ROW: u32 = 32;
-/// So many lines are named in a row of the legend.
+/// How many lines a row of the legend names.
 const PER_ROW: usize = 3;
 
-/// Lines to compare.
+/// A chart that compares lines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Against {
-    /// The headline.
     pub title: String,
-    /// What a point is: one sentence.
+    /// What a point means: one sentence.
     pub about: String,
-    /// What the axes show, with their units.
+    /// The axes' labels, with units.
     pub axes: (String, String),
-    /// The lines, which colours tell apart.
+    /// The lines, distinguished by colour.
     pub lines: Vec<Line>,
 }
 
-/// One of them.
+/// One line.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
-    /// Its name.
     pub label: String,
-    /// Where its points are, and what each is called.
+    /// Its points, each with its label.
     pub points: Vec<(f64, f64, String)>,
 }
 
@@ -71,7 +69,7 @@ impl Picture for Against {
 }
 
 impl Against {
-    /// Linear axes from 0 to beyond everything.
+    /// Linear axes from 0 past all points.
     fn axes(&self) -> (Axis, Axis) {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let most = |of: fn(&(f64, f64, String)) -> f64| points().map(of).fold(f64::MIN_POSITIVE, f64::max);
@@ -100,7 +98,7 @@ impl Against {
             taken.extend(pixels.iter().map(|(x, y)| [x - 7, y - 7, x + 7, y + 7]));
             taken.extend(pixels.windows(2).flat_map(|ends| along(ends[0], ends[1])));
         }
-        // Nor is a name written across an axis.
+        // Keep names off the axes, too.
         let (axis, bottom) = chart.backend_coord(&(0.0, 0.0));
         taken.extend([[axis - 200, 0, axis, bottom], [axis - 200, bottom, axis + CHART.0 as i32, bottom + 200]]);
         for (place, line) in self.lines.iter().enumerate() {
@@ -121,7 +119,7 @@ impl Against {
 /// Left, top, right, bottom, pixels.
 type Box4 = [i32; 4];
 
-/// A line from one point to another, as boxes that it lies in.
+/// A line from one point to another, as the boxes that it crosses.
 fn along(from: (i32, i32), to: (i32, i32)) -> impl Iterator<Item = Box4> {
     let steps = ((to.0 - from.0).abs().max((to.1 - from.1).abs()) / 6).max(1);
     let at = move |from: i32, to: i32, step: i32| from + (to - from) * step / steps;
@@ -130,7 +128,7 @@ fn along(from: (i32, i32), to: (i32, i32)) -> impl Iterator<Item = Box4> {
         .map(|(x, y)| [x - 3, y - 3, x + 3, y + 3])
 }
 
-/// Where a point's name covers nothing, from the point: near it first, to the right before the left.
+/// The offset at which a point's name covers nothing: near the point first, to the right before the left.
 fn free((x, y): (i32, i32), name: &str, taken: &mut Vec<Box4>) -> (i32, i32) {
     let width = 9 * name.chars().count() as i32;
     let sides = [12, -12 - width, -width / 2];

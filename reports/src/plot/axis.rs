@@ -1,11 +1,11 @@
-//! An axis of numbers with ticks where they are wanted.
+//! A numeric axis with chosen ticks.
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// Values that spread further than this are drawn on a logarithmic axis.
+/// Values with a larger ratio than this are drawn on a logarithmic axis.
 const LINEAR_SPREAD_MAX: f64 = 5.0;
-/// About so many ticks stand on an axis.
+/// The approximate number of ticks on an axis.
 const TICKS: f64 = 7.0;
 
 /// An axis, logarithmic or not.
@@ -13,17 +13,17 @@ const TICKS: f64 = 7.0;
 pub(super) struct Axis {
     pub(super) range: Range<f64>,
     pub(super) log: bool,
-    /// Up to here a logarithmic axis is nearly linear: it has a 0, and may have both sides of it.
+    /// A logarithmic axis is nearly linear up to here: it includes 0, and may have negative values.
     pub(super) near: Option<f64>,
     pub(super) ticks: Vec<f64>,
 }
 
 impl Axis {
-    /// An axis that holds everything between these two, which are above 0: logarithmic when they are far apart.
+    /// An axis that contains both values, which are above 0; logarithmic if they are far apart.
     pub(super) fn spanning(least: f64, most: f64) -> Self {
         if most / least > LINEAR_SPREAD_MAX {
             let range = least / 1.15..most * 1.15;
-            // Less than two decades have room for more ticks.
+            // Less than two decades leave room for more ticks.
             let close = [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0];
             let steps = if most / least < 100.0 { &close[..] } else { &[1.0, 2.0, 5.0] };
             let ticks = decades(range.start, range.end, steps);
@@ -38,16 +38,16 @@ impl Axis {
         Axis { ticks: (first..=last).map(|n| n as f64 * step).collect(), range, log: false, near: None }
     }
 
-    /// A logarithmic axis that holds everything between these two, which are above 0.
+    /// A logarithmic axis that contains both values, which are above 0.
     pub(super) fn spanning_decades(least: f64, most: f64) -> Self {
         let range = least / 1.3..most * 1.3;
-        // Few enough that their numbers do not touch.
+        // So few that their labels do not touch.
         let steps = if most / least > 300.0 { &[1.0][..] } else { &[1.0, 2.0, 5.0][..] };
         let ticks = decades(range.start, range.end, steps);
         Axis { range, log: true, near: None, ticks }
     }
 
-    /// An axis with a 0 that is logarithmic to both sides of it, and holds everything between these two.
+    /// An axis that contains both values and 0, logarithmic on either side of 0.
     pub(super) fn through_zero(least: f64, most: f64, near: f64) -> Self {
         let end = |most: f64| if most > 0.0 { most.max(near) * 1.3 } else { 0.0 };
         let (below, above) = (end(-least), end(most));
@@ -55,12 +55,12 @@ impl Axis {
         let down = decades(near, below.max(near), &[1.0]);
         let side = |ticks: Vec<f64>, end: f64| ticks.into_iter().filter(move |tick| *tick <= end);
         let ticks = side(down, below).map(|tick| -tick).chain([0.0]).chain(side(up, above)).collect();
-        // Room for the mark of a value of exactly 0.
+        // Leave room for the mark of a value of exactly 0.
         let range = (-below).min(-near * 0.3)..above.max(near);
         Axis { range, log: true, near: Some(near), ticks }
     }
 
-    /// A linear axis that holds everything between these two, with a tick at 0.
+    /// A linear axis that contains both values, with a tick at 0.
     pub(super) fn around_zero(least: f64, most: f64) -> Self {
         let rough = (most - least).max(f64::MIN_POSITIVE) / TICKS;
         let power = 10_f64.powf(rough.log10().floor());
@@ -106,7 +106,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// The steps of each power of ten within a range, for the ticks of a logarithmic axis.
+/// Ticks for a logarithmic axis: these steps of each power of ten within a range.
 pub(super) fn decades(from: f64, to: f64, steps: &[f64]) -> Vec<f64> {
     let first = from.log10().floor() as i32;
     let last = to.log10().ceil() as i32;
@@ -114,7 +114,7 @@ pub(super) fn decades(from: f64, to: f64, steps: &[f64]) -> Vec<f64> {
     all.filter(|tick| (from..=to).contains(tick)).collect()
 }
 
-/// A number without needless digits: `0.5`, `30`.
+/// A number without unneeded decimals: `0.5`, `30`.
 pub(super) fn number(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

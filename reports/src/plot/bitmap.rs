@@ -1,11 +1,11 @@
-//! A bitmap whose text is set as the font says. The drawing library leaves out the room on the left of each letter, so that
-//! letters run into each other and words seem to be one.
+//! A bitmap backend that sets text with the font's metrics. The drawing library omits the space on the left of each
+//! letter, so that letters and words run into each other.
 
 use ab_glyph::{Font, FontRef, GlyphId, PxScale, ScaleFont, point};
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind};
 
-/// What a bitmap's text is set in.
+/// The font of bitmaps.
 pub(super) const FONT_DATA: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
 
 /// Draws on another backend, but sets text itself.
@@ -15,13 +15,13 @@ pub(super) struct Typeset<B> {
 }
 
 impl<B> Typeset<B> {
-    /// Draws on `inner`. `None` when the built-in font cannot be read.
+    /// Draws on `inner`. `None` if the built-in font cannot be read.
     pub(super) fn new(inner: B) -> Option<Self> {
         Some(Typeset { inner, font: FontRef::try_from_slice(FONT_DATA).ok()? })
     }
 }
 
-/// A letter's pixels: where, and how dark from 0 to 1.
+/// Calls `pixel` for each pixel of the text, with its place and its darkness from 0 to 1.
 fn letters(font: &FontRef, text: &str, size: f32, mut pixel: impl FnMut(i32, i32, f32)) {
     let scale = PxScale::from(size);
     let (mut x, mut before): (f32, Option<GlyphId>) = (0.0, None);
@@ -132,7 +132,7 @@ mod tests {
     fn words_stay_apart_and_letters_do_not_touch() {
         let widest_gap = |text: &str| inked(text).windows(2).map(|pair| pair[1] - pair[0] - 1).max().unwrap();
         assert!(widest_gap("How long") >= 5, "{:?}", inked("How long"));
-        // Two upright strokes: between them there is the room on the right of one and on the left of the other.
+        // Between two upright strokes is the right space of one and the left space of the other.
         assert!(inked("ll").windows(2).any(|pair| pair[1] - pair[0] >= 3), "{:?}", inked("ll"));
         assert!(inked("l")[0] >= 1, "a letter begins where the room on its left ends: {:?}", inked("l"));
     }

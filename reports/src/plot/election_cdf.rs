@@ -1,6 +1,6 @@
-//! How long elections take: for each protocol and range of election timeouts the share of runs in which a new leader was
-//! elected within a time after the old one was killed. After Ongaro and Ousterhout, "In Search of an Understandable
-//! Consensus Algorithm" (2014), figure 16.
+//! How long elections take: for each protocol and range of election timeouts, the fraction of runs in which a new
+//! leader was elected within a time after the old one was killed. After Ongaro and Ousterhout, "In Search of an
+//! Understandable Consensus Algorithm" (2014), figure 16.
 
 use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, number, quantile, style, text_colour, within};
 use plotters::{
@@ -11,58 +11,54 @@ use plotters::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Width, and height without the lines below the chart, pixels.
+/// Width, and height without the lines below the chart; pixels.
 const SIZE: (u32, u32) = (1400, 860);
-/// Space for the title, for the labels beside the curves, and for what stands below.
+/// Space for the title, for the labels beside the curves, and for the lines below.
 const MARGINS: (u32, u32, u32) = (96, 330, 54);
 
 /// The distributions.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ElectionCdf {
-    /// Version of this object: 1.
+    /// Schema version: 1.
     pub schema: u32,
     /// Candidates in each run.
     pub nodes: u16,
     /// The network's profile.
     pub network: String,
-    /// Which seeds ran: `0..1000`.
+    /// The seeds: `0..1000`.
     pub seeds: String,
-    /// One for each protocol and range.
+    /// One curve for each protocol and range.
     pub curves: Vec<Curve>,
 }
 
-/// One distribution. Times are milliseconds.
+/// One distribution. Times are in milliseconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Curve {
-    /// The protocol.
     pub protocol: String,
-    /// Where its election timeouts are drawn from; null for a protocol that draws none.
+    /// The range of election timeouts; null for a protocol without any.
     pub election_timeout_ms: Option<(u64, u64)>,
     /// How long others wait for a silent leader.
     pub lease_ttl_ms: u64,
-    /// From the death of the leader to the next election, one for each run that had one, sorted.
+    /// From the death of the leader to the next election, for each run with one, sorted.
     #[serde(skip)]
     pub elections_ms: Vec<f64>,
-    /// How many runs had one.
+    /// The number of runs with such an election.
     pub n: u64,
-    /// Runs in which nobody was elected any more before they ended.
+    /// Runs that ended before another election.
     pub censored: u64,
-    /// The mean of the times; null without any.
+    /// The mean of the times; null if there are none.
     pub mean_ms: Option<f64>,
-    /// The percentiles of the times, from the 0th (the shortest) to the 100th (the longest); empty without any.
+    /// The percentiles of the times, from the 0th (the shortest) to the 100th (the longest); empty if there are none.
     pub percentiles_ms: Vec<f64>,
-    /// Messages of the election in a whole run, by kind.
+    /// Election messages in a whole run, by kind.
     pub messages_by_kind: BTreeMap<String, Spread>,
 }
 
 /// A figure over several runs.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Spread {
-    /// Its mean.
     pub mean: f64,
-    /// Its smallest value.
     pub min: u64,
-    /// Its largest value.
     pub max: u64,
 }
 
@@ -89,7 +85,7 @@ impl Curve {
         }
     }
 
-    /// What tells it from the others.
+    /// A label that distinguishes it from the other curves.
     pub fn label(&self) -> String {
         match self.election_timeout_ms {
             Some((min, max)) => format!("{} {min}–{max} ms", self.protocol),
@@ -97,14 +93,14 @@ impl Curve {
         }
     }
 
-    /// The time within which a share of the runs had elected; `None` when fewer had.
+    /// The time within which a fraction of the runs had elected; `None` if fewer had.
     fn within(&self, share: f64) -> Option<f64> {
         let total = self.n + self.censored;
         let rank = (share * total as f64).ceil().max(1.0) as usize;
         self.elections_ms.get(rank - 1).copied()
     }
 
-    /// The steps of the curve: time, and the share of runs, in per cent.
+    /// The steps of the curve: time, and the percentage of runs.
     fn steps(&self) -> Vec<(f64, f64)> {
         let total = (self.n + self.censored) as f64;
         let mut steps = Vec::with_capacity(2 * self.elections_ms.len());
@@ -164,7 +160,7 @@ impl ElectionCdf {
     }
 
     fn chart<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
-        // Nothing takes no time at all on a logarithmic axis.
+        // A logarithmic axis has no 0.
         let times = || self.curves.iter().flat_map(|c| &c.elections_ms).map(|ms| ms.max(1e-3));
         let axis = Axis::spanning(times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
         let log = axis.log;
@@ -188,7 +184,7 @@ impl ElectionCdf {
             .draw()?;
         for (place, curve) in self.curves.iter().enumerate() {
             let mut steps = curve.steps();
-            // Runs without an election: the rest of the curve is beyond the end of every run.
+            // Runs without an election lie beyond the end of the axis.
             if let Some(last) = steps.last().copied().filter(|_| curve.censored > 0) {
                 steps.push((axis.range.end, last.1));
             }
@@ -206,7 +202,7 @@ impl ElectionCdf {
         Ok(())
     }
 
-    /// The curves that can be labelled, from the slowest to the fastest, by place.
+    /// The indices of curves that can be labelled, from the slowest to the fastest.
     fn by_median(&self) -> Vec<usize> {
         let median = |place: &usize| self.curves[*place].within(0.5).unwrap_or(f64::INFINITY);
         let mut places: Vec<_> = (0..self.curves.len()).filter(|p| !self.curves[*p].elections_ms.is_empty()).collect();
@@ -214,14 +210,14 @@ impl ElectionCdf {
         places
     }
 
-    /// At what height the label of the curve of that rank stands: the slowest lowest, so that the lines from the curves to
-    /// their labels cross as few others as they can.
+    /// The height of the label of the curve with this rank: the slowest is lowest, so that the lines from curves to
+    /// labels cross as little as possible.
     fn label_share(&self, rank: usize) -> f64 {
         let count = self.by_median().len() as f64;
         (0.09 + 0.82 * (rank as f64 + 0.5) / count).min(0.95)
     }
 
-    /// A curve's name and figures beside the chart, and a thin line from it to there.
+    /// A curve's name and figures beside the chart, with a thin line to the curve.
     fn label<DB: DrawingBackend>(
         &self,
         area: &Area<DB>,

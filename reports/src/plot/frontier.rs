@@ -1,5 +1,5 @@
-//! The safety frontier of a protocol in a scenario: at each value of one parameter, the first value of another that violates
-//! safety, with the bound that arithmetic gives laid over it, and a table of the seeds beside.
+//! The safety frontier of a protocol in a scenario: at each value of one parameter, the first value of another that
+//! violates safety, with the calculated bound overlaid, and a table of the seeds beside it.
 
 mod figures;
 
@@ -15,10 +15,10 @@ use plotters::{
 const WIDTHS: (u32, u32) = (860, 640);
 /// Space above chart and table, for the title; and below them, for the legend.
 const MARGINS: (u32, u32) = (108, 128);
-/// Height of the chart, and of a row of the table.
+/// Height of the chart, and of a row of the table; pixels.
 const HEIGHT: u32 = 560;
 const ROW: i32 = 26;
-/// Where the columns of the table end.
+/// Right ends of the table's columns.
 const COLUMNS: [i32; 5] = [90, 250, 410, 480, 625];
 
 impl Picture for Figures {
@@ -51,13 +51,13 @@ impl Picture for Figures {
     }
 }
 
-/// A point of the chart: where, and whether it is the edge itself, or only on the chart's rim because nothing was found within.
+/// A point of the chart: on the edge, or on the chart's rim if no edge was found within.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Mark {
     Edge(f64, f64),
-    /// Nothing violates: the edge is above the chart.
+    /// Nothing violates safety: the edge is above the chart.
     Beyond(f64),
-    /// Everything does: the edge is below it.
+    /// Everything violates safety: the edge is below the chart.
     Below(f64),
 }
 
@@ -71,7 +71,7 @@ impl Figures {
         }
     }
 
-    /// The lines of the bound: each from point to point as long as there is one.
+    /// The lines of the bound, interrupted where there is none.
     fn bounds(&self) -> Vec<Vec<(f64, f64)>> {
         let mut lines = vec![Vec::new()];
         for point in &self.points {
@@ -87,7 +87,7 @@ impl Figures {
         lines
     }
 
-    /// The axes: of everything that is drawn, which has to be above 0 where an axis is logarithmic.
+    /// Axes for everything drawn; values on a logarithmic axis must be above 0.
     fn axes(&self) -> (Axis, Axis) {
         let xs = self.points.iter().map(|p| p.x as f64 / self.x.shown_per);
         let edges = self.points.iter().filter_map(|p| match self.shown(p) {
@@ -120,7 +120,7 @@ impl Figures {
             .y_label_formatter(&|v| number(*v))
             .draw()?;
         let marks: Vec<Mark> = self.points.iter().map(|p| self.shown(p)).collect();
-        // No line across what has no edge.
+        // No line across points without an edge.
         for line in marks.split(|mark| !matches!(mark, Mark::Edge(..))) {
             let line = line.iter().filter_map(|mark| match mark {
                 Mark::Edge(x, y) => Some((*x, y.max(floor))),
@@ -144,7 +144,8 @@ impl Figures {
             let x = point.x as f64 / self.x.shown_per;
             chart.draw_series(again.map(|y| Circle::new((x, y), 5, colour(3).stroke_width(2))))?;
         }
-        // Last, since the edge may lie just above the bound; its caps stand out to both sides of the edge's mark.
+        // Drawn last, since the edge may lie just above the bound; its caps stick out on either side of the edge's
+        // mark.
         for line in self.bounds() {
             chart.draw_series(DashedLineSeries::new(line.clone(), 9, 6, colour(0).stroke_width(2)))?;
             chart
@@ -223,7 +224,7 @@ impl Figures {
     }
 }
 
-/// An axis that has them all; what is below one unit of the parameter is on its rim.
+/// An axis that contains all values; those below one unit of the parameter are on its rim.
 fn spanning(values: impl Iterator<Item = f64>, shown_per: f64) -> Axis {
     let unit = 1.0 / shown_per;
     let (mut least, mut most) = (f64::INFINITY, unit);

@@ -1,5 +1,5 @@
-//! Who leads when: for each run a strip with a lane for each node, a thin line while the node believes that it leads, a
-//! thick one from its first accepted write to its last, and a mark across the strip while two took effect at once.
+//! Who leads when: a strip per run with a lane per node, a thin line while the node believes that it leads, a thick one
+//! from its first accepted write to its last, and a mark across the strip while two are acting at once.
 
 use super::{Area, Failed, GRID, INK, Picture, Undrawable, colour, style};
 use plotters::{
@@ -9,61 +9,58 @@ use plotters::{
 
 /// Width, pixels.
 const WIDTH: u32 = 1400;
-/// Height of a node's lane, of one among many, and of the room between strips, pixels.
+/// Height of a node's lane, of a narrow lane, and of the space between strips; pixels.
 const LANE: u32 = 13;
 /// See [`LANE`].
 const NARROW_LANE: u32 = 7;
-/// More nodes than these are many.
+/// With more nodes than this, lanes are narrow.
 const FEW_NODES: u16 = 5;
 /// See [`LANE`].
 const BETWEEN: u32 = 16;
-/// Height of what is above the strips, and of what is below them, pixels.
+/// Height of the space above the strips, and below them; pixels.
 const ABOVE: u32 = 100;
 /// See [`ABOVE`].
 const BELOW: u32 = 120;
-/// Where strips begin and how far from the right they end; names stand before, counts behind.
+/// Where strips begin, and the distance of their ends from the right; names are on the left, counts on the right.
 const SIDES: (u32, u32) = (300, 210);
-/// Where there is no run any more.
+/// After the end of a run.
 const OVER: RGBColor = RGBColor(240, 240, 240);
-/// While two take effect at once.
+/// While two are acting at once.
 const ALARM: RGBColor = RGBColor(200, 0, 0);
 
-/// Strips of one picture, all with the same axis: seconds since each run's first fault.
+/// Strips of one picture, with a common axis: seconds since each run's first fault.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LeadersActing {
-    /// The headline.
     pub title: String,
     /// What the runs are: one sentence.
     pub about: String,
-    /// From where to where time is shown, seconds since the first fault.
+    /// The range of time shown, seconds since the first fault.
     pub span_s: (f64, f64),
-    /// From top to bottom.
+    /// The strips from top to bottom.
     pub strips: Vec<Strip>,
 }
 
 /// One run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Strip {
-    /// Its name.
     pub label: String,
-    /// How many nodes.
     pub nodes: u16,
     /// When the run ended, seconds since the first fault.
     pub ends: f64,
-    /// Spans in which a fault lasted, seconds; those that are over at once are as long as they are thick.
+    /// Intervals of faults, seconds; instantaneous faults get the thickness of their line.
     pub faults: Vec<(f64, f64)>,
-    /// Everybody who led.
+    /// All leaderships.
     pub reigns: Vec<Reign>,
-    /// Most that took effect at once.
+    /// The most leaders acting at once.
     pub acting: u64,
-    /// Most that believed at once.
+    /// The most nodes believing at once.
     pub believing: u64,
 }
 
 /// One leadership, seconds since the first fault.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reign {
-    /// Whose, from 0.
+    /// The node's number, from 0.
     pub node: u16,
     /// From election to the end of the belief.
     pub believed: Option<(f64, f64)>,
@@ -80,7 +77,7 @@ impl Strip {
         self.lane() * u32::from(self.nodes) + BETWEEN
     }
 
-    /// When more than one took effect.
+    /// The intervals in which more than one was acting.
     fn at_once(&self) -> Vec<(f64, f64)> {
         let acted: Vec<(f64, f64)> = self.reigns.iter().filter_map(|reign| reign.acted).collect();
         let mut both = Vec::new();
@@ -187,7 +184,7 @@ impl LeadersActing {
         root.draw(&PathElement::new([(30, line), (WIDTH as i32 - 30, line)], GRID.stroke_width(1)))
     }
 
-    /// What comes after the picture's end, in words; empty where nothing does.
+    /// What comes after the picture's end, in words; empty if nothing does.
     fn later(&self, strip: &Strip) -> String {
         let after = |from: f64| from > self.span_s.1;
         let first = |all: Vec<f64>| all.into_iter().filter(|from| after(*from)).min_by(f64::total_cmp);
@@ -195,13 +192,13 @@ impl LeadersActing {
         let next = first(strip.reigns.iter().filter_map(|reign| Some(reign.acted?.0)).collect());
         match (two, next) {
             (Some(s), _) => format!("two act from {s:.1} s on"),
-            // Where leaders come and go all the time, the next is no news.
+            // If leaders come and go all the time, the next one is no news.
             (None, Some(s)) if strip.nodes <= FEW_NODES => format!("the next acts at {s:.1} s"),
             _ => String::new(),
         }
     }
 
-    /// The end of the run, or an arrow where it goes on.
+    /// Marks the end of the run, or draws an arrow if it goes on.
     fn end<DB: DrawingBackend>(
         &self,
         root: &Area<DB>,

@@ -1,4 +1,4 @@
-//! What one election costs in messages: by kind, against the number of candidates, a panel for each protocol.
+//! The cost of one election in messages: by kind, against the number of candidates, with a panel for each protocol.
 
 use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, number, style, text_colour, within};
 use plotters::{
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Width and height of a panel, pixels.
 const PANEL: (u32, u32) = (700, 440);
-/// Panels side by side.
+/// Panels per row.
 const COLUMNS: u32 = 2;
 /// Space for the title, beside the bars for the kinds' names, and below the panels.
 const MARGINS: (u32, u32, u32) = (96, 260, 54);
@@ -19,56 +19,54 @@ const MARGINS: (u32, u32, u32) = (96, 260, 54);
 const HALF_BAR: f64 = 0.34;
 /// Labels closer together than this, pixels, would cover each other.
 const LABEL_HEIGHT: i32 = 20;
-/// Labels are below this, pixels from the top of their panel: above it is the caption.
+/// Labels stay below this, pixels from the top of their panel, to keep clear of the caption.
 const LABEL_TOP: i32 = 56;
 
-/// The counts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MessageCounts {
-    /// Version of this object: 1.
+    /// Schema version: 1.
     pub schema: u32,
     /// What was counted, in words.
     pub about: String,
-    /// One for each protocol and number of candidates.
+    /// One point for each protocol and number of candidates.
     pub points: Vec<Point>,
 }
 
-/// The messages of one protocol among so many candidates.
+/// The messages of one protocol with so many candidates.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Point {
-    /// The protocol.
     pub protocol: String,
-    /// How many candidates there are.
+    /// The number of candidates.
     pub nodes: u16,
-    /// Whose elections were counted.
+    /// How elections were counted.
     pub how: How,
-    /// Elections that this is the mean of.
+    /// The number of elections averaged.
     pub elections: u64,
-    /// Messages in one election, by kind, on average.
+    /// Mean number of messages in one election, by kind.
     pub by_kind: BTreeMap<String, f64>,
-    /// All of them together, on average.
+    /// The mean of all messages together.
     pub total: f64,
     /// The fewest in one election.
     pub total_min: u64,
     /// The most in one election.
     pub total_max: u64,
-    /// Messages when all candidates begin at once, by kind, where that can be counted.
+    /// Messages by kind if all candidates begin at once, if that can be counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_at_once: Option<BTreeMap<String, u64>>,
 }
 
-/// Whose elections were counted.
+/// How elections were counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
-    /// Those of electors alone on a silent network, one for each candidate that can begin: exact.
+    /// Electors alone on a silent network, one election for each candidate that can begin: exact.
     Exact,
-    /// Those of whole runs in which the leader was killed, one for each seed.
+    /// Whole runs in which the leader was killed, one for each seed.
     Runs,
 }
 
 impl Point {
-    /// The point of these elections, at least one.
+    /// The point of these elections, of which there is at least one.
     pub fn new(protocol: &str, nodes: u16, how: How, elections: &[BTreeMap<String, u64>]) -> Self {
         let mut by_kind: BTreeMap<String, f64> = BTreeMap::new();
         for (kind, n) in elections.iter().flatten() {
@@ -134,7 +132,7 @@ impl Picture for MessageCounts {
 }
 
 impl MessageCounts {
-    /// In the order in which the points name them.
+    /// The protocols in the order of the points.
     fn protocols(&self) -> Vec<&str> {
         let mut protocols: Vec<&str> = Vec::new();
         for point in &self.points {
@@ -145,7 +143,7 @@ impl MessageCounts {
         protocols
     }
 
-    /// One for each protocol, and one with all of them where there are several.
+    /// One panel for each protocol, and one with all of them if there are several.
     fn panels(&self) -> usize {
         match self.protocols().len() {
             1 => 1,
@@ -153,7 +151,7 @@ impl MessageCounts {
         }
     }
 
-    /// How many candidates there are, as an axis.
+    /// The axis of the number of candidates.
     fn candidates(&self) -> Axis {
         let nodes: BTreeSet<u16> = self.points.iter().map(|p| p.nodes).collect();
         let (first, last) = (nodes.first().copied().unwrap_or(0), nodes.last().copied().unwrap_or(0));
@@ -161,7 +159,7 @@ impl MessageCounts {
         Axis::with_ticks(f64::from(first) - 0.6..f64::from(last) + 0.6, ticks)
     }
 
-    /// The totals of all protocols on one scale, so that they can be compared.
+    /// The totals of all protocols on one scale, for comparison.
     fn overview<DB: DrawingBackend>(&self, area: &Area<DB>, protocols: &[&str]) -> Result<(), Failed<DB>> {
         let totals = || self.points.iter().map(|p| p.total).filter(|total| *total > 0.0);
         let (least, most) = (totals().fold(f64::INFINITY, f64::min).min(1e9), totals().fold(1.0, f64::max));
@@ -197,7 +195,7 @@ impl MessageCounts {
             chart.draw_series(LineSeries::new(line.clone(), colour(place).stroke_width(2)))?;
             chart.draw_series(line.into_iter().map(|at| Circle::new(at, 4, colour(place).filled())))?;
         }
-        // From the lowest on the screen upwards, as `apart` wants them.
+        // From the bottom of the screen upwards, as `apart` expects.
         labels.sort_unstable_by(|a, b| b.cmp(a));
         let heights: Vec<i32> = labels.iter().map(|(y, ..)| *y).collect();
         let apart = apart(&heights);
@@ -214,7 +212,7 @@ impl MessageCounts {
         Ok(())
     }
 
-    /// One protocol's bars, on a scale of their own: protocols differ a hundredfold, and the numbers stand above the bars.
+    /// One protocol's bars on their own scale, with numbers above them: protocols differ a hundredfold.
     fn panel<DB: DrawingBackend>(&self, area: &Area<DB>, protocol: &str) -> Result<(), Failed<DB>> {
         let points: Vec<&Point> = self.points.iter().filter(|p| p.protocol == protocol).collect();
         let most = points.iter().map(|p| p.total_max as f64).fold(1.0, f64::max);
@@ -282,8 +280,8 @@ impl MessageCounts {
     }
 }
 
-/// Where labels for these heights stand so that they do not cover each other: each height, from the lowest on the screen
-/// upwards, and where its label goes.
+/// Moves labels apart so that they do not cover each other: each height, from the bottom of the screen upwards, with
+/// the height of its label.
 fn apart(heights: &[i32]) -> Vec<(i32, i32)> {
     let mut highest = i32::MAX;
     let place = |height: &i32| {

@@ -1,4 +1,4 @@
-//! The plots, one file each, as SVG and PNG. The font comes with the binary: nothing is asked of the machine.
+//! The plots, one file each, as SVG and PNG. The font is built in, so nothing depends on the machine.
 
 pub mod against;
 mod axis;
@@ -24,10 +24,10 @@ use std::{
     sync::OnceLock,
 };
 
-/// The family that text is set in. An SVG names it, so that a browser takes its own sans-serif.
+/// The family of text. An SVG names it, so that a browser uses its own sans-serif font.
 const FONT: &str = "sans-serif";
 
-/// Colours that people who see colours differently can tell apart: Okabe and Ito, "Color universal design", 2008.
+/// Colours that colour-blind people can distinguish: Okabe and Ito, "Color universal design", 2008.
 const PALETTE: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -49,7 +49,6 @@ type Failed<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 pub struct Undrawable(pub String);
 
 /// Why there is no file with a picture.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DrawError {
     #[error(transparent)]
@@ -68,16 +67,16 @@ impl DrawError {
 
 /// Figures that can be drawn.
 pub trait Picture {
-    /// Refuses what cannot be drawn.
+    /// Rejects what cannot be drawn.
     ///
     /// # Errors
-    /// One sentence.
+    /// It cannot be drawn: one sentence.
     fn check(&self) -> Result<(), Undrawable>;
 
     /// Width and height, pixels.
     fn size(&self) -> (u32, u32);
 
-    /// Draws it. Only what has passed [`Picture::check`] is drawn.
+    /// Draws it, after [`Picture::check`] has passed.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -122,7 +121,7 @@ fn draw<DB: DrawingBackend>(picture: &impl Picture, root: &Area<DB>, path: &Path
     drawn.map_err(|e| DrawError::file(path, e))
 }
 
-/// Text of that size.
+/// Text of this size.
 fn style(size: u32) -> TextStyle<'static> {
     (FONT, size).into_font().color(&INK)
 }
@@ -134,36 +133,36 @@ fn panel<'a, 'b, DB: DrawingBackend>(area: &'a Area<DB>, title: &str) -> ChartBu
     chart
 }
 
-/// Where a point of a chart is in the area that the chart is drawn on.
+/// Converts a point of a chart to coordinates of its area.
 fn within<DB: DrawingBackend>(area: &Area<DB>, (x, y): (i32, i32)) -> (i32, i32) {
     // Charts count from the picture's corner, areas from their own.
     let (columns, rows) = area.get_pixel_range();
     (x - columns.start, y - rows.start)
 }
 
-/// The colour of the nth thing that is told apart by colour.
+/// The colour of the nth item.
 fn colour(place: usize) -> RGBColor {
     let RGBColor(red, green, blue) = PALETTE[place % PALETTE.len()];
-    // Once round the palette they are lighter.
+    // Beyond the palette, colours repeat in a lighter shade.
     let lighter = |part: u8| if place / PALETTE.len() % 2 == 1 { part / 2 + 127 } else { part };
     RGBColor(lighter(red), lighter(green), lighter(blue))
 }
 
-/// The same for text, which is thin and has to be darker.
+/// The same, darker, for text, which is thin.
 fn text_colour(place: usize) -> RGBColor {
     let RGBColor(red, green, blue) = PALETTE[place % PALETTE.len()];
     let darker = |part: u8| (u16::from(part) * 3 / 4) as u8;
     RGBColor(darker(red), darker(green), darker(blue))
 }
 
-/// Makes [`FONT`] known to the drawing library, once.
+/// Registers [`FONT`] with the drawing library, once.
 fn with_font() -> Result<(), DrawError> {
     static DONE: OnceLock<bool> = OnceLock::new();
     let done = DONE.get_or_init(|| register_font(FONT, FontStyle::Normal, FONT_DATA).is_ok());
     if *done { Ok(()) } else { Err(DrawError::Font) }
 }
 
-/// The value below which a share `q` of the sorted `values` lies, interpolated; `None` when there are none.
+/// The q-quantile of the sorted `values`, interpolated; `None` if there are none.
 fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let place = q * values.len().checked_sub(1)? as f64;
     let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
@@ -181,7 +180,7 @@ mod tests {
         assert_eq!((quantile(&[7.0], 0.95), quantile(&[], 0.5)), (Some(7.0), None));
     }
 
-    /// Draws both formats of a picture, and gives the text of the one and the bytes of the other.
+    /// Draws a picture in both formats; returns the text of the SVG and the bytes of the PNG.
     pub(super) fn drawn(picture: &impl Picture, name: &str) -> (String, Vec<u8>) {
         let folder = std::env::temp_dir().join(format!("fencepost-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

@@ -1,5 +1,5 @@
-//! Distributions beside each other: a row for each thing that is compared, a bar from one percentile to another, a mark at
-//! the median, and the bound where there is one.
+//! Distributions beside each other: a row per item compared, a bar from one percentile to another, a mark at the
+//! median, and the bound if there is one.
 
 use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, style};
 use plotters::{
@@ -9,46 +9,45 @@ use plotters::{
 
 /// Width, pixels.
 const WIDTH: u32 = 1400;
-/// Height of a row, of what is above the chart, and of what is below it, pixels.
+/// Height of a row, of the space above the chart, and of that below it; pixels.
 const ROW: u32 = 30;
 /// See [`ROW`].
 const ABOVE: u32 = 100;
 /// See [`ROW`].
 const BELOW: u32 = 150;
-/// Where the chart begins; labels stand before it.
+/// The left edge of the chart; labels are left of it.
 const LEFT: u32 = 330;
-/// Values below these are near 0 on a logarithmic axis that has a 0: the first where there are any, else the second.
+/// Values below this count as near 0 on a logarithmic axis with a 0: the first if there are any such values, else the
+/// second.
 const NEAR: [f64; 2] = [0.1, 1.0];
 
 /// Rows to compare. Values are in the unit that `axis` names.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ranges {
-    /// The headline.
     pub title: String,
-    /// What a bar is: one sentence.
+    /// What a bar means: one sentence.
     pub about: String,
-    /// What the axis shows, with its unit.
+    /// The axis's label, with its unit.
     pub axis: String,
-    /// What the bound is, in words; empty without any.
+    /// The meaning of the bounds; empty without any.
     pub bound: String,
-    /// Names of the series, which colours tell apart.
+    /// The names of the series, distinguished by colour.
     pub series: Vec<String>,
-    /// From top to bottom.
+    /// The rows from top to bottom.
     pub rows: Vec<Row>,
-    /// Is the axis logarithmic? Where a value is 0 or below, it is so to both sides of 0.
+    /// Is the axis logarithmic? If a value is 0 or below, it is so on either side of 0.
     pub logarithmic: bool,
-    /// A line for all rows, and what it is: a target.
+    /// A target for all rows, with its label.
     pub target: Option<(f64, String)>,
 }
 
-/// One of them.
+/// One row.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// Its name.
     pub label: String,
-    /// One for each series at most: which, and from where to where with the middle between.
+    /// At most one bar for each series: the series, and where the bar begins, has its mark, and ends.
     pub bars: Vec<(usize, [f64; 3])>,
-    /// What none should exceed.
+    /// The value that no run should exceed.
     pub bound: Option<f64>,
 }
 
@@ -118,7 +117,7 @@ impl Ranges {
             .disable_y_mesh()
             .draw()?;
         let (from, to) = (axis_ends.start, axis_ends.end);
-        // Lines between rows, so that every mark can be seen to belong to its label.
+        // Lines between rows make it clear which label a mark belongs to.
         for line in 1..self.rows.len() {
             chart.draw_series([PathElement::new([(from, line as f64), (to, line as f64)], GRID.stroke_width(1))])?;
         }
@@ -141,7 +140,7 @@ impl Ranges {
                 chart.draw_series([EmptyElement::at((bound, middle)) + PathElement::new(cap, INK.stroke_width(3))])?;
             }
         }
-        // Labels stand where the drawing library would break them.
+        // Drawn here since the drawing library would break these labels.
         for (place, row) in self.rows.iter().enumerate() {
             let y = (ROW * place as u32 + ROW / 2) as i32 + 3;
             let right = style(18).pos(Pos::new(HPos::Right, VPos::Center));

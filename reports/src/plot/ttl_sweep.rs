@@ -1,6 +1,6 @@
-//! What a lease's time to live costs either way: a long one makes failover slow, a short one lets pauses depose leaders
-//! that were only held up. Failover time against ttl with each protocol's analytic bound, and beside it the failovers
-//! that a stated profile of pauses caused.
+//! The trade-off of a lease's time to live: a long one makes failover slow, a short one lets pauses depose leaders that
+//! were only delayed. Failover time against ttl with each protocol's analytic bound, beside the failovers that a stated
+//! profile of pauses caused.
 
 use super::{Area, Axis, Failed, GRID, INK, Picture, Undrawable, colour, decades, number, panel, quantile, style};
 use plotters::{
@@ -20,25 +20,24 @@ const MARGINS: (u32, u32) = (64, 178);
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TtlSweep {
-    /// Version of this form.
+    /// Schema version.
     pub schema: u32,
-    /// One for each protocol and ttl.
+    /// One point for each protocol and ttl.
     pub points: Vec<Point>,
-    /// Which pauses the second panel's runs had, in words.
+    /// The pauses in the runs of the second panel, in words.
     pub pause_profile: String,
-    /// Which seeds ran: `0..100`.
+    /// The seeds: `0..100`.
     pub seeds: String,
 }
 
-/// What came of one protocol with one ttl.
+/// The results of one protocol with one ttl.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// The protocol.
     pub protocol: String,
     /// The lease's time to live, milliseconds.
     pub ttl_ms: u64,
-    /// From the fault to the first accepted write of the successor, one for each run that recovered, milliseconds.
+    /// From the fault to the first accepted write of the successor, for each run that recovered, milliseconds.
     pub failover_ms: Vec<f64>,
     /// Runs that did not recover before they ended.
     pub failover_censored: u64,
@@ -46,16 +45,15 @@ pub struct Point {
     pub bound_ms: f64,
     /// Failovers that the pause profile caused, per hour of virtual time.
     pub false_failovers_per_hour: f64,
-    /// How many these were; without it their uncertainty is not drawn.
+    /// The number of these failovers; without it their uncertainty is not drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub false_failovers: Option<u64>,
-    /// Virtual time that they were counted in, hours.
+    /// The virtual time in which they were counted, hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_hours: Option<f64>,
-    /// The share of requests that were served in time in these hours, parts per million.
+    /// The fraction of requests in these hours that were served in time, parts per million.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_served_ppm: Option<u64>,
-    /// How many runs this is made of.
     pub runs: u64,
 }
 
@@ -75,9 +73,9 @@ impl Picture for TtlSweep {
 
 struct Data<'a> {
     sweep: &'a TtlSweep,
-    /// In the order in which the points name them.
+    /// The protocols in the order of the points.
     protocols: Vec<&'a str>,
-    /// Seconds.
+    /// In seconds.
     ttls: Vec<f64>,
 }
 
@@ -89,7 +87,7 @@ fn spread(point: &Point) -> Option<[f64; 3]> {
     Some([low? / 1e3, median? / 1e3, high? / 1e3])
 }
 
-/// Where the true rate of a point's failovers lies with a confidence of 95 %, per hour.
+/// The 95 % confidence interval of a point's rate of failovers, per hour.
 fn between(point: &Point) -> Option<(f64, f64)> {
     let (low, high) = crate::statistics::poisson_interval(point.false_failovers?, 0.95);
     let hours = point.paused_hours.filter(|hours| *hours > 0.0)?;
@@ -133,19 +131,19 @@ impl<'a> Data<'a> {
         self.legend(&below)
     }
 
-    /// The fewest and the most hours that failovers of one point were counted in.
+    /// The least and the most hours in which a point's failovers were counted.
     fn paused_hours(&self) -> (f64, f64) {
         let hours = || self.sweep.points.iter().filter_map(|p| p.paused_hours);
         (hours().fold(f64::INFINITY, f64::min), hours().fold(0.0, f64::max))
     }
 
-    /// The ttl axis of both panels: logarithmic, a tick at each ttl of the sweep.
+    /// The ttl axis of both panels: logarithmic, with a tick at each ttl of the sweep.
     fn ttl_axis(&self) -> WithKeyPoints<LogCoord<f64>> {
         let (first, last) = (self.ttls[0], self.ttls[self.ttls.len() - 1]);
         (first / 1.5..last * 1.5).log_scale().with_key_points(self.ttls.clone())
     }
 
-    /// Where a protocol's marks are: beside the others', so that they do not hide one another.
+    /// The place of a protocol's marks, beside the others' so that they do not hide one another.
     fn beside(&self, place: usize, ttl_s: f64) -> f64 {
         ttl_s * 1.1_f64.powf(place as f64 - (self.protocols.len() as f64 - 1.0) / 2.0)
     }
@@ -183,7 +181,7 @@ impl<'a> Data<'a> {
             let at = |p: &Point| self.beside(place, p.ttl_ms as f64 / 1e3);
             let bound: Vec<_> = points.iter().map(|p| (at(p), p.bound_ms / 1e3)).collect();
             chart.draw_series(DashedLineSeries::new(bound.clone(), 9, 6, colour.stroke_width(2)))?;
-            // Bounds of several protocols can be one line: a cap at each point shows them all.
+            // Bounds of several protocols may coincide: a cap at each point shows them all.
             chart.draw_series(
                 bound
                     .into_iter()
@@ -201,7 +199,7 @@ impl<'a> Data<'a> {
     fn pauses<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
         let most = |p: &Point| between(p).map_or(p.false_failovers_per_hour, |(_, high)| high);
         let most = self.sweep.points.iter().map(most).fold(0.0, f64::max);
-        // One point of hundreds would make all others dots on a linear axis.
+        // One point of hundreds would shrink all others to dots on a linear axis.
         let y = Axis::through_zero(0.0, most.max(1.0), 1.0);
         let mut chart = panel(area, "Failovers without a crash, per hour").build_cartesian_2d(self.ttl_axis(), y)?;
         chart
@@ -218,7 +216,7 @@ impl<'a> Data<'a> {
             .draw()?;
         let longest = self.paused_hours().1;
         for (place, protocol) in self.protocols.iter().enumerate() {
-            // No line from point to point: between a handful of events in a few hours there is nothing to interpolate.
+            // No line between points: a handful of events in a few hours allows no interpolation.
             for point in self.of(protocol) {
                 let x = self.beside(place, point.ttl_ms as f64 / 1e3);
                 if let Some((low, high)) = between(point) {
@@ -234,7 +232,7 @@ impl<'a> Data<'a> {
         Ok(())
     }
 
-    /// Below the panels, where it covers no data.
+    /// Drawn below the panels, where it covers no data.
     fn legend<DB: DrawingBackend>(&self, area: &Area<DB>) -> Result<(), Failed<DB>> {
         let middle = || style(19).pos(Pos::new(HPos::Left, VPos::Center));
         let mut x = 30;

@@ -8,12 +8,31 @@ use crate::{
 use protocols::history::Header;
 use std::collections::BTreeMap;
 
-/// Kinds of messages that are shown.
+/// How many kinds of messages are listed.
 const KINDS_MAX: usize = 6;
-/// Of a list of times that is empty.
+/// The value of an empty list of times.
 const NONE: &str = "none";
 
-/// A list of times: each when they are few, otherwise how they spread.
+/// What a short report has of them: how it went, and what became of work that had to be handed over.
+pub(super) const BRIEF: [&str; 15] = [
+    "elections",
+    "failover time",
+    "dark time",
+    "writes accepted",
+    "writes refused for their token",
+    "acknowledged and lost",
+    "copies differed for",
+    "items of the work-set done",
+    "of them done again",
+    "items left out",
+    "work-set stood still for",
+    "items done outside",
+    "of them done twice",
+    "items passed over",
+    "a cache was set back for",
+];
+
+/// A list of times: each if they are few, otherwise their distribution.
 fn times(values_ms: &[f64]) -> String {
     let say = |ms: f64| duration(ms * 1000.0);
     match values_ms {
@@ -28,7 +47,7 @@ fn times(values_ms: &[f64]) -> String {
     }
 }
 
-/// Message counts: those that are most, and how many there are of all others together.
+/// Message counts: the most frequent kinds, and the total of all others.
 fn by_kind(counts: &BTreeMap<String, u64>) -> String {
     let mut counts: Vec<_> = counts.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
     counts.sort_by_key(|(kind, n)| (std::cmp::Reverse(*n), *kind));
@@ -42,7 +61,7 @@ fn by_kind(counts: &BTreeMap<String, u64>) -> String {
     words.join(", ")
 }
 
-/// What hand-overs cost the leader's work-set, if it has one.
+/// The cost of hand-overs for the leader's work-set, if it has one.
 fn work_set(m: &Metrics) -> Vec<(&'static str, String)> {
     let (Some(done), Some(again), Some(skipped)) = (m.work_done, m.work_redone, m.work_skipped) else {
         return Vec::new();
@@ -56,19 +75,19 @@ fn work_set(m: &Metrics) -> Vec<(&'static str, String)> {
     rows.into_iter().chain(stalled).collect()
 }
 
-/// How often effects outside were had, if there are any.
+/// Counts of external effects, if there are any.
 fn outside(m: &Metrics) -> Vec<(&'static str, String)> {
     let (Some(done), Some(again), Some(left_out)) = (m.effects_done, m.effects_repeated, m.effects_left_out) else {
         return Vec::new();
     };
     vec![
-        ("items done outside", grouped(done)),
+        ("external effects", grouped(done)),
         ("of them done twice", grouped(again)),
         ("items passed over", grouped(left_out)),
     ]
 }
 
-/// Who led, and who wrote. See [`of`].
+/// Who led and who wrote. See [`of`].
 fn leading(m: &Metrics, whole: bool) -> Vec<(&'static str, String)> {
     let ms = |ms: f64| duration(ms * 1000.0);
     let most = match m.by_turns {
@@ -85,8 +104,8 @@ fn leading(m: &Metrics, whole: bool) -> Vec<(&'static str, String)> {
     }
     rows.extend((whole || m.elections > 0).then(|| ("elections", grouped(m.elections))));
     if whole {
-        rows.push(("failovers that were not needed", grouped(m.false_failovers)));
-        rows.push(("failovers that a pause caused", grouped(m.avoidable_failovers)));
+        rows.push(("unnecessary failovers", grouped(m.false_failovers)));
+        rows.push(("failovers caused by a pause", grouped(m.avoidable_failovers)));
     }
     rows.push(("writes accepted", grouped(m.writes_accepted)));
     rows.push(("writes refused for their token", grouped(m.writes_fenced)));
@@ -111,8 +130,8 @@ fn changes(m: &Metrics, whole: bool) -> impl Iterator<Item = (&'static str, Stri
     rows.into_iter().filter(move |(_, value)| whole || value != NONE)
 }
 
-/// Label and value of each. Of a log without a header, which is not whole, only what it knows: one that tells of no belief
-/// does not say that nobody believed.
+/// Labels and values of all figures. For a log without a header (`whole` is false), only those that it can know: a log
+/// that reports no beliefs does not show that nobody believed.
 pub(super) fn of(m: &Metrics, facts: &RunFacts, header: Option<&Header>) -> Vec<(String, String)> {
     let whole = header.is_some();
     let ms = |ms: f64| duration(ms * 1000.0);
@@ -141,14 +160,14 @@ pub(super) fn of(m: &Metrics, facts: &RunFacts, header: Option<&Header>) -> Vec<
     }
     if !m.messages_by_kind.is_empty() {
         rows.push(("contested elections", grouped(m.contested_elections)));
-        rows.push(("messages of the election", by_kind(&m.messages_by_kind)));
+        rows.push(("election messages", by_kind(&m.messages_by_kind)));
     }
     if let Some(asked) = m.requests_to_service {
         let peak = m.requests_to_service_in_one_second_max.zip(m.requests_to_service_in_ten_ms_max);
         let peak = peak.map_or_else(String::new, |(second, burst)| {
             format!("; after the first fault at most {} in 1 s, {} in 10 ms", grouped(second), grouped(burst))
         });
-        // Where no process is a service, the candidates asked a library of their own.
+        // If no process is a service, the candidates asked a library of their own.
         let of_service = header.is_none_or(|header| !header.services.is_empty());
         let whom = if of_service { "requests to the service" } else { "requests to the library" };
         rows.push((whom, grouped(asked) + &peak));

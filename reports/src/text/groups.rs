@@ -1,4 +1,4 @@
-//! What came of each of several groups: a line each, and what was violated in which.
+//! The results of several groups: one line each, and the violations in each.
 
 use super::{
     invariants::{self, Told},
@@ -10,13 +10,13 @@ use crate::{
     words::{count, grouped},
 };
 
-/// Columns of a group's name.
+/// Width of a group's name, characters.
 const NAME: usize = 10;
 
-/// Narrower reports have no room to spare.
+/// Narrower reports do not indent.
 const INDENTED_MIN: usize = 60;
 
-/// A line for each group, and what was violated in it.
+/// A line for each group, and its violations.
 pub(super) fn lines(groups: &[Judgement], paint: Paint) -> Vec<String> {
     groups.iter().enumerate().flat_map(|(group, judgement)| one(group, judgement, paint)).collect()
 }
@@ -38,7 +38,7 @@ fn one(group: usize, judgement: &Judgement, paint: Paint) -> Vec<String> {
         lines.push(format!("{} {}{part}", paint.paint(tone, mark), pad(&name, NAME)));
     }
     let broken: Vec<InvariantResult> = judgement.invariants.iter().filter(|i| !i.holds).cloned().collect();
-    // Where there is no room, what was violated is not set off.
+    // Without room, violations are not indented.
     let indent = if paint.width < INDENTED_MIN { 0 } else { 2 };
     let narrower = Paint { width: paint.width - indent, ..paint };
     lines.extend(

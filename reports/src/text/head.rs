@@ -1,10 +1,10 @@
-//! What heads the report of a run that went wrong: what happened, why that is wrong, what to run next. All else comes after.
+//! The head of the report of a run that went wrong: what happened, why that is wrong, and what to run next.
 
 use super::paint::{Paint, Tone, wrap};
 use crate::{Judgement, Verdict, timeline::Highlights};
 
-/// The head, with an empty line before it; nothing where all held, or where nobody listened for the cause.
-/// `meaning` is why too little was put to the test, where that is known.
+/// The head, with an empty line before it; nothing if all held, or if nobody listened for the cause. `meaning` says, if
+/// known, why the run tested too little.
 pub(super) fn lines(
     judgement: &Judgement,
     highlights: &Highlights,
@@ -27,7 +27,7 @@ pub(super) fn lines(
     let of = highlights.group.map_or(String::new(), |group| format!(", in group {group}"));
     let mut lines = vec![String::new(), paint.paint(tone, &format!("{title}{of}"))];
     let mut paragraph = |label: &str, text: &str| {
-        // Colour does not count as width, so the label is put in after the lines are broken.
+        // Colour has no width, so the label is painted after wrapping.
         let wrapped = wrap(&format!("{label}: {text}"), paint.width - 2);
         lines.extend(wrapped.iter().enumerate().map(|(place, line)| match line.strip_prefix(label) {
             Some(rest) if place == 0 => format!("  {}{rest}", paint.paint(Tone::Bold, label)),
@@ -38,7 +38,7 @@ pub(super) fn lines(
     match judgement.verdict {
         Verdict::Vacuous if judgement.is_cut_short => {}
         Verdict::Vacuous => {
-            let meaning = meaning.unwrap_or("too little was put to the test");
+            let meaning = meaning.unwrap_or("the run tested too little");
             paragraph("What it means", &format!("this is neither a pass nor a violation: {meaning}."));
         }
         _ => paragraph("Why it is wrong", &cause.rule().unwrap_or_default()),
@@ -46,7 +46,7 @@ pub(super) fn lines(
     if !next.is_empty() {
         lines.push(format!("  {}:", paint.paint(Tone::Bold, "What to run next")));
         let widest = next.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
-        // A command is never broken: it is there to be copied.
+        // A command is never broken, so that it can be copied.
         lines.extend(next.iter().map(|(what, command)| format!("    {what:widest$}  {command}")));
     }
     lines

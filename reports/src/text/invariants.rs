@@ -1,56 +1,32 @@
-//! What each invariant saw.
+//! The findings of the invariants.
 
 use super::paint::{Paint, Tone, pad, wrap};
-use crate::{
-    invariant::{ALL, Class, Entry, InvariantResult, leaders_acting_by_effect, liveness, no_stale_write},
-    words::{count, grouped},
-};
+use crate::invariant::{ALL, Class, InvariantResult};
 
-/// Columns that an invariant's sentence has at least.
+/// The least width of an invariant's sentence.
 const DETAIL_MIN: usize = 20;
-/// What a report tells first: did two take effect, did anything from the past, and did somebody lead?
-const KEY: [&Entry; 3] = [&leaders_acting_by_effect::ENTRY, &no_stale_write::ENTRY, &liveness::ENTRY];
-
-/// Which invariants a report tells one by one, beside those that were violated and the situation under test.
+/// Which invariants a report tells one by one, beside those that were violated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Told {
     All,
-    /// Those that had something to check: of a log, the others are named where it is said what they need.
+    /// Those that had something to check: for a log, the others are named with what they need.
     Checked,
-    /// The [`KEY`] ones, and in one line how many others there are.
-    Key,
+    /// None.
+    Violated,
+    /// Not even those that were violated.
+    Nothing,
 }
 
-/// A line or more for each that is told.
+/// The lines of each listed invariant.
 pub(super) fn lines(results: &[InvariantResult], told: Told, paint: Paint) -> Vec<String> {
     let is_told = |seen: &InvariantResult| match told {
-        _ if !seen.holds || seen.class == Class::Vacuity => true,
+        Told::Nothing => false,
+        _ if !seen.holds => true,
         Told::All => true,
-        Told::Checked => seen.could_fail,
-        Told::Key => KEY.iter().any(|entry| entry.name == seen.name),
+        Told::Checked => seen.could_fail || seen.class == Class::Vacuity,
+        Told::Violated => false,
     };
-    let rest_told = told == Told::Key;
-    let (told, others): (Vec<&InvariantResult>, Vec<_>) = results.iter().partition(|seen| is_told(seen));
-    let mut lines: Vec<String> = told.into_iter().flat_map(|seen| of_one(seen, paint)).collect();
-    let rest = of_others(&others)
-        .filter(|_| rest_told)
-        .map(|text| wrap(&text, paint.width.saturating_sub(2)))
-        .unwrap_or_default();
-    lines.extend(rest.iter().map(|text| paint.paint(Tone::Dim, text)));
-    lines
-}
-
-/// How many others held, and of how many nothing could be said.
-fn of_others(others: &[&InvariantResult]) -> Option<String> {
-    let idle = others.iter().filter(|seen| !seen.could_fail).count() as u64;
-    let held = others.len() as u64 - idle;
-    let text = match (held, idle) {
-        (0, 0) => return None,
-        (held, 0) => format!("✓ {} more held", grouped(held)),
-        (0, idle) => format!("– {} had nothing to check", count(idle, "other")),
-        (held, idle) => format!("✓ {} more held, and {} had nothing to check", grouped(held), grouped(idle)),
-    };
-    Some(format!("{text}; --verbose lists them"))
+    results.iter().filter(|seen| is_told(seen)).flat_map(|seen| of_one(seen, paint)).collect()
 }
 
 fn of_one(result: &InvariantResult, paint: Paint) -> Vec<String> {

@@ -1,28 +1,22 @@
-//! Colour, when the reader is a terminal, and how wide a text is there.
+//! Colours for terminals, and the width of text there.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What a piece of text says, and so how it is coloured.
+/// The meaning of a piece of text, which determines its colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tone {
-    /// As it is.
     Plain,
-    /// As it should be.
     Good,
-    /// As it should not be.
     Bad,
-    /// Worth a look.
     Warn,
-    /// In the background.
     Dim,
-    /// A heading.
     Bold,
 }
 
-/// How lines are to look: coloured or not, and how wide.
+/// How lines look.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
-    /// Colour them.
+    /// Use colours?
     pub(crate) colour: bool,
     /// The widest line, characters.
     pub(crate) width: usize,
@@ -42,7 +36,7 @@ impl Paint {
     }
 }
 
-/// Breaks `text` into lines of at most `width` characters, at spaces where it can.
+/// Breaks `text` into lines of at most `width` characters, at spaces if possible.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -68,7 +62,7 @@ pub(crate) fn columns(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// The letters at the beginning of `text` that fit into `width` columns.
+/// The longest prefix of `text` that fits into `width` columns.
 fn beginning(text: &str, width: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, letter)| {
@@ -78,14 +72,14 @@ fn beginning(text: &str, width: usize) -> &str {
     end.map_or(text, |(place, _)| &text[..place])
 }
 
-/// `text` cut to `width` columns and filled up with spaces.
+/// `text` cut to `width` columns or padded with spaces.
 pub(crate) fn pad(text: &str, width: usize) -> String {
     let mut cut = beginning(text, width).to_owned();
     cut.extend(std::iter::repeat_n(' ', width.saturating_sub(columns(&cut))));
     cut
 }
 
-/// A name in `width` columns: filled up with spaces, or cut in the middle, since names mostly differ at their ends.
+/// A name in `width` columns: padded with spaces, or cut in the middle, since names mostly differ at their ends.
 pub(crate) fn middled(name: &str, width: usize) -> String {
     if columns(name) <= width {
         return pad(name, width);

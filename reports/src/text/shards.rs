@@ -1,4 +1,4 @@
-//! What became of shards that are placed.
+//! The figures of placed shards as text.
 
 use super::paint::{Paint, wrap};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Who leads how many, and what each change moved.
+/// How many shards each member leads, and what each change moved.
 pub(super) fn lines(figures: &ShardFigures, paint: Paint) -> Vec<String> {
     let mut lines = wrap(&format!("led at first: {}", shares(&figures.leaders_before)), paint.width - 4);
     for change in &figures.changes {

@@ -1,4 +1,4 @@
-//! The story as text: a line an event, a lane a node, and one for the store.
+//! The story as text: a line per event, a lane per node, and one for the store.
 
 use super::{
     Highlights,
@@ -12,20 +12,20 @@ use crate::{
     words::{count, duration},
 };
 
-/// More lanes than these do not fit beside the story.
+/// How many lanes fit beside the story.
 const LANES_MAX: usize = 12;
-/// A stretch without a line that is longer than this gets one of its own, microseconds.
+/// A longer interval without a line gets a line of its own, microseconds.
 const QUIET_US: u64 = 200_000;
 /// The widest name of a node; longer ones are cut.
 const NAME_MAX: usize = 12;
-/// Columns that all lanes together may take; names are cut further when there are many.
+/// The columns for all lanes together; names are cut further if there are many.
 const LANES_WIDTH: usize = 40;
-/// Columns that the story has at least, however narrow the report is.
+/// The least width of the story, however narrow the report is.
 const TEXT_MIN: usize = 20;
 
 const LEGEND: [(&str, Tone, &str); 7] = [
     ("█", Tone::Good, "believes that it leads"),
-    ("?", Tone::Warn, "nobody has said yet whether it stopped"),
+    ("?", Tone::Warn, "not yet reported as stopped"),
     ("▒", Tone::Warn, "believes, but is paused"),
     ("░", Tone::Warn, "paused"),
     ("·", Tone::Dim, "follows"),
@@ -61,10 +61,10 @@ struct Drawing<'a> {
     highlights: &'a Highlights,
     paint: Paint,
     clock: Clock,
-    /// Columns before the lanes.
+    /// The columns before the lanes.
     time_width: usize,
     lane_width: usize,
-    /// Columns of the store's lane.
+    /// The columns of the store's lane.
     store_width: usize,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Drawing<'a> {
         self.paint.paint(Tone::Dim, line.trim_end())
     }
 
-    /// Does the history say who believes that it leads?
+    /// Does the history report who believes that it leads?
     fn tells_beliefs(&self) -> bool {
         self.highlights.fixed || self.highlights.leaders().iter().any(|leader| leader.elected_us.is_some())
     }
@@ -112,7 +112,7 @@ impl<'a> Drawing<'a> {
         let entries = LEGEND.iter().filter(|(glyph, ..)| shown(glyph));
         let entries =
             entries.map(|(glyph, tone, says)| (glyph, *tone, if *says == "follows" { follows } else { says }));
-        // A line is broken between two entries, never within one.
+        // A line is broken only between entries.
         let (mut lines, mut used) = (vec![String::new()], 0);
         for (glyph, tone, says) in entries {
             let length = 2 + says.chars().count();
@@ -127,7 +127,7 @@ impl<'a> Drawing<'a> {
         lines.into_iter().map(|line| format!("{:width$}{line}", "", width = self.time_width)).collect()
     }
 
-    /// A line for the stretch between two others, when it is long: was anything accepted in it?
+    /// A line for a long interval between two others: what was accepted in it?
     fn quiet(&self, before: Option<&Row>, row: &Row, lines: &mut Vec<String>) {
         let Some(before) = before.filter(|b| row.t_us - b.t_us >= QUIET_US) else { return };
         let (writes, length) = (row.accepted - before.accepted, duration((row.t_us - before.t_us) as f64));
@@ -160,7 +160,7 @@ impl<'a> Drawing<'a> {
         lines.push(format!("{}{lanes} {store}{}", self.paint.paint(Tone::Dim, &time), self.paint.paint(tone, &text)));
     }
 
-    /// Was a stretch told between two lines before this one?
+    /// Was the dark interval already shown between two earlier lines?
     fn was_told(&self, dark: &DarkStretch, before: &Row) -> bool {
         let rows: Vec<&Row> = self.highlights.head.iter().chain(&self.highlights.tail).collect();
         let earlier = rows.windows(2).take_while(|pair| pair[1].t_us <= before.t_us);
@@ -234,7 +234,7 @@ fn look(state: LaneState) -> (&'static str, Tone) {
     }
 }
 
-/// Does it lie between two lines, or much of it? The last request before a line may be the first that is not served.
+/// Does it lie between two lines, at least mostly? The last request before a line may be the first that is not served.
 fn is_within(dark: &DarkStretch, before: &Row, row: &Row) -> bool {
     let within_us = dark.to_us.min(row.t_us).saturating_sub(dark.from_us.max(before.t_us));
     within_us > 0 && within_us >= (QUIET_US / 2).min(dark.to_us - dark.from_us)

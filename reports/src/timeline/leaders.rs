@@ -1,35 +1,34 @@
-//! Every incarnation, from its election to the end of its belief, and what the store made of it.
+//! Every incarnation, from its election to the end of its belief, and the store's verdicts on it.
 
 use crate::by_resource::ByResource;
 use protocols::types::{Incarnation, NodeId, Resource};
 
-/// What is told of one incarnation. Times are microseconds.
+/// One incarnation. Times are microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leader {
-    /// Who.
     pub incarnation: Incarnation,
-    /// When it was elected; unknown in a log of writes only.
+    /// When it was elected; `None` in a log of writes only.
     pub elected_us: Option<u64>,
-    /// When its first write was accepted, on whatever resource, or its first work began.
+    /// When its first write was accepted, on any resource, or its first work began.
     pub first_us: Option<u64>,
     /// When its last write was accepted, or its last work ended.
     pub last_us: Option<u64>,
-    /// How many of its writes were accepted.
+    /// Accepted writes.
     pub accepted: u64,
-    /// How many were accepted although they were stale, as the invariant `no_stale_write` has it.
+    /// Accepted writes that were stale, as `no_stale_write` defines it.
     pub stale: u64,
-    /// How many were refused for their token.
+    /// Writes refused for their token.
     pub refused: u64,
-    /// When its belief ended, and why; `None` when it lasted to the end of the run, or is unknown.
+    /// When its belief ended, and why; `None` if it lasted to the end of the run, or is unknown.
     pub ended: Option<(u64, &'static str)>,
 }
 
-/// All incarnations, in the order in which they were first met.
+/// All incarnations, in order of first appearance.
 #[derive(Debug, Default)]
 pub(super) struct Leaders {
     all: Vec<Leader>,
     latest: usize,
-    /// Who has had a write accepted on each resource, by its place in `all`.
+    /// For each incarnation, by its index in `all`: has it had a write accepted on the resource?
     took_effect: Vec<ByResource<bool>>,
 }
 
@@ -80,7 +79,7 @@ impl Leaders {
         self.all[place].refused += 1;
     }
 
-    /// Work of this incarnation has ended.
+    /// Takes the end of an incarnation's work.
     pub(super) fn worked(&mut self, incarnation: Incarnation, from_us: u64, to_us: u64) {
         let place = self.find(incarnation);
         let leader = &mut self.all[place];
@@ -88,7 +87,7 @@ impl Leaders {
         leader.last_us = leader.last_us.max(Some(to_us));
     }
 
-    /// Takes an accepted write: is it the incarnation's first on `resource`?
+    /// Takes an accepted write; returns true if it is the incarnation's first on `resource`.
     pub(super) fn accepted(&mut self, t_us: u64, incarnation: Incarnation, resource: Resource, stale: bool) -> bool {
         let place = self.find(incarnation);
         if self.took_effect.len() <= place {

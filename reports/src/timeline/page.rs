@@ -1,4 +1,4 @@
-//! A run as one page: a file of HTML that needs no network, from an event model that every history fills.
+//! A run as one HTML file that needs no network. Any history can fill its model of events.
 
 mod columns;
 
@@ -23,12 +23,12 @@ use protocols::{
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// What the page's file is called.
+/// The name of a page's file.
 pub const FILE: &str = "timeline.html";
-/// What the file of two runs is called.
+/// The name of the file for two runs.
 pub const FILE_OF_TWO: &str = "beside.html";
 
-/// A page has at most so many groups: the first ones, and the one that a report tells of.
+/// The most groups in a page: the first ones, and the one that a report shows.
 const GROUPS_MAX: usize = 24;
 
 /// The page and what it includes, in order.
@@ -36,12 +36,13 @@ const HTML: &str = include_str!("page/page.html");
 const CSS: &str = include_str!("page/page.css");
 /// The colours of all our pages, light and dark.
 pub(crate) const THEME: &str = include_str!("page/theme.css");
-const SCRIPTS: [&str; 10] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("page/base.js"),
     include_str!("page/decode.js"),
     include_str!("page/scale.js"),
     include_str!("page/pen.js"),
     include_str!("page/lanes.js"),
+    include_str!("page/members.js"),
     include_str!("page/store.js"),
     include_str!("page/turns.js"),
     include_str!("page/words.js"),
@@ -49,37 +50,40 @@ const SCRIPTS: [&str; 10] = [
     include_str!("page/start.js"),
 ];
 
-/// Collects the page of each group while the history streams by. Memory grows with the history: about 20 bytes an event.
+/// Collects the page of each group while the history streams by. Memory grows with the history: about 20 bytes per
+/// event.
 pub struct Pages(ByGroup<Page>);
 
 impl Pages {
-    /// Nothing yet, of a history with this header; without one, groups are met with their events.
+    /// Empty pages for a history with this header. Without one, groups are found as their events arrive.
     pub fn new(header: Option<&Header>) -> Self {
         let make = |header: &Header| Page::new(Some(header), Names::of(&header.nodes, Some(header)));
         Pages(ByGroup::new(header, make, || Page::new(None, Names::default())))
     }
 
-    /// Names that the history's reader has met since: without a header they come with the events, before these.
+    /// Adds names that the history's reader has met since: without a header they come just before the events that use
+    /// them.
     pub fn learn(&mut self, nodes: &[String], resources: Option<&[String]>) {
         self.0.each().iter_mut().for_each(|page| page.course.learn(nodes, resources));
     }
 
-    /// Times were counted from here on, microseconds since whatever the log counts from.
+    /// Times were counted from `begins_us`, microseconds since whatever the log counts from.
     pub fn counts_from(&mut self, begins_us: u64) {
         self.0.each().iter_mut().for_each(|page| page.course.counts_from(instant(begins_us)));
     }
 
-    /// Moments are to be said as this clock says them.
+    /// Sets the clock that formats times.
     pub fn tell_times(&mut self, clock: Clock) {
         self.0.each().iter_mut().for_each(|page| page.course.tell_times(clock));
     }
 
-    /// The page of the group that a report tells of: the first in which something was wrong, or else the liveliest.
+    /// The page that begins with the group that a report shows: the first in which something was wrong, or else the
+    /// liveliest.
     pub fn into_page(self, judgement: &Judgement) -> String {
         self.into_sheet(judgement).page()
     }
 
-    /// The same, ready for a page of its own or one that it shares with another run.
+    /// The same as a [`Sheet`], for a page of its own or one that it shares with another run.
     pub fn into_sheet(self, judgement: &Judgement) -> Sheet {
         let told = judgement.worst_group();
         let all = self.0.into_each();
@@ -100,11 +104,11 @@ impl Pages {
 
 /// A run, ready for a page.
 pub struct Sheet {
-    /// Which group the page begins with.
+    /// The group that the page begins with.
     group: usize,
     model: Model,
     packed: Packed,
-    /// The other groups, which a page of this run alone can turn to.
+    /// The other groups, to which a page of only this run can switch.
     others: Vec<GroupSheet>,
 }
 
@@ -115,7 +119,7 @@ struct GroupSheet {
     packed: Packed,
 }
 
-/// A group that the page has, and where its data are.
+/// A group of the page, and where its data are.
 #[derive(Serialize)]
 struct Listed {
     n: usize,
@@ -124,22 +128,22 @@ struct Listed {
     verdict: String,
 }
 
-/// Where two runs begin to differ: the first moment that one has and the other has not, and what each has from there on.
+/// Where two runs begin to differ: the first moment that only one of them has, and the first such moment of each.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Apart {
-    /// When, microseconds of true time.
+    /// The earliest of these moments, microseconds of true time.
     pub t_us: u64,
-    /// How the moments of the two are said.
+    /// The clocks that format the runs' times.
     #[serde(skip)]
     pub clocks: [Clock; 2],
-    /// What the first run has that the other has not, and when; null when nothing follows.
+    /// The first run's first moment that the second lacks, with its time; null if there is none.
     pub first: Option<(u64, String)>,
-    /// What the second has.
+    /// The same of the second run.
     pub second: Option<(u64, String)>,
 }
 
 impl Sheet {
-    /// A page of this run alone.
+    /// A page of only this run.
     pub fn page(&self) -> String {
         render(&[self])
     }
@@ -149,7 +153,7 @@ impl Sheet {
         render(&[self, other])
     }
 
-    /// Where they begin to differ, as far as moments go; `None` when they have the same.
+    /// Where the moments of two runs begin to differ; `None` if they are the same.
     pub fn apart(&self, other: &Sheet) -> Option<Apart> {
         let own = |one: &Model, other: &Model| {
             let known = |m: &Moment| other.moments.iter().any(|o| (o.t, &o.text) == (m.t, &m.text));
@@ -193,7 +197,7 @@ impl Sink for Page {
         let line = || {
             let mut line = String::new();
             append_line(&mut line, event, &Escaped(course.names()));
-            // A log of somebody else's has no generations, which lines of ours always have.
+            // A log has no generations, which our lines always have.
             if !course.is_foreign() {
                 return line;
             }
@@ -205,7 +209,7 @@ impl Sink for Page {
     }
 }
 
-/// Is it of a leadership or a grant without a token? Lines of ours write 0 for that.
+/// Is its leadership or grant without a token? Our lines write 0 for that.
 fn lacks_token(kind: &Kind) -> bool {
     match kind {
         Kind::Elected(of) | Kind::Deposed { incarnation: of, .. } | Kind::Seal { incarnation: of, .. } => {
@@ -217,7 +221,7 @@ fn lacks_token(kind: &Kind) -> bool {
     }
 }
 
-/// Names as they stand inside JSON strings.
+/// Names escaped for JSON strings.
 struct Escaped<'a>(&'a Names);
 
 fn escaped(name: &str) -> Option<Cow<'static, str>> {
@@ -235,20 +239,20 @@ impl Naming for Escaped<'_> {
     }
 }
 
-/// What a time of a log is called: an instant where it counts from 1970.
+/// A log's time in words: date and time if it counts from 1970.
 fn instant(t_us: u64) -> String {
     let time = clock::instant(t_us);
     time.map_or_else(|| format!("t_us {t_us}"), |time| time.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 
-/// JSON that may stand inside a script: nothing in it ends the script or begins a comment.
+/// JSON for use inside a script: nothing in it ends the script or begins a comment.
 pub(crate) fn inline(value: &impl serde::Serialize) -> String {
-    // What is serialised here has no maps with other keys than strings, and no numbers that JSON lacks.
+    // The values serialised here have only maps with string keys, and no numbers that JSON lacks.
     let text = serde_json::to_string(value).unwrap_or_default();
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// The groups of a run that has several, for a page of it alone.
+/// The groups of a run with several, for a page of only this run.
 fn groups(sheet: &Sheet) -> String {
     if sheet.others.is_empty() {
         return String::new();
@@ -263,7 +267,7 @@ fn groups(sheet: &Sheet) -> String {
     list + &pages.collect::<String>()
 }
 
-/// What the scripts read of one run, or of one of its groups.
+/// The scripts' data about one run, or one of its groups.
 fn data(place: &str, model: &Model, packed: &Packed) -> String {
     let tag = |kind: &str, part: &str, text: &str| {
         format!("<script type=\"application/{kind}\" id=\"{part}-{place}\">{text}</script>\n")
@@ -281,7 +285,7 @@ fn render(sheets: &[&Sheet]) -> String {
         runs += &groups(alone);
     }
     let mut page = String::with_capacity(runs.len() + 100_000);
-    // One pass: what is filled in may itself look like a mark.
+    // In one pass: inserted text may itself look like a placeholder.
     let mut rest = HTML;
     for (mark, text) in [
         ("@TITLE@", title.join(" | ").as_str()),

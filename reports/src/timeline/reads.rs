@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Highlights {
-    /// A read was answered. Only a stale one is worth a line; those of one node that follow one another share it.
+    /// Takes an answered read. Only a stale one gets a line; successive ones of one node share it.
     pub(super) fn read(&mut self, t_us: u64, read: &Read) {
         if !read.is_stale() {
             return;

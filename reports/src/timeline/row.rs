@@ -3,17 +3,17 @@
 use crate::{reads::Read, words::Names};
 use protocols::types::{Incarnation, NodeId, Resource};
 
-/// What a node does, as a lane shows it.
+/// The state of a node, as its lane shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct LaneState {
     pub(crate) running: Running,
     pub(crate) believes: bool,
-    /// It believed when another was elected, and nobody has said since whether it stopped.
+    /// It believed when another was elected, and nothing has since reported whether it stopped.
     pub(crate) untold: bool,
     pub(crate) cut_off: bool,
 }
 
-/// Is the process there?
+/// The state of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Running {
     #[default]
@@ -28,7 +28,7 @@ pub(crate) enum Running {
 pub(crate) struct Row {
     pub(crate) t_us: u64,
     pub(crate) lanes: Vec<LaneState>,
-    /// Whose write the store accepted last.
+    /// The writer of the last accepted write.
     pub(crate) in_effect: Option<NodeId>,
     /// How many writes were accepted before this line.
     pub(crate) accepted: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// What the line says, with moments as `names` says them.
+    /// The text of the line, with times formatted by `names`.
     pub(super) fn said(&self, names: &Names) -> String {
         match self.about {
             About::More { until_us, .. } => format!("{}, until {}", self.text, names.moment(until_us)),
@@ -47,22 +47,22 @@ impl Row {
     }
 }
 
-/// How the store's lane looks on a line.
+/// The store's lane on a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mark {
     /// Nothing happened at the store.
     Quiet,
-    /// Something of this node was accepted, rightly.
+    /// A write or seal of this node was rightly accepted.
     Accepted(NodeId),
     /// A write or seal of this node was refused.
     Refused(NodeId),
     /// A write of this node was accepted after another had taken over.
     Stale(NodeId),
-    /// A client was told the past; the store has no part in it.
+    /// A client got stale data; the store is not involved.
     Misread,
 }
 
-/// What a line is about, so that an event that belongs to the line before joins it.
+/// The subject of a line, so that a related event can be added to it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum About {
     Other,
@@ -77,7 +77,7 @@ pub(crate) enum About {
         resources: Vec<Resource>,
         seq: u64,
     },
-    /// Stale writes beyond those that lines of their own tell of.
+    /// Stale writes beyond those with lines of their own.
     More {
         incarnation: Incarnation,
         accepted: bool,

@@ -1,4 +1,4 @@
-//! What the store took and refused, in the story.
+//! Accepted and refused writes in the story.
 
 use super::{About, Highlights, Mark, Row};
 use crate::{told, words::count};
@@ -7,7 +7,7 @@ use protocols::{
     types::{Incarnation, Resource},
 };
 
-/// So many lines tell of stale writes of one leadership; those that come after them share lines, whatever they are on.
+/// How many lines show stale writes of one leadership; later ones share lines, whatever their resource.
 const LINES_MOST: usize = 6;
 
 impl Highlights {
@@ -24,7 +24,7 @@ impl Highlights {
         if stale {
             self.writes(t_us, incarnation, write, true, 0);
         } else if first && write.resource == Resource::SEQUENCE {
-            // What a log's writes are on has a name of its own.
+            // A log's resources have names of their own.
             let on = self.names.resource(write.resource);
             let on = (!self.fixed).then_some(&*on);
             let text = told::takes_effect(&self.names.incarnation(incarnation), on, write.seq);
@@ -40,7 +40,7 @@ impl Highlights {
         self.writes(t_us, incarnation, write, false, highest);
     }
 
-    /// A stale write, refused or not. Those that follow one another share a line.
+    /// Takes a stale write, refused or accepted. Successive ones share a line.
     fn writes(&mut self, t_us: u64, incarnation: Incarnation, write: &Write, accepted: bool, highest: u64) {
         let (resource, seq) = (write.resource, write.seq);
         let mut writes = 1;
@@ -72,7 +72,7 @@ impl Highlights {
         }
     }
 
-    /// Has enough been told of such writes? Then they are only counted.
+    /// Have enough such writes been listed? Then they are only counted.
     fn is_enough(&mut self, t_us: u64, incarnation: Incarnation, accepted: bool) -> bool {
         let lines = self.stale_lines.entry((incarnation, accepted)).or_default();
         if *lines < LINES_MOST {

@@ -1,6 +1,6 @@
-//! Our pages in a real browser: `tests/browser/*.js` load them, press keys, hover, zoom, sort, follow links. Where there is no
-//! Chromium or no Node, they say so aloud and pass; with `FENCEPOST_SERVERS=require` they fail, and with `install` both are
-//! installed. `FENCEPOST_PICTURES=DIR` keeps pictures to look at.
+//! Our pages in a real browser: `tests/browser/*.js` load them, press keys, hover, zoom, sort, follow links. Without
+//! Chromium or Node, these tests print that and pass; with `FENCEPOST_SERVERS=require` they fail, and with `install`
+//! both are installed. `FENCEPOST_PICTURES=DIR` keeps pictures to look at.
 
 use protocols::{
     history::{Event, Kind, Outcome, Sink, json::Reader},
@@ -14,7 +14,7 @@ use reports::{
 use serde_json::{Value, json};
 use std::{fs, path::Path, process::Command};
 
-/// A name that would end the script that it stands in, and run another.
+/// A name that would end the enclosing script and run another.
 const HOSTILE: &str = r#"</script><img src=x onerror=\"window.injected=true\">"#;
 
 /// A history, ready for a page.
@@ -30,7 +30,7 @@ fn sheet(text: &str) -> Sheet {
     pages.into_sheet(&judges.finish())
 }
 
-/// Lets a script look at a page; `written` is the history that it was made of, where the script compares.
+/// Runs a script on a page; `written` is the page's history, if the script compares with it.
 fn look(script: &str, page: &str, written: &str, checks: usize) {
     let what = "pages in a browser";
     let Some(chromium) = servers::find("chromium", "chromium", what) else { return };
@@ -61,7 +61,8 @@ fn a_page_works_in_a_browser() {
     look("page.js", &sheet(&history).page(), &history, 40);
 }
 
-/// A log as another service would write it: several resources, tokens beyond 2⁵³, times since 1970; one client got no answer.
+/// A log as another service would write it: several resources, tokens beyond 2⁵³, times since 1970, and a client
+/// without an answer.
 #[test]
 fn a_log_of_another_service_works_in_a_browser() {
     let write = |t_us: u64, on: &str, token: u64, seq: u64| {
@@ -104,13 +105,31 @@ fn two_runs_share_one_axis_in_a_browser() {
     look("two.js", &sheet(off).beside(&sheet(on)), "", 18);
 }
 
-/// Two groups, of which the second goes wrong: a page has both.
+/// A page has both of two groups, the second of which goes wrong.
 #[test]
 fn a_page_turns_to_each_group_in_a_browser() {
     look("groups.js", &sheet(known("groups-bad")).page(), "", 6);
 }
 
-/// A sweep of 40 cells, one of them broken, with a name that is none.
+/// A member that leads the service's others dies, and another one takes over; four candidates have nothing to do.
+#[test]
+fn members_show_who_leads_and_idle_lanes_fold_in_a_browser() {
+    let header = r#"{"event":"header","schema":2,"scenario":"service-failover","protocol":"zk-election","seed":1,"fencing":true,"tokened":true,"plan_digest":"0","nodes":["n1","n2","n3","n4","n5","zk-1","zk-2","zk-3","store","c1"],"candidates":5,"lease_ttl_ms":3000,"rate":10,"liveness_bound_ms":9000,"dark_after_ms":55,"requires":[],"services":[5,6,7],"tick_ms":1000,"store":8}"#;
+    let up = |node: u64| format!(r#"{{"t_us":{node},"event":"node","node":"n{node}","state":"up"}}"#);
+    let events = [
+        r#"{"t_us":70000,"event":"grant","node":"n1","token":1}"#,
+        r#"{"t_us":70500,"event":"elected","node":"n1","token":1,"generation":1}"#,
+        r#"{"t_us":80000,"event":"apply","resource":"sequence","node":"n1","token":1,"generation":1,"seq":1,"read":0,"version":1,"request":"c1:1","verdict":"ok"}"#,
+        r#"{"t_us":5000000,"event":"node","node":"zk-1","state":"down"}"#,
+        r#"{"t_us":6000000,"event":"member-leads","node":"zk-2"}"#,
+        r#"{"t_us":10000000,"event":"end","messages":9}"#,
+    ];
+    let lines = [header.to_owned(), r#"{"t_us":0,"event":"member-leads","node":"zk-1"}"#.to_owned()].into_iter();
+    let lines = lines.chain((1..=5).map(up)).chain(events.map(str::to_owned));
+    look("members.js", &sheet(&(lines.collect::<Vec<_>>().join("\n") + "\n")).page(), "", 10);
+}
+
+/// A sweep of 40 cells, one of them broken and with a hostile name.
 fn summary() -> Value {
     let cell = |(place, protocol): (usize, &str)| {
         let (broken, failover) =
@@ -135,14 +154,16 @@ fn an_index_sorts_and_filters_in_a_browser() {
     look("index.js", &index.page(), "", 33);
 }
 
-/// A matrix beside a sweep: a section for each, and a cell of the grid shows its row and no other.
+/// A matrix beside a sweep: a section for each, and a cell of the grid shows only its row.
 #[test]
 fn sections_and_a_grid_in_a_browser() {
     let cell = |protocol: &str, outcome: &str| {
         json!({ "scenario": "steady", "protocol": protocol, "outcome": outcome, "seed": 0, "violated": [], "why": "", "parts": null,
                 "command": "matrix it", "show": "run it" })
     };
-    let cells: Vec<Value> = ["raft", "raft-core", "kraft", HOSTILE].map(|protocol| cell(protocol, "broken")).into();
+    let cells: Vec<Value> = ["raft", "raft-core", "kraft", HOSTILE]
+        .map(|protocol| cell(protocol, if protocol == "kraft" { "by-fencing" } else { "broken" }))
+        .into();
     let matrix = json!({ "schema": 1, "seeds": [0, 5], "options": "", "interrupted": false, "cells": cells });
     let matrix = index::matrix(&matrix, &|_| None).expect("a matrix");
     let sweep = index::sweep(&summary(), &[], &|_| None).expect("a summary");
@@ -155,7 +176,7 @@ fn sections_and_a_grid_in_a_browser() {
     look("sections.js", &all.page(), "", 8);
 }
 
-/// As many events as a long run has: the page is there within seconds, and stays fluid.
+/// With as many events as a long run has, the page is ready within seconds and stays fluid.
 #[test]
 fn a_hundred_thousand_events_stay_fluid_in_a_browser() {
     let reader = Reader::new(known("gc-pause-unfenced").as_bytes()).expect("a history");

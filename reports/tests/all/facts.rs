@@ -1,4 +1,5 @@
-//! What requirements count, each fact on the smallest story in which it happens, and on one in which it nearly does.
+//! The facts that requirements count, each in the smallest story in which it happens, and in one in which it nearly
+//! does.
 
 use protocols::{
     elector::Deposed,
@@ -72,7 +73,7 @@ fn applied(node: NodeId, token: u64, seq: u64) -> Kind {
     Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: seq }
 }
 
-/// How often the fact is counted in a history of these events, at most 9: what a requirement of it still accepts.
+/// How often the fact is counted in a history of these events, at most 9: the highest requirement that accepts it.
 fn counted(fact: Fact, kinds: &[Kind]) -> u64 {
     let accepts = |at_least: u64| {
         let header = Header {

@@ -138,7 +138,7 @@ fn a_kill_counts_once_whatever_is_told_first() {
             true => story.fault(2000, "kill", Phase::Once, &[N1]).node(2000, N1, NodeState::Down),
             false => story.node(2000, N1, NodeState::Down).fault(2000, "kill", Phase::Once, &[N1]),
         };
-        // The write that was under way is neither survival nor a newer leader.
+        // The write in flight shows neither survival nor a newer leader.
         let m = story.write(2001, N1, 1, 2).elected(5000, N2, 2).write(5100, N2, 2, 3).metrics(10_000);
         assert_eq!((m.failover_ms, m.failover_censored), (vec![3100.0], 0));
         assert_eq!(m.election_latency_ms, [10.0, 3000.0]);
@@ -164,7 +164,7 @@ fn dark_time_is_what_the_probe_missed() {
     for number in 2..=100 {
         let t_ms = (number - 1) * 100;
         story = story.at(t_ms, Kind::Invoke { request: request(number) });
-        // Ten requests are not served at all, one after more than the patience that the header states.
+        // Ten requests are not served at all, and one later than the header allows.
         if !(31..=40).contains(&number) && number != 20 {
             seq += 1;
             story = story.served(t_ms, N1, 1, seq, request(number));
@@ -183,7 +183,7 @@ fn dark_time_is_what_the_probe_missed() {
 #[test]
 fn unknown_are_the_writes_that_the_store_never_decided() {
     let story = leads().issue(20, N1, 1, 1).issue(21, N1, 1, 2).issue(22, N1, 1, 3);
-    // The second is lost; the fourth is still under way when the run ends.
+    // The second is lost; the fourth is still in flight when the run ends.
     let story = story.write(23, N1, 1, 1).write(24, N1, 1, 3).issue(9990, N1, 1, 4);
     let m = story.metrics(10_000);
     assert_eq!((m.writes_unknown, m.seq_gaps, m.writes_accepted), (1, 1, 2));
@@ -258,7 +258,7 @@ fn without_tokens_elections_order_the_leaders() {
     let judged = |events: Vec<(u64, Kind)>| {
         events.into_iter().fold(Story::default(), |story, (t_ms, kind)| story.at(t_ms, kind)).judged(1000)
     };
-    // n1 leads, n2 leads, n1 leads again: three incarnations, one after the other.
+    // n1 leads, n2 leads, n1 leads again: three successive incarnations.
     let again = [elected(1, N1, 1), tokenless(2, N1, 1, 1), elected(3, N2, 1), tokenless(4, N2, 1, 2)];
     let mut clean = again.to_vec();
     clean.extend([elected(5, N1, 2), tokenless(6, N1, 2, 3)]);

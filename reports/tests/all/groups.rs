@@ -1,4 +1,4 @@
-//! Several groups in one history: each is judged on its own, and a report says what came of each.
+//! Several groups in one history: each is judged separately, and a report has the result of each.
 
 use protocols::history::{Sink, json::Reader};
 use reports::{
@@ -81,7 +81,7 @@ fn a_foreign_log_may_have_groups_that_nobody_announced() {
         )
     };
     let judged = |stale: u64| {
-        // Group 2 goes from 9 to `stale`; group 0 has a token in between all the time.
+        // Group 2 goes from 9 to `stale`; group 0 has a token in between throughout.
         let log = [apply(1, 0, "a", 5, 1), apply(2, 2, "b", 9, 1), apply(3, 0, "a", 5, 2), apply(4, 2, "a", stale, 2)];
         let mut reader = Reader::new(log.concat().leak().as_bytes()).unwrap();
         let mut judges = Judges::new(None);

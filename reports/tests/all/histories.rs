@@ -1,5 +1,5 @@
-//! Histories as data: each invariant has one that it accepts and one that it refuses, and two whole stories have their
-//! figures and their reports. `FENCEPOST_UPDATE=1` writes the reports anew.
+//! Histories as data: each invariant accepts one and refuses another, and two whole stories have their figures and
+//! reports. `FENCEPOST_UPDATE=1` rewrites the reports.
 
 use protocols::{
     history::{
@@ -44,7 +44,7 @@ fn each_invariant_accepts_its_good_history_and_could_have_refused_it() {
     }
 }
 
-/// The histories of an invariant: `<name>-ok*` or `<name>-bad*`, one for each way in which it can be violated.
+/// The histories of an invariant: `<name>-ok*`, or `<name>-bad*` with one for each way to violate it.
 fn files(invariant: &str, kind: &str) -> Vec<String> {
     let begins = format!("{invariant}-{kind}");
     let listed = known::ALL.iter().filter(|known| known.name.starts_with(&begins));
@@ -69,7 +69,7 @@ fn each_invariant_refuses_its_bad_histories() {
     }
 }
 
-/// What the judge says of each history: read in review, because sweeps hold the judge to it.
+/// The judgement of each history: read in review, because sweeps hold the judge to it.
 #[test]
 fn the_judgements_are_as_they_were() {
     let say = |known: &known::Known| {
@@ -110,12 +110,12 @@ fn the_figures_of_a_pause_beyond_the_lease() {
     assert_eq!((m.leaders_acting_by_effect_max, m.leaders_believing_max, m.elections), (1, 2, 2));
     assert_eq!((m.writes_accepted, m.writes_fenced, m.writes_unknown, m.seq_gaps), (32, 1, 0, 0));
     assert_eq!((m.false_failovers, m.avoidable_failovers, m.failover_censored), (0, 1, 0));
-    // Struck at 5.002341, the successor's first write is applied at 8.216540.
+    // Struck at 5.002341; the successor's first write is applied at 8.216540.
     assert_eq!(m.failover_ms, [3214.199]);
-    // The first election counts from the campaign, the second from the blow.
+    // The first election counts from the campaign, the second from the strike.
     assert_eq!(m.election_latency_ms, [4.2, 3212.061]);
-    // The last write of n1 was applied at 4.503040; it sent its last one, the stale one, at 8.502341,
-    // after n2 had sent its first at 8.216020.
+    // The last write of n1 was applied at 4.503040; it sent its last one, the stale one, at 8.502341, after n2 had sent
+    // its first at 8.216020.
     assert_eq!(m.handoff_effect_gap_ms, [3713.5]);
     assert_eq!(m.handoff_intent_gap_ms, [-286.321]);
     // Both believe from 8.214402 to 8.503260.
@@ -145,12 +145,12 @@ fn a_log_of_one_leader_s_writes_is_no_pass() {
     assert_eq!((judgement.verdict, judgement.verdict.exit_code()), (Verdict::Vacuous, 2));
     let seen = judgement.invariant("vacuity").unwrap();
     assert!(!seen.holds && seen.could_fail && seen.detail.starts_with("only one leader wrote;"), "{seen:?}");
-    // What tells of elections is judged by them.
+    // A history with elections is judged by them.
     let judgement = judge(&read("acts_on_belief-ok-many"));
     assert_eq!(judgement.verdict, Verdict::Pass, "{:?}", judgement.invariants);
 }
 
-/// Every kind of event in an order that no run would give: nothing may panic.
+/// Every kind of event, in an order that no run would have: nothing may panic.
 #[test]
 fn nonsense_is_judged_without_a_panic() {
     let mut events = read("gc-pause").events;
@@ -207,7 +207,7 @@ fn report(history: &History, judgement: &Judgement, highlights: &Highlights, col
     })
 }
 
-/// The story as a report tells it: with what it comes down to.
+/// The story as a report shows it, with its cause.
 fn told(history: &History, judgement: &Judgement) -> Highlights {
     let names: Vec<_> = (0..history.names.len()).map(|n| history.names.node(NodeId(n as u16)).into_owned()).collect();
     let mut stories = Stories::new(history.header.as_ref());
@@ -260,7 +260,7 @@ fn a_foreign_log_is_told_and_judged() {
     same_as_file("foreign-report.txt", &text::render(&run));
 }
 
-/// `names` for the nodes of a log without a header, whose names come with its events.
+/// The report of a log without a header, whose names (`names` for the nodes) come with its events.
 fn told_as_it_is_read(names: [&str; 2], from_us: u64) -> String {
     let apply = |t_us: u64, node: &str, token: u64, seq: u64| {
         let rest =

@@ -1,4 +1,4 @@
-//! The judge on histories of which it is known what is wrong with them, and the figures.
+//! The judge on histories whose faults are known, and the figures.
 
 mod browser;
 mod facts;

@@ -1,7 +1,7 @@
-//! The judge's memory does not grow with the number of writes, whatever else goes on; and how fast it is
-//! (`cargo test -p reports memory -- --nocapture`).
+//! The judge's memory does not grow with the number of writes, whatever else happens; also measures its speed (`cargo
+//! test -p reports memory -- --nocapture`).
 //!
-//! A process's memory is everybody's in it, so the measurement has a process of its own: this binary, started again for
+//! All tests of a process share its memory, so the measurement runs in its own process: this binary, started again for
 //! nothing else.
 
 use protocols::{
@@ -13,9 +13,9 @@ use reports::{Judge, Verdict};
 use std::{env, fs, process::Command, time::Instant};
 
 const LEADER: Incarnation = Incarnation { token: 5, node: NodeId(0), generation: 1 };
-/// Set where this binary was started to measure.
+/// Set if this binary was started to measure.
 const ALONE: &str = "FENCEPOST_TEST_MEMORY";
-/// Far more than what a page more or less explains, far less than a million remembered writes.
+/// Far more than a stray page explains, and far less than a million remembered writes.
 const GROWTH_MAX: u64 = 4 << 20;
 
 fn header() -> Header {
@@ -50,7 +50,7 @@ fn header() -> Header {
     }
 }
 
-/// What one request leaves in a history; now and then a link between followers fails and is mended.
+/// The events of one request; now and then a link between followers fails and recovers.
 fn request(judge: &mut Judge, number: u64) {
     let t_us = 1000 + number * 100;
     let request = RequestId { client: NodeId(5), number };
@@ -93,7 +93,7 @@ fn request(judge: &mut Judge, number: u64) {
     }
 }
 
-/// What this process has in memory, bytes; `None` where nobody tells.
+/// The memory of this process, bytes; `None` if the system does not report it.
 fn resident() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

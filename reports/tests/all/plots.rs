@@ -1,4 +1,4 @@
-//! What pictures have to say of the numbers that they are made of.
+//! What pictures must say about the numbers that they are made of.
 
 use reports::plot::{
     draw_svg,

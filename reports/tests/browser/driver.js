@@ -1,5 +1,5 @@
-// Drives a headless browser, for the tests of our pages. Nothing is installed for it: the browser's debugging protocol goes
-// through two pipes. A test prints one line a check; the exit code is 1 when one failed.
+// Drives a headless browser for the tests of our pages. It needs no packages: the browser's debugging protocol uses two
+// pipes. A test prints one line per check; the exit code is 1 if one failed.
 "use strict";
 const { spawn } = require("node:child_process");
 const { pathToFileURL } = require("node:url");
@@ -57,7 +57,7 @@ async function key(name) {
   await pause(350);
 }
 const mouse = (type, x, y, more = {}) => call("Input.dispatchMouseEvent", { type, x, y, ...more });
-/// A tab without a network, of a desktop's size.
+/// A tab without a network, in a desktop's size.
 async function begin() {
   const { targetId } = await call("Target.createTarget", { url: "about:blank" }, undefined);
   session = (await call("Target.attachToTarget", { targetId, flatten: true }, undefined)).sessionId;
@@ -68,14 +68,14 @@ async function begin() {
 const desktop = () => call("Emulation.setDeviceMetricsOverride", { width: 1400, height: 900, deviceScaleFactor: 1, mobile: false });
 const phone = () => call("Emulation.setDeviceMetricsOverride", { width: 390, height: 844, deviceScaleFactor: 2, mobile: true });
 const media = (name, value) => call("Emulation.setEmulatedMedia", { features: [{ name, value }] });
-/// Keeps a picture of the page, where somebody wants to look at it.
+/// Keeps a picture of the page, if a folder for pictures is given.
 async function picture(name) {
   const folder = process.env.FENCEPOST_PICTURES;
   if (!folder) return;
   const { data } = await call("Page.captureScreenshot", { format: "png" });
   require("node:fs").writeFileSync(require("node:path").join(folder, name + ".png"), Buffer.from(data, "base64"));
 }
-/// What no page may do.
+/// Checks that the page does nothing that no page may do.
 function quiet() {
   const requests = heard.filter(m => m.method === "Network.requestWillBeSent").map(m => m.params.request.url).filter(u => !/^(file|about|data):/.test(u));
   check(requests.length === 0, "nothing was asked of a network " + requests);

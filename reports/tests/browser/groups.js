@@ -1,4 +1,5 @@
-// What the page of a run of several groups must do in a browser: it begins with the one in which something was wrong.
+// What the page of a run with several groups must do in a browser: it begins with the group in which something was
+// wrong.
 //   node groups.js CHROMIUM PAGE.html - PROFILE_FOLDER
 "use strict";
 const { check, evaluate, load, picture, run, until } = require("./driver.js");

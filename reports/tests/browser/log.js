@@ -1,10 +1,10 @@
-// What the page of a log must do that another service wrote.
+// What the page of another service's log must do.
 //   node log.js CHROMIUM PAGE.html LOG.jsonl PROFILE_FOLDER
 // tests/all/browser.rs makes the page and calls this.
 "use strict";
 const { readFileSync } = require("node:fs");
 const { check, evaluate, key, load, picture, run } = require("./driver.js");
-// The log begins at midnight, and the page says its own times.
+// The log begins at midnight, and the page shows its own times.
 const own = text => text.replace(/"t_us":(\d+)/, (_, t) => `"t_us":${1767225600000000 + +t}`);
 const sorted = text => JSON.stringify(text.slice(1, -1).split(/,(?=")/).sort());
 run(async () => {
@@ -37,5 +37,5 @@ run(async () => {
   check(/w-9007199254740993, token 9007199254740993/.test(turns), "the table of leaderships has the token: " + turns.slice(0, 200).replace(/\s+/g, " "));
   check(/payments: .*1 of them from the past/s.test(turns) && /orders: /.test(turns), "and what took effect where");
   const head = await evaluate("[...document.querySelectorAll('#turns th[scope=col]')].map(th => th.textContent).join()");
-  check(head === "Leadership,Granted,Believed,Without ground,Took effect", "its columns: " + head);
+  check(head === "Leadership,Granted,Believed,Wrongly believed,Took effect", "its columns: " + head);
 });

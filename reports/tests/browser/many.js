@@ -1,4 +1,4 @@
-// A page of 100,000 events: how soon it can be used, and how long a picture takes while it is moved.
+// A page of 100,000 events: how soon it can be used, and how long drawing a moving picture takes.
 //   node many.js CHROMIUM PAGE.html - PROFILE_FOLDER
 "use strict";
 const { check, evaluate, key, load, run } = require("./driver.js");
@@ -7,7 +7,7 @@ run(async () => {
   if (!await load()) return;
   const ready = Date.now() - began;
   check(await evaluate("timeline.events") >= 100_000, "so many events: " + await evaluate("timeline.events"));
-  // Machines that test are slow and shared: the bound is twice what a person is promised.
+  // Test machines are slow and shared: the bound is twice what people are promised.
   check(ready < 4_000, `it can be used after ${ready} ms`);
   const frame = "(() => { const began = performance.now(); timeline.draw(); return performance.now() - began; })()";
   const times = [];

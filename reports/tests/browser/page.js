@@ -86,7 +86,7 @@ async function search(words) {
   await evaluate("document.activeElement.blur()");
   return answered();
 }
-/// Links to an instant, searches that answer, words that follow the view, keys that can be switched off, paper.
+/// Links to an instant, searches with answers, text that follows the view, keys that can be switched off, printing.
 async function instants() {
   const stale = await evaluate("[timeline.RUNS[0].E.stale.reduce((a, b) => a + b), timeline.M.stale.reduce((a, s) => a + s.n, 0)]");
   check(stale[0] > 0 && stale[0] === stale[1], "every stale write is known as one: " + stale);

@@ -20,6 +20,8 @@ run(async () => {
   const button = await evaluate("(() => { const r = document.querySelector('.grid tbody button').getBoundingClientRect(); return [r.width, r.height]; })()");
   check(button.every(side => side >= 24), "a cell is large enough to be hit: " + button);
   check(await evaluate("[...document.querySelectorAll('#table-1 tbody .command')].every(c => c.querySelector('button.copy') && c.querySelector('code').textContent)"), "a command can be copied");
+  check(await evaluate("getComputedStyle(document.querySelector('.grid .sign-F')).color") === "rgb(154, 103, 0)", "what is safe by fencing only is amber");
+  check(await evaluate("document.querySelector('.grid').closest('section').nextElementSibling.className") === "stories", "the grid comes before the stories");
   const plot = await evaluate("(() => { const a = document.querySelector('figure a'), i = a.querySelector('img'); return [a.getAttribute('href'), i.alt, document.querySelector('figcaption').textContent, getComputedStyle(i).filter]; })()");
   check(plot.slice(0, 3).join() === "plots/1-failover.svg,Failover,Failover" && plot[3] === "none", "a plot has a title and leads to its file: " + plot);
   await picture("sections");

@@ -1,4 +1,4 @@
-//! What an adversary does who reaches the network.
+//! Faults by an adversary on the network.
 
 use super::{Parts, Who, text::group};
 use protocols::history::FaultKind;

@@ -20,7 +20,7 @@ pub(super) fn fail(node: &Who, silent: bool, for_ms: Option<f64>) -> Parts<'_> {
     let unnoticed = if silent { " unnoticed" } else { "" };
     let order = format!("fail each sync of {node}'s disk{unnoticed}");
     let parts = Parts::of(FaultKind::SyncFail, node).lasting(for_ms);
-    // Who cannot trust its disk ends, and is started again.
+    // A process that cannot trust its disk exits, and its supervisor restarts it.
     Parts { silent_ms: Some(for_ms.unwrap_or(0.0) + SUPERVISOR_MS), ..parts }
         .words(order, format!("syncs of {{on's}} disk fail{unnoticed}"))
 }

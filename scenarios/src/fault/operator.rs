@@ -1,4 +1,4 @@
-//! What an operator asks of a fleet.
+//! Requests of an operator to a fleet.
 
 use super::{Parts, Who};
 use protocols::history::FaultKind;

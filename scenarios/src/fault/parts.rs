@@ -1,72 +1,70 @@
-//! What every fault says of itself, whatever its kind: whom it strikes, for how long, what it does to what is under way, and
-//! in which words. Whoever validates, describes, bounds or plays plans asks this, and not which kind it is.
+//! The properties that every kind of fault has: whom it strikes, for how long, its effect on what is in flight, and its
+//! wording. Code that validates, describes, bounds or plays plans asks for these and need not know the kind.
 
 use super::Who;
 use protocols::history::FaultKind;
 use std::slice;
 
-/// What a fault says of itself.
+/// The properties of a fault.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parts<'a> {
     /// The kind, as plans and histories call it.
     pub kind: FaultKind,
-    /// Those that it strikes.
+    /// The processes it strikes.
     pub on: &'a [Who],
-    /// Those between whom and the first it strikes.
+    /// The other ends of the links it strikes.
     pub to: &'a [Who],
-    /// `None`: it is over at once. Otherwise it goes on for so many milliseconds; without a number, until the run ends.
+    /// `None`: instantaneous. Otherwise its length in milliseconds; without a number, until the run ends.
     pub lasts: Option<Option<f64>>,
-    /// How strong it is, for the judge: microseconds of latency, lost packets in a million; 0 when that says nothing.
+    /// Its strength, for the judge: microseconds of latency, or lost packets per million; 0 if it has none.
     pub strength: u64,
-    /// What takes longer, and how much.
+    /// What it slows down, and by how much.
     pub later: Option<Later>,
-    /// For how many milliseconds something may be sent in vain; 0 for as long as the run lasts.
+    /// For how many milliseconds messages may be lost; 0 for the rest of the run.
     pub silent_ms: Option<f64>,
-    /// As a plan has it, but for how long it lasts: `pause leader`.
+    /// The plan's wording without the length: `pause leader`.
     pub(super) order: String,
-    /// As a report has it, but for how long it lasts: `{on} paused`. `{on}`, `{on's}` and `{to}` stand for names.
+    /// The report's wording without the length: `{on} paused`. `{on}`, `{on's}` and `{to}` stand for names.
     pub(super) event: String,
 }
 
-/// Something takes longer than usual.
+/// A slowdown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Later {
-    /// How much, microseconds.
     pub extra_us: u64,
-    /// Do packets?
+    /// True if packets take longer.
     pub packets: bool,
-    /// Do syncs of a disk?
+    /// True if disk syncs take longer.
     pub syncs: bool,
 }
 
 impl<'a> Parts<'a> {
-    /// A fault that strikes `node`.
+    /// A fault on `node`.
     pub(super) fn of(kind: FaultKind, node: &'a Who) -> Self {
         Parts::between(kind, slice::from_ref(node), &[])
     }
 
-    /// A fault between two groups.
     pub(super) fn between(kind: FaultKind, on: &'a [Who], to: &'a [Who]) -> Self {
         let (order, event) = Default::default();
         Parts { kind, on, to, lasts: None, strength: 0, later: None, silent_ms: None, order, event }
     }
 
-    /// It goes on for so many milliseconds, or until the run ends.
+    /// Lasts for so many milliseconds, or until the run ends.
     pub(super) fn lasting(self, for_ms: Option<f64>) -> Self {
         Parts { lasts: Some(for_ms), ..self }
     }
 
-    /// The same, and nothing comes through meanwhile.
+    /// Like [`Parts::lasting`], and nothing gets through meanwhile.
     pub(super) fn silent(self, for_ms: Option<f64>) -> Self {
         Parts { silent_ms: Some(for_ms.unwrap_or(0.0)), ..self.lasting(for_ms) }
     }
 
-    /// Something takes longer, which is how strong it is.
+    /// Slows something down; the delay is its strength.
     pub(super) fn later(self, later: Later) -> Self {
         Parts { strength: later.extra_us, later: Some(later), ..self }
     }
 
-    /// How plans and reports say it.
+    /// Sets the wording of plans and of reports.
     pub(super) fn words(self, order: String, event: impl Into<String>) -> Self {
         Parts { order, event: event.into(), ..self }
     }

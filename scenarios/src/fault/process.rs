@@ -6,7 +6,7 @@ use super::{
 };
 use protocols::history::FaultKind;
 
-/// How long until a supervisor restarts a process that ended by itself, milliseconds.
+/// How long a supervisor takes to restart a process that exited, milliseconds.
 pub const SUPERVISOR_MS: f64 = 1_000.0;
 
 pub(super) fn pause(node: &Who, for_ms: f64) -> Parts<'_> {
@@ -28,8 +28,8 @@ pub(super) fn restart(node: &Who) -> Parts<'_> {
     Parts::of(FaultKind::Restart, node).words(format!("restart {node}"), "{on} started again")
 }
 
-/// A machine without power answers nothing, and neither does one whose process is gone. Over at once: a process that is
-/// restarted has its own time in the plan.
+/// A machine without power answers nothing, nor does one whose process is gone. Instantaneous: the restart has a time
+/// of its own in the plan.
 pub(super) fn dead<'a>(kind: FaultKind, node: &'a Who, restart_after_ms: Option<f64>) -> Parts<'a> {
     Parts { silent_ms: Some(restart_after_ms.unwrap_or(0.0)), ..Parts::of(kind, node) }
 }

@@ -1,13 +1,11 @@
-//! Lengths and names as people write them.
+//! Durations and names in words.
 
 use super::Who;
 
-/// Milliseconds as people write them.
 pub(super) fn duration(ms: f64) -> String {
     if ms >= 1_000.0 { format!("{} s", round(ms / 1_000.0)) } else { format!("{} ms", round(ms)) }
 }
 
-/// Microseconds as people write them.
 pub(super) fn us(us: u64) -> String {
     duration(us as f64 / 1_000.0)
 }
@@ -21,12 +19,12 @@ pub(super) fn possessive(on: &str) -> String {
     if on.ends_with('s') { format!("{on}'") } else { format!("{on}'s") }
 }
 
-/// How plans say that a process comes back.
+/// The plan's wording for a restart.
 pub(super) fn restart_after(after_ms: Option<f64>) -> String {
     after_ms.map_or(String::new(), |after_ms| format!(" and restart it after {after_ms} ms"))
 }
 
-/// Everyone of a group.
+/// All members of a group, joined by `and`.
 pub(super) fn group(group: &[Who]) -> String {
     let words: Vec<&str> = group.iter().map(Who::word).collect();
     words.join(" and ")

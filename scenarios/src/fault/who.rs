@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The words of the fault list that stand for processes; no candidate may be called so.
+/// The fault list's words for processes; no candidate may have one as its name.
 pub const RESERVED: [&str; 8] =
     ["leader", "followers", "candidates", "service", "service-leader", "store", "clients", "trigger"];
 
-/// A process, or a group of them. In JSON a word: a process's name, or one of the words below.
+/// A process, or a group of them. In JSON it is a word: a process's name, or one of the words below.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Who {
-    /// `leader`: whoever was elected last and still believes, at the moment when the fault strikes. While nobody does, the
-    /// fault waits.
+    /// `leader`: the candidate that was elected last and still believes when the fault strikes. While nobody believes,
+    /// the fault waits.
     Leader,
     /// `followers`: every candidate but the leader.
     Followers,
@@ -20,16 +20,16 @@ pub enum Who {
     Candidates,
     /// `service`: the coordination service, all its members.
     Service,
-    /// `service-leader`: the member that leads the coordination service at the moment when the fault strikes. While none
-    /// does, the fault waits.
+    /// `service-leader`: the member that leads the coordination service when the fault strikes. While none does, the
+    /// fault waits.
     ServiceLeader,
     /// `store`: the fenced store.
     Store,
-    /// `clients`: the load.
+    /// `clients`: the load generators.
     Clients,
     /// `trigger`: the node that passed the point.
     Trigger,
-    /// A process by its name; or a service by its name, all its members.
+    /// The name of a process; or of a service, for all its members.
     Named(String),
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Who {
 }
 
 impl Who {
-    /// The word that plans have for it.
+    /// The word for it in plans.
     pub fn word(&self) -> &str {
         match self {
             Who::Leader => "leader",

@@ -1,4 +1,4 @@
-//! Faults in words: what plans say of them, and what histories and reports do.
+//! The wording of faults in plans, histories and reports.
 
 use super::{
     Fault, Parts, Trigger,
@@ -11,7 +11,7 @@ use protocols::{
 use std::fmt;
 
 impl Fault {
-    /// What histories say of it; `names` says what processes are called.
+    /// The fault's event in a history; `names` gives the processes' names.
     pub fn event(
         &self,
         index: u32,
@@ -20,7 +20,7 @@ impl Fault {
         names: impl Fn(&[NodeId]) -> String,
     ) -> FaultEvent {
         let parts = self.parts();
-        // Who is on both sides of a cut, as the one that leads a service and is one of its members, is told of once.
+        // A node on both sides of a cut, such as a service's leader that is also one of its members, is named once.
         let twice = |node: &NodeId| matches!(self, Fault::Partition { .. }) && on.contains(node);
         let others: Vec<NodeId> = to.iter().copied().filter(|node| !twice(node)).collect();
         let detail = parts.describe(&names(on), &names(if others.is_empty() { to } else { &others }));
@@ -44,7 +44,7 @@ impl Fault {
         }
     }
 
-    /// One line for people; `on` and `to` name whom it strikes.
+    /// One line of prose; `on` and `to` name the processes it strikes.
     pub fn describe(&self, on: &str, to: &str) -> String {
         self.parts().describe(on, to)
     }
@@ -57,7 +57,7 @@ impl Parts<'_> {
     }
 }
 
-/// One line for people, such as `pause leader for 3500 ms`.
+/// One line of prose, such as `pause leader for 3500 ms`.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let parts = self.parts();
@@ -66,7 +66,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One line for people, such as `at 4000 ms`.
+/// One line of prose, such as `at 4000 ms`.
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "at {}", self.moment())
@@ -74,7 +74,7 @@ impl fmt::Display for Trigger {
 }
 
 impl Trigger {
-    /// When it can set a fault off at the earliest, milliseconds.
+    /// The earliest time at which it can trigger, milliseconds.
     pub fn earliest_ms(&self) -> f64 {
         match self {
             Trigger::At { ms } => *ms,

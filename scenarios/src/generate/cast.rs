@@ -1,4 +1,4 @@
-//! Who there is in a generated plan, and what a draft of a fault means among them.
+//! The processes of a generated plan, and what a drafted fault means for them.
 
 use crate::{
     fault::{Trigger, Who},
@@ -7,47 +7,47 @@ use crate::{
 };
 use protocols::{election::Protocol, point::Point};
 
-/// The name of that candidate, by its place.
+/// The name of the candidate at this index.
 pub(super) fn name(index: usize) -> String {
     format!("n{}", index + 1)
 }
 
-/// Is it between a coordination service and its clients?
+/// True if the point lies between a coordination service and its clients.
 fn concerns_service(point: Point) -> bool {
     matches!(point, Point::BeforeAsk | Point::Answered | Point::BeforeWait | Point::BeforeWatch)
 }
 
-/// Do fleets of this protocol pass the point?
+/// True if fleets of this protocol pass the point.
 fn passes(protocol: &Protocol, point: Point) -> bool {
     match point {
         Point::ReadChecked => protocol.read_lease.is_some(),
         Point::BeforePersist | Point::Voted => protocol.persists,
         Point::BeforeAsk | Point::Answered => protocol.service.is_asked,
         Point::BeforeWait | Point::BeforeWatch => protocol.service.is_watched,
-        // Only works do that no drawn plan has.
+        // Only works that no generated plan has pass these.
         Point::EnactChecked | Point::DeleteChecked => false,
         Point::EffectChecked | Point::MarkChecked | Point::RefreshChecked => false,
         _ => true,
     }
 }
 
-/// A fault before it is known of which kind it is, how many candidates there are and how long the trouble lasts. Times are
-/// per mille of what there is room for.
+/// A fault before its kind, the number of candidates and the length of the faulty part are known. Times are per mille
+/// of the room they have.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
-    /// Which of the enabled kinds it is, counted round.
+    /// Index into the enabled kinds, modulo their number.
     pub pick: u16,
     pub whom: Role,
     pub others: Role,
     pub when: When,
     pub length: u64,
-    /// How much, per mille of the most that its kind knows.
+    /// Per mille of the kind's maximum.
     pub amount: u64,
-    /// One way or the other.
+    /// Chooses between two variants of the kind.
     pub flag: bool,
-    /// It does not heal, where that leaves a way.
+    /// It never heals, if the fleet can spare that.
     pub for_good: bool,
-    /// Far beyond what is usual.
+    /// Far beyond the usual amount.
     pub wild: bool,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Draft {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Role {
     Leader,
-    /// The candidate of that number, counted round.
+    /// The candidate at this index, modulo their number.
     Candidate(usize),
     Followers,
     Service,
@@ -68,7 +68,7 @@ pub(super) enum When {
     At {
         start: u64,
     },
-    /// At a point that fleets of the protocol pass, counted round.
+    /// At a point that fleets of the protocol pass; `pick` is taken modulo their number.
     Passage {
         pick: u16,
         nth: u64,
@@ -76,14 +76,14 @@ pub(super) enum When {
     },
 }
 
-/// From when on passages count.
+/// When counting of passages starts.
 #[derive(Clone, Debug)]
 pub(super) enum After {
     Time { start: u64 },
     Renewals { nth: u64, delay_ms: u64 },
 }
 
-/// Who there is, how long the trouble lasts, and how much of what never heals can still be borne.
+/// The processes, the length of the faulty part, and how many unhealed faults the fleet can still bear.
 pub(super) struct Cast {
     candidates: usize,
     /// The points that fleets of the protocol pass.
@@ -91,18 +91,18 @@ pub(super) struct Cast {
     /// Candidates that are members from the start.
     founders: Vec<usize>,
     has_service: bool,
-    /// The names of its members, where there are several.
+    /// The names of the service's members, if it has several.
     members: Vec<String>,
-    /// Does who cannot reach the service lose nothing but its own chance?
+    /// True if a candidate that cannot reach the service loses only its own chance.
     stands_alone: bool,
     majority: bool,
     trouble_ms: u64,
     burst: Option<u64>,
-    /// How many may still die for good.
+    /// How many candidates may still die for good.
     dead: usize,
     /// How many links may still be cut for good.
     cuts: usize,
-    /// How many may still leave.
+    /// How many members may still leave.
     pub leaves: usize,
 }
 
@@ -111,7 +111,7 @@ impl Cast {
         let candidates = plan.candidates.len();
         let founders: Vec<usize> = (0..candidates).filter(|n| !plan.candidates[*n].joins_later).collect();
         let spare = if protocol.majority { (founders.len() - 1) / 2 } else { founders.len() - 1 };
-        // Where members come and go, a majority is not what it was in the beginning.
+        // If members come and go, the size of a majority changes too.
         let dead = if protocol.changes_members { 0 } else { spare };
         Cast {
             candidates,
@@ -129,7 +129,7 @@ impl Cast {
         }
     }
 
-    /// When a draft's fault strikes, and how long there is for it, milliseconds.
+    /// When a draft's fault strikes, and how long it may last, milliseconds.
     pub fn when(&self, draft: &Draft) -> (Trigger, u64) {
         match &draft.when {
             When::At { start } => {
@@ -151,7 +151,7 @@ impl Cast {
         self.trouble_ms * start * 4 / 5 / 1_000
     }
 
-    /// A passage of whoever comes to the point: some points only a leader passes, others every candidate.
+    /// A passage by whichever node reaches the point: only a leader passes some points, every candidate others.
     fn passage(&self, point: Point, nth: u64, after: Option<&After>) -> Trigger {
         let (after, delay_ms) = match after {
             None => (None, 0),
@@ -166,7 +166,7 @@ impl Cast {
         Who::Named(name(number % self.candidates))
     }
 
-    /// A candidate's number, whatever the draft's role is.
+    /// A candidate's index, whatever the draft's role.
     pub fn number(&self, draft: &Draft) -> usize {
         match draft.whom {
             Role::Candidate(number) => number,
@@ -178,7 +178,7 @@ impl Cast {
         self.named(self.founders[self.number(draft) % self.founders.len()])
     }
 
-    /// The service; of one with several members one of them, or all.
+    /// The service; if it has several members, one of them or all.
     fn service(&self, draft: &Draft) -> Who {
         let pick = draft.amount as usize % (self.members.len() + 1);
         self.members.get(pick).cloned().map_or(Who::Service, Who::Named)
@@ -197,7 +197,7 @@ impl Cast {
         }
     }
 
-    /// A process, or several, but no client.
+    /// A process, or several, but never clients.
     pub fn process(&self, draft: &Draft) -> Who {
         let role = if draft.whom == Role::Clients { Role::Leader } else { draft.whom };
         self.who(role, draft)
@@ -209,12 +209,12 @@ impl Cast {
         self.who(if elects { draft.whom } else { Role::Leader }, draft)
     }
 
-    /// Whose lease or key is dropped. Where somebody else is looked at, that one's is as good as one's own.
+    /// Whose lease or key is dropped; at a passage, the leader's or that of the node that passed.
     pub fn holder(&self, draft: &Draft) -> Who {
         if draft.by_passage() && draft.flag { Who::Leader } else { self.elector(draft) }
     }
 
-    /// Both ends of a link. A question to the service is lost on its way there, or its answer on its way back.
+    /// Both ends of a link. At a point between a node and its service, either the request or its answer is lost.
     pub fn link(&self, draft: &Draft) -> (Who, Who) {
         if let When::Passage { pick, .. } = draft.when
             && concerns_service(self.point(pick))
@@ -234,7 +234,8 @@ impl Cast {
         (whom, other)
     }
 
-    /// When a process that dies is back; `None`: never. `n1` always comes back, and so does whoever might be it.
+    /// After how many milliseconds a dead process is back; `None`: never. `n1` always comes back, and so does any role
+    /// that may resolve to it.
     pub fn back_after(&mut self, draft: &Draft, for_ms: f64) -> Option<f64> {
         let spared = match draft.whom {
             Role::Candidate(number) => self.founders.contains(&(number % self.candidates)),
@@ -243,15 +244,15 @@ impl Cast {
         let first = matches!(draft.whom, Role::Candidate(number) if number % self.candidates == 0);
         if draft.for_good && spared && !first && self.dead > 0 {
             self.dead -= 1;
-            // One thing at a time: who is left may need every link.
+            // The survivors may need every link.
             self.cuts = 0;
             return None;
         }
         Some(for_ms)
     }
 
-    /// May this link stay cut? One between two candidates that elect by majority, who still hear each other through the
-    /// rest; or that of one candidate to the service, when others have theirs.
+    /// True if this link may stay cut: one between two candidates that elect by majority, who still hear each other
+    /// through the rest, or that of one candidate to the service, if others have theirs.
     pub fn may_stay_cut(&mut self, draft: &Draft, from: &Who, to: &Who) -> bool {
         let named = |who: &Who| matches!(who, Who::Named(name) if !self.members.contains(name));
         let between = self.majority && named(from) && named(to);
@@ -264,7 +265,7 @@ impl Cast {
     }
 }
 
-/// The names of a service's members, where there are several.
+/// The names of a service's members, if it has several.
 fn members(topology: &Topology) -> Vec<String> {
     let members = topology.members().map(|member| topology.name(member).to_owned());
     if topology.only_member().is_some() { Vec::new() } else { members.collect() }

@@ -1,18 +1,16 @@
-//! The kinds of faults, one entry each: what `list` says of them, and how plans are generated from them.
+//! The kinds of faults, one entry each: the sentence in `list`, and how plans draw them.
 
 use super::cast::{Cast, Draft, Role};
 use crate::fault::{Fault, PlannedFault, Who};
 use protocols::{election::Protocol, history::FaultKind};
 
-/// A kind of fault.
 pub(super) struct Kind {
-    /// As [`Fault::kind`] has it.
     pub kind: FaultKind,
     /// One sentence for `list`.
     pub about: &'static str,
-    /// Can it strike fleets of this protocol?
+    /// True if it can strike fleets of this protocol.
     pub applies: fn(&Protocol) -> bool,
-    /// The fault that a draft means; `None` when it means nothing here.
+    /// The fault for a draft; `None` if it makes no sense here.
     make: fn(&mut Cast, &Draft, f64) -> Option<Fault>,
 }
 
@@ -21,7 +19,7 @@ fn any(_: &Protocol) -> bool {
 }
 
 impl Kind {
-    /// The fault that a draft means when it is of this kind; `None` when it means nothing here.
+    /// The fault for a draft of this kind; `None` if it makes no sense here.
     pub fn fault(&self, cast: &mut Cast, draft: &Draft) -> Option<PlannedFault> {
         let (when, room_ms) = cast.when(draft);
         let for_ms = (room_ms * draft.length / 1_000).max(1) as f64;
@@ -29,7 +27,6 @@ impl Kind {
     }
 }
 
-/// Every kind there is.
 pub(super) static ALL: &[Kind] = &[
     Kind {
         kind: FaultKind::Pause,
@@ -50,7 +47,7 @@ pub(super) static ALL: &[Kind] = &[
         about: "A machine loses power; its connections are not reset.",
         applies: any,
         make: |cast, draft, for_ms| {
-            // All at once, or one.
+            // Either all at once, or one.
             let node = if draft.wild { Who::Candidates } else { cast.process(draft) };
             let back = if draft.wild { Some(for_ms) } else { cast.back_after(draft, for_ms) };
             Some(Fault::PowerLoss { node, restart_after_ms: back })
@@ -78,7 +75,7 @@ pub(super) static ALL: &[Kind] = &[
         applies: any,
         make: |cast, draft, for_ms| {
             let (from, to) = cast.link(draft);
-            // Mostly as far as another continent, now and then a queue that stands.
+            // Usually up to the latency to another continent, sometimes that of a standing queue.
             let most_us = if draft.wild { 500_000 } else { 80_000 };
             let extra_us = (most_us * draft.amount / 1_000).max(1);
             Some(Fault::Latency { from: vec![from], to: vec![to], extra_us, for_ms: Some(for_ms) })
@@ -97,14 +94,14 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::Hang,
-        about: "The connections of client libraries between two groups take what is sent on them, and nothing comes out.",
-        // Not drawn: plans that were drawn before stay what they were.
+        about: "The connections of client libraries between two groups swallow what is sent on them.",
+        // Not drawn, so that existing generated plans stay the same.
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::Bandwidth,
-        about: "What a process sends leaves its machine no faster than so many bits a second.",
+        about: "A process's machine sends no faster than so many bits a second.",
         applies: |_| false,
         make: |_, _, _| None,
     },
@@ -131,7 +128,7 @@ pub(super) static ALL: &[Kind] = &[
         about: "Both clocks of a node run faster or slower than true time.",
         applies: any,
         make: |cast, draft, for_ms| {
-            // Within what every protocol that counts on clocks bears, or far beyond.
+            // Within the drift that every clock-based protocol tolerates, or far beyond.
             let ppm = if draft.wild { 100 } else { 1 } * draft.amount as i64;
             let for_ms = if draft.for_good { None } else { Some(for_ms) };
             Some(Fault::ClockRate { node: cast.elector(draft), ppm: if draft.flag { ppm } else { -ppm }, for_ms })
@@ -166,7 +163,7 @@ pub(super) static ALL: &[Kind] = &[
         about: "The leader is asked to remove a candidate from the members.",
         applies: |protocol| protocol.changes_members,
         make: |cast, draft, _| {
-            // Two founders stay, whoever leaves.
+            // Two founders always stay.
             cast.leaves = cast.leaves.checked_sub(1)?;
             let one = if draft.whom == Role::Leader { cast.elector(draft) } else { cast.named(cast.number(draft)) };
             Some(Fault::Leave { node: one })
@@ -188,7 +185,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::DropLease,
-        about: "The coordination service drops a candidate's lease, with all that hangs on it; nobody tells the holder.",
+        about: "The coordination service drops a candidate's lease, with all that depends on it; the holder is not told.",
         applies: |protocol| protocol.service.has_leases,
         make: |cast, draft, _| Some(Fault::DropLease { node: cast.holder(draft) }),
     },
@@ -201,7 +198,7 @@ pub(super) static ALL: &[Kind] = &[
     Kind {
         kind: FaultKind::LoseData,
         about: "A process of the coordination service dies with its disk, and comes back as one that was never used.",
-        // Not drawn: few protocols promise anything when their service forgets.
+        // Not drawn: few protocols promise anything when their service loses data.
         applies: |_| false,
         make: |_, _, _| None,
     },
@@ -213,37 +210,37 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::ForgeToken,
-        about: "Somebody shows the store a token that nobody handed out, as a candidate would.",
+        about: "An intruder, posing as a candidate, shows the store a made-up token.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::ForgeClaim,
-        about: "Somebody says in a candidate's name that this candidate leads.",
+        about: "An intruder, posing as a candidate, claims that this candidate leads.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::RogueFence,
-        about: "Somebody asks the fencing device, in a candidate's name, to cut the power of another.",
+        about: "An intruder, posing as a candidate, asks the fencing device to cut another's power.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::LyingDevice,
-        about: "The fencing device says that it has cut the power, and has not.",
+        about: "The fencing device confirms cuts of power that it has not made.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::CloudDevice,
-        about: "The fencing device accepts a request, stops the machine later, and turns away requests that come too fast.",
+        about: "The fencing device accepts a request, stops the machine later, and rejects requests that come too fast.",
         applies: |_| false,
         make: |_, _, _| None,
     },
 ];
 
-/// Does a fault leave alone what makes reads from memory safe: nobody forgets a promise?
+/// True if a fault keeps memory reads safe: nobody forgets a promise.
 pub(super) fn keeps_read_leases(fault: &Fault) -> bool {
     match fault {
         Fault::Pause { .. }
@@ -254,8 +251,8 @@ pub(super) fn keeps_read_leases(fault: &Fault) -> bool {
         | Fault::SyncHang { .. }
         | Fault::ClockRate { .. }
         | Fault::Resign { .. } => true,
-        // Who dies, or whose disk or service forgets, has promised nothing; members change what a majority is; steps are for
-        // wall clocks, which some services count with.
+        // A process that dies, or whose disk or service loses data, forgets its promises; membership changes alter the
+        // majority; steps move wall clocks, which some services count with.
         _ => false,
     }
 }

@@ -1,17 +1,17 @@
-//! The members of the service in a drawn plan.
+//! The members of the service in a generated plan.
 
 use crate::streams;
 use protocols::election::Protocol;
 
-/// The shortest lease with which a member can be reached, milliseconds, where a message takes up to so many microseconds.
-/// ZooKeeper's clients give each member a share of the session, in which they connect and a majority writes the session down;
-/// with less they would never get in.
+/// The shortest lease with which a client can reach a member, milliseconds, if a message takes up to `one_way_max_us`.
+/// ZooKeeper's clients give each member a share of the session, in which they connect and a majority persists the
+/// session; with a shorter one they would never get in.
 pub(super) fn reached_ms(members: u16, one_way_max_us: u64) -> u64 {
     const ONE_WAYS: u64 = 8;
     if members > 1 { u64::from(members) * ONE_WAYS * one_way_max_us / 1_000 } else { 0 }
 }
 
-/// How many members the protocol's service has: one, a few, or five. Where one is usual, and cheap, three times of four one.
+/// How many members the protocol's service has, at most five. If one is usual, three of four plans have one.
 pub(super) fn drawn(protocol: &Protocol, seed: u64) -> u16 {
     let (usual, most) = (protocol.service.usual_members, u64::from(protocol.service.members.most.min(5)));
     let mut random = streams::stream(seed, streams::MEMBERS);

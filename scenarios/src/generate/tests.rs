@@ -66,8 +66,8 @@ fn every_kind_of_fault_is_described_once() {
 #[test]
 fn every_kind_of_fault_protocol_profile_size_and_point_is_generated() {
     let plans: Vec<Plan> = (0..2_000).map(plan).collect();
-    // Nothing is promised of them in general: a client may have no timeout, a service may forget what it has granted, and
-    // anybody may make up a token.
+    // The kinds missing here void every promise: a client may have no timeout, a service may forget its grants, and
+    // anybody may forge a token.
     assert_eq!(super::drawn_kinds().count(), 18);
     for kind in super::drawn_kinds() {
         assert!(plans.iter().flat_map(|plan| &plan.faults).any(|fault| fault.what.kind() == *kind), "no {kind}");
@@ -154,7 +154,7 @@ fn shrinking_leaves_what_matters() {
     assert_eq!(smallest.faults.len(), 1, "{smallest:#?}");
     assert_eq!(smallest.candidates.len(), 1, "{smallest:#?}");
     let pause_ms = smallest.faults[0].what.for_ms().expect("a pause lasts");
-    // How near it comes depends on which protocol it ends with, and so on how many there are.
+    // How small it gets depends on the protocol it ends with, and so on how many there are.
     assert!(pause_ms < 3_000.0, "{pause_ms} ms is not the smallest");
     assert_eq!(smallest.candidates[0].rate_ppm, 0);
 }

@@ -1,4 +1,4 @@
-//! Timers that only some protocols have, and timers that no plan may have.
+//! Timers that only some protocols have, and bounds on all timers.
 
 use super::Params;
 use crate::plan::{LONGEST_MS, Timings};
@@ -8,7 +8,7 @@ use protocols::{
 };
 
 impl Params {
-    /// The protocol's own timers, milliseconds, for a lease of so many nanoseconds.
+    /// The protocol's own timers, milliseconds, for a granted lease in nanoseconds.
     pub(super) fn own_timers_ms(&self, protocol: &Protocol, granted: u64) -> Timers {
         let usual = protocol.timers.defaults(granted);
         let asked_ms = |timer| match timer {
@@ -22,7 +22,7 @@ impl Params {
         })
     }
 
-    /// The timers, none longer than a plan may have: no protocol need compute with what makes no sense.
+    /// The timers, none longer than a plan may have, so that no protocol need compute with invalid ones.
     pub(super) fn bounded_timings(&self, protocol: &Protocol) -> Timings {
         let mut timings = self.timings(protocol);
         timings.lease_ttl_ms = timings.lease_ttl_ms.min(LONGEST_MS);

@@ -1,21 +1,19 @@
-//! What a log of pauses says.
+//! The content of a log of pauses.
 
 use crate::units::Unread;
 use std::fmt;
 
-/// Pauses that were seen.
+/// Observed pauses.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pauses {
-    /// Their lengths, milliseconds, in rising order.
+    /// Milliseconds, ascending.
     pub lengths_ms: Vec<f64>,
-    /// The time in which they were seen, milliseconds; `None` when the log does not say.
+    /// How long the process was observed, milliseconds; `None` if the log does not tell.
     pub over_ms: Option<f64>,
-    /// What the log was.
     pub form: Form,
 }
 
 /// Why a log tells of no pauses.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoPauses {
     #[error("there is no pause in it")]
@@ -24,16 +22,16 @@ pub enum NoPauses {
     Line { line: usize, why: Unread },
 }
 
-/// What a log of pauses is.
+/// The format of a log of pauses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// `-Xlog:safepoint`: all that stops a JVM's threads, garbage collection among it.
+    /// `-Xlog:safepoint`: every stop of a JVM's threads, garbage collection included.
     JvmSafepoints,
     /// `-Xlog:gc`: the JVM's collector alone.
     JvmCollections,
     /// `GODEBUG=gctrace=1`.
     Go,
-    /// One duration a line.
+    /// One duration per line.
     Durations,
 }
 
@@ -48,7 +46,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// From the first to the last of these times, seconds, in milliseconds; `None` when there are fewer than two of them.
+/// The span of times in seconds, as milliseconds; `None` for fewer than two distinct times.
 pub(super) fn span_ms(times_s: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let first = times_s.clone().reduce(f64::min)?;
     let last = times_s.reduce(f64::max)?;

@@ -3,7 +3,7 @@
 //! ```text
 //! gc 1 @0.012s 2%: 0.026+0.39+0.10 ms clock, 0.21+0.88/0.52/0+0.84 ms cpu, 4->4->0 MB, …
 //! ```
-//! Of the three clock times the first and the last stop the world; in between the program goes on.
+//! Of the three clock times, the first and the last stop the world; the program runs during the second.
 
 use super::form::{Form, Pauses, span_ms};
 
@@ -14,9 +14,9 @@ pub(super) fn read(text: &str) -> Option<Pauses> {
     (!lengths_ms.is_empty()).then_some(Pauses { lengths_ms, over_ms, form: Form::Go })
 }
 
-/// When it began, seconds, and for how long it stopped the world, milliseconds.
+/// The start of the cycle, seconds, and its two stop-the-world phases, milliseconds.
 fn cycle(line: &str) -> Option<(f64, [f64; 2])> {
-    // Other things may write to the same stream, and stand before it.
+    // Other output on the same stream may precede it on the line.
     let (_, rest) = line.split_at(line.find("gc ")?).1.split_once(" @")?;
     let (at, rest) = rest.split_once("s ")?;
     let clock = rest.split_once("%: ")?.1.split_once(" ms clock")?.0;

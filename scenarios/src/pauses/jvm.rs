@@ -5,8 +5,8 @@
 //! [12.345s][info][safepoint] Total time for which application threads were stopped: 0.0034560 seconds, Stopping …
 //! [12.345s][info][gc       ] GC(12) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(64M) 3.456ms
 //! ```
-//! The first is of JDK 13 and later, the second of JDK 9 to 12 (OpenJDK, `runtime/safepoint.cpp`). A safepoint is what stops
-//! the threads, whether for the collector or not; so where a log has safepoints, its collections are not counted again.
+//! JDK 13 and later write the first line, JDK 9 to 12 the second (OpenJDK, `runtime/safepoint.cpp`). A safepoint stops
+//! the threads, whether for the collector or not, so if a log has safepoints its collections are not counted again.
 
 use super::form::{Form, Pauses, span_ms};
 
@@ -24,15 +24,14 @@ pub(super) fn read(text: &str) -> Option<Pauses> {
     (!lengths_ms.is_empty()).then_some(Pauses { lengths_ms, over_ms, form })
 }
 
-/// A line of the log.
 struct Line<'t> {
-    /// The JVM's age, seconds.
+    /// The JVM's uptime, seconds.
     at_s: Option<f64>,
     message: &'t str,
 }
 
 impl<'t> Line<'t> {
-    /// `None` when it does not begin with decorations.
+    /// `None` if the line has no decorations.
     fn parse(line: &'t str) -> Option<Self> {
         let (mut rest, mut at_s, mut decorated) = (line.trim(), None, false);
         while let Some((decoration, behind)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
@@ -53,13 +52,13 @@ impl<'t> Line<'t> {
 
     fn collection_ms(&self) -> Option<f64> {
         let (_, pause) = self.message.strip_prefix("GC(")?.split_once(") ")?;
-        // Lines that announce a pause, or one of its phases, have no length.
+        // Lines that announce a pause or one of its phases have no length.
         let length = pause.strip_prefix("Pause ")?.rsplit_once(' ')?.1;
         number(length.strip_suffix("ms")?)
     }
 }
 
-/// `12.345s` or `12345ms`: how old the JVM is.
+/// `12.345s` or `12345ms`: the JVM's uptime.
 fn age_s(decoration: &str) -> Option<f64> {
     match decoration.strip_suffix("ms") {
         Some(ms) => number(ms).map(|ms| ms / 1e3),
@@ -67,7 +66,7 @@ fn age_s(decoration: &str) -> Option<f64> {
     }
 }
 
-/// A plain number, with a point or a comma for the fraction as the JVM's locale has it.
+/// A plain number; the decimal separator is a point or a comma, depending on the JVM's locale.
 fn number(text: &str) -> Option<f64> {
     let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.' || b == b',');
     plain(text).then(|| text.replace(',', ".").parse().ok()).flatten()

@@ -1,9 +1,9 @@
-//! Durations, one a line: `120ms`, or `3x 1.2s` for three of that length. `#` begins a comment.
+//! Durations, one per line: `120ms`, or `3x 1.2s` for three of that length. `#` begins a comment.
 
 use super::form::{Form, NoPauses, Pauses};
 use crate::units::{Unread, duration_us};
 
-/// Most pauses that a line may stand for.
+/// Most pauses that one line may stand for.
 const TIMES_MAX: usize = 1_000_000;
 
 pub(super) fn read(text: &str) -> Result<Pauses, NoPauses> {

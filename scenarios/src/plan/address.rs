@@ -1,4 +1,4 @@
-//! What a plan may say of the address by which clients find the leader.
+//! The address by which clients find the leader, in plans.
 
 use super::{
     Plan,
@@ -11,13 +11,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Address {
-    /// What kind of address it is.
     pub kind: address::Kind,
-    /// How long a client keeps what it was told, milliseconds.
+    /// How long a client caches it.
     pub ttl_ms: u64,
 }
 
-/// Refuses an address that there cannot be.
+/// Rejects invalid addresses.
 pub(super) fn check(plan: &Plan) -> Checked {
     let Some(Address { ttl_ms, .. }) = plan.address else { return Ok(()) };
     range("address.ttl_ms", ttl_ms, 1, LONGEST_MS)?;

@@ -1,10 +1,11 @@
-//! What a plan may say of copies.
+//! Checks of a plan's copies.
 
 use super::Plan;
 use crate::fault::Who;
 use protocols::{copies::Copies, election::Protocol};
 
-/// Refuses copies that there cannot be.
+/// Rejects copies with several groups, majority copies without a token, and faults that would only strike the unused
+/// store.
 pub(super) fn check(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
     let Some(copies) = plan.copies else { return Ok(()) };
     let (word, name) = (copies.word(), &plan.protocol);

@@ -1,10 +1,10 @@
-//! What a plan may say of groups.
+//! Checks of a plan's groups.
 
 use super::{Plan, limits::CLIENTS_MAX};
 use crate::fault::PlannedFault;
 use protocols::{election::Protocol, group::GROUPS_MAX, sharding::Placement, types::Resource, work::Kind};
 
-/// Refuses groups that there cannot be.
+/// Rejects an invalid number of groups.
 pub(super) fn check(plan: &Plan, protocol: &Protocol, works: &[&'static Kind]) -> Result<(), String> {
     let (groups, each) = (plan.groups, plan.leaders_works(works).map_err(|why| why.0)?.resources().count());
     if !(1..=GROUPS_MAX).contains(&groups) {
@@ -27,7 +27,7 @@ pub(super) fn check(plan: &Plan, protocol: &Protocol, works: &[&'static Kind]) -
     Ok(())
 }
 
-/// Refuses a placement where there is nothing to place, or nobody who can hand over.
+/// Rejects a placement with nothing to place, or under a protocol that cannot hand over.
 fn placement(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
     let Some(word) = plan.placement.map(Placement::word) else { return Ok(()) };
     if plan.groups == 1 {
@@ -42,7 +42,7 @@ fn placement(plan: &Plan, protocol: &Protocol) -> Result<(), String> {
     }
 }
 
-/// Refuses a fault that speaks of a group that does not exist.
+/// Rejects a fault on a group that does not exist.
 pub(super) fn check_fault(plan: &Plan, planned: &PlannedFault) -> Result<(), String> {
     let (group, groups) = (planned.group, plan.groups);
     if group < groups {

@@ -1,5 +1,5 @@
-//! Reading and writing plans as JSON, with errors for people: serde says what is wrong and on which line, and this module
-//! adds which field it was.
+//! Reading and writing plans as JSON, with errors for people: serde reports the problem and the line, and this module
+//! adds the field.
 
 use super::limits::Invalid;
 use serde::{Serialize, de::DeserializeOwned};
@@ -7,7 +7,6 @@ use serde_json::error::Category;
 use std::fmt;
 
 /// Why a plan cannot be read.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReadError {
     #[error(transparent)]
@@ -45,15 +44,15 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Reads `text` as a `T`; `what` is the word for it in errors.
+/// Reads `text` as a `T`; errors call it `what`.
 ///
 /// # Errors
-/// One sentence that names the line and, where there is one, the field.
+/// One sentence that names the line and, if known, the field.
 pub fn read<T: DeserializeOwned>(text: &str, what: &'static str) -> Result<T, ParseError> {
     serde_json::from_str(text).map_err(|error| told(text, what, &error))
 }
 
-/// `value` as indented JSON with a newline at its end.
+/// `value` as indented JSON with a trailing newline.
 pub fn pretty<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("plans have string keys and finite numbers");
     text.push('\n');
@@ -71,7 +70,7 @@ fn told(text: &str, what: &'static str, error: &serde_json::Error) -> ParseError
     ParseError { what, line, problem, field, message }
 }
 
-/// What serde says it expected, without the names of Rust's types.
+/// What serde expected, without the names of Rust's types.
 fn in_words(message: &str) -> String {
     let Some((found, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
     let kind = expected.split(' ').next().unwrap_or_default();
@@ -87,7 +86,7 @@ fn in_words(message: &str) -> String {
             _ => return message.to_owned(),
         },
     };
-    // A list in place of an object is read as if it were the object's fields.
+    // serde reads a list in place of an object as the object's fields.
     let found = if found.starts_with("invalid length") { "invalid type: a list, " } else { found };
     format!("{found}expected {words}")
 }
@@ -123,7 +122,7 @@ fn field_at(text: &str, line: usize, column: usize) -> Option<String> {
             }
             b'{' => levels.push(Level::Object { key: None }),
             b'[' => levels.push(Level::Array { index: 0 }),
-            // Stopped where an object ends, serde means the object: it misses a field.
+            // A position at an object's end means the object itself: it lacks a field.
             b'}' if at + 1 == bytes.len() => {
                 if let Some(Level::Object { key }) = levels.last_mut() {
                     *key = None;

@@ -1,24 +1,23 @@
-//! How much a plan may ask for.
+//! Limits on a plan's values.
 
-/// Longest run, longest lease, and longest time in a fault: 24 hours, milliseconds.
+/// Longest run, lease and fault: 24 hours, milliseconds.
 pub const LONGEST_MS: u64 = 24 * 3600 * 1000;
 
-/// Furthest that a wall clock may be off: a year, milliseconds.
+/// Largest offset of a wall clock: a year, milliseconds.
 pub const OFFSET_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
-/// A clock may run at half to one and a half of true time, parts per million.
+/// A clock may run at half to one and a half times true time, parts per million.
 pub const PPM_MAX: u64 = 500_000;
-/// Most candidates.
 pub const CANDIDATES_MAX: usize = 64;
 pub(super) const CLIENTS_MAX: u16 = 1000;
-/// Most requests, or reads, a second.
+/// Most requests, or reads, per second.
 pub const RATE_MAX: u64 = 1_000_000;
 pub(super) const FAULTS_MAX: usize = 1000;
 pub(super) const NAME_MAX: usize = 32;
 /// Longest one-way latency: a minute, microseconds.
 pub(super) const LATENCY_MAX_US: u64 = 60_000_000;
-/// Longest that a fault may hold up a message or a sync: ten minutes, microseconds.
+/// Longest delay of a message or a sync by a fault: ten minutes, microseconds.
 pub(super) const EXTRA_MAX_US: u64 = 600_000_000;
-/// Widest link, million bits a second.
+/// Widest link, millions of bits per second.
 pub const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
 
 /// What a plan, or the options that it would be made of, may not say: one sentence that names it, and what would be right.
@@ -26,10 +25,10 @@ pub const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
 #[error("{0}")]
 pub struct Invalid(pub String);
 
-/// One sentence when something is wrong.
+/// Errors are one sentence.
 pub(super) type Checked = Result<(), String>;
 
-/// Refuses a value outside of a range.
+/// Rejects a value outside a range.
 pub(super) fn range(what: &str, value: u64, low: u64, high: u64) -> Checked {
     if (low..=high).contains(&value) { Ok(()) } else { Err(format!("{what} is {value}; it must be {low} to {high}")) }
 }
@@ -42,8 +41,8 @@ pub(super) fn signed(what: &str, value: i64, bound: u64) -> Checked {
     }
 }
 
-/// Times in faults are fractions of milliseconds, but not finer than microseconds: then they are the same after every
-/// writing and reading.
+/// Times in faults are fractional milliseconds, but no finer than microseconds, so that they survive writing and
+/// reading unchanged.
 pub(super) fn milliseconds(what: &str, value: f64) -> Checked {
     if !(0.0..=LONGEST_MS as f64).contains(&value) {
         let value = if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") };

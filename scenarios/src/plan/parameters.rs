@@ -1,4 +1,4 @@
-//! What faults of each kind may not say.
+//! Checks of the parameters that faults of one kind have.
 
 use super::{
     Plan,
@@ -10,14 +10,14 @@ use crate::{
 };
 use protocols::election::Protocol;
 
-/// The plan, and what it means.
+/// The plan with its protocol and processes.
 pub(super) struct Whole<'a> {
     pub(super) plan: &'a Plan,
     pub(super) protocol: &'a Protocol,
     pub(super) topology: Topology,
 }
 
-/// What only faults of one kind have.
+/// Checks the parameters that only faults of one kind have.
 pub(super) fn parameters(whole: &Whole, planned: &PlannedFault) -> Checked {
     let (Whole { plan, protocol, .. }, what) = (whole, &planned.what);
     match what {
@@ -29,7 +29,7 @@ pub(super) fn parameters(whole: &Whole, planned: &PlannedFault) -> Checked {
             let earliest_ms = planned.when.earliest_ms();
             let (strikes, too_early) = match planned.when {
                 Trigger::At { .. } => ("strikes", earliest_ms <= *copied_at_ms),
-                // What is passed is passed later than that.
+                // A passage comes later than the earliest moment.
                 Trigger::Passage { .. } => ("may strike", earliest_ms < *copied_at_ms),
             };
             if too_early {
@@ -93,7 +93,7 @@ fn drops_lease(whole: &Whole, node: &Who) -> Checked {
     elects(whole, node)
 }
 
-/// A candidate's key, or what the service itself has: a counter.
+/// Rejects a drop of a candidate's key, or of the service's own counter, where there is none.
 fn drops_key(whole: &Whole, node: &Who) -> Checked {
     let Whole { plan, protocol, .. } = whole;
     let service = protocol.service;
@@ -121,8 +121,8 @@ fn is_device(whole: &Whole, who: &Who) -> Checked {
     if devices { Ok(()) } else { Err(format!("names `{who}`, which is not the device; name `service`")) }
 }
 
-/// May this member's disk be lost, or set back? Members that agree rely on each other's disks: real clusters do not let one
-/// with an empty disk back in under its old name.
+/// Rejects losing or restoring the disk of a member that has none, or of some members only if they agree on a log:
+/// those rely on each other's disks, and real clusters do not readmit a member with an empty disk under its old name.
 fn loses_data(whole: &Whole, what: &Fault, restart_after_ms: Option<f64>) -> Checked {
     let (protocol, topology) = (whole.protocol, &whole.topology);
     if !protocol.service.keeps_data {
@@ -159,7 +159,7 @@ fn sides(from: &[Who], to: &[Who]) -> Checked {
     Ok(())
 }
 
-/// Can these processes be candidates? The one that set the fault off always is.
+/// True if all of these can be candidates. The node that triggers the fault always is one.
 pub(super) fn may_elect(whole: &Whole, who: &Who) -> bool {
     match whole.topology.resolve(who) {
         Some(nodes) => nodes.iter().all(|node| whole.topology.is_candidate(*node)),

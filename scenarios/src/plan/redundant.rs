@@ -1,8 +1,9 @@
-//! Faults that say nothing: who is dead cannot be killed, who runs cannot be started, who is stopped cannot be stopped. A
-//! plan that says such a thing means something else, and a run of it would not show what its author thinks.
+//! Redundant faults: killing a dead process, starting a running one, pausing a paused one. A plan with such a fault
+//! does not mean what its author thinks.
 //!
-//! It is decided where it can be before the run: for faults that a time sets off and that name their process. Whatever may
-//! strike the same process otherwise (a passage, `leader`, a device that cuts power) gives it the benefit of the doubt.
+//! They are found before the run where possible: among faults with a time as trigger and a named process. Any other
+//! fault that may strike the same process (at a passage, on `leader`, by a device that cuts power) gives the plan the
+//! benefit of the doubt.
 
 use super::Plan;
 use crate::{
@@ -12,14 +13,14 @@ use crate::{
 use protocols::{election::Protocol, types::NodeId};
 
 impl Plan {
-    /// The first fault that would change nothing, as far as that is known before the run, and why: it kills who is dead,
-    /// starts who runs, or stops who is stopped.
+    /// The first fault that would change nothing, as far as is known before the run, and why: it kills a dead process,
+    /// starts a running one, or pauses a paused one.
     pub fn redundant(&self, protocol: &Protocol) -> Option<(usize, String)> {
         first(self, protocol, &self.topology_of(protocol))
     }
 }
 
-/// The first fault that says nothing: its place in the list, and why, as the end of a sentence about it.
+/// The first redundant fault: its index in the list, and the reason, as the end of a sentence about it.
 fn first(plan: &Plan, protocol: &Protocol, topology: &Topology) -> Option<(usize, String)> {
     let whole = Whole { plan, protocol, topology };
     let timed = plan.faults.iter().enumerate().filter_map(|(place, planned)| Timed::new(topology, place, planned));
@@ -37,14 +38,14 @@ fn first(plan: &Plan, protocol: &Protocol, topology: &Topology) -> Option<(usize
     })
 }
 
-/// The plan, and what it means.
+/// The plan with its protocol and processes.
 struct Whole<'a> {
     plan: &'a Plan,
     protocol: &'a Protocol,
     topology: &'a Topology,
 }
 
-/// A fault that a time sets off, on one process that is known before the run.
+/// A fault with a time as trigger, on one process that is known before the run.
 struct Timed<'a> {
     place: usize,
     at_ms: f64,
@@ -67,7 +68,7 @@ impl<'a> Timed<'a> {
         kills(self.what)
     }
 
-    /// When a process that it kills is back, if it says so.
+    /// When the process it kills is back, if it restarts.
     fn back_ms(&self) -> Option<f64> {
         match self.what {
             Fault::Kill { restart_after_ms, .. }
@@ -87,7 +88,7 @@ fn starts(what: &Fault) -> bool {
     matches!(what, Fault::Restart { .. } | Fault::Join { .. })
 }
 
-/// May something of that kind strike `node` at a time, or by a name, that is not known before the run?
+/// True if a fault of this kind may strike `node` at a time, or under a name, that is unknown before the run.
 fn perhaps(whole: &Whole, node: NodeId, is_meant: fn(&Fault) -> bool) -> bool {
     whole.plan.faults.iter().enumerate().filter(|(_, planned)| is_meant(&planned.what)).any(|(place, planned)| {
         let known = Timed::new(whole.topology, place, planned).is_some();
@@ -100,7 +101,7 @@ fn paused_already(whole: &Whole, fault: &Timed, before: &[Timed]) -> Option<Stri
     let stops = |timed: &&Timed| timed.node == fault.node && matches!(timed.what, Fault::Pause { .. });
     let lasts = |timed: &Timed| timed.at_ms + timed.what.for_ms().unwrap_or(0.0) > fault.at_ms;
     let still = before.iter().rev().filter(stops).find(|timed| lasts(timed))?;
-    // A process that dies is not stopped any more.
+    // Death ends a pause.
     let dies = |timed: &Timed| timed.node == fault.node && timed.kills();
     if before.iter().any(dies) || whole.protocol.cuts_power() || perhaps(whole, fault.node, kills) {
         return None;
@@ -153,7 +154,7 @@ mod tests {
         at(ms, Fault::Pause { node: named(name), for_ms })
     }
 
-    /// What is wrong with a plan of these faults.
+    /// The error for a plan with these faults.
     fn wrong(protocol: &str, faults: Vec<PlannedFault>) -> Option<String> {
         let (steady, protocol) = (scenario::find("steady").unwrap(), election::find(protocol).unwrap());
         let mut plan = steady.compile(&Params::default(), protocol, 1).unwrap();
@@ -195,7 +196,7 @@ mod tests {
         for faults in fine {
             assert_eq!(wrong("etcd-election", faults.clone()), None, "{faults:?}");
         }
-        // A device may have cut its power, or given it back.
+        // A device may have cut its power, or restored it.
         assert_eq!(wrong("stonith", vec![restart(5_000.0, "n2")]), None);
     }
 }

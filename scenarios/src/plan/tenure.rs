@@ -1,34 +1,34 @@
-//! What a plan may say of leaders' terms of office.
+//! Leaders' warm-up and mistaken resignations, in plans.
 
 use super::limits::{Checked, LONGEST_MS, range};
 use protocols::{node, random::Random, types::MILLISECOND};
 use serde::{Deserialize, Serialize};
 
-/// How leaders come into their office, and are sent out of it by mistake; see [`protocols::node::Tenure`].
+/// Warm-up of new leaders, and resignations by mistake; see [`protocols::node::Tenure`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tenure {
-    /// For so long after its election a leader serves nobody, milliseconds.
+    /// A leader serves nobody for this long after its election.
     #[serde(skip_serializing_if = "is_zero")]
     pub warm_up_ms: u64,
-    /// For so long after its election a leader does not resign because of a health check, milliseconds.
+    /// A leader ignores failed health checks for this long after its election.
     #[serde(skip_serializing_if = "is_zero")]
     pub hold_down_ms: u64,
-    /// Of a million health checks, one a second, so many take a healthy leader for a sick one, which then resigns.
+    /// How many of a million health checks, one per second, report a healthy leader as failed, so that it resigns.
     #[serde(skip_serializing_if = "is_none")]
     pub check_errors_ppm: u32,
-    /// A leader to which the store has owed an answer for this long resigns, milliseconds; 0 for never.
+    /// A leader resigns if the store has owed it an answer for this long; 0 for never.
     #[serde(skip_serializing_if = "is_zero")]
     pub step_down_after_ms: u64,
 }
 
 impl Tenure {
-    /// Does nothing happen to leaders?
+    /// True if leaders need no warm-up and never resign by mistake.
     pub fn is_nothing(&self) -> bool {
         *self == Tenure::default()
     }
 
-    /// The same as nodes take it, with health checks that err as this stream has it.
+    /// In nanoseconds, as nodes take it; `seed` decides which health checks err.
     pub fn resolved(&self, seed: u64) -> node::Tenure {
         node::Tenure {
             warm_up: self.warm_up_ms.saturating_mul(MILLISECOND),
@@ -41,7 +41,7 @@ impl Tenure {
     }
 }
 
-/// Refuses what there cannot be, and what means nothing.
+/// Rejects values out of range or without effect.
 pub(super) fn check(tenure: Tenure) -> Checked {
     let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm, step_down_after_ms } = tenure;
     range("tenure.warm_up_ms", warm_up_ms, 0, LONGEST_MS)?;

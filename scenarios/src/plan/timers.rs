@@ -1,4 +1,4 @@
-//! What no plan may say of its timers and rules.
+//! Checks of a plan's timers and rules.
 
 use super::{
     LONGEST_MS, Plan,
@@ -38,7 +38,7 @@ pub(super) fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
     }
 }
 
-/// The timing options that some protocols have and others do not.
+/// Checks the timers that only some protocols have.
 fn own_timers(plan: &Plan, protocol: &Protocol) -> Checked {
     for timer in Timer::ALL {
         let field = format!("timings.{}", timer.field());

@@ -1,4 +1,4 @@
-//! What no plan may say. Every error is one sentence that names what is wrong and what would be right.
+//! Validation of plans. Every error is one sentence that names what is wrong and what would be right.
 
 use super::{
     DIRECTORY, Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, address, copies, groups,
@@ -24,7 +24,7 @@ use protocols::{
 use std::collections::BTreeSet;
 
 impl Plan {
-    /// Refuses what makes no sense.
+    /// Rejects an invalid plan.
     ///
     /// # Errors
     /// One sentence that names what is wrong and what would be right.
@@ -153,7 +153,7 @@ fn is_name(name: &str) -> bool {
     letters && (1..=NAME_MAX).contains(&name.len())
 }
 
-/// Words of the fault list, the names of servers, and `c1`, `c2` …, which are clients.
+/// True for the fault list's words, the names of servers, and `c1`, `c2` …, which are clients.
 fn is_taken(name: &str, known: &Known) -> bool {
     let digits = name.strip_prefix('c').unwrap_or_default();
     let client = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -200,7 +200,7 @@ fn charge_check(plan: &Plan) -> Checked {
     }
 }
 
-/// Does the leader do one of these works?
+/// True if the leader does one of these works.
 fn has_one(plan: &Plan, kinds: &[&Kind]) -> bool {
     plan.works.iter().any(|work| kinds.iter().any(|kind| work == kind.name))
 }

@@ -1,12 +1,13 @@
-//! `adversary-delayed-renewals`: only what keeps the leader in office is held up, for longer than its lease.
+//! `adversary-delayed-renewals`: an adversary delays only the leader's renewals, by more than its lease.
 //!
-//! Reference text "Split brain": "delay lease renewal". Whoever sits between the leader and what it renews its lease with (the
-//! coordination service, or the other candidates) lets everything else pass at once: the leader hears everybody, reaches the
-//! store and serves its clients. Its renewals arrive a lease and a half after they were sent, when somebody else leads.
+//! Reference text "Split brain": "delay lease renewal". The adversary sits between the leader and the peers that it
+//! renews its lease with (the coordination service, or the other candidates) and passes everything else at once: the
+//! leader hears everybody, reaches the store and serves its clients. Its renewals arrive a lease and a half after they
+//! were sent, when another node leads.
 //!
-//! **What holds.** Safety, with a token and without: a belief that counts from the *sending* of what confirmed it last ends
-//! before the lease does, and a renewal that comes late is one of a lease that is gone, and not the successor's. etcd's client
-//! and KRaft, which count from answers, promise nothing without a token; no answer comes in time, so that they stop as well.
+//! **What holds.** Safety, with and without a token: a belief counted from the *sending* of the last confirmed request
+//! ends before the lease does, and a late renewal is for the lease that is gone, not for the successor's. etcd's client
+//! and KRaft, which count from answers, promise nothing without a token; no answer comes in time, so they stop as well.
 //! **What breaks.** Availability: the leader is replaced, once, although it could have gone on.
 
 use super::{Needs, Scenario, at, cut_ms, last_strike_ms, require, strike_ms};
@@ -21,13 +22,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-delayed-renewals",
-    about: "What keeps the leader in office is held up for longer than its lease; everything else passes.",
-    story: "At a time drawn from the seed somebody holds up everything that the leader sends to the coordination service, or to \
-            the other candidates, by a lease and a half. The lease runs out, a successor is elected, and the renewals of its \
-            predecessor arrive.",
+    about: "The messages that keep the leader in office are delayed for longer than its lease; everything else passes.",
+    story: "At a time drawn from the seed an adversary delays everything that the leader sends to the coordination \
+            service, or to the other candidates, by one and a half leases. The lease runs out, a successor is elected, \
+            and then its predecessor's renewals arrive.",
     hazard: Hazard::DelayedRenewals,
     needs: Needs::Lease,
     plan,

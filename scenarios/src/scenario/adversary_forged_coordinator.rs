@@ -1,14 +1,14 @@
-//! `adversary-forged-coordinator`: somebody says in a dead candidate's name that it leads.
+//! `adversary-forged-coordinator`: an adversary claims in a dead candidate's name that it leads.
 //!
-//! Reference text "Split brain": "forge messages from a specific node ID". Textbook elections believe what arrives: COORDINATOR
-//! (bully, rings) and VRRP's advertisement carry no proof of who sent them. The candidate that the protocol prefers has died,
-//! so that whoever leads gives way to its word.
+//! Reference text "Split brain": "forge messages from a specific node ID". Textbook elections believe what arrives:
+//! COORDINATOR (bully, rings) and VRRP's advertisement carry no proof of their sender. The candidate that the protocol
+//! prefers has died, so any leader gives way to its word.
 //!
-//! **What holds.** Safety: a leader that believes it stops at once, nobody leads until the dead one is missed again, and then
-//! the same is elected anew. One forged message forges no second leader, since the one in whose name it comes does not
-//! believe. **What breaks.** Availability: each message costs the time in which others wait for a silent leader, and one per
-//! such time keeps everybody from leading for as long as somebody cares to send it
-//! (`sim/tests/all/adversary.rs`). Messages that elect have to be authenticated.
+//! **What holds.** Safety: a leader that believes the message stops at once, nobody leads until the dead candidate is
+//! missed again, and then the same leader is elected anew. One forged message makes no second leader, since the
+//! candidate it names does not believe. **What breaks.** Availability: each message costs the time that others wait for
+//! a silent leader, and one message per such time keeps everybody from leading for as long as the adversary sends them
+//! (`sim/tests/all/adversary.rs`). Election messages have to be authenticated.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, preferred, require, strike_ms};
 use crate::{
@@ -22,13 +22,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-forged-coordinator",
-    about: "Somebody says in the name of a dead candidate, which all prefer, that it leads.",
-    story: "At a time drawn from the seed the candidate that the protocol prefers dies for good, and another takes over. Some \
-            time later everybody is told in the dead one's name that it leads. Who leads gives way, and nobody does until \
-            the dead one is missed again.",
+    about: "An intruder, posing as a dead candidate that all prefer, claims that it leads.",
+    story: "At a time drawn from the seed the candidate that the protocol prefers dies for good, and another takes \
+            over. Some time later an intruder, posing as the dead one, tells all that it leads. The current leader \
+            gives way, and nobody leads until the dead one is missed again.",
     hazard: Hazard::ForgedClaim,
     needs: Needs::Claim,
     plan,

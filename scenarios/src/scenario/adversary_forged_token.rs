@@ -1,7 +1,7 @@
-//! `adversary-forged-token`: somebody who is no leader shows the store the highest token there is.
+//! `adversary-forged-token`: an adversary that does not lead shows the store a token higher than any other.
 //!
-//! A resource that takes any number for a token is bricked by the first that is larger than all that will ever be handed out:
-//! no leader is let in any more. Tokens have to be authenticated where not everybody who reaches the resource is trusted.
+//! A resource that takes any number for a token is bricked by the first one larger than any that will ever be granted:
+//! it admits no leader any more. Tokens have to be authenticated unless everybody who reaches the resource is trusted.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -15,13 +15,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-forged-token",
-    about: "Somebody who is no leader shows the store a token that nobody handed out, higher than all.",
-    story: "At a time drawn from the seed somebody seals every resource in a follower's name, with a token that nobody handed \
-            out and that is higher than all. A store that authenticates tokens refuses it, and the leader goes on; one that does \
-            not lets nobody in any more.",
+    about: "An intruder shows the store a made-up token, higher than all others.",
+    story: "At a time drawn from the seed an intruder, posing as a follower, seals every resource with a made-up token \
+            that is higher than all others. A store that authenticates tokens refuses it, and the leader continues; \
+            one that does not lets nobody in any more.",
     hazard: Hazard::Any,
     needs: Needs::Named(&["redis-fenced", "etcd-election", "raft-core"]),
     plan,

@@ -1,11 +1,11 @@
 //! `adversary-lying-device`: the fencing device confirms a cut that it does not make.
 //!
-//! Reference text "Split brain": a "compromised STONITH". It takes no malice: a switch whose outlet belongs to another machine
-//! by now, or a machine with two power supplies. The story is `gc-pause`: the leader is stopped with a write in its hands, the
-//! others have its power cut, are told that it was, take over, and it wakes.
+//! Reference text "Split brain": a "compromised STONITH". It takes no malice: the switch's outlet may belong to another
+//! machine by now, or the machine may have two power supplies. The story is `gc-pause`: the leader is stopped in the
+//! middle of a write, the others have its power cut, get a confirmation and take over, and it wakes.
 //!
-//! **What breaks.** Everything that fencing is for: the write of the sleeper takes effect while its successor leads. Where a
-//! token is checked at the resource besides, it is refused: the two do not replace each other.
+//! **What breaks.** Everything that fencing is for: the sleeper's write takes effect while its successor leads. If the
+//! resource checks a token as well, it refuses the write: neither replaces the other.
 
 use super::{Needs, Scenario, at, gc_pause, require};
 use crate::{
@@ -18,13 +18,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-lying-device",
-    about: "The fencing device confirms cuts that it does not make, and the leader is stopped with a write in its hands.",
-    story: "From the start the fencing device says of every cut that it was made, and makes none. Then, as in gc-pause, the \
-            leader is stopped with a write in its hands. The others ask for its power to be cut, are told that it was, and \
-            take over; and it wakes.",
+    about: "The fencing device confirms cuts that it does not make, and the leader is stopped with a pending write.",
+    story: "From the start the fencing device confirms every cut and makes none. Then, as in gc-pause, the leader is \
+            stopped with a pending write. The others ask for its power to be cut, are told that it was, and take over; \
+            then it wakes.",
     hazard: Hazard::LyingDevice,
     needs: Needs::PowerDevice,
     plan,

@@ -1,10 +1,10 @@
-//! `adversary-rogue-fence`: somebody has the power of a healthy leader cut.
+//! `adversary-rogue-fence`: an adversary has a healthy leader's power cut.
 //!
-//! Reference text "Split brain": a "compromised STONITH". Who can reach the device and speak in a candidate's name can switch
-//! anybody off; a device that asks for no proof cannot tell.
+//! Reference text "Split brain": a "compromised STONITH". Anybody who reaches the device and can speak in a candidate's
+//! name can switch any machine off; a device that asks for no proof cannot tell.
 //!
-//! **What holds.** Safety: the leader is off, which is what fencing is about, and nobody takes over without a confirmed cut of
-//! their own. **What breaks.** Availability, for a reboot or a takeover, and as often as somebody cares to ask.
+//! **What holds.** Safety: the leader is off, as fencing intends, and nobody takes over without a confirmed cut of
+//! their own. **What breaks.** Availability, for a reboot or a takeover per forged request.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -18,12 +18,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "adversary-rogue-fence",
-    about: "Somebody asks the fencing device in a follower's name to cut the power of a healthy leader.",
-    story: "At a time drawn from the seed the fencing device is asked in a follower's name to cut the leader's power, and does. \
-            Nobody was silent and nobody wants to take over: the others find out as if the machine had failed.",
+    about: "An intruder, posing as a follower, asks the fencing device to cut the power of a healthy leader.",
+    story: "At a time drawn from the seed an intruder, posing as a follower, asks the fencing device to cut the \
+            leader's power, and it does. Nobody was silent and nobody wants to take over: the others find out as if \
+            the machine had failed.",
     hazard: Hazard::RogueFence,
     needs: Needs::PowerDevice,
     plan,

@@ -1,14 +1,14 @@
-//! `asymmetric-partition`: between the leader and the other candidates, one direction is lost.
+//! `asymmetric-partition`: one direction is lost between the leader and the other candidates.
 //!
-//! By the seed it is one of two stories, and they end differently:
-//! - **The leader is mute**: what it sends is lost, what it is sent arrives. The others hear nothing, whatever the protocol,
-//!   and elect a successor, so that is required. The successor is heard by the old leader. A protocol with terms or epochs
-//!   makes it step down at once; one in which the better id wins (acassen/keepalived issue 1528) makes it go on, since the
-//!   answer that would put the successor in its place is lost.
-//! - **The leader is deaf**: what it is sent is lost, what it sends arrives. Where a leader needs answers it stops by its own
-//!   clock, and while its heartbeats go on nobody stands against it: nobody leads until the cut is healed. Where heartbeats
-//!   are not acknowledged nobody notices anything, and nothing need happen. What is true of all: for as long as the last
-//!   answers before the cut carry it, the leader goes on writing.
+//! The seed chooses one of two stories, which end differently:
+//! - **The leader is mute**: what it sends is lost, what is sent to it arrives. Under every protocol the others hear
+//!   nothing and elect a successor, so that is required. The old leader hears the successor. A protocol with terms or
+//!   epochs makes it step down at once; one in which the better id wins (acassen/keepalived issue 1528) makes it go on,
+//!   since the answer that would establish the successor is lost.
+//! - **The leader is deaf**: what is sent to it is lost, what it sends arrives. If a leader needs answers, it stops by
+//!   its own clock, and while its heartbeats go on nobody stands against it: nobody leads until the cut heals. If
+//!   heartbeats are not acknowledged, nobody notices anything, and nothing need happen. Under any protocol the leader
+//!   goes on writing for as long as the last answers before the cut allow.
 //!
 //! The cut lasts as long as that of `isolate-leader`.
 
@@ -24,13 +24,13 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "asymmetric-partition",
     about: "Between the leader and the others, one direction is lost: the leader is mute, or deaf.",
-    story: "At a time drawn from the seed, and by the seed, either what the leader sends to the other candidates is lost, or \
-            what they send to it, for three leases and two seconds. A mute leader is replaced, and hears of it. A deaf one \
-            is heard by everybody and hears nobody: whether it may go on depends on whether it needs answers.",
+    story: "At a time drawn from the seed, and by the seed, either what the leader sends to the other candidates is \
+            lost, or what they send to it, for three leases and two seconds. A mute leader is replaced, and hears of \
+            it. A deaf one is heard by all but hears nobody: whether it may go on depends on whether it needs \
+            answers.",
     hazard: Hazard::OneWayCut,
     needs: Needs::Peers,
     plan,

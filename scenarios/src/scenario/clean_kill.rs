@@ -1,7 +1,7 @@
 //! `clean-kill`: the leader's process dies under load.
 //!
-//! Its machine lives and resets its connections, so everybody could know at once; the lease makes them wait all the same.
-//! This is the failover time that a team quotes, and the one that a shorter lease buys.
+//! Its machine lives and resets its connections, so everybody could know at once; the lease makes them wait all the
+//! same. This is the failover time that a team quotes, and that a shorter lease improves.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, settled_ms, strike_ms};
 use crate::{
@@ -16,7 +16,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "clean-kill",
     about: "The leader's process is killed under load and starts again later.",
@@ -28,9 +27,9 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// One fleet whose leader is killed `kills` times, each time as the scenario does it once: whoever was killed is back, and a
-/// successor at work, before the next strike, which comes in any phase of the renewal. For measuring, where a fleet takes
-/// longer to start than an election.
+/// One fleet whose leader is killed `kills` times, each time as in the scenario: the killed process is back and a
+/// successor at work before the next kill, which comes in any phase of the renewal. For measurements, where starting a
+/// fleet takes longer than an election.
 ///
 /// # Errors
 /// One sentence, as from [`Plan::validate_among`].
@@ -50,9 +49,8 @@ pub fn repeated(params: &Params, protocol: &Protocol, seed: u64, kills: u32) -> 
     with_kills(once, params, protocol, faults, ready_ms)
 }
 
-/// One fleet whose leader is killed at every `period_ms` for as long as `for_ms`, in any phase of the renewal, and is back
-/// a second later: churn, in which elections follow one another. Where an election may take longer than that, the period
-/// is [`churn_period_ms`].
+/// Churn: one fleet whose leader is killed every `period_ms` for `for_ms`, in any phase of the renewal, and is back a
+/// second later. If an election may take longer than that, the period is [`churn_period_ms`].
 ///
 /// # Errors
 /// One sentence, as from [`Plan::validate_among`].
@@ -76,13 +74,13 @@ pub fn churn(
     with_kills(once, params, protocol, faults, ready_ms)
 }
 
-/// The time from one kill to the next in a churn that asks for `period_ms`: so long that somebody has
-/// been elected a second before, however long that takes.
+/// The time between kills in a churn that asks for `period_ms`: long enough that a successor was elected at least a
+/// second before, however long elections take.
 pub fn churn_period_ms(params: &Params, protocol: &Protocol, period_ms: u64) -> u64 {
     period_ms.max(params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol) + CALM_MS)
 }
 
-/// The scenario's plan with these kills instead of its own, the last of which is over at `ready_ms`.
+/// The scenario's plan with these kills instead of its own; the last is over at `ready_ms`.
 fn with_kills(
     once: Plan,
     params: &Params,
@@ -99,11 +97,11 @@ fn with_kills(
     plan.validate_among(&known).map(|()| plan)
 }
 
-/// How long a fleet is left alone before its leader is killed again, milliseconds.
+/// How long a fleet is left alone before its next kill, milliseconds.
 const CALM_MS: u64 = 1_000;
-/// In churn, kills come within so many milliseconds after their time, so that they strike in every phase.
+/// In churn, kills come up to this many milliseconds late, so that they strike in every phase.
 const PHASE_MS: f64 = 500.0;
-/// In churn, whoever was killed is back so many milliseconds later.
+/// In churn, a killed process is back after this many milliseconds.
 const BACK_MS: f64 = 1_000.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

@@ -1,11 +1,11 @@
 //! `clock-jump`: the coordination service's wall clock jumps forward by more than the lease, once.
 //!
-//! What a time server that was wrong for a while, a virtual machine that was resumed, or an operator does to one machine. A
-//! service that counts leases on a monotonic clock does not notice. One that counts on a wall clock, as Redis and rows with an
-//! expiry do, gives the leader's lease to the next who asks while the leader's own clock says that it is good: Kleppmann's
-//! objection to Redlock ("How to do distributed locking", 2016), and of one server even simpler.
+//! A time server that was wrong for a while, a resumed virtual machine or an operator does this to one machine. A
+//! service that counts leases on a monotonic clock does not notice. One that counts on a wall clock, such as Redis or
+//! rows with an expiry, gives the leader's lease to the next candidate that asks while the leader's own clock says it
+//! is valid: Kleppmann's objection to Redlock ("How to do distributed locking", 2016), with a single server.
 //!
-//! By one to ten leases, and set right again five seconds later, as `clock-step` sets everybody's to and fro.
+//! The jump is one to ten leases and is undone five seconds later; `clock-step` moves everybody's clocks both ways.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms, with_wrong_clocks};
 use crate::{
@@ -19,25 +19,24 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "clock-jump",
     about: "The coordination service's wall clock jumps forward by more than a lease, and back later.",
-    story: "At a time drawn from the seed the wall clock of the coordination service is set forward by one lease to ten, and \
-            five seconds later set right. A service that counts leases on a wall clock gives the lease away at once, while \
-            the leader goes by a clock that nobody touched.",
+    story: "At a time drawn from the seed the wall clock of the coordination service is set forward by one lease to \
+            ten, and five seconds later set right. A service that counts leases on a wall clock grants the lease to \
+            another at once, while the leader's own clock was not touched.",
     hazard: Hazard::ClockSteps,
     needs: Needs::Service,
     plan,
 };
 
-/// The clock is wrong for so long, milliseconds.
+/// How long the clock is wrong, milliseconds.
 const WRONG_MS: u64 = 5_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let ttl_ms = params.granted_ttl_ms(protocol);
     let params = &with_wrong_clocks(params, protocol);
-    // Set back, a lease that was given by the wrong clock lasts for so much longer.
+    // Once the clock is set back, a lease granted by the wrong clock lasts longer by the jump.
     let jump_max_ms = 10 * ttl_ms;
     let needed_ms = last_strike_ms(params, protocol) + WRONG_MS + jump_max_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);

@@ -1,9 +1,9 @@
-//! `clock-skew`: the candidates' wall clocks are minutes apart from the start on, and the leader dies.
+//! `clock-skew`: the candidates' wall clocks are minutes apart from the start, and the leader dies.
 //!
-//! Machines without a time server drift by seconds a day, and one that was set by hand is anywhere. Leases that a service counts
-//! do not notice; rows that carry an expiry by the writer's clock do (lukas-krecan/ShedLock issue 231, quartznet/quartznet
-//! issue 3515): whoever is ahead takes a lease that is good, and a lease written by whoever is ahead outlives its holder by as
-//! much. Each clock is off by up to three minutes, either way.
+//! Machines without a time server drift by seconds a day, and a clock set by hand may be anywhere. Leases counted by a
+//! service are not affected; rows with an expiry by the writer's clock are (lukas-krecan/ShedLock issue 231,
+//! quartznet/quartznet issue 3515): a candidate whose clock is ahead takes a lease that is still valid, and a lease
+//! written by such a candidate outlives its holder by the skew. Each clock is off by up to three minutes, either way.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms, with_wrong_clocks};
 use crate::{
@@ -17,19 +17,18 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "clock-skew",
     about: "The candidates' wall clocks are minutes apart, and the leader dies.",
-    story: "From the start on, each candidate's wall clock is off by up to three minutes, either way. At a time drawn from the \
-            seed the leader is killed, and starts again later. Whoever counts leases on its own wall clock takes one that is \
-            good, or waits minutes for one that is not.",
+    story: "From the start on, each candidate's wall clock is off by up to three minutes, either way. At a time drawn \
+            from the seed the leader is killed, and starts again later. A candidate that counts leases on its own wall \
+            clock takes one that is still valid, or waits minutes for one that is not.",
     hazard: Hazard::ClockSteps,
     needs: Needs::Nothing,
     plan,
 };
 
-/// A clock is off by up to this, milliseconds.
+/// The largest offset of a clock, milliseconds.
 const OFF_MAX_MS: u64 = 180_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

@@ -1,13 +1,13 @@
-//! `clock-step`: wall clocks are set, forward and back, on the leader, its followers and the coordination service.
+//! `clock-step`: wall clocks are set forward and back, on the leader, its followers and the coordination service.
 //!
-//! A time server that was wrong, a virtual machine that was restored, an operator: wall clocks jump. A lease that is counted
-//! on a monotonic clock does not notice; one that is counted on a wall clock ends early for whom it was set forward and
-//! lasts for ever for whom it was set back. Redis counts that way (redis/redis 7.0, `src/db.c: keyIsExpired`): set its
-//! server's clock forward, and every lease is over at once.
+//! A wrong time server, a restored virtual machine, an operator: wall clocks jump. A lease counted on a monotonic clock
+//! is not affected; one counted on a wall clock ends early on a clock that was set forward and lasts for ever on one
+//! that was set back. Redis counts that way (redis/redis 7.0, `src/db.c: keyIsExpired`): set its server's clock
+//! forward, and every lease ends at once.
 //!
-//! Everyone's clock is set forward and back again by a size that is drawn (0.1 s, 1 s, 10 s or an hour, times 0.5 to 1), in
-//! an order that is drawn, half a lease to a lease apart. Reads go to the store where leases are Redis's: no lease there is
-//! as good as a clock that is set.
+//! Each clock is set forward and back again by a drawn size (0.1 s, 1 s, 10 s or an hour, times 0.5 to 1), in a drawn
+//! order, half a lease to a lease apart. With Redis leases, reads go to the store: no such lease is better than a clock
+//! that can be set.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms, with_wrong_clocks};
 use crate::{
@@ -21,19 +21,18 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "clock-step",
     about: "Wall clocks are set forward and back: the leader's, its followers' and the coordination service's.",
-    story: "From a time drawn from the seed on, the wall clocks of the leader, of its followers and of the coordination \
-            service are set forward and set back, by anything from 50 ms to an hour. Whoever counts its lease on a monotonic \
-            clock goes on as if nothing had happened.",
+    story: "From a time drawn from the seed on, the wall clocks of the leader, of its followers and of the \
+            coordination service are set forward and set back, by anything from 50 ms to an hour. A node that counts \
+            its lease on a monotonic clock goes on as if nothing had happened.",
     hazard: Hazard::ClockSteps,
     needs: Needs::Nothing,
     plan,
 };
 
-/// A clock is set by up to one of these, and at least by half of it, milliseconds.
+/// A clock is set by at most one of these and at least half of it, milliseconds.
 const SIZES_MS: [u64; 4] = [100, 1_000, 10_000, 3_600_000];
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -54,7 +53,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         steps.swap(last, streams::between(&mut random, 0, last as u64) as usize);
     }
     let mut plan = with_wrong_clocks(params, protocol).plan(SCENARIO.name, protocol, seed, needed_ms);
-    // A candidate alone has no followers whose clock could be set.
+    // A single candidate has no followers whose clocks could be set.
     let alone = if params.nodes == 1 { 2 } else { 0 };
     let set = steps.len() as u64 - alone;
     for step in steps {

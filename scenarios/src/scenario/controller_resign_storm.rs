@@ -1,13 +1,13 @@
-//! `controller-resign-storm`: the leader's session ends again and again, each time as soon as a successor is at work.
+//! `controller-resign-storm`: the leader's session ends again and again, each time once a successor is at work.
 //!
-//! Kafka's operators know it as controllers that resign one after the other: a ZooKeeper that is slow for a while ends the session
-//! of whoever works hardest, which is the controller, and the next one has to load everything before it can do anything
-//! (reference text 003 names the storm; `lost-lease` is two of these and looks at the writes in between). What is asked here
-//! is that every one of many elections has a higher epoch than the one before, that one acts at a time, and that the storm costs
-//! as many elections as sessions, not more.
+//! Kafka's operators know it as controllers that resign one after the other: a slow ZooKeeper ends the session of its
+//! busiest client, the controller, and the next controller has to load everything before it can act (the article *07 —
+//! Leader Election* names the storm; `lost-lease` is two of these and looks at the writes in between). The scenario
+//! checks that each of many elections gets a higher epoch than the one before, that one leader acts at a time, and that
+//! the storm costs as many elections as sessions, not more.
 //!
-//! Twelve times, from a time drawn from the seed on, the service ends the session of whoever leads. Between two of them lies as
-//! long as a takeover takes at most, and up to a quarter of a lease more.
+//! From a time drawn from the seed, the service ends the leader's session twelve times. Between two of them lies the
+//! longest takeover and up to a quarter of a lease more.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms, without_waiting};
 use crate::{
@@ -21,13 +21,13 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "controller-resign-storm",
-    about: "The leader's session is ended twelve times, each time when a successor has taken over.",
-    story: "From a time drawn from the seed on, twelve times, the coordination service ends the session of whoever leads, as an \
-            overloaded one does to its busiest client. Each time somebody else is elected, or the same one again with a new \
-            session. Every election has a higher token than the last, and the resource never takes two for leaders.",
+    about: "The leader's session is ended twelve times, each time once a successor has taken over.",
+    story: "From a time drawn from the seed on, twelve times, the coordination service ends the current leader's \
+            session, as an overloaded one does to its busiest client. Each time another candidate is elected, or the \
+            same one with a new session. Every election has a higher token than the last, and the resource never \
+            accepts two leaders.",
     hazard: Hazard::LostLease,
     needs: Needs::Named(&[
         "kafka-zk-controller",
@@ -40,7 +40,7 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// So many sessions end.
+/// How many sessions end.
 const SESSIONS: u64 = 12;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

@@ -1,19 +1,20 @@
-//! `detector-comparison`: lost messages and stalls that a failure detector has to bear, and then a death that it has to see.
+//! `detector-comparison`: lost messages and stalls that a failure detector must tolerate, then a death that it must
+//! detect.
 //!
-//! The two mistakes of a failure detector are measured in one run, since either alone is easy to avoid (Chandra and Toueg
-//! 1996; Chen, Toueg and Aguilera 2002 on the quality of service of failure detectors): how often it deposes a leader that
-//! lives (`false_failovers`; `avoidable_failovers` where a stall had a part in it), and how long it takes to replace one that
-//! died (`election_time_ms`, `failover_ms`). `sweep detector-comparison --protocol lowest-id,swim` shows them side by side.
+//! One run measures both mistakes of a failure detector, since either alone is easy to avoid (Chandra and Toueg 1996;
+//! Chen, Toueg and Aguilera 2002 on the quality of service of failure detectors): how often it deposes a live leader
+//! (`false_failovers`; `avoidable_failovers` if a stall contributed), and how long it takes to replace a dead one
+//! (`election_time_ms`, `failover_ms`). `sweep detector-comparison --protocol lowest-id,swim` shows them side by side.
 //!
 //! The times, with S the strike:
 //! ```text
 //!  S           + 2 ttl, + 4 ttl, + 6 ttl              + 9 ttl                    + ttl + takeover + 2 s
 //!  loss begins a drawn candidate stalls, 0.2–0.8 ttl  the leader dies            loss ends
 //! ```
-//! - Between candidates 5 to 30 % of the messages are lost, in both directions; with three heartbeats in a ttl, 30 % lets
-//!   all of them be lost in one of 37 windows.
-//! - A stall is shorter than the ttl with a heartbeat interval to spare, so by itself it is no reason to depose anybody.
-//! - The loss goes on until the death is surely noticed: both mistakes are made under the same conditions.
+//! - Between candidates 5 to 30 % of the messages are lost, in both directions; with three heartbeats per ttl and 30 %
+//!   loss, one window in 37 loses all three.
+//! - A stall is shorter than the ttl by at least a heartbeat interval, so by itself it deposes nobody.
+//! - The loss lasts until the death must have been noticed, so that both mistakes are made under the same conditions.
 
 use super::{Needs, Scenario, at, candidate, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -27,13 +28,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "detector-comparison",
     about: "Links between candidates lose messages and nodes stall, but nobody dies; then the leader does.",
-    story: "From a time drawn from the seed on, up to 30 % of what candidates say to each other is lost, and three times one of \
-            them stalls for less than a lease. Nobody is dead, and whoever is deposed now is deposed for nothing. Then the \
-            leader is killed, and what counts is how soon that is noticed.",
+    story: "From a time drawn from the seed on, up to 30 % of what candidates say to each other is lost, and three \
+            times one of them stalls for less than a lease. Nobody is dead, so every deposition now is for nothing. \
+            Then the leader is killed, and what counts is how soon that is noticed.",
     hazard: Hazard::FalseSuspicion,
     needs: Needs::Detector,
     plan,
@@ -41,7 +41,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// Stalls before the death.
 const STALLS: u64 = 3;
-/// Of being lost, per cent, is drawn from these.
+/// Range of the loss, per cent.
 const LOST_PERCENT: (u64, u64) = (5, 30);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -57,7 +57,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     plan.faults.push(at(first_ms, lossy));
     let ttl = ttl_ms as f64;
-    // With a heartbeat interval to spare, whatever the interval.
+    // Short of the ttl by a heartbeat interval, whatever the interval.
     let longest_ms = (0.8 * ttl).min(ttl - params.timings(protocol).renew_interval_ms as f64);
     for stall in 1..=STALLS {
         let number = streams::between(&mut random, 1, u64::from(params.nodes)) as u16;

@@ -1,18 +1,19 @@
 //! `disk-stall`: syncs of a candidate's disk are slow, hang, or fail, and the fleet has to elect meanwhile.
 //!
-//! What a protocol has to remember it has to have on disk before it says it: a vote, a term, an epoch. While the disk of a
-//! voter stalls it has nothing to say, and an election goes on without it, or waits. One that answers first and syncs later
-//! is faster, and wrong. A failed sync must not be tried again as if nothing had happened: what it was to save may be gone.
+//! A protocol must have its votes, terms and epochs on disk before it tells anybody. While a voter's disk stalls it
+//! cannot answer, and an election goes on without it, or waits. A voter that answers first and syncs later is faster,
+//! and wrong. A failed sync must not be retried as if nothing had happened: the data it was to save may be gone.
 //!
-//! By the seed the disk is the leader's, or that of a candidate that is drawn, and every sync takes 20 to 200 ms longer,
-//! never ends, or fails. Then, by the seed, the leader is killed or stops, for as long as the others wait for it and 700 ms:
+//! By the seed the disk is the leader's or that of a drawn candidate, and every sync takes 20 to 200 ms longer, never
+//! ends, or fails. Then, by the seed, the leader is killed or pauses, for as long as the others wait for it and 700 ms:
 //! ```text
 //!  S              S + up to a lease     + ttl + takeover + 700 ms      + ttl
 //!  disk stalls    leader is gone        leader is back                 disk is well
 //! ```
-//! A leader that was killed has to be elected again; one that stopped while nobody could be elected may go on where it was.
+//! After a kill, a leader has to be elected again; after a pause during which nobody could be elected, the leader may
+//! go on.
 //!
-//! The bound on liveness counts from the end of the last fault, which is the disk's.
+//! The liveness bound counts from the end of the last fault, which is the disk's.
 
 use super::{Needs, Scenario, at, candidate, drawn_ms, last_strike_ms, require, strike_ms, without_waiting};
 use crate::{
@@ -26,7 +27,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "disk-stall",
     about: "Syncs of the leader's disk or a voter's are slow, hang or fail while others elect.",
@@ -38,9 +38,9 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// The leader stops for so much longer than the others wait, milliseconds.
+/// How much longer than the others' wait the leader is stopped, milliseconds.
 const BEYOND_WAIT_MS: u64 = 700;
-/// A slow sync takes so much longer, microseconds.
+/// How much longer a slow sync takes, microseconds.
 const SLOW_US: (u64, u64) = (20_000, 200_000);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

@@ -1,16 +1,16 @@
-//! `diverging-copies` and `majority-copies`: the leader and one client on one side of a cut, everybody else on the other, and no
-//! store between them: every node has a copy of the data, as the servers of a database have whose replicas are promoted.
+//! `diverging-copies` and `majority-copies`: a cut separates the leader and one client from everybody else, and every
+//! node has a copy of the data instead of one store, like database servers with replicas that can be promoted.
 //!
-//! Where the leader's copy acknowledges at once, both sides go on from the same number. When the cut is healed one of them
-//! stays, and what the other has acknowledged is lost: PostgreSQL's manual says of asynchronous replicas that transactions which
-//! were not sent yet are gone with the primary, and `pg_rewind` throws away what it has beside its successor. A quorum, a
-//! lease or a fencing device end the *belief* of the leader that is cut off; what its copy has acknowledged up to then is lost
-//! all the same. A token does not help: the copy that the leader writes to has not heard of a newer one.
+//! If the leader's copy acknowledges at once, both sides continue from the same number. When the cut heals, one side's
+//! writes stay and the other's acknowledged writes are lost: PostgreSQL's manual states that with asynchronous
+//! replicas, transactions not yet sent are lost with the primary, and `pg_rewind` discards what a server has beyond its
+//! successor. A quorum, a lease or a fencing device ends the *belief* of the leader that is cut off; what its copy
+//! acknowledged until then is lost all the same. A token does not help: the leader's own copy has not seen a newer one.
 //!
-//! Where it acknowledges what a majority of the copies have, nothing that was acknowledged is lost: the leader that is cut off
-//! acknowledges nothing any more.
+//! If the copy acknowledges only what a majority of the copies have, no acknowledged write is lost: the leader that is
+//! cut off acknowledges nothing.
 //!
-//! The cut is that of [`super::isolate_leader`], which says how long it lasts.
+//! The cut is that of [`super::isolate_leader`], which explains its length.
 
 use super::second_takeover::CANDIDATES;
 use super::{Needs, Scenario, at, cut_ms, last_strike_ms, require, strike_ms};
@@ -43,11 +43,11 @@ pub const DIVERGING: Scenario = Scenario {
 pub const MAJORITY: Scenario = Scenario {
     name: "majority-copies",
     about: "The same where a copy acknowledges only what a majority of the copies have.",
-    story: "There is no store: the leader writes to the copy on its own node, which acknowledges what a majority of the copies \
-            have. At a time drawn from the seed the leader and a client are cut off from everybody else, for three leases and \
-            two seconds. The leader's copy has no majority any more, and acknowledges nothing; its successor's begins with the \
-            newest that a majority has. When the cut is healed the former leader's copy is rewound, and nothing is lost that \
-            anybody was told.",
+    story: "There is no store: the leader writes to the copy on its own node, which acknowledges what a majority of \
+            the copies have. At a time drawn from the seed the leader and a client are cut off from everybody else, \
+            for three leases and two seconds. The leader's copy has no majority any more, and acknowledges nothing; \
+            its successor's begins with the newest that a majority has. When the cut is healed the former leader's \
+            copy is rewound, and no acknowledged write is lost.",
     hazard: Hazard::CutOffFromPeers,
     needs: Needs::Votes,
     plan: majority,
@@ -62,8 +62,7 @@ pub(super) fn copies(scenario: &Scenario, params: &Params) -> Option<Copies> {
     })
 }
 
-/// What copies that acknowledge for themselves must come to in a scenario, if anything is known of that, of what would be
-/// promised of one store.
+/// What copies that acknowledge at once promise in a scenario, given the promise for a single store.
 pub(super) fn promised(scenario: &Scenario, promised: Promise) -> Promise {
     match scenario.hazard {
         Hazard::None => promised,

@@ -1,11 +1,11 @@
-//! `expired-waiter`: those who wait in line lose their sessions, do not know it, and then it is their turn.
+//! `expired-waiter`: queued candidates lose their sessions without knowing it, and then it is their turn.
 //!
-//! A session ends at the service, by an operator's hand or because its keepalives were late; whoever holds it hears of that at
-//! its next keepalive, not before. In between the leader lets go, and the next in line is woken. Whoever takes the absence of a
-//! predecessor for leadership leads without a place in the queue (Jepsen's analysis of etcd 3.4.3).
+//! A session ends at the service, by an operator or because its keepalives were late; its holder learns of that only at
+//! its next keepalive. In between the leader lets go, and the next in the queue is woken. A candidate that takes a
+//! missing predecessor for leadership leads without a place in the queue (Jepsen's analysis of etcd 3.4.3).
 //!
-//! The sessions of all followers are dropped at a time drawn from the seed, and the leader resigns 5 to 200 ms later: much less
-//! than a third of a lease, after which they would notice.
+//! All followers' sessions are dropped at a time drawn from the seed, and the leader resigns 5 to 200 ms later: much
+//! less than the third of a lease after which they would notice.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -19,13 +19,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "expired-waiter",
-    about: "Those who wait lose their sessions, and the leader resigns before they notice.",
-    story: "At a time drawn from the seed the coordination service ends the sessions of all who wait, and everything that they \
-            hold goes with them. Before they hear of it the leader resigns, and whoever looks finds nobody in front. To lead \
-            takes more than that: a place of one's own.",
+    about: "Waiting candidates lose their sessions, and the leader resigns before they notice.",
+    story: "At a time drawn from the seed the coordination service ends the sessions of all waiting candidates, with \
+            everything that they hold. Before they hear of it the leader resigns, and a candidate that looks finds \
+            nobody in front. That is not enough to lead: it also needs a place of its own in the queue.",
     hazard: Hazard::LostLease,
     needs: Needs::Named(&["etcd-election", "etcd-key", "zk-election", "zk-selector"]),
     plan,

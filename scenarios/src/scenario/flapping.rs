@@ -1,11 +1,12 @@
-//! `flapping`: links of the leader go down and come up again, many times and never for long.
+//! `flapping`: the leader's links go down and up again, many times and never for long.
 //!
-//! A loose plug, a switch that reboots, a route that changes its mind. No cut is as long as a lease, so by itself none is a
-//! reason to depose anybody, and each comes before anybody has got over the last one: timers that are reset by every message
-//! never end, those that are not end too soon, and a fleet that elects at every flap never gets to work. Somebody has to.
+//! A loose plug, a rebooting switch, an unstable route. No cut is as long as a lease, so no single one justifies a
+//! deposition, and each comes before the fleet has recovered from the last: timers that every message resets never
+//! fire, those that none resets fire too soon, and a fleet that elects at every flap never gets to work. A leader has
+//! to work all the same.
 //!
-//! Each cut is between the leader and its followers, the leader and the coordination service or both, by the seed both ways
-//! or one, lasts 5 to 50 % of a lease, and the next follows 10 to 60 % of a lease after its end.
+//! Each cut is between the leader and its followers, the coordination service or both, in one direction or both by the
+//! seed; it lasts 5 to 50 % of a lease, and the next follows 10 to 60 % of a lease after its end.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -19,23 +20,23 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "flapping",
     about: "Links between the leader, the others and the service go down and up many times, never for long.",
-    story: "From a time drawn from the seed on, twelve times, nothing passes between the leader and the other candidates, or \
-            the coordination service, or both, one way or both ways, for less than half a lease. Then all is well for a \
-            moment. No cut is long enough to be a reason to replace anybody, and all of them together are trouble.",
+    story: "From a time drawn from the seed on, twelve times, nothing passes between the leader and the other \
+            candidates, or the coordination service, or both, one way or both ways, for less than half a lease. Then \
+            all is well for a moment. No single cut is long enough to justify replacing anybody, but together they are \
+            trouble.",
     hazard: Hazard::Flapping,
     needs: Needs::Nothing,
     plan,
 };
 
-/// How often links go down.
+/// How many times links go down.
 const FLAPS: u64 = 12;
-/// For how much of a lease.
+/// Length of a cut, as a fraction of a lease.
 const DOWN: (f64, f64) = (0.05, 0.5);
-/// And until the next time.
+/// Time until the next cut, as a fraction of a lease.
 const UP: (f64, f64) = (0.1, 0.6);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -48,7 +49,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let sides: &[&[Who]] = match (protocol.service.process, protocol.elects_among_peers()) {
         (None, _) => &[&[Who::Followers]],
         (Some(_), true) => &[&[Who::Followers], &[Who::Followers, Who::Service]],
-        // Candidates of a service say nothing to each other.
+        // Candidates of a service do not talk to each other.
         (Some(_), false) => &[&[Who::Service]],
     };
     for _ in 0..FLAPS {

@@ -1,7 +1,7 @@
-//! `graceful-step-down`: the leader is asked to give leadership up.
+//! `graceful-step-down`: the leader is asked to give up leadership.
 //!
-//! What a deployment does at every release. It finishes its work, gives the lease back, and nobody has to wait for it to
-//! run out: the handoff gap is what is measured.
+//! A deployment does this at every release. The leader finishes its work and gives the lease back, so nobody has to
+//! wait for it to expire: the run measures the handoff gap.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -15,7 +15,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "graceful-step-down",
     about: "An operator asks the leader to give leadership up, and another takes over.",

@@ -1,13 +1,13 @@
-//! `hung-connection`: the connections of those who wait hang, and then the leader dies.
+//! `hung-connection`: the waiting candidates' connections hang, and then the leader dies.
 //!
-//! A proxy or a load balancer that has lost what it knew of a connection goes on taking what is sent on it, and says nothing. To
-//! the client's kernel it looks well. Who asks on it waits, until a timeout of its own, or for a quarter of an hour
-//! (kubernetes/kubernetes issues 65090 and 125530). A connection that is made anew works.
+//! A proxy or a load balancer that has lost a connection's state goes on accepting what is sent on it, and answers
+//! nothing. The client's kernel sees a healthy connection. A request on it waits until the client's own timeout, or for
+//! a quarter of an hour (kubernetes/kubernetes issues 65090 and 125530). A new connection works.
 //!
-//! Not told of Consul: its client (hashicorp/consul, `api/api.go`) gives requests no timeout, and waits for as long as the
-//! connection hangs, leader or not. Nothing can be promised of that.
+//! Consul is exempt: its client (hashicorp/consul, `api/api.go`) has no request timeout and waits for as long as the
+//! connection hangs, leader or not, so nothing can be promised of it.
 //!
-//! It begins at a time drawn from the seed and lasts for as long as the run; a second later the leader's process dies.
+//! The connections hang from a time drawn from the seed until the run ends; a second later the leader's process dies.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -21,13 +21,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "hung-connection",
-    about: "The connections of those who wait begin to hang, and the leader dies.",
-    story: "At a time drawn from the seed everything that followers and the coordination service send each other is taken by \
-            something in between, and nothing comes out; new connections would work. A second later the leader dies. Whoever \
-            has no timeout for its requests waits for an answer that does not come, while nobody leads.",
+    about: "The connections of waiting candidates begin to hang, and the leader dies.",
+    story: "At a time drawn from the seed everything that followers and the coordination service send each other is \
+            swallowed on the way; new connections would work. A second later the leader dies. A candidate without a \
+            timeout for its requests waits for an answer that does not come, while nobody leads.",
     hazard: Hazard::Crash,
     needs: Needs::Named(&["k8s-lease", "redis-fenced"]),
     plan,

@@ -1,21 +1,23 @@
-//! `incident-github-2016`: the primary is cut off for 43 s, a majority elsewhere promotes another, and nobody can fence the first.
+//! `incident-github-2016`: the primary is cut off for 43 s, a majority elsewhere promotes another, and nobody can fence
+//! the first.
 //!
-//! *What the text says* (reference text 003, "Failure Modes"): "2016, GitHub MySQL Split-Brain … Orchestrator promoted a replica …
-//! the old primary had ~30 seconds of writes that the new primary didn't have. Because Redis Sentinel was configured without
-//! fencing tokens, the old primary briefly served reads".
+//! *What the article says* (*07 — Leader Election*, "Failure Modes"): "2016, GitHub MySQL Split-Brain … Orchestrator
+//! promoted a replica … the old primary had ~30 seconds of writes that the new primary didn't have. Because Redis
+//! Sentinel was configured without fencing tokens, the old primary briefly served reads".
 //!
-//! *What is on record is otherwise.* Nothing like it is told of 2016, and Redis Sentinel had no part. GitHub's were of 2012 and of
-//! 2018-10-21, of MySQL. In 2018 a data centre on the US East Coast was cut off for 43 s; Orchestrator, by the majority that its own
-//! Raft had elsewhere, promoted primaries on the West Coast, while those in the East were healthy and had accepted some seconds of
-//! writes that were never replicated. Both sides then had writes that the other had not, so nobody could fail back, and service was
-//! degraded for 24 hours and 11 minutes (github.blog/2018-10-30-oct21-post-incident-analysis). The scenario keeps the text's name,
-//! since it is looked for by it, and plays what happened in 2018.
+//! *The record differs.* No such incident of 2016 is on record, and Redis Sentinel had no part. GitHub's incidents were
+//! in 2012 and on 2018-10-21, both with MySQL. In 2018 a data centre on the US East Coast was cut off for 43 s;
+//! Orchestrator, with a majority of its own Raft elsewhere, promoted primaries on the West Coast, while those in the
+//! East were healthy and had accepted some seconds of writes that were never replicated. Each side then had writes that
+//! the other lacked, so nobody could fail back, and service was degraded for 24 hours and 11 minutes
+//! (github.blog/2018-10-30-oct21-post-incident-analysis). The scenario keeps the text's name, under which readers look
+//! for it, and plays what happened in 2018.
 //!
-//! *What the run shows*, on Redis with replicas and sentinels, which promote as Orchestrator did, by a majority and without a way to
-//! fence: the primary, whoever leads, and half of the clients are cut off from everybody else for 43 s. The primary acknowledges
-//! to its leader what no replica has; the sentinels promote a replica meanwhile, and a second leader takes the lock there.
-//! When the cut is healed the old primary becomes a replica, and what it had acknowledged is gone. With the store's fence one
-//! of the two takes effect; without it both do.
+//! *What the run shows*, on Redis with replicas and sentinels, which like Orchestrator promote by majority and cannot
+//! fence: a cut separates the primary, the leader and half of the clients from everybody else for 43 s. The primary
+//! acknowledges writes to its leader that no replica has; meanwhile the sentinels promote a replica, and a second
+//! leader takes the lock there. When the cut heals, the old primary becomes a replica, and the writes it acknowledged
+//! are gone. With the store's fence one of the two leaders takes effect; without it both do.
 
 use super::{Needs, Scenario, at, drawn_ms, require};
 use crate::{
@@ -29,21 +31,21 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "incident-github-2016",
     about: "The primary and its leader are cut off for 43 s, and a majority elsewhere promotes another that cannot fence it.",
-    story: "The reference text puts it in 2016 and blames Redis Sentinel; what happened was in 2018, with MySQL under Orchestrator. \
-            For 43 s the primary's side of a cut goes on acknowledging, while a majority on the other side promotes a replica \
-            without those writes. Both sides lead, and nothing but the resource can tell which of them is the past.",
+    story: "The article \"07 — Leader Election\" dates it to 2016 and blames Redis Sentinel; it happened in 2018, with \
+            MySQL under Orchestrator. For 43 s the primary's side of a partition keeps acknowledging, while a majority \
+            on the other side promotes a replica without those writes. Both sides lead, and only the resource can tell \
+            which of them is out of date.",
     hazard: Hazard::PromotedElsewhere,
     needs: Needs::Named(&["redis-sentinel"]),
     plan,
 };
 
-/// The cut begins between these, milliseconds: replicas have got everything by then.
+/// When the cut begins, milliseconds: replicas have caught up by then.
 const BEGINS_MS: (f64, f64) = (10_000.0, 14_000.0);
-/// It lasts so long, milliseconds (github.blog, 2018-10-30).
+/// Length of the cut, milliseconds (github.blog, 2018-10-30).
 const LASTS_MS: u64 = 43_000;
 /// The service's processes on the other side.
 const ELSEWHERE: [&str; 5] = ["redis-2", "redis-3", "sentinel-1", "sentinel-2", "sentinel-3"];
@@ -60,7 +62,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     };
     plan.faults = vec![cut(Who::Named("redis-1".to_owned())), cut(Who::Leader)];
     if params.clients > 1 {
-        // Who asks in the East is answered there.
+        // This client gets its answers in the East.
         plan.faults.push(cut(Who::Named("c1".to_owned())));
     }
     // Nobody else can act until the primary is replaced.

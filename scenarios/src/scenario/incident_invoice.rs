@@ -1,25 +1,27 @@
 //! `incident-invoice`: a job queue of invoices, and a customer who is charged twice.
 //!
-//! *What the text says* (reference text 000, "Leader Election Gone Wrong"): node 1 leads, and at 0:10 it is cut off from nodes 2
-//! and 3, but not from the database. At 0:15 they elect node 2. At 0:20 both pull jobs: "Same invoice processed twice → customer
-//! charged twice". Fix 2 has each row say by which token it was processed, and completes it `WHERE processed_by_token IS NULL OR
-//! processed_by_token < $1`: "Fencing tokens turn *maybe processed twice* into *definitely processed once*."
+//! *What the article says* (*Leader Election Gone Wrong*): node 1 leads, and at 0:10 it is cut off from nodes 2 and 3,
+//! but not from the database. At 0:15 they elect node 2. At 0:20 both pull jobs: "Same invoice processed twice →
+//! customer charged twice". In Fix 2 each row records the token that processed it and is completed `WHERE
+//! processed_by_token IS NULL OR processed_by_token < $1`: "Fencing tokens turn *maybe processed twice* into
+//! *definitely processed once*."
 //!
-//! *What the run shows.* The leader is cut off from its service and the others, and finds its lease valid for charging one
-//! more invoice; right there it is stopped, as one has to be for whom a lease ends by its own clock (`redis-naive`, which has no
-//! such clock, just goes on, and charges everything beside its successor). A successor is elected, charges that invoice and marks
-//! it; then the first one charges it again. Later the successor dies between charging an invoice and marking its row.
+//! *What the run shows.* The leader is cut off from its service and the others, and finds its lease valid for charging
+//! one more invoice; right there it is paused, as a leader whose lease ends by its own clock has to be (`redis-naive`
+//! has no such clock, simply goes on, and charges everything beside its successor). A successor is elected, charges
+//! that invoice and marks it; then the first leader charges it again. Later the successor dies between charging an
+//! invoice and marking its row.
 //!
 //! | `--charge-check` | | charged twice |
 //! |---|---|---|
-//! | `none` | | what the sleeper had in its hands, and what the dead leader had not marked |
-//! | `row` | the text's own check | the same: the row is looked at when the money is gone, and looked at alone. It lets a stale leader complete a row that nobody has touched, and a newer one complete it again ([`protocols::fence::rows`]) |
-//! | `sealed` | payments and table refuse every token below the highest they were shown | what was not marked: nobody wrote out of turn |
-//! | `id` | a charge carries its invoice's id, tokens are not looked at | none; but a former leader's charge counts where it is the first for its invoice, whatever has become of that since |
+//! | `none` | | the sleeper's invoice, and the one that the dead leader had not marked |
+//! | `row` | the text's own check | the same: the row is checked after the money is gone, and on its own. The check lets a stale leader complete an untouched row, and a newer one complete it again ([`protocols::fence::rows`]) |
+//! | `sealed` | payments and table refuse every token below the highest they were shown | the unmarked invoice: no leader wrote out of turn |
+//! | `id` | a charge carries its invoice's id, tokens are not checked | none; but a former leader's charge counts if it is the invoice's first, whatever has become of the invoice since |
 //! | `sealed-id` | both | none |
 //!
-//! So the token gives an order, and the id gives once; for both of them one needs both. Who has no token (`redis-naive`,
-//! `redis-lease`) has nothing that could be sealed, and charges twice unless there is an id.
+//! So the token gives order, the id gives at-most-once, and only both give both. A protocol without a token
+//! (`redis-naive`, `redis-lease`) has nothing to seal with, and charges twice unless there is an id.
 
 use super::{
     Needs, Scenario, at, cut_ms, gc_pause, last_strike_ms,
@@ -41,22 +43,25 @@ use protocols::{
     work::once::{INVOICE_TIME, INVOICES},
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "incident-invoice",
-    about: "The leader is cut off with an invoice in its hands, its successor dies between charging one and marking it.",
-    story: "The reference text's job queue: the leader charges pending invoices and marks their rows. It is cut off, and stopped             with a charge in its hands that it had checked its lease for; its successor charges that invoice; then the first             goes on. Later the successor dies right after a charge. With the text's per-row check both invoices are charged             twice, behind a sealed resource one of them, and none where a charge carries the invoice's id as well.",
+    about: "The leader is cut off with an invoice under way; its successor dies between charging one and marking it.",
+    story: "The article \"Leader Election Gone Wrong\" has this job queue: the leader charges pending invoices and marks their \
+            rows. It is cut off, and stopped between checking its lease and a charge; its successor charges that invoice; \
+            then the first leader resumes. Later the successor dies right after a charge. With the article's per-row check \
+            both invoices are charged twice, behind a sealed resource one of them, and none where a charge carries the \
+            invoice's id as well.",
     hazard: Hazard::PauseBeyondLease,
     needs: Needs::Named(&["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "k8s-lease"]),
     plan,
 };
 
-/// The successor charges so many invoices before the sleeper wakes, and some more.
+/// At least this many invoices are charged by the successor before the sleeper wakes.
 const INVOICES_BEFORE: u64 = 3;
-/// The second leader dies so much later than everything is healed, milliseconds.
+/// How long after everything has healed the second leader dies, milliseconds.
 const CALM_MS: u64 = 1_000;
 
-/// What must come of it.
+/// The promise for these parameters.
 pub(super) fn promised(protocol: &Protocol, params: &Params) -> Promise {
     let check = match (params.charge_check, params.fencing) {
         (Some(check), _) => check,
@@ -67,7 +72,7 @@ pub(super) fn promised(protocol: &Protocol, params: &Params) -> Promise {
     match check {
         ChargeCheck::SealedId if protocol.tokened && params.fencing == Fencing::On => Promise::Holds,
         ChargeCheck::SealedId if protocol.tokened => Promise::May,
-        // It goes on with all of its work, and no id tells numbers apart.
+        // The old leader goes on with all of its works, and no id tells numbers apart.
         ChargeCheck::Id | ChargeCheck::SealedId if goes_on(protocol) => UNFENCED,
         // The sleeper's charge comes between its successor's.
         ChargeCheck::Id | ChargeCheck::SealedId => Promise::Breaks(&["read_version"]),
@@ -78,7 +83,7 @@ pub(super) fn promised(protocol: &Protocol, params: &Params) -> Promise {
     }
 }
 
-/// Does its leader go on without being stopped, since no clock ends its belief?
+/// True if its leader goes on without being paused, since no clock ends its belief.
 fn goes_on(protocol: &Protocol) -> bool {
     protocol.name == redis_naive::PROTOCOL.name
 }
@@ -132,13 +137,13 @@ fn dies(params: &Params, protocol: &Protocol, after_ms: u64) -> PlannedFault {
     PlannedFault { when: charged, what, group: 0 }
 }
 
-/// Nothing passes between the leader and whoever could tell it that it leads no more, for so long.
+/// Cuts the leader off from everybody who could tell it that it has been replaced.
 fn cut(for_ms: u64) -> Fault {
     let to = vec![Who::Service, Who::Followers];
     Fault::Partition { from: vec![Who::Leader], to, one_way: false, for_ms: Some(for_ms as f64) }
 }
 
-/// How long it takes at most from one invoice to the next, milliseconds: two trips to the store and back.
+/// The longest time from one invoice to the next, milliseconds: two round trips to the store.
 fn cycle_ms(params: &Params) -> u64 {
     INVOICE_TIME / MILLISECOND + (4 * params.network().one_way_max_us()).div_ceil(1_000)
 }

@@ -1,12 +1,12 @@
 //! `isolate-leader`: nothing passes between the leader and the other candidates.
 //!
-//! Clients and the store reach everybody all the time, so a leader that goes on does harm. Whether it does is what separates
-//! a quorum from a wish: with one, the leader stops by its own clock before the others can have elected a successor; without
-//! one, both lead until the cut is healed.
+//! Clients and the store reach everybody all the time, so a leader that goes on does harm. Whether it goes on depends
+//! on the quorum: with one, the leader stops by its own clock before the others can have elected a successor; without
+//! one, both lead until the cut heals.
 //!
-//! The cut lasts three leases and 2 s: one in which the others wait for the silent leader and elect, and the rest in which
-//! two may act side by side. Where a protocol takes longer than a lease to elect (a failure detector that asks again before
-//! it believes), the cut is longer by that.
+//! The cut lasts three leases and 2 s: one in which the others wait for the silent leader and elect, the rest for two
+//! leaders to act side by side. If a protocol takes longer than a lease to elect (a failure detector that asks again
+//! before it believes), the cut is longer by that.
 
 use super::{Needs, Scenario, at, cut_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -20,13 +20,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "isolate-leader",
     about: "Nothing passes between the leader and the other candidates; clients and the store reach everyone.",
-    story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other, both ways, for \
-            three leases and two seconds. The others hear nothing and elect a successor. The store hears from whoever \
-            believes to lead, and clients ask both.",
+    story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other, both ways, \
+            for three leases and two seconds. The others hear nothing and elect a successor. The store hears from \
+            every node that believes it leads, and clients ask both.",
     hazard: Hazard::CutOffFromPeers,
     needs: Needs::Peers,
     plan,

@@ -1,11 +1,11 @@
-//! `late-answer`: what confirms the leader comes late, and then it is cut off.
+//! `late-answer`: the leader's confirmations come late, and then it is cut off.
 //!
-//! A lease is worth as much as was granted from when it was *asked* for: whoever grants it counts from no later. Whoever counts
-//! from the answer on believes for longer than others wait, by as long as the answer took, which nobody notices until the
-//! leader is cut off right after one.
+//! A lease lasts for the granted time from when it was *requested*: the grantor counts from that time or later. A
+//! leader that counts from the answer believes for longer than others wait, by the answer's delay, which nobody notices
+//! until the leader is cut off right after an answer.
 //!
-//! Answers of the service, or of the other candidates where there is none, take three tenths of a lease longer, which is less than
-//! it takes to the next renewal; the cut begins at the second renewal from then on.
+//! Answers of the service, or of the other candidates if there is none, take three tenths of a lease longer, which is
+//! less than the time to the next renewal; the cut begins at the second renewal after that.
 
 use super::{Needs, Scenario, at, cut_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -20,13 +20,12 @@ use protocols::{
     point::Point,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "late-answer",
     about: "Answers to the leader take long, and right after one of them it is cut off.",
-    story: "At a time drawn from the seed everything that confirms the leader begins to take a good part of a lease to arrive. \
-            Right after the second confirmation the leader is cut off from whoever confirms it. Others wait for a lease from \
-            when they said yes; the leader may not believe for longer.",
+    story: "At a time drawn from the seed everything that confirms the leader begins to take a good part of a lease to \
+            arrive. Right after the second confirmation the leader is cut off from those that confirm it. They wait \
+            for one lease from their confirmation; the leader must not believe for longer.",
     hazard: Hazard::Any,
     needs: Needs::Named(&[
         "redis-lease",

@@ -1,17 +1,18 @@
-//! `leader-cannot-work` and `leader-without-clients`: the leader holds on to its lease, and nothing comes of it.
+//! `leader-cannot-work` and `leader-without-clients`: the leader keeps its lease but cannot do its work.
 //!
-//! It renews, so that nobody stands against it, and what it leads for cannot happen: the store does not hear it, or answers far
-//! too late, or its clients do not reach it. Everybody else is well and could serve. This is the oldest outage of services
-//! that elect a leader: tikv/pd issue 10671 (47 minutes without timestamps), AcalephStorage/consul-alerts issue 40,
+//! It renews, so nobody stands against it, but it cannot serve: the store does not hear it, or answers far too late, or
+//! its clients do not reach it. Everybody else is healthy and could serve. This is the oldest outage of services that
+//! elect a leader: tikv/pd issue 10671 (47 minutes without timestamps), AcalephStorage/consul-alerts issue 40,
 //! kubernetes/kubernetes issue 70819.
 //!
-//! Which of three stories it is with the store is drawn from the seed: it is cut off, its packets take `SLOW_US` longer either
-//! way, or `LOST` of them are lost. Which protocols notice, and how soon, is in their [`protocols::election::Notices`]: none looks
-//! at the work, so that nobody acts for as long as the fault lasts, except where everybody leads anyway. The remedy is the node's:
-//! `--step-down-after` makes a leader resign when the store has owed it an answer for so long.
+//! The seed draws one of three faults between leader and store: the leader is cut off, its packets take `SLOW_US`
+//! longer either way, or `LOST` of them are lost. Which protocols notice, and how soon, is in their
+//! [`protocols::election::Notices`]: none checks the work, so nobody acts while the fault lasts, except if everybody
+//! leads anyway. The remedy is in the node: with `--step-down-after` a leader resigns once the store has owed it an
+//! answer for that long.
 //!
-//! A leader that its clients do not reach is asked for nothing, and has nothing to notice it by. It is for whoever sends
-//! the clients to look after that.
+//! A leader that its clients do not reach gets no requests, and has no way to notice. The clients' operator has to
+//! detect that.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -30,9 +31,10 @@ use protocols::{
 pub const SCENARIO: Scenario = Scenario {
     name: "leader-cannot-work",
     about: "The leader renews its lease and cannot get through to the store, while everybody else could.",
-    story: "From a time drawn from the seed on, the leader is cut off from the store, or hears from it seconds late, or loses \
-            nearly all packets to it and from it; which, is drawn. It still reaches everything that it needs to stay the \
-            leader, and the others reach the store. Somebody has to take effect within the bound all the same.",
+    story: "From a time drawn from the seed on, the leader is cut off from the store, or hears from it seconds late, \
+            or loses nearly all packets to it and from it; which of these, the seed decides. It still reaches \
+            everything that it needs to stay the leader, and the others reach the store. Some leader must take effect \
+            within the bound all the same.",
     hazard: Hazard::LeaderCannotWork,
     needs: Needs::Nothing,
     plan,
@@ -42,37 +44,37 @@ pub const SCENARIO: Scenario = Scenario {
 pub const CLIENTS: Scenario = Scenario {
     name: "leader-without-clients",
     about: "The leader renews its lease and no client reaches it, while everybody else could serve.",
-    story: "From a time drawn from the seed on, nothing passes between the leader and the clients. It still reaches the store and \
-            everything that it needs to stay the leader, and clients reach the others, who know that they do not lead. \
-            Somebody has to take effect within the bound all the same.",
+    story: "From a time drawn from the seed on, nothing passes between the leader and the clients. It still reaches \
+            the store and everything that it needs to stay the leader, and clients reach the others, who know that \
+            they do not lead. Some leader must take effect within the bound all the same.",
     hazard: Hazard::LeaderCannotWork,
     needs: Needs::Nothing,
     plan: without_clients,
 };
 
-/// How much longer a packet takes where the store answers late, microseconds: longer than the bound of most plans allows.
+/// Extra latency of a slow store, microseconds: longer than the bound of most plans allows.
 const SLOW_US: u64 = 5_000_000;
-/// Of packets, where nearly all are lost.
+/// Share of lost packets.
 const LOST: f64 = 0.95;
 
-/// Is the leader made to step down by its node, because the store is silent?
+/// True if the leader's node makes it step down because the store is silent.
 fn is_remedied(scenario: &Scenario, params: &Params) -> bool {
     params.tenure.step_down_after_ms > 0 && scenario.name == SCENARIO.name
 }
 
-/// Does anything notice that the leader cannot work, the protocol itself or its node?
+/// True if the protocol or the node notices that the leader cannot work.
 pub(super) fn is_noticed(scenario: &Scenario, protocol: &Protocol, params: &Params) -> bool {
     is_remedied(scenario, params) || protocol.notices.cannot_work != Notice::Never
 }
 
-/// What is promised about safety.
+/// The safety promise.
 pub(super) fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
     match ((protocol.promise)(Hazard::None, false), params.fencing) {
         (Promise::Breaks(names), _) => Promise::Breaks(names),
         (_, Fencing::On) if protocol.tokened => Promise::Holds,
         (calm, _) if scenario.name == CLIENTS.name => calm,
-        // The leader gives its connection up and sends everything again. What was sent into the cut arrives when it is healed,
-        // too, out of order, and perhaps after a successor's first write.
+        // The leader abandons its connection and sends everything again. What it sent into the cut arrives too once the
+        // cut heals, out of order, and perhaps after a successor's first write.
         _ => Promise::May,
     }
 }
@@ -102,7 +104,7 @@ fn without_clients(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     })
 }
 
-/// The plan in which these faults last for more than two bounds, so that nobody can be taken for late.
+/// The plan in which these faults outlast two liveness bounds, so that a missing leader cannot merely be late.
 fn stuck(
     scenario: &Scenario,
     params: &Params,
@@ -117,7 +119,7 @@ fn stuck(
     let story = streams::between(&mut random, 0, 2);
     let mut plan = params.plan(scenario.name, protocol, seed, needed_ms);
     plan.faults = faults(story, for_ms as f64).into_iter().map(|fault| at(strike_ms, fault)).collect();
-    // A leader notices after that, and its successor has the usual time.
+    // The leader notices after that time, and its successor has the usual time.
     plan.liveness_bound_ms += params.tenure.step_down_after_ms;
     plan.requires = require([(Fact::LeadersTookEffect, 1)]);
     plan

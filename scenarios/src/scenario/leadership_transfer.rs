@@ -1,8 +1,8 @@
 //! `leadership-transfer`: the leader is asked to hand over to a named successor.
 //!
-//! The planned handover, as before maintenance of one machine. It takes no new work, joins what is under way, stops
-//! believing, and only then tells the successor to stand at once. The dark time is what it costs: a few trips where it works,
-//! and an election timeout where the named one does not win. That it wins is required.
+//! A planned handover, as before maintenance of one machine. The leader takes no new work, completes the work in
+//! progress, stops believing, and only then tells the successor to stand at once. It costs dark time: a few latencies
+//! if it works, an election timeout if the named successor does not win. The scenario requires that it wins.
 //!
 //! The order comes at a time drawn from within one lease after the fleet has settled, in any phase of the heartbeat.
 
@@ -18,7 +18,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "leadership-transfer",
     about: "An operator asks the leader to hand over to a follower, which takes over.",

@@ -1,12 +1,12 @@
-//! `leases-lost-in-turn`: whoever leads loses its lease, as many times as there are candidates.
+//! `leases-lost-in-turn`: the leader loses its lease, as many times as there are candidates.
 //!
-//! One lost lease is what every test has. The second and the third are where a fleet turns out to have become smaller: an
-//! elector that runs once and returns when its lease is lost (client-go's `LeaderElector.Run`) leaves a process that is up,
-//! answers its health checks, and never stands again. After each candidate has lost one lease, nobody leads
+//! Every test has one lost lease. The second and the third reveal that the fleet has become smaller: an elector that
+//! runs once and returns when its lease is lost (client-go's `LeaderElector.Run`) leaves a process that is up, passes
+//! its health checks, and never stands again. After each candidate has lost one lease, nobody leads
 //! (kuberhealthy/kuberhealthy issue 1533). Curator's `LeaderSelector` without `autoRequeue()` is another.
 //!
-//! Each cut is between the leader and the coordination service alone, and lasts until the lease has run out and a successor
-//! has had time to be elected. The next begins two seconds after its end.
+//! Each cut is between the leader and the coordination service alone, and lasts until the lease has expired and a
+//! successor has had time to be elected. The next begins two seconds after its end.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -20,7 +20,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "leases-lost-in-turn",
     about: "The leader is cut off from the coordination service for longer than its lease, once for each candidate.",
@@ -36,7 +35,7 @@ pub const SCENARIO: Scenario = Scenario {
 const BETWEEN_MS: u64 = 2_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
-    // A renewal may have been under way when the cut began, and what it asks for may be granted anew.
+    // A renewal in flight when the cut began may extend the lease once more.
     let cut_ms = 2 * params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol);
     let cuts = u64::from(params.nodes);
     let all_ms = cuts.saturating_mul(cut_ms + BETWEEN_MS);

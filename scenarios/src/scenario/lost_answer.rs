@@ -1,8 +1,8 @@
-//! `lost-answer`: the leader gives leadership back, and never hears that it was taken.
+//! `lost-answer`: the leader gives leadership back, and never hears that the service accepted.
 //!
-//! What the leader asks of the service arrives; what the service answers does not, from the moment at which it lets go and for
-//! two and a half seconds. So it does not know whether it has let go, and tries again: by then a successor may hold what it
-//! gave up (etcd-io/etcd issue 22082). A request that gives something back has to say whose it is.
+//! The leader's requests reach the service, but from the moment it lets go, the service's answers are lost for two and
+//! a half seconds. So it does not know whether it has let go, and tries again: by then a successor may hold the
+//! leadership (etcd-io/etcd issue 22082). A request to release has to name the holder.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -17,7 +17,6 @@ use protocols::{
     point::Point,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "lost-answer",
     about: "The leader resigns, and the service's answers to it are lost for a while.",
@@ -28,10 +27,10 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// For so long no answer comes back, milliseconds.
+/// How long answers are lost, milliseconds.
 const DEAF_MS: f64 = 2_500.0;
 
-/// The leader may take so long to give its lease back, milliseconds.
+/// How long the leader may take to give its lease back, milliseconds.
 const RELEASED_WITHIN_MS: u64 = 4_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

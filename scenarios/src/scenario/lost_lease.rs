@@ -1,12 +1,13 @@
-//! `lost-lease`: the coordination service drops what makes the leader leader, and nobody tells it.
+//! `lost-lease`: the coordination service drops the leader's lease or key, and nobody tells the leader.
 //!
-//! Somebody revokes the lease of a process that looked dead, deletes the lock's key to "unblock" a deployment, or the server
-//! evicts it when memory is short. The service is right in giving leadership to the next; the former leader believes until
-//! it hears of it. With Redis that is when its next renewal fails, and until then there are two, whatever the timings: only
-//! the token tells them apart. With etcd it watches its key, and hears as soon as its successor does.
+//! An operator revokes the lease of a process that looked dead, or deletes the lock's key to "unblock" a deployment, or
+//! the server evicts it when memory is short. The service rightly gives leadership to the next candidate; the former
+//! leader believes until it hears of that. With Redis it hears when its next renewal fails, and until then there are
+//! two leaders, whatever the timings: only the token tells them apart. With etcd the leader watches its key, and hears
+//! as soon as its successor does.
 //!
-//! It happens twice, an election and 2 s apart. With etcd it is by the seed the lease, with all its keys, or the key alone,
-//! whose lease goes on being renewed without an error.
+//! It happens twice, an election and 2 s apart. With etcd the seed chooses the lease, with all its keys, or the key
+//! alone, whose lease is then renewed without an error.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms, without_waiting};
 use crate::{
@@ -20,7 +21,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "lost-lease",
     about: "The coordination service drops the leader's lease or key, and the leader is not told.",
@@ -45,7 +45,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         let what = if lease { Fault::DropLease { node } } else { Fault::DropKey { node } };
         plan.faults.push(at(first_ms + (number * apart_ms) as f64, what));
     }
-    // On servers that know nothing of each other a holder that extends in time sets its key anew, and notices nothing.
+    // On independent servers, a holder that extends in time sets its key anew and notices nothing.
     let independent = protocol.service.all().all(|service| service.members.most > 1 && !service.members.led);
     let (elections, took_effect) = if independent { (1, 1) } else { (3, 2) };
     plan.requires = require([(Fact::Faults, 2), (Fact::Elections, elections), (Fact::LeadersTookEffect, took_effect)]);

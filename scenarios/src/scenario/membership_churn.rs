@@ -1,13 +1,13 @@
 //! `membership-churn`: candidates join and leave under load, and the leader itself leaves.
 //!
-//! Four changes in an order drawn from the seed: two newcomers join, one of the first members leaves, and whoever leads by
-//! then leaves. Each change moves the majority, and a change that was not over when the next began could let two majorities
-//! disagree (Ongaro 2015, "bug in single-server membership changes", raft-dev); so a leader has to carry them out one by one.
-//! The first member that leaves is drawn too and may be the leader that left before: then there is nothing left to do for
-//! it, and three changes are required.
+//! Four changes in an order drawn from the seed: two newcomers join, one of the first members leaves, and the current
+//! leader leaves. Each change moves the majority, and overlapping changes could let two majorities disagree (Ongaro
+//! 2015, "bug in single-server membership changes", raft-dev); so a leader has to carry them out one by one. The first
+//! member that leaves is drawn too and may be a leader that left before: then its change does nothing, and three
+//! changes are required.
 //!
-//! The changes are as far apart as an election takes, ttl and takeover, and 2 s: the next finds a leader. It waits for one
-//! where there is none.
+//! The changes are an election (ttl and takeover) and 2 s apart, so that the next finds a leader. If there is none, it
+//! waits for one.
 
 use super::{Needs, Scenario, at, candidate, last_strike_ms, require, strike_ms};
 use crate::{
@@ -21,7 +21,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "membership-churn",
     about: "Candidates join and leave under load, and the leader itself leaves.",
@@ -33,7 +32,6 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// Candidates that join later.
 const NEWCOMERS: u16 = 2;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

@@ -1,5 +1,5 @@
-//! The leader is stopped at a point of its work, as in [`super::gc_pause`] before any write: after some renewals, in a phase from
-//! which a successor is sure to have sealed before it wakes.
+//! The leader pauses at a point of its work, as [`super::gc_pause`] does before any write: after some renewals, at a
+//! phase from which a successor must have sealed before it wakes.
 
 use super::{
     drawn_ms,
@@ -14,7 +14,7 @@ use crate::{
 use protocols::{election::Protocol, point::Point};
 use rand_core::RngCore;
 
-/// When, and for how long.
+/// When the leader pauses, and for how long.
 pub(super) struct Stop {
     renewal: u64,
     delay_ms: f64,
@@ -22,8 +22,8 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// Drawn for a work that comes to its point once in every `cycle_ms`: the next time takes a moment to come, and must not come
-    /// after the next renewal.
+    /// Drawn for a work that reaches its point once per `cycle_ms`: the passage comes up to that much later, and must
+    /// not come after the next renewal.
     pub fn drawn(
         random: &mut impl RngCore,
         params: &Params,
@@ -37,7 +37,6 @@ impl Stop {
         Stop { renewal, delay_ms, pause_ms }
     }
 
-    /// At this point.
     pub fn at(&self, point: Point) -> Trigger {
         let passage = |point: Point, nth, after, delay_ms| Trigger::Passage {
             point: point.name().to_owned(),
@@ -50,7 +49,7 @@ impl Stop {
         passage(point, 1, Some(Box::new(renewed)), self.delay_ms)
     }
 
-    /// The leader stops there; where its hold outlasts any pause, somebody takes it away.
+    /// The pause; if the leader's lock outlasts any pause, an operator takes it away.
     pub fn faults(&self, when: &Trigger, params: &Params, protocol: &Protocol) -> Vec<PlannedFault> {
         let pause = Fault::Pause { node: Who::Trigger, for_ms: self.pause_ms as f64 };
         let mut faults = vec![PlannedFault { when: when.clone(), what: pause, group: 0 }];
@@ -62,7 +61,7 @@ impl Stop {
     }
 }
 
-/// By when it is awake again at the latest, milliseconds.
+/// When the leader is awake again at the latest, milliseconds.
 pub(super) fn woken_ms(params: &Params, protocol: &Protocol, pause_ms: u64, cycle_ms: u64) -> u64 {
     let renew_ms = params.timings(protocol).renew_interval_ms;
     let begins_ms = settled_ms(params, protocol) + RENEWALS.1 * (renew_ms + RENEWAL_TICK_MS) + cycle_ms;

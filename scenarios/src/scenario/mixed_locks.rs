@@ -1,20 +1,23 @@
 //! `mixed-locks`: a migration from one lock to another is half done, and each half of the candidates takes its own.
 //!
-//! New versions of a program take the lock under a new name, in another table, or of another kind, and during the upgrade both
-//! versions run. Each lock is held by one, so there are two leaders, and neither lock's service can tell. It happened to
-//! CockroachDB, whose leases are of two kinds: taking the new kind did not revoke what was held by the old one
-//! (cockroachdb/cockroach issue 101836, pull request 101942: bump the holder's epoch whatever kind of lease is acquired).
+//! New versions of a program take the lock under a new name, in another table, or of another kind, and during the
+//! upgrade both versions run. Each lock has one holder, so there are two leaders, and neither lock's service can tell.
+//! It happened to CockroachDB, whose leases are of two kinds: taking the new kind did not revoke a lease of the old one
+//! (cockroachdb/cockroach issue 101836, pull request 101942: bump the holder's epoch whatever kind of lease is
+//! acquired).
 //!
-//! Here it is two keys on one Redis server: candidates of odd numbers stand for the old key, those of even numbers for the new one
-//! (`--bug mixed-locks`, which the plan switches on). Two services would differ in nothing that the resource sees.
+//! Here the locks are two keys on one Redis server: odd candidates stand for the old key, even ones for the new one
+//! (`--bug mixed-locks`, which the plan switches on). With two services, the resource would see the same.
 //!
-//! *Is one fenced resource enough?* Where both locks draw their tokens from one counter, yes: of two leaders the one that took
-//! its lock last is let in, and the other is refused at its next write, gives up, takes its lock again with a higher token, and
-//! so on: nothing is written twice, and leadership bounces for as long as the migration lasts. Tokens of two counters cannot be
-//! compared, and would be given twice. What needs no fence is that who takes the new lock holds the old one as well:
-//! `redis-lease-migrating` and `redis-fenced-migrating` ([`protocols::election::both_locks`]) do, and one leads at a time.
+//! *Is one fenced resource enough?* If both locks draw their tokens from one counter, yes: the leader that took its
+//! lock last is admitted, and the other is refused at its next write, gives up, takes its lock again with a higher
+//! token, and so on: nothing is written twice, and leadership bounces for as long as the migration lasts. Tokens of two
+//! counters cannot be compared, and would be granted twice. No fence is needed if a holder of the new lock takes the
+//! old one as well: `redis-lease-migrating` and `redis-fenced-migrating` ([`protocols::election::both_locks`]) do, and
+//! one leads at a time.
 //!
-//! Nothing else goes wrong, but that with those the leader dies once, so that leadership passes from one version to another.
+//! There is no other fault, except that with those two protocols the leader dies once, so that leadership passes
+//! between versions.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, settled_ms, strike_ms, without_waiting};
 use crate::{
@@ -28,19 +31,19 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "mixed-locks",
     about: "Half of the candidates take the lock by its old name, and half by its new one.",
-    story: "A migration to another lock is half done when the run begins: candidates of odd numbers stand for the old one, those \
-            of even numbers for the new one. Each lock has one holder, as it should, so there are two leaders; whether both take \
-            effect is for the resource. Where the new version takes both locks, one leads at a time, whoever dies.",
+    story: "A migration to another lock is half done when the run begins: candidates of odd numbers stand for the old \
+            one, those of even numbers for the new one. Each lock has one holder, as it should, so there are two \
+            leaders; whether both take effect is up to the resource. Where the new version takes both locks, one leads \
+            at a time, whoever dies.",
     hazard: Hazard::MixedLocks,
     needs: Needs::Named(&["redis-lease", "redis-fenced", "redis-lease-migrating", "redis-fenced-migrating"]),
     plan,
 };
 
-/// The migration stays half done for so long, milliseconds.
+/// How long the migration stays half done, milliseconds.
 const LASTS_MS: u64 = 10_000;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -57,7 +60,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     plan
 }
 
-/// Half of the candidates take both locks, and the leader dies: somebody leads after it, of either version.
+/// Half of the candidates take both locks, and the leader dies: a candidate of either version leads afterwards.
 fn done_right(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let needed_ms = last_strike_ms(params, protocol) + LASTS_MS + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);

@@ -1,11 +1,11 @@
 //! `mixed-timings`: one candidate is configured with a longer lease than the others, and leads.
 //!
-//! In the middle of a change of settings, or by a mistake in one of them. How long its lease lasts the leader says, in the
-//! service's record; whoever goes by its own settings takes the lease while the leader may still believe (kubernetes/kubernetes
-//! issue 47671).
+//! This happens in the middle of a configuration change, or by a mistake in one. The leader writes its lease's length
+//! into the service's record; a candidate that goes by its own configuration takes the lease while the leader may still
+//! believe (kubernetes/kubernetes issue 47671).
 //!
-//! `n1` has a lease five times as long as the others, and starts before them; at a time drawn from the seed it is cut off from
-//! the service for two of *their* leases, which is less than its own.
+//! `n1` has a lease five times as long as the others, and starts before them; at a time drawn from the seed it is cut
+//! off from the service for two of *their* leases, which is less than its own.
 
 use super::{Needs, Scenario, at, drawn_ms, require, settled_ms};
 use crate::{
@@ -19,18 +19,18 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "mixed-timings",
     about: "The leader has a longer lease than the others are configured for, and is cut off for longer than theirs.",
-    story: "One candidate asks for a lease five times as long as the others do, and leads. At a time drawn from the seed it cannot \
-            reach the service for two of the others' leases. Its own goes on, and the record says so: nobody may lead but it.",
+    story: "One candidate asks for a lease five times as long as the others do, and leads. At a time drawn from the \
+            seed it cannot reach the service for two of the others' leases. Its own goes on, and the record says so: \
+            only it may lead.",
     hazard: Hazard::None,
     needs: Needs::Named(&["k8s-lease"]),
     plan,
 };
 
-/// The leader's lease is so many times as long.
+/// How many times longer the leader's lease is.
 const LONGER: u64 = 5;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

@@ -1,5 +1,5 @@
-//! The scenarios, one file each. A scenario is a pure function (parameters, protocol, seed) → [`Plan`]; what it draws, it
-//! draws from the seed's stream `plan`.
+//! The scenarios, one file each. A scenario is a pure function (parameters, protocol, seed) → [`Plan`]; its draws come
+//! from the seed's stream `plan`.
 
 pub mod adversary_delayed_renewals;
 pub mod adversary_forged_coordinator;
@@ -104,24 +104,22 @@ use protocols::{
 };
 use rand_core::RngCore;
 
-/// One scenario of the registry.
 pub struct Scenario {
-    /// Its name on the command line.
     pub name: &'static str,
     /// One sentence for `list`.
     pub about: &'static str,
-    /// What happens in it and why it is told: a paragraph.
+    /// A paragraph: what happens in it, and why.
     pub story: &'static str,
-    /// What goes wrong, as far as protocols promise anything about it.
+    /// What goes wrong, as far as protocols make promises about it.
     pub hazard: Hazard,
     /// Which protocols it applies to.
     pub needs: Needs,
-    /// The plan for these parameters, this protocol and this seed. It is not validated: see [`Scenario::compile`].
+    /// The plan for these parameters, this protocol and this seed. Not validated: see [`Scenario::compile`].
     pub plan: fn(&Params, &Protocol, u64) -> Plan,
 }
 
 protocols::registry! {
-    /// Every scenario there is, in the order in which reports show them.
+    /// Every scenario, in the order of reports.
     pub const ALL: [&Scenario] = [
         &steady::SCENARIO,
         &clean_kill::SCENARIO,
@@ -207,7 +205,6 @@ protocols::registry! {
     ];
 }
 
-/// The scenario of that name.
 pub fn find(name: &str) -> Option<&'static Scenario> {
     ALL.into_iter().find(|scenario| scenario.name == name)
 }
@@ -217,20 +214,21 @@ pub fn of(protocol: &Protocol) -> impl Iterator<Item = &'static Scenario> {
     ALL.into_iter().filter(|scenario| scenario.needs.met_by(protocol))
 }
 
-/// Each of these scenarios with each of these protocols that it applies to, by so many candidates, in that order.
+/// Each scenario with each protocol that it applies to, in that order; pairs that need more candidates than
+/// `params.nodes` are left out.
 pub fn pairs(
     scenarios: &[&'static Scenario],
     protocols: &[&'static Protocol],
     params: &Params,
 ) -> Vec<(&'static Scenario, &'static Protocol)> {
     let all = scenarios.iter().flat_map(|s| protocols.iter().map(move |p| (*s, *p)));
-    // How many candidates there may be at all is for the plan to say.
+    // Validation of the plan rejects impossible numbers of candidates.
     let few = |scenario: &Scenario| (1..scenario.needs.candidates_min()).contains(&params.nodes);
     all.filter(|(scenario, protocol)| scenario.needs.met_by(protocol) && !few(scenario)).collect()
 }
 
-/// The fewest candidates of which a protocol can tell a scenario's story: somebody has to take over when something happens
-/// to the leader, and where votes are counted the others have to be a majority.
+/// The fewest candidates for a scenario under a protocol: another has to take over when the leader fails, and if votes
+/// are counted the others have to be a majority.
 pub fn fewest(scenario: &Scenario, protocol: &Protocol) -> u16 {
     let to_take_over = match scenario.hazard {
         Hazard::None => 1,
@@ -241,20 +239,20 @@ pub fn fewest(scenario: &Scenario, protocol: &Protocol) -> u16 {
 }
 
 impl Scenario {
-    /// The plan, refused when the parameters make no sense.
+    /// The validated plan.
     ///
     /// # Errors
     /// One sentence, as from [`Plan::validate_among`].
     pub fn compile(&self, params: &Params, protocol: &Protocol, seed: u64) -> Result<Plan, Invalid> {
         self.needs.of(self.name, protocol, &election::ALL)?;
-        // What is asked for, and what scenarios give leaders to do beside it.
+        // The works asked for, and those that scenarios add.
         let works: Vec<_> = params.works.iter().copied().chain(work::ALL).collect();
         let known = Known { scenarios: vec![self.name], protocols: &[protocol], bugs: &params.bugs, works: &works };
         if params.service_members.is_some_and(|count| count != 1) && protocol.service.process.is_none() {
             return Err(Invalid(format!("`{}` has no service whose members could be counted", protocol.name)));
         }
-        // Checked first, so that no scenario computes with lengths that no plan may have.
-        // A scenario may have groups of its own to place.
+        // Validated first, so that no scenario computes with invalid durations. A scenario may have groups of its own
+        // to place.
         let placement = params.placement.filter(|_| params.groups > 1);
         let checked = Params { placement, ..params.clone() };
         checked.plan(self.name, protocol, seed, 1_000).validate_among(&known)?;
@@ -281,54 +279,54 @@ impl Scenario {
     }
 }
 
-/// When the fleet has settled on its first leader and its load, milliseconds: the candidates have started, one was elected,
-/// sealed, and was renewed once.
+/// When the fleet has settled on its first leader and its load, milliseconds: the candidates have started, one was
+/// elected, has sealed, and has renewed once.
 pub fn settled_ms(params: &Params, protocol: &Protocol) -> u64 {
-    // Candidates that elect among themselves first wait whether somebody leads already.
+    // Candidates that elect among themselves first wait for an existing leader.
     let silence_ms = match protocol.elects_among_peers() {
         true => params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol),
         false => 0,
     };
-    // Redlock's lock asks five servers in turn, on connections to be opened first, and may have to try again; near ones answer
-    // within what is there.
+    // Redlock's lock asks five servers in turn, over connections that it first has to open, and may have to retry;
+    // nearby servers answer within the constant.
     let trips_ms = (100 * params.network().one_way_max_us()).div_ceil(1_000).saturating_sub(100);
     1_500 + trips_ms + silence_ms + params.timings(protocol).renew_interval_ms
 }
 
-/// A time within one lease after `settled_ms`, milliseconds, so that over many seeds a fault strikes in every phase of the
-/// renewal.
+/// A time within one lease after `settled_ms`, milliseconds, so that over many seeds a fault strikes in every phase of
+/// the renewal.
 pub fn strike_ms(random: &mut impl RngCore, params: &Params, protocol: &Protocol) -> f64 {
     let first_ms = settled_ms(params, protocol);
     drawn_ms(random, first_ms as f64, (first_ms + params.granted_ttl_ms(protocol)) as f64)
 }
 
-/// When the last of these strikes can fall, milliseconds.
+/// The latest such strike, milliseconds.
 pub fn last_strike_ms(params: &Params, protocol: &Protocol) -> u64 {
     settled_ms(params, protocol) + params.granted_ttl_ms(protocol)
 }
 
-/// How long a cut lasts in which a successor is to be elected and to be seen at work, milliseconds: three leases and 2 s,
-/// and longer where a successor may take longer than a lease.
+/// How long a cut must last for a successor to be elected and seen at work, milliseconds: three leases and 2 s, and
+/// longer if a takeover may take longer than a lease.
 pub fn cut_ms(params: &Params, protocol: &Protocol) -> u64 {
     let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol), params.takeover_max_ms(protocol));
     2 * ttl_ms + ttl_ms.max(takeover_ms) + 2_000
 }
 
-/// The parameters with a service of three members, unless another number is asked for.
+/// The parameters with a service of at least three members, unless another number is asked for.
 fn clustered(params: &Params, protocol: &Protocol) -> Params {
     let usual = protocol.service.usual_members.max(3);
     Params { service_members: params.service_members.or(Some(usual)), ..params.clone() }
 }
 
-/// The parameters of a scenario in which wall clocks are wrong. Reads go to the store where leases are counted on a wall
-/// clock: no lease there is as good as a clock that is set.
+/// The parameters of a scenario with wrong wall clocks. If leases are counted on a wall clock, reads go to the store:
+/// no such lease is better than a clock that can be set.
 fn with_wrong_clocks(params: &Params, protocol: &Protocol) -> Params {
     let on_wall_clock = protocol.service.expires_by_wall_clock;
     Params { read_lease: params.read_lease.or(on_wall_clock.then_some(false)), ..params.clone() }
 }
 
-/// What of the service keeps what was granted: all of its members together, or the first of its servers, which is the primary
-/// until it is missed.
+/// The part of the service that keeps the grants: all of its members together, or the first of its servers, which is
+/// the primary until it is replaced.
 fn keeper(protocol: &Protocol) -> Who {
     match protocol.service.beside {
         Some(Service { process: Some(process), usual_members, .. }) => {
@@ -338,19 +336,19 @@ fn keeper(protocol: &Protocol) -> Who {
     }
 }
 
-/// How long the service's own failover takes at most, milliseconds.
+/// The longest failover of the service itself, milliseconds.
 fn failover_ms(protocol: &Protocol) -> u64 {
     protocol.service.failover_max / MILLISECOND
 }
 
-/// What was asked for a leader to do, or else the usual; and this work.
+/// The works asked for, or the usual ones, and this one.
 fn works_with(params: &Params, work: &'static work::Kind) -> Vec<String> {
     let asked = if params.works.is_empty() { &work::USUAL[..] } else { &params.works[..] };
     let others = asked.iter().filter(|other| other.name != work.name);
     others.chain([&work]).map(|work| work.name.to_owned()).collect()
 }
 
-/// The candidates' names in an order that is drawn.
+/// The candidates' names in a drawn order.
 fn shuffled(random: &mut impl RngCore, params: &Params) -> Vec<String> {
     let mut names: Vec<String> = (1..=params.nodes).map(candidate).collect();
     for last in (1..names.len()).rev() {
@@ -359,18 +357,18 @@ fn shuffled(random: &mut impl RngCore, params: &Params) -> Vec<String> {
     names
 }
 
-/// Nothing passes between two groups of candidates.
+/// A cut between two groups of candidates.
 fn cut(from: &[String], to: &[String], for_ms: u64) -> Fault {
     let group = |names: &[String]| names.iter().cloned().map(Who::Named).collect();
     Fault::Partition { from: group(from), to: group(to), one_way: false, for_ms: Some(for_ms as f64) }
 }
 
-/// The candidate of that number, from 1.
+/// The name of a candidate, counted from 1.
 pub fn candidate(number: u16) -> String {
     format!("n{number}")
 }
 
-/// The candidate that the protocol prefers; the one with the highest id where it has no preference.
+/// The candidate that the protocol prefers; without a preference, the one with the highest id.
 fn preferred(params: &Params, protocol: &Protocol) -> String {
     match protocol.preference {
         Preference::Lowest => candidate(1),
@@ -378,18 +376,18 @@ fn preferred(params: &Params, protocol: &Protocol) -> String {
     }
 }
 
-/// A time between two, milliseconds, in whole microseconds.
+/// A drawn time, milliseconds, in whole microseconds.
 pub fn drawn_ms(random: &mut impl RngCore, low_ms: f64, high_ms: f64) -> f64 {
     streams::between(random, (low_ms * 1e3) as u64, (high_ms * 1e3) as u64) as f64 / 1e3
 }
 
 /// A fault that strikes at a time, milliseconds.
 pub fn at(ms: f64, what: Fault) -> PlannedFault {
-    // Sums of milliseconds are not quite whole microseconds.
+    // Sums of milliseconds are not exactly whole microseconds.
     PlannedFault { when: Trigger::At { ms: (ms * 1e3).round() / 1e3 }, what, group: 0 }
 }
 
-/// A run must show each of these at least so often; otherwise it is inconclusive.
+/// The run must show each of these facts at least this often; otherwise it is inconclusive.
 pub fn require<const N: usize>(facts: [(Fact, u64); N]) -> Vec<Requirement> {
     facts.into_iter().map(|(fact, at_least)| Requirement { fact, at_least }).collect()
 }

@@ -1,9 +1,9 @@
-//! What a scenario needs a protocol to have.
+//! The properties that a scenario needs a protocol to have.
 
 use crate::plan::Invalid;
 use protocols::election::{Protocol, cron};
 
-/// What a scenario needs a protocol to have.
+/// The property that a scenario needs a protocol to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Needs {
     /// Nothing in particular.
@@ -12,13 +12,13 @@ pub enum Needs {
     Service,
     /// A coordination service with a disk of its own, which can be lost.
     Data,
-    /// A coordination service whose members can elect one of them.
+    /// A coordination service whose members elect one of them.
     Cluster,
     /// Candidates that elect among themselves.
     Peers,
     /// A belief that ends by the leader's own clock.
     Lease,
-    /// The same, along a ring.
+    /// Candidates that elect along a ring.
     Ring,
     /// Candidates that draw election timeouts.
     ElectionTimeout,
@@ -26,7 +26,7 @@ pub enum Needs {
     Detector,
     /// A leader that can hand over to a named successor.
     Transfer,
-    /// The same, and several leaderships side by side.
+    /// Like [`Needs::Transfer`], with several groups.
     Shards,
     /// Candidates that can join and leave.
     Membership,
@@ -34,24 +34,24 @@ pub enum Needs {
     PowerDevice,
     /// Candidates that keep something on disk.
     Disk,
-    /// Somebody beside the two ends of a link.
+    /// A third node beside the two ends of a link.
     ThirdParty,
-    /// A leader that is replaced when it is not heard for a while.
+    /// A leader that is replaced after a silence.
     Heartbeats,
-    /// Candidates that believe whoever says that it leads.
+    /// Candidates that believe any claim of leadership.
     Claim,
-    /// Candidates of which a majority votes, and a token that comes of it.
+    /// Candidates that elect by majority vote, with a token.
     Votes,
-    /// To be one of these: the story is of how they, and few others, are made.
+    /// One of these protocols: the story is about a property of theirs.
     Named(&'static [&'static str]),
 }
 
 impl Needs {
-    /// Does the protocol have it?
+    /// True if the protocol has it.
     pub fn met_by(self, protocol: &Protocol) -> bool {
         match self {
             Needs::Named(names) => names.contains(&protocol.name),
-            // Nobody leads between two nights, and every other scenario asks for somebody who does.
+            // Nobody leads between two nights, and every other scenario expects a leader.
             _ if cron::find(protocol.name).is_some() => false,
             Needs::Nothing => true,
             Needs::Service => protocol.service.process.is_some() && !protocol.elects_among_peers(),
@@ -83,25 +83,25 @@ impl Needs {
             // The leader dies, and two stand against each other.
             Needs::ElectionTimeout => 3,
             Needs::Heartbeats => 2,
-            // One dies, one leads, and one more hears of both.
+            // One dies, one leads, and a third hears both.
             Needs::Claim => 3,
-            // The two ends, and who reaches both.
+            // The two ends, and a node that reaches both.
             Needs::ThirdParty => 3,
             // One is cut off, and the others are a majority.
             Needs::Votes => 3,
-            // One fails, one's disk does, and a majority is left.
+            // One node fails, another's disk does, and a majority is left.
             Needs::Disk => 3,
-            // One leaves, and there is more than one that its shards may go to.
+            // One leaves, and its shards may go to more than one.
             Needs::Shards => 3,
-            // One leaves, the leader leaves, and somebody has to be left.
+            // One leaves, the leader leaves, and one is left.
             Needs::Membership => 3,
         }
     }
 
-    /// Refuses a protocol that a scenario of that name does not apply to.
+    /// Rejects a protocol that scenario `scenario` does not apply to.
     ///
     /// # Errors
-    /// One sentence that says which of `among` it can.
+    /// One sentence that lists which of `among` it applies to.
     pub fn of(self, scenario: &str, protocol: &Protocol, among: &[&Protocol]) -> Result<(), Invalid> {
         if self.met_by(protocol) {
             return Ok(());
@@ -125,7 +125,6 @@ impl Needs {
         Err(Invalid(format!("`{scenario}` needs {}, but `{}` has none; {known}", self.words(), protocol.name)))
     }
 
-    /// What it is, for people.
     pub const fn words(self) -> &'static str {
         match self {
             Needs::Nothing => "nothing in particular",
@@ -151,10 +150,10 @@ impl Needs {
     }
 }
 
-/// Refuses a protocol that has no leader most of the time.
+/// Rejects a protocol that has no leader most of the time.
 ///
 /// # Errors
-/// One sentence with the scenario that it is for.
+/// One sentence that names the scenario for it.
 pub fn always_led(scenario: &str, protocol: &Protocol) -> Result<(), Invalid> {
     match cron::find(protocol.name) {
         Some(protocol) => Err(Invalid(format!(
@@ -165,5 +164,4 @@ pub fn always_led(scenario: &str, protocol: &Protocol) -> Result<(), Invalid> {
     }
 }
 
-/// The process of a power device.
 const POWER: &str = "power";

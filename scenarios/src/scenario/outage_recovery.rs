@@ -1,12 +1,15 @@
-//! `outage-recovery`: the coordination service is away for longer than any lease, and everybody comes back to it at once.
+//! `outage-recovery`: the coordination service is down for longer than any lease, and everybody comes back to it at
+//! once.
 //!
-//! The second half of many an outage: the service is up again, and all who held something have lost it at the same time. They
-//! were refused for as long as it was away, so their clients have backed off, or have not, and ask together (AWS, October 2025:
-//! the managers of droplets lost their leases and could not get through to renew them, <https://aws.amazon.com/message/101925/>).
-//! What is measured is how long it stays dark after the service is back, and the most requests that it gets in a second.
+//! The second half of many an outage: the service is up again, and every holder has lost its lease at the same time.
+//! Their requests failed while it was down, so their clients have backed off, or have not, and all ask at once (AWS,
+//! October 2025: the managers of droplets lost their leases and could not get through to renew them,
+//! <https://aws.amazon.com/message/101925/>). The run measures how long it stays dark after the service is back, and
+//! the peak of requests per second.
 //!
-//! It is killed or loses power by the seed, for two leases to four, so that every lease and every belief is over whatever
-//! counts them. Where the service keeps several leaderships there are four groups, whose leaderships lapse together.
+//! By the seed the service is killed or loses power, for two to four leases, so that every lease and every belief has
+//! ended, whoever counts them. If the service can keep several leaderships there are four groups, whose leaderships
+//! lapse together.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -20,10 +23,9 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "outage-recovery",
-    about: "The coordination service is away for longer than any lease, and everybody comes back to it at once.",
+    about: "The coordination service is down for longer than any lease, and all candidates come back to it at once.",
     story: "At a time drawn from the seed the coordination service is killed or its machine loses power, for two leases to \
             four. Every lease has run out and every leader has stepped down when it is back, and all candidates ask it at \
             once. Where it can keep several leaderships, four are lost and taken together.",
@@ -32,7 +34,7 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// So many leaderships lapse together, where a service can keep several.
+/// How many leaderships lapse together, if a service can keep several.
 const GROUPS: u16 = 4;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -51,7 +53,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     };
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     plan.faults = vec![at(strike_ms, what)];
-    // Clients back off for as long as the service was away, and a service may count leases anew from its restart on.
+    // Clients back off for as long as the service was down, and a service may restart its leases when it restarts.
     plan.liveness_bound_ms += longest_ms;
     plan.requires = require([(Fact::Kills, 1), (Fact::Restarts, 1), (Fact::LeadersTookEffect, 1)]);
     plan

@@ -1,7 +1,7 @@
-//! `partition`: the leader is cut off from the coordination service, but not from what it writes to.
+//! `partition`: the leader is cut off from the coordination service, but not from the store.
 //!
-//! The asymmetry is the point. A leader that is cut off from everything does no harm; one that still reaches the store can,
-//! unless it stops by its own clock before the service gives its lease away, or the store refuses its token.
+//! The asymmetry is the point. A leader that is cut off from everything does no harm; one that still reaches the store
+//! can, unless it stops by its own clock before the service gives its lease away, or the store refuses its token.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -15,13 +15,13 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "partition",
     about: "The leader is cut off from the coordination service but still reaches the store.",
-    story: "At a time drawn from the seed nothing passes between the leader and the coordination service any more, neither \
-            way, for three leases and two seconds. Clients, candidates and the store still reach it. Its renewals are lost, \
-            the service gives the lease to somebody else, and the store hears from whoever believes to lead.",
+    story: "At a time drawn from the seed nothing passes between the leader and the coordination service any more, \
+            neither way, for three leases and two seconds. Clients, candidates and the store still reach it. Its \
+            renewals are lost, the service grants the lease to another candidate, and the store hears from every node \
+            that believes it leads.",
     hazard: Hazard::CutOffFromService,
     needs: Needs::Service,
     plan,

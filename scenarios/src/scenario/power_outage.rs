@@ -1,17 +1,16 @@
 //! `power-outage`: every machine loses power at once, twice.
 //!
-//! Candidates, coordination service and store go dark in the same instant, disks keep what was synced and any part of the
-//! rest, and each machine is back after a time of its own. What a candidate has told others before and does not know any
-//! more afterwards, it can tell somebody else now: a vote that was not on disk is given twice, a term that was not is won
-//! twice.
+//! Candidates, coordination service and store go dark in the same instant, disks keep what was synced and any part of
+//! the rest, and each machine is back after a time of its own. A candidate that told others something it did not
+//! persist may now contradict it: a vote that was not on disk is given twice, a term that was not is won twice.
 //!
 //! The times, with B the longest until a machine is back:
 //! ```text
 //!  S           S + B         + up to ttl + takeover + 1 s      + B
 //!  all dark    all are back  all dark again                    all are back
 //! ```
-//! - The second outage falls anywhere into the first elections after the first one, so votes are on their way to the disk.
-//! - B is a lease, at least 1 s. Nobody can lead before a majority is back, so the bound on liveness is longer by B.
+//! - The second outage falls anywhere into the first elections after the first one, so votes are being written to disk.
+//! - B is a lease, at least 1 s. Nobody can lead before a majority is back, so the liveness bound is longer by B.
 
 use super::{Needs, Scenario, at, candidate, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -25,19 +24,18 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "power-outage",
     about: "Every machine loses power at once, twice, and each is back after a time of its own.",
-    story: "At a time drawn from the seed all candidates, the coordination service and the store lose power together, with \
-            syncs under way, and come back one after the other within a lease. While they are electing again, all of them \
-            lose power once more. Whoever leads afterwards must not go by a token that somebody has had before.",
+    story: "At a time drawn from the seed all candidates, the coordination service and the store lose power together, \
+            with syncs under way, and come back one after the other within a lease. While they are electing again, all \
+            of them lose power once more. The next leader must not use a token that was granted before.",
     hazard: Hazard::PowerOutage,
     needs: Needs::Nothing,
     plan,
 };
 
-/// A machine is back after this, at the earliest, milliseconds.
+/// The earliest that a machine is back, milliseconds.
 const BACK_MIN_MS: f64 = 50.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

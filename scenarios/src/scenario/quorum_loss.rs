@@ -1,12 +1,12 @@
-//! `quorum-loss`: the candidates are cut into groups of which none is a majority.
+//! `quorum-loss`: a cut splits the candidates into groups of which none is a majority.
 //!
-//! The largest groups that are no majority, filled in an order drawn from the seed: 1 + 1 of two candidates, 1 + 1 + 1 of
-//! three, 2 + 2 of four, 2 + 2 + 1 of five. Clients and the store reach everybody. What needs a majority must go dark: the
-//! leader's belief ends by its own clock, and nobody follows. What needs none leads in every group. Both are required, each
-//! of those that it is true of: a protocol that promises to break under this hazard, fencing or not, is one that needs no
-//! majority.
+//! The groups are the largest that are no majority, filled in an order drawn from the seed: 1 + 1 of two candidates, 1
+//! + 1 + 1 of three, 2 + 2 of four, 2 + 2 + 1 of five. Clients and the store reach everybody. A protocol that needs a
+//! majority must go dark: the leader's belief ends by its own clock, and nobody follows. One that needs none leads in
+//! every group. Each is required of the protocols it applies to: a protocol that promises to break under this hazard,
+//! with or without fencing, needs no majority.
 //!
-//! The cut lasts longer than that of `isolate-leader`, so that whoever would be elected is.
+//! The cut lasts longer than that of `isolate-leader`, so that every possible election happens.
 
 use super::{Needs, Scenario, at, cut, cut_ms, last_strike_ms, require, shuffled, strike_ms};
 use crate::{
@@ -19,13 +19,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "quorum-loss",
-    about: "The candidates are cut into groups of which none is a majority.",
-    story: "At a time drawn from the seed the candidates fall into groups that hear nothing of each other, and none of them \
-            is a majority, for three leases and two seconds. Whoever needs a majority stops, and nobody leads until the cut \
-            is healed; whoever needs none leads in every group at once.",
+    about: "The candidates are split into groups, none of which is a majority.",
+    story: "At a time drawn from the seed the candidates fall into groups that hear nothing of each other, and none of \
+            them is a majority, for three leases and two seconds. A leader that needs a majority stops, and nobody \
+            leads until the cut is healed; if none is needed, every group has a leader at once.",
     hazard: Hazard::NoQuorum,
     needs: Needs::Peers,
     plan,

@@ -1,16 +1,16 @@
 //! `read-lease`: the leader's clock is slow, it is cut off, and it goes on answering reads from memory.
 //!
-//! A lease read asks nobody: the leader looks at its clock and answers. That is right for as long as nobody else can have
-//! handed out a number, and how long that is, two clocks decide: the leader's, by which its belief ends, and that of
-//! whoever waits to replace it. Here the first runs slow by the drift and the second fast by it, from the very moment of a
-//! renewal, so that the whole lease is measured by both:
+//! A lease read asks nobody: the leader checks its clock and answers. That is correct while nobody else can have issued
+//! a number, which depends on two clocks: the leader's, which ends its belief, and that of the candidate that waits to
+//! replace it. Here the first runs slow by the drift and the second fast by it, from the moment of a renewal, so that
+//! both measure the whole lease:
 //! ```text
 //!  R                              R + T/(1+d)       + m                    R + L/(1−d)
 //!  renewed, clocks drift, cut     others stand      successor's answers    belief ends
 //!                                                   └── stale reads, if there is such a stretch ──┘
 //! ```
 //! `read_lease.rs` in the folder above has the inequality. The leader is cut off from the other candidates, the
-//! coordination service and the store alike: a refusal of the store would end its belief, and hide how long it lasts.
+//! coordination service and the store alike: a refusal by the store would end its belief early and hide its length.
 //! Clients reach everyone, and every second read goes round all candidates.
 
 use super::{Needs, Scenario, last_strike_ms, require, strike_ms};
@@ -26,7 +26,6 @@ use protocols::{
     point::Point,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "read-lease",
     about: "A leader with a slow clock is cut off while it answers reads from memory.",
@@ -41,7 +40,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let cut_ms = 3 * params.granted_ttl_ms(protocol) + 2_000;
-    // The renewal that sets it off may be one interval away.
+    // The renewal that triggers it may be one interval away.
     let renew_ms = 2 * params.timings(protocol).renew_interval_ms;
     let needed_ms = last_strike_ms(params, protocol) + renew_ms + cut_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);
@@ -50,7 +49,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let reads_per_s = Some(params.reads_per_s.unwrap_or(READS_PER_S));
     let params = Params { read_lease: Some(from_memory), reads_per_s, ..params.clone() };
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
-    // Whoever leads when it strikes: until then every clock is right.
+    // Any candidate may lead when it strikes: until then every clock is right.
     plan.candidates.iter_mut().for_each(|candidate| candidate.rate_ppm = 0);
     let drift_ppm = i64::try_from(params.clock_drift_ppm).unwrap_or(i64::MAX);
     let for_ms = Some(cut_ms as f64);

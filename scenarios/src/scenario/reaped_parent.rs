@@ -1,12 +1,14 @@
-//! `reaped-parent`: everybody is away for longer than a session lasts, and the node that they queue up below is reaped.
+//! `reaped-parent`: all candidates are away for longer than a session lasts, and ZooKeeper reaps the node that they
+//! queue below.
 //!
-//! Curator's recipes make the node below which candidates queue up as a *container*, and ZooKeeper deletes containers that have
-//! become empty (`ContainerManager.java`, once a minute). The next candidate makes it again, and its children are numbered from 0
-//! again (the number is the parent's count of changes). A token that is the sequence number goes back; the node's czxid, which
-//! counts the ensemble's transactions, does not. `--bug zk-token-by-sequence` is the token by the name.
+//! Curator's recipes create the node below which candidates queue as a *container*, and ZooKeeper deletes empty
+//! containers (`ContainerManager.java`, once a minute). The next candidate creates it again, and its children are
+//! numbered from 0 again (the number is the parent's count of changes). A sequence number used as the token therefore
+//! goes back; the node's czxid, which counts the ensemble's transactions, does not. `--bug zk-token-by-sequence` takes
+//! the token from the name.
 //!
-//! All candidates lose power at a time drawn from the seed, until every session is over and the container was scanned, which
-//! here is one session and two ticks later: the scan of the minute is not waited for.
+//! All candidates lose power at a time drawn from the seed, until every session has ended and the container was
+//! scanned. Here the scan comes one session and two ticks later; the run does not wait a minute for it.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -22,10 +24,9 @@ use protocols::{
     types::MILLISECOND,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "reaped-parent",
-    about: "All candidates are away for longer than a session, and the node that they queue up below is reaped meanwhile.",
+    about: "All candidates are down for longer than a session, and the parent node of their queue is reaped meanwhile.",
     story: "At a time drawn from the seed every candidate's machine loses power. Their sessions run out, and ZooKeeper deletes the \
             container that their nodes were in, as it does with empty ones. Then they are back, and the first of them makes it \
             again, with numbers that begin at 0.",

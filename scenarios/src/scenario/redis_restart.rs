@@ -1,20 +1,22 @@
-//! `redis-restart`: Redis without an append-only file dies while somebody leads, and comes back without the lock.
+//! `redis-restart`: Redis without an append-only file dies while a candidate leads, and comes back without the lock.
 //!
-//! `appendonly no` is the default: what is on disk is the last snapshot, if one was made (`save 3600 1 300 100 60 10000`), or
-//! nothing. By the seed the server comes back with the snapshot that was made before anybody led, or empty; neither has the key.
-//! Its counter of tokens begins again. Whoever asks first is given the lock while its holder believes, until that asks to renew.
+//! `appendonly no` is the default: the disk has the last snapshot, if one was made (`save 3600 1 300 100 60 10000`), or
+//! nothing. By the seed the server comes back with a snapshot from before anybody led, or empty; neither has the key.
+//! Its token counter restarts. The first candidate to ask gets the lock while its former holder believes, until that
+//! holder tries to renew.
 //!
-//! *Redlock* loses one of five. It needs no more where a holder has only just a majority: two servers could not be reached when it
-//! took the lock, a third forgets it, and these three are a majority for the next. Its description asks for *delayed restarts*:
-//! a server without its data stays away for longer than any lock lives. `sim/tests/all/redlock.rs` delays
-//! the restart, and nothing goes wrong. `--bug redis-forgotten-on-restart` is the same setting in any other scenario.
+//! *Redlock* loses one of five. That is enough if a holder has only just a majority: two servers were unreachable when
+//! it took the lock, a third forgets it, and these three are a majority for the next. Redlock's description asks for
+//! *delayed restarts*: a server without its data stays down for longer than any lock lives. `sim/tests/all/redlock.rs`
+//! delays the restart, and nothing goes wrong. `--bug redis-forgotten-on-restart` is the same setting in any other
+//! scenario.
 //!
-//! *Behind Sentinel* it is the primary, which is back before any sentinel misses it: its replicas have the lock and lose it, as
-//! they are made exact copies of what came back. So Redis' manual says to turn automatic restarts off where nothing is persisted,
-//! and then a replica is promoted that has the lock.
+//! *Behind Sentinel* the primary dies and is back before any sentinel misses it: its replicas have the lock and lose
+//! it, as they become exact copies of the restarted primary. So Redis' manual says to turn automatic restarts off if
+//! nothing is persisted; then a replica with the lock is promoted.
 //!
-//! With one server it is killed at a time drawn from the seed; with five, `n1`, which starts before the others, cannot reach the
-//! last two, and the third is killed. Back within half a second.
+//! A single server is killed at a time drawn from the seed; of five, `n1`, which starts before the others, cannot reach
+//! the last two, and the third is killed. It is back within half a second.
 
 use super::{Needs, Scenario, at, candidate, drawn_ms, keeper, last_strike_ms, require, strike_ms, without_waiting};
 use crate::{
@@ -29,7 +31,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "redis-restart",
     about: "A Redis server that keeps nothing on disk dies while somebody leads, and is back within half a second.",
@@ -41,9 +42,9 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// The server is back within half a second, milliseconds.
+/// Downtime of the server, milliseconds.
 const BACK_MS: (f64, f64) = (20.0, 500.0);
-/// The others start so much later than the first candidate where that is to lead, milliseconds.
+/// How much later the others start if the first candidate is to lead, milliseconds.
 const HEAD_START_MS: u64 = 1_500;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -53,7 +54,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let strike_ms = strike_ms(&mut random, params, protocol) + HEAD_START_MS as f64;
     let (down_ms, snapshot) = (drawn_ms(&mut random, BACK_MS.0, BACK_MS.1), streams::between(&mut random, 0, 1) == 0);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
-    // Of servers that replicate one another the first one counts.
+    // Of replicated servers, only the first counts.
     let replicated = protocol.service.beside.is_some();
     let servers = if replicated { 1 } else { plan.topology_of(protocol).members().count() as u16 };
     let server = |number| Who::Named(member_name("redis", number, servers));

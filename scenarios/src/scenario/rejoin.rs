@@ -1,11 +1,11 @@
 //! `rejoin`: a follower is cut off from the other candidates for many election timeouts, and comes back.
 //!
-//! Cut off, it hears no leader and stands again and again. Where every attempt is a term of its own, it comes back with a term
-//! that is higher than the leader's: its answer to the next heartbeat, or its request for votes, deposes a leader that
-//! nothing was wrong with, and everybody elects. The dissertation calls it a disruptive server (§4.2.3, §9.6); who asks
-//! first whether it could win keeps its term, comes back and follows.
+//! While cut off, it hears no leader and stands again and again. If every attempt takes a new term, it comes back with
+//! a higher term than the leader's: its answer to the next heartbeat, or its request for votes, deposes a healthy
+//! leader, and everybody elects. Ongaro's dissertation calls it a disruptive server (§4.2.3, §9.6); with pre-votes the
+//! candidate keeps its term, comes back and follows.
 //!
-//! The one that is cut off must not lead, so it starts last: after the others have had the time to elect.
+//! The candidate to be cut off must not lead, so it starts last: after the others have had time to elect.
 //! ```text
 //!  settled       + one lease at most      + twelve longest timeouts
 //!  it starts     it is cut off            it comes back
@@ -23,7 +23,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "rejoin",
     about: "A follower is cut off from the other candidates for many election timeouts, and comes back.",
@@ -35,14 +34,14 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// The cut, in longest election timeouts.
+/// Length of the cut, in longest election timeouts.
 const TIMEOUTS: u64 = 12;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let longest_ms = params.timings(protocol).election_timeout_ms.map_or(0, |(_, max_ms)| max_ms);
     let (ttl_ms, for_ms) = (params.granted_ttl_ms(protocol), TIMEOUTS * longest_ms);
     let starts_ms = settled_ms(params, protocol);
-    // It has found the leader by then.
+    // By then it has found the leader.
     let first_ms = starts_ms + longest_ms + 500;
     let needed_ms = first_ms + ttl_ms + for_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);

@@ -1,15 +1,15 @@
 //! `restart-in-isolation`: followers restart while the leader is cut off from them.
 //!
-//! The leader leads by what the others have granted it, and they have to remember that: a follower that forgets its vote
-//! when it restarts gives the same term away again, and one that forgets since when it has heard nothing can elect another
-//! before the leader's lease is over. The leader cannot tell them: it is cut off. Clients and the store reach everybody.
+//! The leader leads by the others' grants, and they have to remember those: a follower that forgets its vote on restart
+//! votes again in the same term, and one that forgets when it last heard the leader can elect another before the
+//! leader's lease ends. The leader cannot tell them: it is cut off. Clients and the store reach everybody.
 //!
 //! The times, with S the strike:
 //! ```text
 //!  S             S + up to ttl + takeover     + 20 to 500 ms        + three leases and 2 s
 //!  leader cut    followers die                they are back         the cut is healed
 //! ```
-//! By the seed all followers restart, or one candidate that is drawn; then it may be the leader that does.
+//! By the seed all followers restart, or one drawn candidate, which may be the leader.
 
 use super::{Needs, Scenario, at, candidate, cut_ms, drawn_ms, last_strike_ms, require, strike_ms, without_waiting};
 use crate::{
@@ -23,25 +23,24 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "restart-in-isolation",
     about: "Followers restart while the leader is cut off from them.",
-    story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other. Before or while \
-            the others elect a successor, all of them, or one candidate drawn from the seed, are killed and are back within \
-            half a second. Whoever forgets what it has granted grants it to somebody else.",
+    story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other. Before or \
+            while the others elect a successor, all of them, or one candidate drawn from the seed, are killed and are \
+            back within half a second. A node that forgets what it has granted grants it to another.",
     hazard: Hazard::RestartInIsolation,
     needs: Needs::Peers,
     plan,
 };
 
-/// Who restarts is down for so long, milliseconds.
+/// Downtime of a restart, milliseconds.
 const DOWN_MS: (f64, f64) = (20.0, 500.0);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let within_ms = params.granted_ttl_ms(protocol) + params.takeover_max_ms(protocol);
     let cut_ms = within_ms + DOWN_MS.1 as u64 + cut_ms(params, protocol);
-    // Who dies in the middle of an election is waited for, and the election is held again.
+    // If a candidate dies in the middle of an election, the others wait for it and elect again.
     let again_ms = params.takeover_max_ms(protocol) + DOWN_MS.1 as u64;
     let needed_ms = last_strike_ms(params, protocol) + cut_ms + params.aftermath_ms(protocol) + again_ms;
     let mut random = streams::stream(seed, PLAN);
@@ -57,7 +56,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let cut = Fault::Partition { from, to, one_way: false, for_ms: Some(cut_ms as f64) };
     plan.faults = vec![at(strike_ms, cut)];
     if all {
-        // Of whoever leads by then; while nobody does, this waits for the successor.
+        // The followers of the current leader; while nobody leads, the fault waits for the successor.
         plan.faults.push(at(dies_ms, Fault::Kill { node: Who::Followers, restart_after_ms }));
     } else {
         plan.faults.push(at(dies_ms, Fault::Kill { node: Who::Named(one), restart_after_ms }));

@@ -1,8 +1,8 @@
 //! `ring-break`: a ring falls into two.
 //!
-//! The candidates of one arc hear nothing of those of the other. On each arc the link to the next node is lost at one place
-//! only, and whoever skips a dead successor closes the arc into a ring of its own: the leader's goes on, the other's elects.
-//! Where the arcs begin and how long they are is drawn from the seed; ids are in the ring's order.
+//! The candidates of one arc hear nothing of those of the other. Each arc loses its link to the next node at one place
+//! only, and a node that skips its dead successor closes the arc into a ring of its own: the leader's ring goes on, the
+//! other elects. The arcs' start and length are drawn from the seed; ids are in the ring's order.
 //!
 //! The cut lasts as long as that of `isolate-leader`.
 
@@ -17,7 +17,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "ring-break",
     about: "A ring falls into two arcs, and each closes into a ring of its own.",

@@ -1,8 +1,8 @@
-//! `rolling-restart`: each candidate in turn is stopped and started again, as a deployment does.
+//! `rolling-restart`: each candidate in turn is stopped and started again, as in a deployment.
 //!
-//! The order is drawn from the seed; whoever leads has its turn, too, and so may its successor. Each is down for 0.1 to 1 s,
-//! and the next follows when the fleet had time to settle: ttl, takeover and 1 s after the last one was up at the latest.
-//! A deployment that waits for less takes leadership away from everybody it is given to.
+//! The order is drawn from the seed; the leader has its turn too, and so may its successor. Each is down for 0.1 to 1
+//! s, and the next follows once the fleet had time to settle: ttl, takeover and 1 s after the last restart at the
+//! latest. A faster deployment would depose every new leader in turn.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, shuffled, strike_ms, without_waiting};
 use crate::{
@@ -16,7 +16,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "rolling-restart",
     about: "Each candidate in turn is stopped and started again, the leader too.",
@@ -28,7 +27,7 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// A process is down for so long, milliseconds.
+/// Downtime of a process, milliseconds.
 const DOWN_MS: (f64, f64) = (100.0, 1_000.0);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

@@ -1,13 +1,14 @@
-//! `second-takeover` and `service-second-takeover`: a leader is cut off and replaced, and as soon as the cut is healed its
+//! `second-takeover` and `service-second-takeover`: a leader is cut off and replaced, and once the cut heals its
 //! successor is cut off as well.
 //!
-//! What a first takeover spoils shows at the second: whose log is the newest, what a former leader has beside it and must cut
-//! off, who counts as having an entry, and whether entries of an earlier term may be committed by counting (Ongaro and
-//! Ousterhout, "In Search of an Understandable Consensus Algorithm", 2014, §5.4.2 and figure 8). The second cut begins while
-//! the first leader is still being brought up to date, or just before or after that, by the seed.
+//! The second takeover reveals what the first one spoiled: whose log is the newest, which entries a former leader must
+//! truncate, who counts as having an entry, and whether entries of an earlier term may be committed by counting (Ongaro
+//! and Ousterhout, "In Search of an Understandable Consensus Algorithm", 2014, §5.4.2 and figure 8). By the seed the
+//! second cut begins while the first leader is still catching up, or just before or after that.
 //!
-//! Among candidates every node has a copy of the data, which acknowledges what a majority of the copies have: copies are what
-//! elections decide about, and the judge compares all that they have acknowledged. The cut has a client on either side.
+//! In the candidates' scenario every node has a copy of the data, which acknowledges what a majority of the copies
+//! have: elections decide about copies, and the judge compares everything they acknowledged. Either side of the cut has
+//! a client.
 
 use super::{Needs, Scenario, at, clustered, cut_ms, drawn_ms, failover_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -22,11 +23,11 @@ use protocols::{
     history::Fact,
 };
 
-/// For so long after the first cut is healed the second may begin, milliseconds: connections that were silent for some seconds
-/// say what they had to say within that.
+/// The latest start of the second cut after the first has healed, milliseconds: by then connections that were silent
+/// for some seconds have delivered their backlog.
 const BETWEEN_MS: f64 = 1_500.0;
 
-/// Leaders among candidates.
+/// The scenario with the candidates' leaders.
 pub const CANDIDATES: Scenario = Scenario {
     name: "second-takeover",
     about: "The leader is cut off and replaced, and its successor is cut off as soon as the leader is back.",
@@ -39,7 +40,7 @@ pub const CANDIDATES: Scenario = Scenario {
     plan: of_candidates,
 };
 
-/// Members of the coordination service.
+/// The scenario with the members of the coordination service.
 pub const MEMBERS: Scenario = Scenario {
     name: "service-second-takeover",
     about: "The member that leads the coordination service is cut off and replaced, and so is its successor at once.",

@@ -1,21 +1,22 @@
-//! `service-data-loss`: the coordination service dies with its disk, and is set up anew.
+//! `service-data-loss`: the coordination service dies with its disk, and comes back empty.
 //!
-//! A volume that was not where it seemed, a pod without a persistent claim, a cluster that was made again from its manifest. The
-//! service grants again at once, and its tokens begin again, far below what the resource has seen. So the resource refuses every
+//! A volume that was not mounted, a pod without a persistent claim, a cluster recreated from its manifest. The service
+//! grants again at once, and its tokens restart far below what the resource has seen. So the resource refuses every
 //! leader until tokens have caught up: nothing is lost or done twice, and nobody is served.
 //!
-//! How long that takes is a matter of how each service counts:
-//! - a counter of elections (Redis' `INCR`, a row's `token`, leaseTransitions) rises by one a leadership, so as many leaders are
-//!   refused as there were before; an operator has to raise it (`cargo real raise-token`);
-//! - a number of all writes (etcd's revision, Consul's index, ZooKeeper's zxid) rises with every attempt and every session, and
-//!   with whatever else the service is used for; here that is little, and in production it was millions;
-//! - without tokens there is nothing to refuse anybody by: the former leader believes by its clock, the next one has the lock.
+//! How long that takes depends on how the service counts:
+//! - a counter of elections (Redis' `INCR`, a row's `token`, leaseTransitions) rises by one per leadership, so as many
+//!   leaders are refused as there were before; an operator has to raise it (`cargo real raise-token`);
+//! - a number of all writes (etcd's revision, Consul's index, ZooKeeper's zxid) rises with every attempt and every
+//!   session, and with the service's other users; here that is little, in production it was millions;
+//! - without tokens nobody can be refused: the former leader believes by its clock, the next one has the lock.
 //!
-//! Redis behind Sentinel loses the primary's disk alone. It is back long before any sentinel misses it, so nobody is promoted;
-//! its replicas, which still had everything, ask how it goes on, are sent all that it has, and have nothing either (redis.io,
-//! "Redis replication", on safety when persistence is turned off).
+//! Redis behind Sentinel loses only the primary's disk. The primary is back long before any sentinel misses it, so
+//! nobody is promoted; its replicas, which still had everything, resynchronise with the empty primary and have nothing
+//! either (redis.io, "Redis replication", on safety when persistence is turned off).
 //!
-//! Leadership changes hands eight times before, so that there are tokens to fall behind. The service is back within half a second.
+//! Leadership changes hands eight times before, so that there are tokens to fall behind. The service is back within
+//! half a second.
 
 use super::{Needs, Scenario, at, drawn_ms, keeper, require, settled_ms, without_waiting};
 use crate::{
@@ -29,21 +30,20 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "service-data-loss",
     about: "The coordination service loses its disk after several changes of leadership, and comes back empty.",
-    story: "Eight leaders give leadership up, one after the other. Then, at a time drawn from the seed, the coordination service \
-            dies with its disk, and within half a second one that was never used answers in its place. It grants leadership at \
-            once, with tokens below all that the resource has seen.",
+    story: "Eight leaders give leadership up, one after the other. Then, at a time drawn from the seed, the \
+            coordination service dies with its disk, and within half a second an unused one answers in its place. It \
+            grants leadership at once, with tokens below all that the resource has seen.",
     hazard: Hazard::ServiceDataLoss,
     needs: Needs::Data,
     plan,
 };
 
-/// So often leadership changes hands before.
+/// How many times leadership changes hands before the loss.
 const CHANGES: u64 = 8;
-/// The service is back within half a second, milliseconds.
+/// Downtime of the service, milliseconds.
 const BACK_MS: (f64, f64) = (20.0, 500.0);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -53,7 +53,8 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     })
 }
 
-/// The plan of this scenario with another loss, which is told when the fleet had settled on its first leader, milliseconds.
+/// The plan of this scenario with another fault; `loss` gets the time at which the fleet had settled on its first
+/// leader, milliseconds.
 pub(super) fn plan_of(
     scenario: &str,
     params: &Params,
@@ -65,7 +66,7 @@ pub(super) fn plan_of(
     let (ttl_ms, settled_ms) = (params.granted_ttl_ms(protocol), settled_ms(params, protocol));
     let apart_ms = params.takeover_max_ms(protocol) + 1_000;
     let first_ms = settled_ms + CHANGES * apart_ms;
-    // Everybody who held something has to lose it, and as many leaders as there were are refused.
+    // Every holder has to lose its lease, and as many leaders as there were before are refused.
     let recovery_ms = (CHANGES + 2) * (ttl_ms + apart_ms);
     let needed_ms = first_ms + ttl_ms + recovery_ms + params.aftermath_ms(protocol);
     let mut random = streams::stream(seed, PLAN);

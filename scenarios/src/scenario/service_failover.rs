@@ -1,15 +1,16 @@
 //! `service-failover`: the member that leads the coordination service dies, and the service elects another.
 //!
-//! Most leaders of candidates notice nothing: what they hold is in the log, and a new leader of the service gives it its whole
-//! time again. Whoever asks meanwhile waits, or asks another member. Then the candidates' leader dies as well, at any moment
-//! of the service's own failover or after it, and its lease has to end by what the new leader of the service knows:
+//! Most candidates' leaders notice nothing: their leases are in the log, and the service's new leader restarts each for
+//! its full time. A candidate that asks meanwhile waits, or asks another member. Then the candidates' leader dies as
+//! well, at any moment of the service's own failover or after it, and its lease has to end by what the service's new
+//! leader knows:
 //! ```text
 //!  S                   S + up to the service's failover + ttl      + ttl … 2 ttl
 //!  service's leader    leader dies                                 each is back after a time of its own
 //!  dies
 //! ```
-//! Killed or without power by the seed. The bound on liveness is longer by the service's own failover and the time that it adds
-//! to leases.
+//! By the seed the member is killed or loses power. The liveness bound is longer by the service's own failover and the
+//! time that it adds to leases.
 
 use super::{Needs, Scenario, at, clustered, drawn_ms, failover_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -23,7 +24,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "service-failover",
     about: "The member that leads the coordination service dies, and then the candidates' leader.",

@@ -1,11 +1,12 @@
-//! `service-leader-cut-off`: nothing passes between the member that leads the coordination service and anybody else, for a while.
+//! `service-leader-cut-off`: the member that leads the coordination service is cut off from everybody, for a while.
 //!
-//! The others elect another member; when the cut is healed the old one follows it. Candidates that had their connections with
-//! it lose them, all at once, and make new ones with the others, or wait for it: by the seed the cut lasts from half of the
-//! service's own failover to all of it and a lease. What each does when it is connected again is the question, since several do it at the same
-//! time.
+//! The others elect another member; when the cut heals the old one follows it. Candidates connected to it lose their
+//! connections, all at once, and connect to the others, or wait for it: by the seed the cut lasts from half of the
+//! service's own failover to all of it and a lease. The question is what each does once it is connected again, since
+//! several do so at the same time.
 //!
-//! The bound on liveness is longer by the cut: whoever waits for a silent connection may do so until it is healed.
+//! The liveness bound is longer by the cut: a candidate that waits on a silent connection may do so until the cut
+//! heals.
 
 use super::{Needs, Scenario, at, clustered, drawn_ms, failover_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -19,14 +20,13 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "service-leader-cut-off",
     about: "The member that leads the coordination service is cut off from everybody, is replaced, and comes back.",
-    story: "At a time drawn from the seed nothing passes any more between the member that leads the coordination service and \
-            anybody else, for half of the time that the service takes to elect another to all of that and a lease. Who was \
-            connected to it goes to the others, at the same time as the rest, and has to find its place again. Then it comes \
-            back, and follows.",
+    story: "At a time drawn from the seed nothing passes any more between the member that leads the coordination \
+            service and anybody else, for between half of the time that the service takes to elect another, and all of \
+            that and a lease. Clients that were connected to it move to the others, all at the same time, and have to \
+            find their place again. Then it comes back, and follows.",
     hazard: Hazard::ServiceLeaderCutOff,
     needs: Needs::Cluster,
     plan,

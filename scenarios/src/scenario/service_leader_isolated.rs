@@ -1,22 +1,23 @@
-//! `service-leader-isolated`: the member that leads the coordination service hears nothing of the other members any more, and
+//! `service-leader-isolated`: the member that leads the coordination service is cut off from the other members, and
 //! every candidate still reaches it.
 //!
-//! It steps down when no majority has answered it for a while, and the others elect another. But it goes on answering: whoever
-//! has its connection with it has to notice that it knows nothing new, and go to another member. By the seed the candidates' leader
-//! lives on, and should not lose its leadership over that; or it dies while the cut lasts, and does not come back before it is
-//! healed, so that somebody else has to take over:
+//! It steps down when no majority has answered it for a while, and the others elect another. But it goes on answering:
+//! a candidate connected to it has to notice that it knows nothing new, and go to another member. By the seed the
+//! candidates' leader lives on, and should not lose its leadership over that; or it dies during the cut and does not
+//! come back before the cut heals, so that another candidate has to take over:
 //! ```text
 //!  S                     S + up to the service's failover + ttl      S + cut          + up to ttl
 //!  cut between service's  candidates' leader dies                    healed           the leader is back
 //!  leader and its peers
 //! ```
-//! A candidate that takes for true what the isolated member says waits for a dead leader until the cut is healed. So the cut is
-//! longer than the bound on liveness, which is longer than usual by the service's own failover, the lease that it gives anew,
-//! and the patience of whoever asked the isolated member.
+//! A candidate that trusts the isolated member waits for a dead leader until the cut heals. So the cut is longer than
+//! the liveness bound, which is longer than usual by the service's own failover, the restarted lease, and the patience
+//! of a candidate that asked the isolated member.
 //!
-//! With etcd it is longer by the whole cut. Who waits there has a watch, and its lease is renewed by another member: etcd ends a
-//! watch at a member without a leader only for clients that ask for that (`clientv3.WithRequireLeader`;
-//! `etcdserver/api/v3rpc/interceptor.go: monitorLeader`), which the recipes do not (`client/v3/concurrency/key.go: waitDelete`).
+//! With etcd it is longer by the whole cut. A waiting candidate has a watch, and another member renews its lease: etcd
+//! ends a watch at a member without a leader only for clients that ask for that (`clientv3.WithRequireLeader`;
+//! `etcdserver/api/v3rpc/interceptor.go: monitorLeader`), which the recipes do not (`client/v3/concurrency/key.go:
+//! waitDelete`).
 
 use super::{Needs, Scenario, at, clustered, drawn_ms, failover_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -30,24 +31,24 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "service-leader-isolated",
     about: "The member that leads the coordination service is cut off from its peers, but not from candidates; their leader may die.",
-    story: "At a time drawn from the seed nothing passes any more between the member that leads the coordination service and \
-            the other members, which elect another; every candidate reaches all of them. In every second run the candidates' \
-            leader is killed meanwhile. Whoever goes on asking the isolated member learns nothing of that, until the cut is \
-            healed, long after a successor should lead.",
+    story: "At a time drawn from the seed nothing passes any more between the member that leads the coordination \
+            service and the other members, which elect another; every candidate reaches all of them. In every second \
+            run the candidates' leader is killed meanwhile. A candidate that keeps asking the isolated member learns \
+            nothing of that until the cut is healed, long after a successor should lead.",
     hazard: Hazard::ServiceLeaderCutOff,
     needs: Needs::Cluster,
     plan,
 };
 
-/// How long whoever asks a member that has no leader waits for an answer, and then for the next member, milliseconds: the
-/// longest that a waiting request takes with Consul (15 s and a sixteenth), its `rpc_hold_timeout` (7 s), and a pause (2 s).
+/// How long a candidate that asks a member without a leader waits for an answer, and then for the next member,
+/// milliseconds: Consul's longest blocking request (15 s and a sixteenth), its `rpc_hold_timeout` (7 s), and a pause (2
+/// s).
 const PATIENCE_MS: u64 = 25_000;
 
-/// The service whose watches say nothing of a member's isolation.
+/// The service whose watches do not reveal a member's isolation.
 const BLIND: &str = "etcd";
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

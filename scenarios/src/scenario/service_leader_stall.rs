@@ -1,18 +1,18 @@
-//! `service-leader-stall`: the member that leads the coordination service stops, another is elected, and it wakes up.
+//! `service-leader-stall`: the member that leads the coordination service stops, another is elected, and it wakes.
 //!
-//! By the seed its process is stopped or no sync of its disk ends, for so long that every lease that it knew of is over by
-//! its own clock. The members that go on have elected another meanwhile, which has given every lease its whole time again.
-//! When the old one wakes up, and until it has heard of the new one, it believes to lead, and that everybody's lease is
-//! over. What it then does about that is the question: leases that are kept alive have to survive it.
+//! By the seed its process is stopped or no sync of its disk ends, until every lease that it knew of has ended by its
+//! own clock. Meanwhile the other members have elected another, which has restarted every lease. When the old one
+//! wakes, and until it has heard of the new one, it believes that it leads and that everybody's lease has ended. The
+//! question is how it acts on that: leases that are kept alive have to survive.
 //!
-//! Leases are longer here unless one is asked for, 30 s: a keepalive that was on its way to the member that stopped keeps
-//! its stream for 7 s (etcd: `ReqTimeout`; our clients' pings take as long), and so may the next one. A session of 3 s does
-//! not survive that, and one of 12 s does not always.
+//! Unless another lease is asked for, leases are longer here, 30 s: a keepalive on its way to the stopped member blocks
+//! its stream for 7 s (etcd: `ReqTimeout`; our clients' pings take as long), and so may the next one. A session of 3 s
+//! does not survive that, and one of 12 s does not always.
 //!
-//! A disk stalls when something is to be written, and who keeps a lease alive writes nothing: so the followers start again
+//! A stalled disk only shows when something is to be written, and keepalives write nothing: so the followers restart
 //! then, and ask for leases.
 //!
-//! The bound on liveness is longer by the service's own failover and the lease that it gives anew.
+//! The liveness bound is longer by the service's own failover and the restarted lease.
 
 use super::{Needs, Scenario, at, clustered, drawn_ms, failover_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -26,22 +26,22 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "service-leader-stall",
     about: "The member that leads the coordination service stops or waits for its disk, is replaced, and wakes up.",
-    story: "At a time drawn from the seed the process of the member that leads the coordination service stops, or no sync of \
-            its disk ends (the followers have started again, and want leases), for longer than a lease of 30 s. The others elect another, and leases are kept alive with that one. \
-            Then it wakes up, believes to lead, and to know that all leases are over. They are not.",
+    story: "At a time drawn from the seed the process of the member that leads the coordination service stops, or no \
+            sync of its disk ends (the followers have started again, and want leases), for longer than a lease of 30 \
+            s. The others elect another, and leases are kept alive with that one. Then it wakes up, and believes that \
+            it leads and that all leases are over. They are not.",
     hazard: Hazard::ServiceStall,
     needs: Needs::Cluster,
     plan,
 };
 
-/// The lease that is asked for here, milliseconds.
+/// The default lease here, milliseconds.
 const LEASE_MS: u64 = 30_000;
 
-/// The followers start again so soon after a disk has stalled, and after they were killed, milliseconds.
+/// How soon after the disk stalls the followers are killed, and how soon after that they start again, milliseconds.
 const WRITES_AFTER_MS: f64 = 100.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

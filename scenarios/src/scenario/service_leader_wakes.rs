@@ -1,18 +1,19 @@
-//! `service-leader-wakes`: Consul's leader is stopped with a question in its hands, is replaced, and answers when it wakes up.
+//! `service-leader-wakes`: Consul's leader is stopped with a request pending, is replaced, and answers the request when
+//! it wakes.
 //!
-//! The first candidate has just been given the lock, and asks which token goes with it. The server stops right then, and the
-//! candidate within a second, as the virtual machines of one host do that is suspended:
+//! The first candidate has just acquired the lock, and asks for its token. The server stops right then, and the
+//! candidate within a second, like the virtual machines of a suspended host:
 //! ```text
 //!  n1 acquires, and reads           others start     n1's session and the         they wake: n1 holds the lock,
 //!  the lock: S stops, then n1       and elect S'     lock-delay end; n2 leads     S says, to the question of then
 //! ```
-//! The stopped server has led without a doubt when the question arrived in its machine, and believes so for a moment when it
-//! runs again. What it says then was true a minute ago. Who wants to build on it has the server ask its followers first
-//! (`?consistent`), which it cannot come through with.
+//! The stopped server was the undoubted leader when the request arrived at its machine, and believes so for a moment
+//! when it runs again. Its answer was true a minute ago. A client that builds on it has to make the server ask its
+//! followers first (`?consistent`), which this one could not complete.
 //!
-//! A candidate that runs on is in no danger: its agent gives up the silent connection within 40 s, and renews the session with
-//! another server meanwhile. Neither is one that has talked to a server which does not lead: that one gives up the leader's
-//! connection.
+//! A candidate that keeps running is not in danger: its agent abandons the silent connection within 40 s, and renews
+//! the session with another server meanwhile. Neither is one connected to a server that does not lead: that server
+//! abandons the connection to the leader.
 
 use super::{Needs, Scenario, clustered, drawn_ms, failover_ms, require};
 use crate::{
@@ -27,10 +28,9 @@ use protocols::{
     point::Point,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "service-leader-wakes",
-    about: "Consul's leader stops with a candidate's question in its hands, is replaced, and answers when it wakes up.",
+    about: "Consul's leader stops with a candidate's query pending, is replaced, and answers when it wakes up.",
     story: "The first candidate has acquired the lock and asks for its token, and in this moment it stops, together with the \
             server that leads: their host is suspended. The others elect another server, the candidate's session ends and the \
             lock-delay after it, and somebody else leads. Then both run again, and the server first of all answers what it was \
@@ -40,9 +40,9 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// The other candidates start so long after the first, milliseconds: it has the lock by then, or it never will.
+/// How much later the other candidates start, milliseconds: by then the first has the lock, or never gets it.
 const AHEAD_MS: u64 = 1_000;
-/// A session is asked for, the lock, the token: the third question of the first candidate.
+/// The first candidate's third request: after the session and the lock it asks for the token.
 const READS: u64 = 3;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

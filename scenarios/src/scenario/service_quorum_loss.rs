@@ -1,10 +1,11 @@
-//! `service-quorum-loss`: no majority of the coordination service's members is left, and then there is one again.
+//! `service-quorum-loss`: the coordination service loses the majority of its members, and later has one again.
 //!
-//! By the seed a majority of them dies, or nothing passes between any two of them while every candidate reaches all; for one
-//! lease to two, longer than any leader may believe without being renewed. Nothing is granted and nothing is renewed
-//! meanwhile: whoever leads stops by its own clock, and the fleet is dark. A member without a majority that went on answering
-//! would show here. Afterwards everything that was held is still held, for a whole lease more at least, by nobody: the
-//! bound on liveness is longer by the service's own failover and a lease, and by the time without a majority.
+//! By the seed a majority of them dies, or nothing passes between any two of them while every candidate reaches all;
+//! for the service's own failover and one to two leases, longer than any leader may believe without a renewal. Nothing
+//! is granted or renewed meanwhile: the leader stops by its own clock, and the fleet is dark. A member that went on
+//! answering without a majority would show here. Afterwards every grant stands for at least another whole lease,
+//! although its holder has stopped: the liveness bound is longer by the service's own failover and a lease, and by the
+//! time without a majority.
 
 use super::{Needs, Scenario, at, clustered, drawn_ms, failover_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -18,13 +19,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "service-quorum-loss",
-    about: "No majority of the coordination service's members is left for longer than a lease.",
+    about: "For longer than a lease, the coordination service has no majority of its members.",
     story: "At a time drawn from the seed a majority of the coordination service's members dies, or its members hear \
-            nothing of each other, for one lease to two and the service's own patience. Nobody is granted anything meanwhile, \
-            and whoever leads has to stop. Then the members are a majority again, and somebody leads.",
+            nothing of each other, for one lease to two and the service's own patience. Nobody is granted anything \
+            meanwhile, and the current leader has to stop. Then the members are a majority again, and somebody leads.",
     hazard: Hazard::ServiceQuorumLoss,
     needs: Needs::Cluster,
     plan,
@@ -59,7 +59,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         }
     };
     plan.requires = require([(Fact::Faults, plan.faults.len() as u64), (Fact::LeadersTookEffect, 1)]);
-    // Who is not cut off from any member is no judge of whether they are a majority.
+    // Candidates reach every member, so they cannot tell that no majority is left.
     plan.liveness_bound_ms += over_ms + longest_ms;
     plan
 }

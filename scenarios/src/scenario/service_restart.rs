@@ -1,11 +1,11 @@
 //! `service-restart`: the coordination service dies and comes back, once soon and once late.
 //!
-//! Both services have on disk what they acknowledge (Redis is taken to sync every write). What they lose is everything in
-//! memory: Redis its scripts, which clients have to send again; etcd its watches, and since it counts leases anew from its
-//! restart on, every lease lasts longer than its holder knows. Nobody can renew meanwhile. Once that is for less than a
-//! lease and nobody need notice; once for longer, and every belief that counts its time ends.
+//! Redis and etcd have on disk what they acknowledge (Redis is assumed to sync every write). They lose what is in
+//! memory: Redis its scripts, which clients have to send again; etcd its watches, and since it restarts its leases when
+//! it restarts, every lease lasts longer than its holder knows. Nobody can renew meanwhile. One outage is shorter than
+//! a lease and nobody need notice; the other is longer, and every belief with a time limit ends.
 //!
-//! As for `store-restart`: killed or without power by the seed, down for 20 to 500 ms, and for one lease to two.
+//! As in `store-restart`: killed or without power by the seed, down for 20 to 500 ms, and for one to two leases.
 
 use super::{Needs, Scenario, require, store_restart};
 use crate::{fault::Who, params::Params, plan::Plan};
@@ -14,10 +14,9 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "service-restart",
-    about: "The coordination service dies or loses power, and is back soon, and another time late.",
+    about: "The coordination service dies or loses power twice: it is back soon the one time, late the other.",
     story: "Twice, from a time drawn from the seed on, the coordination service is killed or its machine loses power. Once it \
             is back within half a second, once after one lease to two, longer than any leader may believe without it. It has \
             kept what it acknowledged, and nothing that was in memory only.",

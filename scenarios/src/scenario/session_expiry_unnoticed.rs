@@ -1,11 +1,11 @@
 //! `session-expiry-unnoticed`: the leader is cut off from the coordination service, which then drops its session early.
 //!
-//! Half of `partition` and half of `lost-lease`: the leader can neither renew nor be told, and counts on a lease that the
-//! service no longer keeps. Sessions end early when a server has lost count of them, when an operator revokes them to get a
-//! deployment going again, or when memory is short. The successor is elected while the leader's own arithmetic says, rightly,
-//! that its lease is good: no rule of belief can help, and only a token that is checked tells the two apart.
+//! Half of `partition` and half of `lost-lease`: the leader can neither renew nor be told, and relies on a lease that
+//! the service no longer keeps. Sessions end early when a server has lost track of them, when an operator revokes them
+//! to unblock a deployment, or when memory is short. The successor is elected while the leader's own arithmetic says,
+//! rightly, that its lease is valid: no rule of belief can help, and only a token that is checked tells the two apart.
 //!
-//! The cut lasts a lease and a half, so that the belief ends by the leader's clock before the leader hears of it.
+//! The cut lasts a lease and a half, so that the belief ends by the leader's clock before the leader is told.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms, without_waiting};
 use crate::{
@@ -19,13 +19,13 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "session-expiry-unnoticed",
     about: "The leader is cut off from the coordination service, which ends its session early.",
-    story: "At a time drawn from the seed nothing passes between the leader and the coordination service any more, for a lease \
-            and a half, and in the same moment the service drops the leader's lease or key. A successor is elected as soon as \
-            it looks. The former leader cannot be told, and goes by a lease that its own clock says is good.",
+    story: "At a time drawn from the seed nothing passes between the leader and the coordination service any more, for \
+            a lease and a half, and in the same moment the service drops the leader's lease or key. A successor is \
+            elected as soon as it looks. The former leader cannot be told, and relies on a lease that is valid by its \
+            own clock.",
     hazard: Hazard::LostLease,
     needs: Needs::Service,
     plan,
@@ -43,7 +43,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let dropped = if protocol.service.has_leases { Fault::DropLease { node } } else { Fault::DropKey { node } };
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     plan.faults = vec![at(strike_ms, cut), at(strike_ms, dropped)];
-    // On servers that know nothing of each other a holder sets its key anew as soon as it can be heard again.
+    // On independent servers, a holder sets its key anew as soon as it is reachable again.
     let independent = protocol.service.all().all(|service| service.members.most > 1 && !service.members.led);
     let elections = if independent { 1 } else { 2 };
     plan.requires = require([(Fact::Faults, 2), (Fact::Elections, elections), (Fact::LeadersTookEffect, elections)]);

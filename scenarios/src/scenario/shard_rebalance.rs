@@ -1,14 +1,16 @@
-//! `shard-rebalance`: one leadership for each of several shards, placed at the members that live, and a member that dies and
+//! `shard-rebalance`: one leadership for each of several shards, placed on the live members, and a member that dies and
 //! comes back.
 //!
-//! Kafka's partitions and CockroachDB's ranges are led like this: many leaderships on the same nodes, so that no node leads all.
-//! Here each shard should be led by the next member on a consistent hash ring ([`protocols::sharding`] says how it gets there).
-//! When a member dies the shards that it led are dark until their leases have run out and somebody else was elected, wherever
-//! that is; the others do not notice. When it is back it gets just these again, by a hand-over that costs a few trips. What
-//! keeps a shard safe while nodes see different members is the token of each shard, and nothing else.
+//! Kafka's partitions and CockroachDB's ranges are led like this: many leaderships on the same nodes, so that no node
+//! leads all. Here each shard should be led by the next member on a consistent hash ring ([`protocols::sharding`]
+//! explains how it gets there). When a member dies, the shards that it led are dark until their leases have expired and
+//! another member was elected; the other shards do not notice. When the member is back, it gets exactly these again, by
+//! a hand-over that costs a few latencies. While nodes see different members, only each shard's token keeps the shard
+//! safe.
 //!
-//! Counted is how many shards move, against how few the ring has to move and how many a modulo would; how long each is dark; and
-//! how many each member leads. `--placement modulo` places by that instead. With one group asked for there are twelve.
+//! The run counts how many shards move, against the fewest that the ring has to move and the number a modulo would; how
+//! long each is dark; and how many each member leads. `--placement modulo` places by modulo instead. If one group is
+//! asked for, there are twelve.
 
 use super::{Needs, Scenario, at, drawn_ms, require, settled_ms, strike_ms, without_waiting};
 use crate::{
@@ -24,19 +26,19 @@ use protocols::{
     types::MILLISECOND,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "shard-rebalance",
-    about: "One leader a shard, placed by consistent hashing; a member dies, and comes back.",
-    story: "Each of twelve shards has a leadership of its own, and should be led by the next member on a consistent hash ring; \
-            whoever leads another's hands it over. At a time drawn from the seed a member is killed: its shards go to others, \
-            and only those. When all has settled it is started again, and they come back to it by a hand-over.",
+    about: "One leader per shard, placed by consistent hashing; a member dies, and comes back.",
+    story: "Each of twelve shards has a leadership of its own, and should be led by the next member on a consistent \
+            hash ring; a member that leads another's shard hands it over. At a time drawn from the seed a member is \
+            killed: its shards go to others, and only those. When all has settled it is started again, and they come \
+            back to it by a hand-over.",
     hazard: Hazard::RollingRestart,
     needs: Needs::Shards,
     plan,
 };
 
-/// So many shards, unless another number is asked for.
+/// Default number of shards.
 const SHARDS: u16 = 12;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -45,7 +47,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let params = without_waiting(&Params { groups, placement, ..params.clone() }, SCENARIO.hazard, protocol);
     let settles_ms = SETTLED_WITHIN / MILLISECOND + params.liveness_bound_ms(protocol);
     let mut random = streams::stream(seed, PLAN);
-    // The first to start is elected everywhere, and hands over most of that.
+    // The first to start is elected everywhere, and hands over most of its shards.
     let handed_ms = (SETTLED_WITHIN / MILLISECOND) as f64;
     let dies_ms = strike_ms(&mut random, &params, protocol) + handed_ms;
     let down_ms = drawn_ms(&mut random, settles_ms as f64 + 500.0, settles_ms as f64 + 1_500.0);
@@ -55,7 +57,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     let node = Who::Named(super::candidate(who as u16));
     plan.faults = vec![at(dies_ms, Fault::Kill { node, restart_after_ms: Some(down_ms) })];
-    // One that the member had led, somebody else after it, and it again.
+    // The most that one shard has: the dead member, its successor, and the member again.
     plan.requires = require([(Fact::Kills, 1), (Fact::Restarts, 1), (Fact::LeadersTookEffect, 3)]);
     plan
 }

@@ -1,10 +1,11 @@
-//! `slow-drain`: the leader is asked to give leadership up while what it has under way takes long.
+//! `slow-drain`: the leader is asked to give up leadership while its pending writes take long.
 //!
-//! As `graceful-step-down`, but the store answers the leader slowly, so that there is work under way when the order comes. It
-//! has to be joined before anybody else may lead: a lease that is given back early lets a successor in beside it (KEP-5366).
+//! As `graceful-step-down`, but the store answers the leader slowly, so that writes are pending when the order comes.
+//! They have to complete before another may lead: a lease given back early admits a successor while they are still
+//! pending (KEP-5366).
 //!
-//! What the leader sends to the store takes 600 ms longer, from half a second before the order on: less than what it takes
-//! before a connection is given up.
+//! From half a second before the order, what the leader sends to the store takes 600 ms longer: less than the timeout
+//! after which it abandons a connection.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -18,14 +19,13 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "slow-drain",
     about: "The leader is asked to resign while its writes take long to reach the store.",
     story: "At a time drawn from the seed what the leader writes begins to take 600 ms to the store, and half a second later \
             it is asked to resign, with writes under way. It takes no new work, waits until what is under way is decided, and \
             only then lets go.",
-    // Not a resignation as others are: slow writes are asked for again elsewhere, and come twice.
+    // Not the hazard of other resignations: clients retry slow writes elsewhere, and those come twice.
     hazard: Hazard::Any,
     needs: Needs::Named(&["redis-fenced", "etcd-election", "k8s-lease", "raft-core"]),
     plan,
@@ -33,7 +33,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// How much longer a write takes, milliseconds.
 const SLOWER_MS: u64 = 600;
-/// For so long it has been that way when the order comes, milliseconds.
+/// How long before the order the slowness begins, milliseconds.
 const BEFORE_MS: f64 = 500.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

@@ -1,17 +1,17 @@
-//! `slow-service`: the leader dies, and the coordination service answers later than anybody waits for.
+//! `slow-service`: the leader dies, and the coordination service answers later than any client waits.
 //!
-//! A database that is short of memory, a disk that another tenant uses, a link that is full: requests arrive and are carried out,
-//! and nobody is told in time. Whoever gives such a request up does not know whether it was done. So a lock may be taken, a session
-//! made, or a lease renewed by somebody who does not know it; what is taken like that has to be given back, or has to end by
-//! itself. Where it is kept by what nobody looks at any more, such as a connection that went back to its pool, nobody leads after
-//! the service has recovered (GreptimeTeam/greptimedb issue 7670).
+//! A database short of memory, a disk shared with another tenant, a full link: requests arrive and are carried out, but
+//! answers come too late. A client that abandons such a request does not know whether it was carried out. So it may
+//! hold a lock, a session or a renewed lease without knowing it, which has to be released or has to expire by itself.
+//! If something keeps it that nobody checks any more, such as a connection returned to its pool, nobody leads after the
+//! service has recovered (GreptimeTeam/greptimedb issue 7670).
 //!
-//! Answers take one and a half to three request timeouts more, from a time drawn from the seed on, for two to three leases. The
-//! leader's process dies within a quarter of a second from then on: whoever asks first is given what it had, and hears of it too
-//! late. The process is back after half a lease to two.
+//! Answers take one and a half to three request timeouts longer, from a time drawn from the seed, for two to three
+//! leases. The leader's process dies within a quarter of a second of that time: the first candidate to ask gets its
+//! leadership, and hears of it too late. The process is back after half a lease to two.
 //!
-//! While it is slow nobody can be asked to lead. Afterwards what was granted to those who gave up has to end first, so the bound on
-//! liveness is longer by a lease and an answer.
+//! While the service is slow, no candidate can be required to lead. Afterwards the grants of abandoned requests have to
+//! end first, so the liveness bound is longer by a lease and an answer.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -25,19 +25,19 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "slow-service",
-    about: "The leader dies, and the coordination service answers later than anybody waits for, and then as before.",
-    story: "From a time drawn from the seed on, answers of the coordination service take longer than requests may, for two leases to \
-            three; requests arrive as ever, and are carried out. Just then the leader's process dies. Whoever asks for leadership is \
-            given it, and has stopped waiting when it is told. Then the service is as fast as before, and somebody has to lead.",
+    about: "The leader dies while the coordination service answers too late for every timeout; then it answers as before.",
+    story: "From a time drawn from the seed on, answers of the coordination service take longer than requests may, for \
+            two leases to three; requests arrive as ever, and are carried out. Just then the leader's process dies. A \
+            candidate that asks for leadership is granted it, but has stopped waiting when the answer comes. Then the \
+            service is as fast as before, and somebody has to lead.",
     hazard: Hazard::SlowService,
     needs: Needs::Service,
     plan,
 };
 
-/// The leader dies so soon after the service has become slow, milliseconds.
+/// How soon after the service has become slow the leader dies, milliseconds.
 const DIES_WITHIN_MS: f64 = 250.0;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

@@ -1,17 +1,17 @@
-//! `slow-top-node`: the candidate that the protocol prefers stops again and again.
+//! `slow-top-node`: the candidate that the protocol prefers pauses again and again.
 //!
-//! Each time for just longer than the others wait for it, and each time it comes back for long enough to lead again: the
-//! oscillation of an election without hysteresis (braft issue 261 is its like). A protocol that prefers nobody pays for the
-//! first stop at most, since its next leader stays.
+//! Each pause is just longer than the others wait for it, and each time it runs long enough afterwards to lead again:
+//! the oscillation of an election without hysteresis (braft issue 261 is similar). A protocol without a preference pays
+//! for the first pause at most, since its next leader stays.
 //!
 //! The times, with W the longest that the others wait for a silent leader, ttl and takeover:
 //! ```text
 //!  0         W + 700 ms    + 2 ttl + takeover     again, six times in all
 //!  stops     runs          leads once more        stops
 //! ```
-//! So many elections the stops would need at most if nobody were preferred: the first of all, and one when the leader stops
-//! for the first time. Four more than these two are required of a protocol with a preference. Each stop of the leader takes
-//! one (a leader that wakes and never knew it had stopped is not elected anew), six stops make seven: one of them may miss.
+//! Without a preference, the pauses cause at most two elections: the first of all, and one when the leader pauses for
+//! the first time. A protocol with a preference has to show four more. Each pause of the leader causes one (a leader
+//! that wakes unaware of its pause is not elected anew), so six pauses make seven elections: one may miss.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, preferred, require, strike_ms};
 use crate::{
@@ -25,7 +25,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "slow-top-node",
     about: "The candidate that the protocol prefers stops again and again, just longer than others wait.",
@@ -37,17 +36,17 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// How often it stops.
+/// How many times it pauses.
 const STOPS: u64 = 6;
-/// A stop is so much longer than the others wait, milliseconds.
+/// How much longer a pause is than the others' wait, milliseconds.
 const BEYOND_WAIT_MS: u64 = 700;
-/// What the stops need at most where nobody is preferred, and four more.
+/// The most that the pauses need without a preference, and four more.
 const ELECTIONS: u64 = 2 + 4;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol), params.takeover_max_ms(protocol));
     let stop_ms = ttl_ms + takeover_ms + BEYOND_WAIT_MS;
-    // Each stop falls into another phase of the heartbeat.
+    // Each pause begins in another phase of the heartbeat.
     let phase_max_ms = params.timings(protocol).renew_interval_ms;
     let cycle_ms = stop_ms + 2 * ttl_ms + takeover_ms + phase_max_ms;
     let needed_ms = last_strike_ms(params, protocol) + STOPS * cycle_ms + params.aftermath_ms(protocol);

@@ -1,21 +1,21 @@
-//! `split-vote`: the leader dies, and everybody who could follow it stands at the same instant.
+//! `split-vote`: the leader dies, and all other candidates stand at the same instant.
 //!
-//! Drawn election timeouts keep candidates from standing at once; here they get no chance to. Right after the leader's death
-//! the others stall together, as on one overcommitted host, for longer than any of them would have waited. They wake with
-//! their timeouts over, all stand before they have heard of each other, and each votes for itself. What they draw next
-//! decides how long it goes on: with no spread at all elections took more than 10 s, and 5 ms of spread helped significantly
-//! (Ongaro and Ousterhout 2014, section 9.3, figure 16). So the plan narrows the spread to twice the longest trip, unless
-//! somebody asked for another with `--election-timeout`.
+//! Drawn election timeouts keep candidates from standing at once; here they cannot. Right after the leader's death the
+//! others stall together, as on one overcommitted host, for longer than any of them would have waited. They wake with
+//! expired timeouts, all stand before they have heard of each other, and each votes for itself. Their next draws decide
+//! how long that goes on: with no spread at all elections took more than 10 s, and 5 ms of spread helped significantly
+//! (Ongaro and Ousterhout 2014, section 9.3, figure 16). So the plan narrows the spread to twice the longest latency,
+//! unless `--election-timeout` asks for another.
 //!
 //! The times, with K the death:
 //! ```text
 //!  K             K + settle            + ttl + takeover + margin        + 3 to 6 longest timeouts
 //!  leader dies   others stall          all wake and stand               the dead one is back
 //! ```
-//! - What the dead leader still sent must have arrived before the stall, or it would be read after it and put some timeouts
-//!   off: settle is two of the longest trips and 1 ms, within which nobody's timeout ends.
+//! - The dead leader's last messages must arrive before the stall, or they would be read after it and postpone some
+//!   timeouts: settle is twice the longest latency and 1 ms, within which no timeout ends.
 //! - The candidates first have to agree without the dead one; its vote helps later.
-//! - Every further round takes up to a timeout. The bound on liveness allows for 20.
+//! - Every further round takes up to a timeout. The liveness bound allows for 20.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -29,7 +29,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "split-vote",
     about: "The leader dies and all others stand at the same instant, with little between their timeouts.",
@@ -54,7 +53,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let longest_ms = election_timeout_ms.map_or(0, |(_, max_ms)| max_ms);
     let params = &Params { election_timeout_ms, ..params.clone() };
     let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol), params.takeover_max_ms(protocol));
-    // Clocks that are slow wait longer.
+    // Slow clocks wait longer.
     let drift_ms = (ttl_ms + takeover_ms).saturating_mul(params.clock_drift_ppm.saturating_mul(2)) / 1_000_000;
     let stall_ms = ttl_ms + takeover_ms + drift_ms + 100;
     let settle_ms = 2 * trip_ms + 1;

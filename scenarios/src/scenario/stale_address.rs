@@ -1,17 +1,18 @@
-//! `stale-address`: clients go by an address that says who leads, and it says so too late.
+//! `stale-address`: clients find the leader by an address, which is updated too late.
 //!
-//! Everywhere else clients ask every candidate in turn, which is the best that they can do. Most people's clients go by a virtual
-//! IP, a DNS record or a label instead ([`protocols::address`]). Which of them is drawn from the seed, unless `--address` says it.
+//! In every other scenario clients ask every candidate in turn, the best that they can do. Most people's clients use a
+//! virtual IP, a DNS record or a label instead ([`protocols::address`]). The seed draws one of these, unless
+//! `--address` sets it.
 //!
-//! The leader is cut off from the coordination service, and from whoever answers for the address where that is somebody else's
-//! machine: it cannot take its label off, and need not take a record back. Clients and the store still reach it. Its successor
-//! claims the address, and every client that has not heard of it goes on asking the former leader, which takes effect if it still
-//! believes and nobody checks its token, and otherwise serves nobody. That is over at the latest when the client's ttl is, and
-//! nothing but that: however fast the election is, no client is served before.
+//! The leader is cut off from the coordination service, and from the machine that serves the address if that is another
+//! one: it cannot remove its label, and need not remove a record. Clients and the store still reach it. Its successor
+//! claims the address, and every client that has not heard of that goes on asking the former leader, which takes effect
+//! if it still believes and nobody checks its token, and otherwise serves nobody. That ends with the client's ttl at
+//! the latest, and not before: however fast the election is, no such client is served earlier.
 //!
-//! With the usual ttl ([`ADDRESS_TTL_MS`]) all of it fits into the bound on liveness. A longer one does not, and then some client
-//! is not served although somebody leads, depending on when it asked last. A label that cannot be removed costs every other
-//! question until the link is back.
+//! With the usual ttl ([`ADDRESS_TTL_MS`]) all of it fits into the liveness bound. With a longer one some client is not
+//! served although somebody leads, depending on when it asked last. A label that cannot be removed costs every other
+//! request until the link is back.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -26,7 +27,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "stale-address",
     about: "Clients find the leader by an address (virtual IP, DNS or label) that still leads to the former one.",
@@ -39,8 +39,8 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// What is promised. A former leader that believes goes on for as long as it is cut off, but for how long clients stay with it, and
-/// so what becomes of their numbers, depends on when they asked last.
+/// The promise. A former leader that believes goes on for as long as it is cut off, but how long clients stay with it,
+/// and so what becomes of their numbers, depends on when they asked last.
 pub(super) fn promised(promised: Promise, params: &Params) -> Promise {
     match promised {
         Promise::Breaks(names) if names.contains(&"leaders_acting_by_effect") => {

@@ -1,11 +1,11 @@
-//! `stale-cache`: the leader is stopped when it has recorded a version and is about to tell the caches of it; its successor tells
-//! them, and of newer ones; then the sleeper wakes and tells them of its own.
+//! `stale-cache`: the leader is stopped after it has recorded a version and before it invalidates the caches; its
+//! successor sends that invalidation and newer ones; then the sleeper wakes and sends its own.
 //!
-//! Two things can go wrong. The version that the sleeper has recorded is told nobody if its successor does not look what the caches
-//! have (`--bug cache-not-caught-up`): a lost invalidation. And what the sleeper says when it wakes sets caches back to what they
-//! had seconds ago: a late one. The cache cannot know better, but by the token.
+//! Two things can go wrong. If the successor does not check what the caches have (`--bug cache-not-caught-up`), nobody
+//! tells them of the sleeper's version: a lost invalidation. And the sleeper's message, when it wakes, sets caches back
+//! to a version that is seconds old: a late one. Only the token lets a cache recognise it.
 //!
-//! The times are those of [`super::gc_pause`]; the pause is so much longer that the successor has recorded newer versions.
+//! The times are those of [`super::gc_pause`]; the pause is longer, so that the successor has recorded newer versions.
 
 use super::{
     Needs, Scenario, gc_pause,
@@ -25,10 +25,10 @@ use protocols::{
     work::cache_invalidator::{PERIOD, WORK},
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "stale-cache",
-    about: "The leader is stopped with a checked refresh of the caches in its hands; its successor brings newer versions.",
+    about: "The leader is stopped between checking its lease and refreshing the caches; its successor brings newer \
+            versions.",
     story: "The leader records one version after the other, and tells the caches of each. It finds its lease valid for telling \
             them, and right there everything on its node stops. The lease runs out; a successor tells the caches of what they \
             have missed, and of newer versions. Then the sleeper resumes, and tells them of the old one.",
@@ -37,7 +37,7 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// What must break where nothing checks a token.
+/// The violations if nothing checks a token.
 pub const UNFENCED: Promise = Promise::Breaks(&[
     "leaders_acting_by_effect",
     "seq_strictly_increasing",
@@ -46,7 +46,7 @@ pub const UNFENCED: Promise = Promise::Breaks(&[
     "read_version",
 ]);
 
-/// The successor records so many versions before the sleeper wakes, and some more.
+/// At least this many versions are recorded by the successor before the sleeper wakes.
 const VERSIONS: u64 = 4;
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -61,7 +61,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     plan.works = works_with(params, &WORK);
     plan.faults = stop.faults(&stop.at(Point::RefreshChecked), params, protocol);
     plan.requires = if protocol.cuts_power() {
-        // The sleeper does not wake up: its power is cut before there is a successor.
+        // The sleeper does not wake: its power is cut before there is a successor.
         require([(Fact::Elections, 2), (Fact::LeadersTookEffect, 2), (Fact::Kills, 1)])
     } else {
         let tried = Fact::StaleRefreshAttempts;
@@ -70,7 +70,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     plan
 }
 
-/// How long it takes at most from one version to the next, milliseconds: two trips to the store and back.
+/// The longest time from one version to the next, milliseconds: two round trips to the store.
 fn cycle_ms(params: &Params) -> u64 {
     PERIOD / MILLISECOND + (4 * params.network().one_way_max_us()).div_ceil(1_000)
 }

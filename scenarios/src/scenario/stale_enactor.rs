@@ -1,18 +1,18 @@
-//! `stale-enactor`: the leader is stopped between checking its lease and a clean-up, or making a plan live; its successor makes
-//! newer plans and cleans up; then the sleeper wakes and goes on.
+//! `stale-enactor`: the leader is stopped between checking its lease and a clean-up, or making a plan live; its
+//! successor makes newer plans and cleans up; then the sleeper wakes and goes on.
 //!
-//! What fences writes only does not protect what a deletion can reach, and what fences clean-ups only lets an old plan take the
-//! place of a newer one. Both have happened:
-//! - In the night of 19 to 20 October 2025 a DNS Enactor of DynamoDB was delayed after it had checked that its plan was newer
-//!   than the one in use. Another applied a much newer plan and began to clean up. The first overwrote that plan with its own;
-//!   the clean-up deleted it as far too old; the endpoint had no addresses left (AWS, "Summary of the Amazon DynamoDB Service
-//!   Disruption in the Northern Virginia (US-EAST-1) Region").
-//! - A range deletion of a former owner of one of Temporal's shards deletes what its successor has written, although the former
-//!   owner's writes are refused (temporalio/temporal pull request 12016).
+//! A fence on writes alone does not protect data from deletions, and a fence on clean-ups alone lets an old plan
+//! replace a newer one. Both have happened:
+//! - In the night of 19 to 20 October 2025 a DNS Enactor of DynamoDB was delayed after it had checked that its plan was
+//!   newer than the one in use. Another applied a much newer plan and began to clean up. The first overwrote that plan
+//!   with its own; the clean-up deleted it as far too old; the endpoint had no addresses left (AWS, "Summary of the
+//!   Amazon DynamoDB Service Disruption in the Northern Virginia (US-EAST-1) Region").
+//! - A range deletion by the former owner of one of Temporal's shards deletes what its successor has written, although
+//!   the former owner's writes are refused (temporalio/temporal pull request 12016).
 //!
-//! The times are those of [`super::gc_pause`]. The pause is so much longer that the successor has cleaned up after more plans
-//! than are kept: then what the sleeper has in its hands is about a plan that is gone. It falls into a clean-up in half of the
-//! seeds, and into making a plan live in the others.
+//! The times are those of [`super::gc_pause`]. The pause is longer, so that the successor has cleaned up after more
+//! plans than are kept: then the sleeper's pending operation is about a plan that is gone. In half of the seeds the
+//! pause comes in a clean-up, in the others while a plan is made live.
 
 use super::{
     Needs, Scenario, gc_pause,
@@ -33,10 +33,10 @@ use protocols::{
     work::enactor,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "stale-enactor",
-    about: "The leader is stopped with a checked clean-up, or a checked plan, in its hands; its successor makes newer ones.",
+    about: "The leader is stopped between checking its lease and cleaning up, or using a plan; its successor makes \
+            newer ones.",
     story: "The leader makes numbered plans, makes each of them live, and deletes those that are not in use any more. It finds \
             its lease valid for a clean-up, or for making a plan live, and right there everything on its node stops. The lease \
             runs out; a successor makes plans of its own and cleans up. Then the sleeper resumes: its clean-up would delete \
@@ -46,7 +46,7 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// What must break where nothing checks a token.
+/// The violations if nothing checks a token.
 pub const UNFENCED: Promise = Promise::Breaks(&[
     "leaders_acting_by_effect",
     "seq_strictly_increasing",
@@ -55,7 +55,7 @@ pub const UNFENCED: Promise = Promise::Breaks(&[
     "read_version",
 ]);
 
-/// The successor makes so many plans before the sleeper wakes, and some more.
+/// At least this many plans are made by the successor before the sleeper wakes.
 const PLANS: u64 = 2 * (KEPT + 1);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
@@ -73,7 +73,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     plan.faults = stop.faults(&stop.at(point), params, protocol);
     let tried = if cleans_up { Fact::StaleDeletionAttempts } else { Fact::StaleEnactmentAttempts };
     plan.requires = if protocol.cuts_power() {
-        // The sleeper does not wake up: its power is cut before there is a successor.
+        // The sleeper does not wake: its power is cut before there is a successor.
         require([(Fact::Elections, 2), (Fact::LeadersTookEffect, 2), (Fact::Kills, 1)])
     } else {
         require([(Fact::Elections, 2), (Fact::LeadersBelieving, 2), (tried, 1), (Fact::ElectedWhilePaused, 1)])
@@ -81,7 +81,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     plan
 }
 
-/// How long it takes at most to make a plan, to make it live and to clean up, milliseconds: three trips to the store and back.
+/// The longest time to make a plan, make it live and clean up, milliseconds: three round trips to the store.
 fn cycle_ms(params: &Params) -> u64 {
     enactor::PERIOD / MILLISECOND + (6 * params.network().one_way_max_us()).div_ceil(1_000)
 }

@@ -1,8 +1,8 @@
 //! `starvation`: every candidate stalls again and again, each time for less than the lease.
 //!
-//! Too many processes on a host, a CPU quota that is used up, a disk that swaps. Nobody is dead and nobody is stopped for as
-//! long as a lease, and everything happens late: heartbeats, answers, renewals. What is measured is how many changes of
-//! leadership that costs; what is right must stay so.
+//! Too many processes on a host, an exhausted CPU quota, a swapping disk. Nobody is dead and nobody stops for as long
+//! as a lease, but everything happens late: heartbeats, answers, renewals. The run measures how many changes of
+//! leadership that costs; safety must hold.
 //!
 //! Each candidate stalls four times within four leases, at times of its own, for 5 to 40 % of a lease.
 
@@ -18,21 +18,20 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "starvation",
     about: "Every candidate stalls again and again, each time for less than the lease.",
-    story: "From a time drawn from the seed on, for four leases, every candidate stops four times, at times of its own and \
-            for up to two fifths of a lease, as processes do on a host that has too many. Nobody is dead. Elections may \
-            happen, and each of them is for nothing.",
+    story: "From a time drawn from the seed on, for four leases, every candidate stops four times, at times of its own \
+            and for up to two fifths of a lease, as processes do on an overloaded host. Nobody is dead. Elections may \
+            happen, but each of them is for nothing.",
     hazard: Hazard::Starvation,
     needs: Needs::Nothing,
     plan,
 };
 
-/// How often each candidate stalls, and within how many leases.
+/// How many times each candidate stalls, and within how many leases.
 const STALLS: u64 = 4;
-/// For how much of a lease.
+/// Length of a stall, as a fraction of a lease.
 const STALL: (f64, f64) = (0.05, 0.4);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {

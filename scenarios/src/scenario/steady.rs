@@ -1,7 +1,6 @@
-//! `steady`: nothing goes wrong.
+//! `steady`: no faults.
 //!
-//! The baseline of all others, and the run that speed and memory are measured with. Whatever fails here is no fault's
-//! doing.
+//! The baseline of all others, and the run for measuring speed and memory. No failure here is caused by a fault.
 
 use super::{Needs, Scenario, require};
 use crate::{params::Params, plan::Plan};
@@ -10,7 +9,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "steady",
     about: "Nothing goes wrong: one leader is elected and serves to the end.",
@@ -21,14 +19,14 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// How long it takes unless a duration is asked for: four leases, at least 30 s.
+/// Default length of the run, milliseconds: four leases, at least 30 s.
 fn needed_ms(params: &Params, protocol: &Protocol) -> u64 {
     (4 * params.granted_ttl_ms(protocol)).max(30_000)
 }
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms(params, protocol));
-    // A tenth of what is asked for: far less than any healthy run writes, and far more than a fleet that never settled.
+    // A tenth of the requests: far fewer than any healthy run writes, and far more than a fleet that never settled.
     let asked = params.rate.saturating_mul(plan.duration_ms) / 1_000;
     plan.requires = require([(Fact::Elections, 1), (Fact::WritesAccepted, (asked / 10).max(1))]);
     plan

@@ -1,15 +1,16 @@
-//! `stonith-race`: the candidates are cut in half, and both halves reach the device that cuts power.
+//! `stonith-race`: a cut halves the candidates, and both halves reach the device that cuts power.
 //!
-//! Each side takes the other for dead and wants its power cut before it takes over. With an even number the halves are equal:
-//! of two candidates, without a quorum to decide, the one whose request comes first survives, and a random delay keeps both
-//! requests from coming at once; of four or more neither side has a majority, neither may fence, and both stop (GitHub
-//! 2012-12-22 is what happens without that rule). With an odd number the candidate that the protocol prefers is put into the
-//! minority, where it leads until its power is cut. Store and clients reach everybody.
+//! Each side takes the other for dead and wants its power cut before it takes over. With an even number the halves are
+//! equal: of two candidates, without a quorum to decide, the one whose request comes first survives, and a random delay
+//! keeps both requests from coming at once; of four or more neither side has a majority, neither may fence, and both
+//! stop (GitHub 2012-12-22 shows what happens without that rule). With an odd number the candidate that the protocol
+//! prefers is in the minority, where it leads until its power is cut. Store and clients reach everybody.
 //!
-//! By the seed the device is well, slow (each way takes half a lease longer while the cut lasts), or dead for a lease from
-//! the cut on: nobody may take over before it has confirmed.
+//! By the seed the device is healthy, slow (each direction takes half a lease longer during the cut), or dead for a
+//! lease from the cut on: nobody may take over before it has confirmed.
 //!
-//! The cut lasts as long as that of `isolate-leader`, and longer by what the device takes: a lease there and back, or dead.
+//! The cut lasts as long as that of `isolate-leader`, and longer by the device's delay: a lease, for the round trip or
+//! for its death.
 
 use super::{Needs, Scenario, at, cut, cut_ms, last_strike_ms, preferred, require, shuffled, strike_ms};
 use crate::{
@@ -23,13 +24,13 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "stonith-race",
     about: "The candidates are cut in half, and both halves want the other's power cut.",
-    story: "At a time drawn from the seed the candidates fall into two halves that hear nothing of each other, and both reach \
-            the power device, the store and the clients. By the seed the device is well, slow, or dead for a while. Whoever \
-            may fence has the other side powered off, and takes over only when the device has said that it is done.",
+    story: "At a time drawn from the seed the candidates fall into two halves that hear nothing of each other, and \
+            both reach the power device, the store and the clients. By the seed the device works, is slow, or is dead \
+            for a while. A side that may fence has the other powered off, and takes over only when the device has \
+            confirmed it.",
     hazard: Hazard::FencingRace,
     needs: Needs::PowerDevice,
     plan,
@@ -43,7 +44,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let strike_ms = strike_ms(&mut random, params, protocol);
     let mut names = shuffled(&mut random, params);
     let device = streams::between(&mut random, 0, 2);
-    // It leads, and it is to be on the side without a majority.
+    // It leads, and must be on the side without a majority.
     let top = preferred(params, protocol);
     if let Some(place) = names.iter().position(|name| *name == top) {
         names.swap(0, place);

@@ -1,7 +1,7 @@
-//! `stood-down`: those who wait are told to stop.
+//! `stood-down`: the followers are told to stop.
 //!
-//! What a deployment does to most processes: they have never led, and have nothing to give back. Some programs start the
-//! leader's work on their way out (kubernetes-sigs/controller-runtime issue 2719).
+//! A deployment does this to most processes: they have never led, and have nothing to give back. Some programs start
+//! the leader's work on their way out (kubernetes-sigs/controller-runtime issue 2719).
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -15,12 +15,11 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "stood-down",
     about: "The followers are asked to give up a leadership that they do not have.",
-    story: "At a time drawn from the seed an operator asks every candidate to stop that does not lead. They have nothing to give \
-            up and nothing to finish; the leader goes on as if nothing had happened.",
+    story: "At a time drawn from the seed an operator asks every candidate that does not lead to stop. They have \
+            nothing to give up and nothing to finish; the leader goes on as if nothing had happened.",
     hazard: Hazard::None,
     needs: Needs::Named(&["redis-lease", "etcd-election", "raft-core"]),
     plan,

@@ -1,11 +1,11 @@
 //! `store-restart`: the resource dies and comes back, once soon and once late.
 //!
-//! The store answers nothing that is not durable, so it loses nothing but what is under way: a write may have been applied
-//! without anybody having been told. Leaders have to find out what became of their last write, and go on; nobody else is
-//! disturbed, so there is no reason to change leaders, however long it takes.
+//! The store only acknowledges what is durable, so it loses only what is in flight: a write may have been applied
+//! without an acknowledgement. Leaders have to find out what became of their last write, and go on; nobody else is
+//! affected, so nothing justifies a change of leaders, however long it takes.
 //!
-//! By the seed the process dies, and its machine resets what is connected to it, or the machine loses power, and nobody is
-//! told. It is down for 20 to 500 ms, and for one lease to two, in an order drawn from the seed and two leases apart.
+//! By the seed the process dies, and its machine resets its connections, or the machine loses power, and nobody is
+//! told. It is down for 20 to 500 ms, and for one to two leases, in an order drawn from the seed and two leases apart.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -20,10 +20,9 @@ use protocols::{
 };
 use rand_core::RngCore;
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "store-restart",
-    about: "The store dies or loses power, and is back soon, and another time late.",
+    about: "The store dies or loses power twice: it is back soon the one time, late the other.",
     story: "Twice, from a time drawn from the seed on, the store's process is killed or its machine loses power. Once it is \
             back within half a second, once after one lease to two. It has kept all that it had acknowledged. The leader has \
             to learn what became of the write that was under way, and goes on.",
@@ -32,18 +31,18 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// One time the server is back within half a second, milliseconds.
+/// The shorter downtime, milliseconds.
 const BACK_SOON_MS: (f64, f64) = (20.0, 500.0);
 
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let mut plan = plan_of(&Who::Store, SCENARIO.name, params, protocol, seed);
-    // Far less than a store that answers for most of the time takes.
+    // Far fewer writes than a store accepts that is up most of the time.
     let asked = params.rate.saturating_mul(plan.duration_ms) / 1_000;
     plan.requires = require([(Fact::Kills, 2), (Fact::Restarts, 2), (Fact::WritesAccepted, (asked / 10).max(1))]);
     plan
 }
 
-/// The plan of this scenario with another server in the store's place, and nothing required yet.
+/// This scenario's plan with another server in the store's place, and without requirements.
 pub(super) fn plan_of(server: &Who, scenario: &str, params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let ttl_ms = params.granted_ttl_ms(protocol);
     let longest_ms = (2 * ttl_ms).max(BACK_SOON_MS.1 as u64);
@@ -58,7 +57,7 @@ pub(super) fn plan_of(server: &Who, scenario: &str, params: &Params, protocol: &
     plan
 }
 
-/// The server dies, or loses power, at two times: once it is back soon, once after one lease to two.
+/// The server dies, or loses power, at two times: once it is back soon, once after one to two leases.
 fn restarts(random: &mut impl RngCore, server: &Who, ttl_ms: f64, times_ms: [f64; 2]) -> Vec<PlannedFault> {
     let mut downs = [BACK_SOON_MS, (ttl_ms, 2.0 * ttl_ms)];
     if streams::between(random, 0, 1) == 1 {

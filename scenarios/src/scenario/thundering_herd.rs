@@ -1,9 +1,9 @@
-//! `thundering-herd`: the leader dies for good, and everybody who waited asks the coordination service at once.
+//! `thundering-herd`: the leader dies for good, and every waiting candidate asks the coordination service at once.
 //!
-//! What a vacancy costs the service, told with nine candidates (`--nodes 9`): where all compete for one key, each of them
-//! hears of the vacancy and asks; where they queue, one does. The report says how many requests the service got, and the most
-//! in one second. Compare `etcd-key` with `etcd-election`, `zk-selector` and `kafka-zk-controller` with `zk-election`, and
-//! whoever polls with whoever watches.
+//! It shows what a vacancy costs the service, with nine candidates (`--nodes 9`): if all compete for one key, each of
+//! them hears of the vacancy and asks; if they queue, one does. The report counts the service's requests, and the most
+//! in one second. Compare `etcd-key` with `etcd-election`, `zk-selector` and `kafka-zk-controller` with `zk-election`,
+//! and protocols that poll with those that watch.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
 use crate::{
@@ -17,13 +17,12 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "thundering-herd",
-    about: "The leader dies for good, and whoever waited asks the coordination service at once.",
-    story: "At a time drawn from the seed the leader is killed, and stays dead. Whoever waits for the vacancy asks the \
-            coordination service: all of them, or only the next in line. The report counts what the service was asked, and \
-            the most in one second. Best seen with nine candidates.",
+    about: "The leader dies for good, and the waiting candidates ask the coordination service at once.",
+    story: "At a time drawn from the seed the leader is killed, and stays dead. The candidates that wait for the \
+            vacancy ask the coordination service: all of them, or only the next in line. The report counts the \
+            requests to the service, and the most in one second. Best seen with nine candidates.",
     hazard: Hazard::Crash,
     needs: Needs::Service,
     plan,

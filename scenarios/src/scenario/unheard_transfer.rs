@@ -1,10 +1,10 @@
-//! `unheard-transfer`: the leader hands over, and does not hear that it was taken at its word.
+//! `unheard-transfer`: the leader hands over, and does not hear that the hand-over succeeded.
 //!
-//! Who hands over tells its successor to stand at once, and the others to vote whatever they have promised (Ongaro's
-//! dissertation, §3.10): nobody waits for the old leader's lease. So it may not use that any more, from before it says the word
-//! (databendlabs/openraft issue 1747). Reads are answered from memory here.
+//! A leader that hands over tells its successor to stand at once, and the others to vote whatever they have promised
+//! (Ongaro's dissertation, §3.10): nobody waits for the old leader's lease. So it may not use its lease any more, from
+//! before it sends that message (databendlabs/openraft issue 1747). Reads are answered from memory here.
 //!
-//! Nothing that the followers say reaches the leader any more from the moment of the order on: it can say the word, and hears
+//! From the moment of the order, nothing that the followers send reaches the leader: it can send the message, and hears
 //! nothing of votes and terms.
 
 use super::{Needs, Scenario, at, last_strike_ms, require, strike_ms};
@@ -19,7 +19,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "unheard-transfer",
     about: "The leader hands over, and hears nothing of the others from then on.",

@@ -1,13 +1,12 @@
-//! `unknown-outcome`: a candidate asks the service for something, it is done, and the answer never comes.
+//! `unknown-outcome`: the service carries out a candidate's request, and the answer never comes.
 //!
-//! Nobody knows then whether the lock was taken, the node created, the watch set or the key given back, and every client
-//! library has its own way to find out, or none: it looks for what it may have left (Curator's protected nodes), takes it back
-//! (a compare and delete), or forgets it, and then the key has an owner who does not lead. A crash or a cut in both
-//! directions shows none of that, since what was asked is lost as well.
+//! Then nobody knows whether the lock was taken, the node created, the watch set or the key given back, and every
+//! client library has its own way to find out, or none: it looks for what it may have left (Curator's protected nodes),
+//! takes it back (a compare and delete), or forgets it, and then the key has an owner that does not lead. A crash or a
+//! cut in both directions shows none of that, since the request is lost as well.
 //!
-//! The answer that is lost is drawn from the seed: to one of the first questions after the leader's death, to the first
-//! attempt to lead, or to the resignation. Later the next leader dies as well: whoever forgot something is in its
-//! successor's way now.
+//! The seed draws the lost answer: to one of the first requests after the leader's death, to the first attempt to lead,
+//! or to the resignation. Later the next leader dies as well: whatever was forgotten now blocks its successor.
 
 use super::{Needs, Scenario, at, drawn_ms, last_strike_ms, require, strike_ms};
 use crate::{
@@ -22,21 +21,21 @@ use protocols::{
     point::Point,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "unknown-outcome",
     about: "The service does what a candidate asks, and its answer is lost; then the next leader dies.",
-    story: "At a time drawn from the seed the leader is killed, or resigns. At one of the next questions to the coordination \
-            service, drawn from the seed too, the answers to whoever asks are lost for one to two request timeouts, while \
-            everything that is asked arrives. The candidate has to find out what was done, or take it back. When all is healed and \
-            somebody leads, the leader is killed again, and somebody who waits must take over in the usual time.",
-    // What is lost is an answer, not a renewal: whoever leads goes on until it dies.
+    story: "At a time drawn from the seed the leader is killed, or resigns. At one of the next questions to the \
+            coordination service, drawn from the seed too, the answers to the asking candidate are lost for one to two \
+            request timeouts, while all requests arrive. The candidate has to find out what was done, or take it back. \
+            When all is healed and somebody leads, the leader is killed again, and a waiting candidate must take over \
+            in the usual time.",
+    // The fault loses an answer, not a renewal: the leader goes on until it dies.
     hazard: Hazard::Crash,
     needs: Needs::Service,
     plan,
 };
 
-/// One of so many questions after the leader's death is not answered.
+/// One of this many requests after the leader's death is not answered.
 const QUESTIONS: u64 = 5;
 /// The other places where an answer is lost: the first attempt to lead, and the resignation.
 const PLACES: u64 = QUESTIONS + 2;
@@ -45,7 +44,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let (ttl_ms, takeover_ms) = (params.granted_ttl_ms(protocol), params.takeover_max_ms(protocol));
     let patience_ms = params.timings(protocol).request_timeout_ms;
     let lost_max_ms = 2 * patience_ms;
-    // What was taken and not known of may have to run out before anybody leads, and what ran out before it was.
+    // A forgotten grant may have to expire before anybody leads, and the lease before it as well.
     let between_ms = 2 * ttl_ms + takeover_ms + lost_max_ms + 2_000;
     let back_ms = (ttl_ms + takeover_ms) as f64;
     let over_ms = between_ms + back_ms as u64 + ttl_ms + lost_max_ms;

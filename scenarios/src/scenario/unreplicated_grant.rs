@@ -1,12 +1,12 @@
 //! `unreplicated-grant`: the primary is cut off with its leader, goes on acknowledging, and is replaced.
 //!
-//! Redis acknowledges before any replica has what it acknowledges. So a primary that loses sight of its replicas and of the
-//! sentinels goes on granting and renewing, to whoever still reaches it, while another is promoted without what it had not been
-//! sent, the lock and the counter of tokens among it. `min-replicas-to-write` makes the window shorter. Only the resource can
-//! tell the two leaders apart.
+//! Redis acknowledges before any replica has the write. So a primary that loses its replicas and the sentinels goes on
+//! granting and renewing for every client that still reaches it, while another is promoted without the writes that it
+//! never received, such as the lock and the token counter. `min-replicas-to-write` makes the window shorter. Only the
+//! resource can tell the two leaders apart.
 //!
-//! The primary is `redis-1`; it and the leader are cut off from the other servers and all sentinels, from a time drawn from the
-//! seed on, for longer than two leases of silence, the vote and the promotion take.
+//! The primary is `redis-1`; it and the leader are cut off from the other servers and all sentinels, from a time drawn
+//! from the seed, for longer than the silence of two leases, the vote and the promotion take.
 
 use super::{Needs, Scenario, at, drawn_ms, require};
 use crate::{
@@ -20,7 +20,6 @@ use protocols::{
     history::Fact,
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "unreplicated-grant",
     about: "The primary and its leader are cut off from replicas and sentinels, which promote another.",
@@ -32,12 +31,12 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// The trouble begins between these, milliseconds. Sentinels learn of replicas from what the primary answers to `INFO`, which
-/// they ask every 10 s; at the first time it may have none.
+/// When the cut begins, milliseconds. Sentinels learn of replicas from the primary's answer to `INFO`, which they ask
+/// for every 10 s; at first it may list none.
 const BEGINS_MS: (f64, f64) = (12_000.0, 16_000.0);
-/// It lasts so many leases, ...
+/// Length of the cut in leases, ...
 const LASTS_LEASES: u64 = 7;
-/// ... and at least so long, milliseconds.
+/// ... and its least length, milliseconds.
 const LASTS_AT_LEAST_MS: u64 = 20_000;
 /// The service's other processes.
 const OTHERS: [&str; 5] = ["redis-2", "redis-3", "sentinel-1", "sentinel-2", "sentinel-3"];

@@ -1,19 +1,21 @@
-//! `weak-crons`: a nightly job that is to run once, in a fleet where one clock is late and one host is down for two nights.
+//! `weak-crons`: a nightly job that must run once, in a fleet where one clock is late and one host is down for two
+//! nights.
 //!
-//! Reference text 002, "Cron job that runs once", has two ways, and recommends one of them:
+//! The article *Leader election: mechanisms, failure modes, fencing*, "Cron job that runs once", has two ways, and
+//! recommends one of them:
 //!
 //! | | runs twice | misses | why |
 //! |---|---|---|---|
-//! | `cron-hash`, the text's "naive" | never | the nights in which its host is down | nobody else looks |
+//! | `cron-hash`, the text's "naive" | never | the nights in which its host is down | no other host checks |
 //! | `cron-lock`, the text's "better" | every night | none | the lock is released when the job is done, and a host whose midnight comes later than that finds it free: skew that exceeds the job's length |
-//! | `cron-key`: a key for each night, which is kept | never | none here | who comes late finds the night taken |
+//! | `cron-key`: a key for each night, which is kept | never | none here | a late host finds the night taken |
 //!
-//! The lock keeps two hosts from running the job at the same time, which nobody asked for; what is asked for is once a night, and
-//! that has to be written down for as long as anybody may ask. The key's price: who dies in the middle of the job leaves its
-//! night undone.
+//! The lock keeps two hosts from running the job at the same time, but the requirement is once a night, which has to be
+//! recorded for as long as anybody may ask. The key's price: a host that dies in the middle of the job leaves its night
+//! undone.
 //!
-//! The same befalls all three: a clock that is late by more than the job takes, and the host that the hash picks is dead from
-//! after the second night until after the fourth.
+//! All three face the same faults: a clock that is late by more than the job takes, and the death of the host that the
+//! hash picks, from after the second night until after the fourth.
 
 use super::{Needs, Scenario, at, candidate, drawn_ms, require, works_with};
 use crate::{
@@ -35,10 +37,10 @@ use protocols::{
     },
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "weak-crons",
-    about: "A nightly job that is to run once, where one clock is late and one host is down: by lock, by hash, by a key a night.",
+    about: "A nightly job that must run once, while one clock is late and one host is down: by lock, by hash, by a key \
+            per night.",
     story: "Every night, which is ten seconds, a job of one second is to run once in the fleet. One host's clock is late by more \
             than the job takes, and the host that the job's name hashes to is down for two nights. A lock that is released when \
             the job is done lets the late host run it again; the hash misses two nights; a key for each night, which is kept, \
@@ -48,14 +50,13 @@ pub const SCENARIO: Scenario = Scenario {
     plan,
 };
 
-/// So many nights there are.
 const NIGHTS: u64 = 7;
-/// The late clock is late by so much more than the job takes, milliseconds.
+/// How much later than the job's length the late clock is, milliseconds.
 const LATE_MS: (f64, f64) = (500.0, 1_500.0);
-/// The host dies so long after the second midnight, when everybody is done with that night's job, milliseconds.
+/// When the host dies after the second midnight, milliseconds: everybody is done with that night's job.
 const DIES_MS: (f64, f64) = (5_000.0, 8_000.0);
 
-/// What must come of it.
+/// The promise of each protocol.
 pub(super) fn promised(protocol: &Protocol) -> Promise {
     match protocol.name {
         name if name == LOCK.name => Promise::Breaks(&["done_once"]),
@@ -67,7 +68,7 @@ pub(super) fn promised(protocol: &Protocol) -> Promise {
 fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let (night_ms, job_ms) = (PERIOD / MILLISECOND, JOB_TIME / MILLISECOND);
     let needed_ms = NIGHTS * night_ms + night_ms / 2;
-    // Clients are no part of it; they ask now and then, and are refused.
+    // Clients play no part; they ask now and then, and are refused.
     let few = Params { rate: 2, reads_per_s: Some(0), ..params.clone() };
     let mut plan = few.plan(SCENARIO.name, protocol, seed, needed_ms);
     let mut random = streams::stream(seed, PLAN);
@@ -83,7 +84,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         true => [sequencer::WORK.name, WORK.name].map(str::to_owned).into(),
         false => works_with(params, &WORK),
     };
-    // Nobody leads between two jobs, and a night may be missed: whether it is, is another question.
+    // Nobody leads between two jobs, and another check decides whether a night was missed.
     plan.liveness_bound_ms = plan.duration_ms;
     plan.requires = match protocol.name == HASH.name {
         true => require([(Fact::Kills, 1), (Fact::Restarts, 1), (Fact::EffectsTried, 4)]),

@@ -1,4 +1,4 @@
-//! What plans may say of copies, and what they may not.
+//! Valid and invalid copies in plans.
 
 use protocols::{copies::Copies, election};
 use scenarios::{
@@ -33,7 +33,7 @@ fn copies_that_there_cannot_be_are_refused() {
         let error = compiled.expect_err(why).0;
         assert!(error.starts_with(why), "{error}");
     }
-    // Elsewhere they are the scenario's own.
+    // Without the option, the scenario decides.
     let own = |name| compiled(name, "raft", Params::default()).unwrap().copies;
     let all = ["isolate-leader", "diverging-copies", "majority-copies"].map(own);
     assert_eq!(all, [None, Some(Copies::Async), Some(Copies::Majority)]);

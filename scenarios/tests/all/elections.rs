@@ -1,4 +1,4 @@
-//! What the scenarios of message-passing elections plan: who is cut off from whom, when, and what must come of it.
+//! The plans of message-passing elections' scenarios: who is cut off from whom, when, and what is required.
 
 use protocols::{
     election::{self, Hazard, Preference, Promise, Protocol},
@@ -143,7 +143,7 @@ fn a_ring_breaks_into_two_arcs() {
                 let [(arc, rest)] = &cuts(&plan)[..] else { panic!("one cut") };
                 assert!(!arc.is_empty() && !rest.is_empty());
                 assert_eq!(arc.len() + rest.len(), usize::from(nodes));
-                // Going round, one leaves the arc exactly once.
+                // Going round the ring, exactly one step leaves the arc.
                 let on_arc = |number: u16| arc.contains(&format!("n{}", number % nodes + 1));
                 assert_eq!((0..nodes).filter(|n| on_arc(*n) && !on_arc(n + 1)).count(), 1);
             }

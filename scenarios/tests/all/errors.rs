@@ -1,4 +1,4 @@
-//! Whatever makes no sense in a plan is refused in one sentence that says what, where, and what would be right.
+//! Every invalid plan is rejected in one sentence that says what, where, and what would be right.
 
 use scenarios::{
     Artifact, Capsule, Plan,
@@ -7,10 +7,10 @@ use scenarios::{
 use serde_json::Value;
 
 const BY_HAND: &str = include_str!("../testdata/by-hand.json");
-/// JSON pointer, value to put there, and what is said about it; `…` stands for the rest.
+/// JSON pointer, value to put there, and the expected message; `…` stands for the rest.
 const REFUSED: &str = include_str!("../testdata/refused.json");
 
-/// The plan by hand with the value at a JSON pointer replaced, added, or (by null) removed.
+/// The hand-written plan with the value at a JSON pointer replaced, added, or (by null) removed.
 fn edited(pointer: &str, value: &Value) -> String {
     let mut plan: Value = serde_json::from_str(BY_HAND).unwrap();
     let (parent, key) = pointer.rsplit_once('/').unwrap();

@@ -1,4 +1,4 @@
-//! Plans: what every scenario makes of its parameters, and what is refused.
+//! Plans: what every scenario makes of its parameters, and what is rejected.
 
 mod copies;
 mod elections;

@@ -1,4 +1,4 @@
-//! The timing options that some protocols have and others do not: on the way from parameters to what an elector gets.
+//! The timers that only some protocols have, from parameters to electors.
 
 use protocols::{
     election::{self, OwnTimer, OwnTimers, Protocol, Timer, Timers, redis_fenced},
@@ -10,7 +10,7 @@ use scenarios::{
     scenario, sense,
 };
 
-/// With the timers of client-go's leader election, and what it refuses.
+/// With the timers of client-go's leader election, and its checks.
 static LIKE_CLIENT_GO: Protocol = Protocol {
     name: "like-client-go",
     renew_interval: |ttl| ttl / 15 * 2,

@@ -1,4 +1,4 @@
-//! What the scenarios plan.
+//! The scenarios' plans.
 
 use proptest::{prop_assert_eq, proptest, test_runner::Config};
 use protocols::{
@@ -42,7 +42,7 @@ fn every_scenario_compiles_with_every_lease_network_and_seed() {
                 for seed in 0..2 {
                     let params = Params { lease_ttl_ms: Some(lease_ttl_ms), net, ..Params::default() };
                     let plan = scenario.compile(&params, protocol, seed).unwrap();
-                    // In a half-done migration, and while a job is long, nothing else has to go wrong.
+                    // A half-done migration and a long job need no fault.
                     let calm = ["steady", "mixed-locks", "long-job"].contains(&scenario.name);
                     assert_eq!(plan.faults.is_empty(), calm, "{}", scenario.name);
                     assert!(!plan.requires.is_empty(), "{} may be vacuous unnoticed", scenario.name);
@@ -107,7 +107,7 @@ fn the_sleeper_of_gc_pause_wakes_after_its_successor_has_sealed() {
                 let woken_ms = low_ms + pause_ms as f64;
                 assert!(woken_ms >= (ttl_ms + takeover_ms + 150) as f64, "the successor comes too late: {about}");
             }
-            // A pause that cannot outlast the takeover begins as late as it can.
+            // A pause that cannot outlast the takeover begins as late as possible.
             let (low_ms, high_ms) = gc_pause::phase_ms(&params, protocol, ttl_ms / 2);
             assert!(low_ms <= high_ms && high_ms < renew_interval_ms as f64);
         }

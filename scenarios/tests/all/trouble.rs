@@ -1,4 +1,4 @@
-//! What the scenarios of outages, restarts, stalls and links plan, and what of their faults a plan refuses.
+//! The plans of outages, restarts, stalls and broken links, and which of their faults a plan rejects.
 
 use protocols::{
     election::{self, Protocol},
@@ -12,7 +12,7 @@ use scenarios::{
 };
 use std::collections::BTreeSet;
 
-/// Every protocol that a scenario applies to, by 3 and 5 candidates, at some seeds.
+/// Plans of every protocol that a scenario applies to, with 3 and 5 candidates, at some seeds.
 fn plans(name: &str) -> Vec<(&'static Protocol, Params, Plan)> {
     let scenario = scenario::find(name).unwrap();
     let protocols = election::ALL.into_iter().filter(|protocol| scenario.needs.met_by(protocol));
@@ -33,7 +33,7 @@ fn ms(planned: &PlannedFault) -> f64 {
     }
 }
 
-/// When each kill or loss of power begins and when it is over, and whom it strikes.
+/// The start and the end of each kill or power loss, and whom it strikes.
 fn downs(plan: &Plan) -> Vec<(f64, f64, Who)> {
     let down = |planned: &PlannedFault| match &planned.what {
         Fault::Kill { node, restart_after_ms: Some(after_ms) }
@@ -292,7 +292,7 @@ fn new_faults_read_like_sentences() {
     assert_eq!(Fault::DropKey { node: named() }.describe("n2", ""), "n2's key is dropped by the service");
 }
 
-/// The plan of a scenario on a network.
+/// Whether a scenario's plan reads from memory, and how many reads per second it has.
 fn reading(scenario: &Scenario, protocol: &Protocol, params: &Params, seed: u64) -> (bool, u64) {
     let plan = scenario.compile(params, protocol, seed).unwrap();
     (plan.read_lease, plan.load.reads_per_s)

@@ -1,11 +1,11 @@
-//! The floor: events of a message's size through a bare binary heap, with a hash over them.
+//! The lower bound: message-sized events through a bare binary heap, hashed as they leave it.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// As many bytes as a message.
+/// As large as a message.
 type Event = (u64, u64, [u64; 6]);
 
-/// Delivers so many events; about as many are under way at a time as in the engine.
+/// Delivers `events` events, with about as many pending at a time as in the engine.
 pub fn run(events: u64) -> u64 {
     let mut heap: BinaryHeap<Reverse<Event>> = (0..64).map(|n| Reverse((n, n, [n; 6]))).collect();
     let (mut hash, mut order, mut delivered) = (0u64, 64, 0);

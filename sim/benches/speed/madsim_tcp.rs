@@ -28,7 +28,7 @@ async fn forward(mut from: TcpStream, mut to: Option<TcpStream>) {
     }
 }
 
-/// Delivers about so many messages, four to a request.
+/// Delivers about `messages` messages, four per request.
 pub fn run(messages: u64) -> u64 {
     let requests = messages / 4 / CLIENTS;
     let body = move || {

@@ -1,8 +1,8 @@
-//! How fast the engine is, beside others on the same message pattern: clients ask a leader, which asks a store and then
-//! answers. All in one run, one core, interleaved, so that the ratios hold on a noisy machine.
+//! Compares the engine's speed with other simulators on one message pattern: clients ask a leader, which asks a store
+//! and then answers. All contestants take turns in one process on one core, so that the ratios hold on a noisy machine.
 //!
-//! `cargo bench --features peers` prints the table that `docs/speed.md` quotes, with `-- --quick` in a tenth of the time. Without
-//! the feature turmoil is left out.
+//! `cargo bench --features peers` prints the table that `docs/speed.md` quotes; `-- --quick` takes a tenth of the time.
+//! Without the feature, turmoil is left out.
 
 mod heap;
 mod madsim_tcp;
@@ -13,13 +13,12 @@ use scenarios::{Params, scenario};
 use sim::run::{self, Options};
 use std::{process::Command, time::Instant};
 
-/// The first argument of the process that [`one_run`] starts.
+/// The first argument of the child process that [`one_run`] starts.
 const ONE_RUN: &str = "--one-run";
 
-/// One measurement: how many messages were delivered, and the seconds that it took.
+/// The number of messages delivered, and the seconds taken.
 type Measured = (u64, f64);
 
-/// A contestant.
 type Contestant<'a> = (&'static str, Box<dyn Fn() -> Measured + 'a>);
 
 fn timed(work: impl FnOnce() -> u64) -> Measured {
@@ -35,7 +34,7 @@ fn main() {
     {
         return measure_one_run(rest);
     }
-    // `cargo test --benches` runs this too; it should then only show that it runs.
+    // `cargo test --benches` runs this too, only to show that it works.
     let asked = |option: &str| arguments.iter().any(|a| a == option);
     let test = asked("--test") || !asked("--bench");
     let quick = test || asked("--quick");
@@ -50,7 +49,7 @@ fn main() {
     runs(scale);
 }
 
-/// Delivered messages a second.
+/// Prints each contestant's delivered messages per second.
 fn messages(scale: u64, rounds: usize) {
     let contestants: Vec<Contestant> = vec![
         ("binary heap alone", Box::new(move || timed(|| heap::run(20_000_000 / scale)))),
@@ -80,7 +79,7 @@ fn messages(scale: u64, rounds: usize) {
     }
 }
 
-/// The engine at a high rate: what counts is delivered datagrams and segments, everything switched on.
+/// The engine at a high request rate with every feature on. Counts delivered datagrams and segments.
 fn engine(duration_ms: u64) -> Measured {
     let params = Params { rate: 50_000, duration_ms: Some(duration_ms.max(3_000)), ..Params::default() };
     let plan = plan(&params, "steady", "redis-fenced");
@@ -93,7 +92,8 @@ fn plan(params: &Params, scenario: &str, protocol: &str) -> scenarios::Plan {
     scenario.compile(params, protocol, 42).expect("the parameters make sense")
 }
 
-/// Whole runs: virtual time over real time, and memory. Each in a process of its own, or one's memory would be the next's.
+/// Prints virtual time per real time, and memory, of whole runs. Each run has its own process, so that peak memory is
+/// its own.
 fn runs(scale: u64) {
     println!("\n| run | virtual s | real s | × real time | peak memory |");
     println!("|---|---:|---:|---:|---:|");
@@ -107,7 +107,7 @@ fn runs(scale: u64) {
     }
 }
 
-/// Runs this program again for one run; it prints a line of the table.
+/// Starts this program again for one run; the child prints a line of the table.
 fn one_run(scenario: &str, protocol: &str, nodes: &str, rate: &str, duration_ms: u64) {
     let program = std::env::current_exe().expect("this program is a file");
     let status =
@@ -115,7 +115,7 @@ fn one_run(scenario: &str, protocol: &str, nodes: &str, rate: &str, duration_ms:
     assert!(status.is_ok_and(|s| s.success()), "{scenario} {protocol} did not run");
 }
 
-/// What [`one_run`] starts.
+/// The child's side of [`one_run`].
 fn measure_one_run(arguments: &[String]) {
     let [name, protocol, nodes, rate, duration_ms] = arguments else { panic!("five arguments, not {arguments:?}") };
     let number = |text: &String| text.parse::<u64>().expect("a number");
@@ -134,7 +134,7 @@ fn measure_one_run(arguments: &[String]) {
     );
 }
 
-/// The most memory that was resident, where the system says it.
+/// Peak resident memory, where the system reports it.
 fn peak_memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));

@@ -33,7 +33,7 @@ async fn serve(store: Option<&'static str>) -> turmoil::Result {
     }
 }
 
-/// Delivers about so many messages, four to a request.
+/// Delivers about `messages` messages, four per request.
 pub fn run(messages: u64) -> u64 {
     let requests = messages / 4 / CLIENTS;
     let mut sim = turmoil::Builder::new()

@@ -1,6 +1,6 @@
-//! What this program is built from.
+//! The commit that this program is built from.
 
-/// Says it to the library, whose capsules name it.
+/// Reports it to the library, whose capsules record it.
 pub fn say() {
     sim::identity::built_from(env!("FENCEPOST_COMMIT"), env!("FENCEPOST_DIRTY") == "true");
 }

@@ -1,13 +1,13 @@
-//! The `fencepost` command: the simulation's, and, built by `cargo real`, that for real processes.
+//! The `fencepost` command: the simulation's and, built by `cargo real`, that for real processes.
 //!
 //! | module | has |
 //! |---|---|
-//! | `built` | which commit this program is built from |
+//! | `built` | the commit that this program is built from |
 //! | `commands` | the simulation's commands, one file each |
 //! | `real` | `cargo real`: nodes, stores and clusters of real processes |
-//! | `terminal` | what both share: options, exit codes, how a report is printed |
+//! | `terminal` | shared code: options, exit codes, printing of reports |
 //!
-//! This file is the mode guard: no other one of this crate asks what is built.
+//! This file is the mode guard: no other file of this crate checks the build's mode.
 
 mod built;
 #[cfg(madsim)]

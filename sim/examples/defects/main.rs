@@ -1,8 +1,8 @@
-//! Puts defects into the code on purpose, one at a time, and measures which of them sweeps notice.
+//! Puts defects into the code on purpose, one at a time, and measures which of them sweeps detect.
 //!
-//! `cargo run -p sim --example defects -- measure --write` makes a copy of the sources under `target/defects` with
-//! all of `sim/tests/defects` in it, builds it once, sees that it is green with no defect on, and sweeps with each: first
-//! one seed, then more, then random plans. The table goes to `sim/tests/defects/README.md`.
+//! `cargo run -p sim --example defects -- measure --write` copies the sources to `target/defects` with every defect of
+//! `sim/tests/defects` in them, builds the copy once, checks that it passes with no defect on, and sweeps with each
+//! defect on: first one seed, then more, then random plans. The table goes to `sim/tests/defects/README.md`.
 
 #[path = "../../tests/defects/list.rs"]
 mod list;
@@ -21,7 +21,7 @@ use std::{
 use table::Results;
 use tree::Tree;
 
-/// Puts defects into the code on purpose, and measures which of them sweeps notice
+/// Puts defects into the code on purpose, and measures which of them sweeps detect
 #[derive(Parser)]
 #[command(name = "defects")]
 struct Cli {
@@ -31,49 +31,49 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// See that every defect has its place in the code as it is; those that have none are listed
+    /// Check that every defect still applies to the code; list those that do not
     Check,
     /// Copy the sources with all defects in them, and build the copy
     Build,
     /// Sweep with each defect
     Measure(MeasureArgs),
-    /// Run the tests of those defects that only tests find: they must fail
+    /// Run the tests of defects that only tests find: they must fail
     Units {
-        /// These only, with commas
+        /// Only these, separated by commas
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
     },
-    /// Write the table from what was measured last
+    /// Write the table from the last measurement
     Table,
 }
 
 #[derive(Args)]
 struct MeasureArgs {
-    /// These only, with commas; what was measured of others is kept
+    /// Only these, separated by commas; other results are kept
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Only those that the last measurement did not notice
+    /// Only those that the last measurement missed
     #[arg(long)]
     missed: bool,
-    /// The sweep, without its seeds
+    /// The sweep's arguments, without seeds
     #[arg(long, default_value = "sweep all")]
     sweep: String,
-    /// Sweep up to these seeds, one after the other, until something fails
+    /// Sweep up to each of these seeds in turn, until something fails
     #[arg(long, value_delimiter = ',', default_value = "1,3")]
     seeds: Vec<u64>,
-    /// What to run when that stays green, without its seeds; left out when there is no such command, or this is empty
+    /// What to run if the sweep passes, without seeds; skipped if empty or if there is no such command
     #[arg(long, default_value = "sweep swarm")]
     swarm: String,
-    /// Up to which seeds, likewise
+    /// Likewise, the seeds up to which to run it
     #[arg(long, value_delimiter = ',', default_value = "400,2000")]
     swarm_seeds: Vec<u64>,
-    /// Processes at a time
+    /// Parallel processes
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Record a baseline of so many seeds first, where the committed one is out of date; 0 takes the committed one
+    /// First record a baseline of this many seeds, if the committed one is out of date; 0 uses the committed one
     #[arg(long, default_value_t = 0)]
     baseline_seeds: u64,
-    /// Write the table, too
+    /// Also write the table
     #[arg(long)]
     write: bool,
 }

@@ -1,4 +1,4 @@
-//! Switches defects on, one at a time, and lets sweeps look for them.
+//! Switches defects on, one at a time, and sweeps with each.
 
 use crate::{
     list::Defect,
@@ -15,64 +15,59 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Exit code of a command that does not know its arguments.
+/// The exit code of a command that does not know its arguments.
 const USAGE: i32 = 64;
-/// Most address space that a process gets: a defect may make it grow without end. KiB.
+/// A process's limit of address space, in KiB: a defect may make it grow without bound.
 const MEMORY_MAX_KIB: u64 = 8 << 20;
-/// So many seeds say how often the first failing cell fails.
+/// The number of seeds that measure how often the first failing cell fails.
 const SHARE_SEEDS: u64 = 10;
 
-/// What to run.
 pub struct Measure<'a> {
-    /// Where.
     pub tree: &'a Tree,
     /// Arguments of `sweep`, without the seeds.
     pub sweep: Vec<String>,
-    /// Up to which seed to sweep, one after the other until something fails.
+    /// Sweeps up to each of these seeds in turn, until something fails.
     pub seeds: Vec<u64>,
     /// Arguments of the second sweep, without the seeds.
     pub swarm: Vec<String>,
-    /// Up to which seeds, likewise.
+    /// Likewise for the second sweep.
     pub swarm_seeds: Vec<u64>,
-    /// Processes at a time.
+    /// Parallel processes.
     pub jobs: usize,
-    /// So many seeds of the code with no defect on make the baseline; 0 is the committed one.
+    /// The number of seeds of the clean code that make the baseline; 0 uses the committed one.
     pub baseline_seeds: u64,
 }
 
-/// What came of one defect.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Found {
     /// `sweep`, `swarm`, or nothing when no run failed.
     pub by: Option<String>,
     /// The cell with the most failures.
     pub scenario: String,
-    /// Its protocol.
     pub protocol: String,
-    /// What the first failure there said.
+    /// The first failure's reason.
     pub why: String,
-    /// How many cells had failures.
+    /// The number of cells with failures.
     pub cells: u64,
-    /// How many seeds it took.
+    /// The number of seeds needed.
     pub seeds: u64,
-    /// The share of that cell's runs that fail; of all runs where there are no cells.
+    /// The share of that cell's runs that fail; of all runs if the sweep has no cells.
     pub share: f64,
-    /// Did its code run at all?
+    /// Whether the defect's code ran at all.
     pub met: bool,
-    /// How long it was looked for, seconds.
+    /// The time spent looking for it, in seconds.
     pub seconds: f64,
 }
 
-/// What failed with no defect on, by scenario, protocol and figure: nobody notices a defect by that.
+/// Failures of the clean code by scenario, protocol and figure. They do not count as detecting a defect.
 pub type Known = BTreeSet<(String, String, String)>;
 
-/// What a range of seeds does with no defect on: how long it takes, and what fails all the same.
+/// A sweep of the clean code over a range of seeds: its duration and its failures.
 pub struct Clean {
     pub took: Duration,
     known: Known,
 }
 
-/// A line of `failures.ndjson`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Failure {
@@ -81,7 +76,7 @@ struct Failure {
     seed: u64,
     verdict: String,
     why: String,
-    /// The figure that moved, where that is it.
+    /// The figure that moved, if the failure is one.
     figure: String,
 }
 
@@ -93,18 +88,18 @@ impl Failure {
 
 enum Ending {
     Green,
-    /// What failed, and of how many runs.
+    /// The failures, and the number of runs.
     Failed(Vec<Failure>, u64),
     /// It did not end by itself.
     Hung,
-    /// It ended without saying what failed.
+    /// It ended without reporting failures.
     Broke(String),
-    /// There is no such command.
+    /// The program has no such command.
     Unknown,
 }
 
 impl Measure<'_> {
-    /// Sweeps the code with no defect on, and says what fails all the same.
+    /// Sweeps the clean code and returns its failures.
     ///
     /// # Errors
     /// A sweep does not run.
@@ -136,7 +131,7 @@ impl Measure<'_> {
         Ok(clean)
     }
 
-    /// Records what the figures are with no defect on. Its own failures are the clean sweep's to tell.
+    /// Records the figures of the clean code. Failures of this sweep are reported by [`Measure::clean`].
     fn record(&self) -> Result<(), String> {
         let (file, out) = (self.tree.baseline(), self.tree.work.join("out/record"));
         let _ = fs::remove_file(&file);
@@ -155,7 +150,7 @@ impl Measure<'_> {
         Err(format!("no baseline was recorded: {}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Looks for every one of `defects`; `done` is told of each as soon as it is through.
+    /// Looks for each of `defects`, and passes each result to `done` as soon as it is known.
     pub fn all(&self, defects: &[&Defect], clean: &[Clean], done: impl Fn(&Defect, Found) + Sync) {
         let queue: Mutex<VecDeque<&Defect>> = Mutex::new(defects.iter().copied().collect());
         thread::scope(|scope| {
@@ -171,7 +166,7 @@ impl Measure<'_> {
         });
     }
 
-    /// The sweeps in order: by which command, its arguments, its seeds.
+    /// The sweeps in order: name, arguments, seeds.
     fn steps(&self) -> Vec<(&'static str, Vec<String>, [u64; 2])> {
         let mut steps = Vec::new();
         for (by, arguments, seeds) in [("sweep", &self.sweep, &self.seeds), ("swarm", &self.swarm, &self.swarm_seeds)] {
@@ -189,7 +184,7 @@ impl Measure<'_> {
         let out = self.tree.work.join("out").join(&defect.id);
         let _ = fs::remove_dir_all(&out);
         let mut found = Found::default();
-        // Steps whose command there is not were left out when the clean code was swept, and come last.
+        // Commands that do not exist were dropped when the clean code was swept; they come last.
         for ((by, arguments, seeds), clean) in self.steps().into_iter().zip(clean) {
             let patience = Duration::from_secs(60) + clean.took * 15;
             match self.run(Some(&defect.id), &arguments, &seeds, &out, patience) {
@@ -209,7 +204,7 @@ impl Measure<'_> {
             break;
         }
         found.met = out.join("met").exists();
-        // Artifacts of what fails everywhere fill disks.
+        // Artifacts of a defect that fails everywhere would fill the disk.
         let _ = fs::remove_dir_all(&out);
         found.seconds = began.elapsed().as_secs_f64();
         found
@@ -225,7 +220,7 @@ impl Measure<'_> {
     ) {
         let mut cells = BTreeMap::<(&str, &str), u64>::new();
         for failure in failures {
-            // What is broken says more than a figure that moved.
+            // A violation says more than a figure that moved.
             let weight = if failure.figure.is_empty() { 1_000 } else { 1 };
             *cells.entry((&failure.scenario, &failure.protocol)).or_default() += weight;
         }
@@ -240,10 +235,10 @@ impl Measure<'_> {
         found.share = failures.len() as f64 / runs.max(1) as f64;
         let told = first.is_some_and(|f| f.figure.is_empty() && !f.scenario.starts_with("canary"));
         if !told {
-            // A figure is of all of a cell's runs, and a canary is run for every one of a sweep's first seeds.
+            // A moved figure counts all runs of its cell, and each of a sweep's first seeds runs every canary.
             found.share = 1.0;
         } else if by == "sweep" {
-            // A few more seeds of that cell alone say how often that fails.
+            // Measure that cell's failure rate over more seeds.
             let mut arguments: Vec<String> = vec![self.sweep[0].clone(), (*scenario).to_owned()];
             arguments.extend(self.sweep.iter().skip(1).filter(|a| *a != "all").cloned());
             arguments.extend(["--protocol".to_owned(), (*protocol).to_owned()]);
@@ -310,7 +305,7 @@ impl Measure<'_> {
     }
 }
 
-/// A figure that lies far outside its baseline, as a failure of its cell. It took all of the seeds.
+/// A figure far outside its baseline, as a failure of its cell. Finding it took all the seeds.
 fn figure(moved: &serde_json::Value, seeds: u64) -> Failure {
     let cell = moved["cell"].as_str().unwrap_or_default();
     let mut words = cell.rsplitn(3, ' ');

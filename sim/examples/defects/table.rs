@@ -6,10 +6,10 @@ use crate::{
 };
 use std::{collections::BTreeMap, fmt::Write};
 
-/// Names the results in the table.
+/// Results by defect.
 pub type Results = BTreeMap<String, Found>;
 
-/// What was noticed of `defects`, in one line.
+/// One line that counts how many of `defects` were detected.
 pub fn count(defects: &[&Defect], results: &Results) -> String {
     let known: Vec<_> = defects.iter().filter_map(|d| Some((d, results.get(&d.id)?))).collect();
     let noticed = known.iter().filter(|(_, found)| found.by.is_some()).count();
@@ -22,14 +22,13 @@ pub fn count(defects: &[&Defect], results: &Results) -> String {
     )
 }
 
-/// The whole table.
 pub fn render(defects: &[Defect], results: &Results, how: &str) -> String {
     let all: Vec<&Defect> = defects.iter().collect();
     let mut text = format!(
         "# Defects of our own making\n\n\
-         Each of these was put into the code on purpose, one at a time; the files beside this one say what and where. What\n\
-         sweeps make of them, by `cargo run -p sim --example defects -- measure --write`\n({how}):\n\n\
-         {}. \"Seeds\" is how many it took; \"of runs\" is the share of the runs of the named cell that fail.\n",
+         Each of these was planted in the code, one at a time; the files beside this one describe them. What sweeps\n\
+         detect of them, by `cargo run -p sim --example defects -- measure --write`\n({how}):\n\n\
+         {}. \"Seeds\" is the number of seeds that it took; \"of runs\" is the share of the named cell's runs that fail.\n",
         count(&all, results)
     );
     for (area, name) in AREAS {
@@ -68,7 +67,7 @@ fn row(defect: &Defect, found: &Found) -> String {
     format!("{whom}{more} | {} | {:.0} %", found.seeds, found.share * 100.0)
 }
 
-/// The first words of what a failure said.
+/// The beginning of a failure's message.
 fn shortened(why: &str) -> String {
     let words: String = why.chars().take(140).collect();
     if words.len() < why.len() { words + " …" } else { words }

@@ -8,32 +8,30 @@ use std::{
     process::Command,
 };
 
-/// What is copied.
 const SOURCES: [&str; 8] = ["Cargo.toml", "Cargo.lock", "protocols", "scenarios", "reports", "sim", "seeds", "tools"];
-/// What the copy is built with: a build for development takes a tenth of the time, and runs at half the speed.
+/// The copy's build profile: dev builds ten times faster than release and runs half as fast.
 const PROFILE: &str = "dev";
-/// Switches a defect on.
+/// The environment variable that switches a defect on.
 pub const SWITCH: &str = "FENCEPOST_DEFECT";
-/// A file that is taken for the committed baseline: what the code with no defect on looks like, without a second build.
+/// The environment variable that names the baseline to use instead of the committed one, so that the clean code needs
+/// no second build.
 pub const BASELINE: &str = "FENCEPOST_DEFECT_BASELINE";
-/// A file that is made when the code of the defect that is on runs.
+/// The environment variable that names a file to create when the active defect's code runs.
 pub const MET: &str = "FENCEPOST_DEFECT_MET";
 
-/// Where things are: the repository, and this tool's own folder in it.
 pub struct Tree {
     pub root: PathBuf,
     pub work: PathBuf,
 }
 
 impl Tree {
-    /// The repository that this was built from.
+    /// The repository that this example was built from.
     pub fn new() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned();
         let work = root.join("target/defects");
         Tree { root, work }
     }
 
-    /// The list's folder.
     pub fn list(&self) -> PathBuf {
         self.root.join("sim/tests/defects")
     }
@@ -42,7 +40,7 @@ impl Tree {
         self.work.join("tree")
     }
 
-    /// The baseline that sweeps with a defect are held to.
+    /// The baseline for sweeps with a defect on.
     pub fn baseline(&self) -> PathBuf {
         self.work.join("baseline.json")
     }
@@ -51,12 +49,12 @@ impl Tree {
         self.work.join("build")
     }
 
-    /// The command with every defect in it.
+    /// The command, built with every defect.
     pub fn binary(&self) -> PathBuf {
         self.built().join("debug/fencepost")
     }
 
-    /// Puts the defects into the text of each source that has any; the other sources are as they are.
+    /// Splices the defects into the sources that have any; other sources are not returned.
     ///
     /// # Errors
     /// One sentence for each defect that does not apply.
@@ -78,7 +76,7 @@ impl Tree {
         if wrong.is_empty() { Ok(spliced) } else { Err(wrong) }
     }
 
-    /// Copies the sources with the defects in them. Only what has changed is written, so that only that is built again.
+    /// Copies the sources with the defects in them. Writes only changed files, so that cargo rebuilds only those.
     ///
     /// # Errors
     /// A file cannot be read or written.
@@ -88,7 +86,7 @@ impl Tree {
             Some(text) => text,
             None => fs::read_to_string(self.root.join(lib))?,
         };
-        // So that one path leads to the switch from every crate.
+        // So that every crate reaches the switch by the same path.
         spliced.insert(lib.to_owned(), text + "\n#[doc(hidden)]\npub mod defect;\nextern crate self as protocols;\n");
         let figures = "sim/src/baseline/committed.rs";
         let text = match spliced.remove(figures) {
@@ -99,7 +97,7 @@ impl Tree {
         let given = format!("from_str(&{read}.unwrap_or_else(|| COMMITTED.to_owned()))");
         spliced.insert(figures.to_owned(), text.replace("from_str(COMMITTED)", &given));
         spliced.insert("protocols/src/defect.rs".to_owned(), switch(defects));
-        // What sim's build script looks at; without it the script, and then the crate, would be built each time.
+        // `sim-cli`'s build script watches this file; if it were missing, every build would rebuild the crate.
         spliced.insert(".git/logs/HEAD".to_owned(), String::new());
         let mut files = BTreeSet::new();
         for source in SOURCES {
@@ -130,18 +128,18 @@ impl Tree {
         Ok(())
     }
 
-    /// Cargo, in the copy. The repository's own configuration, which lies above it, holds there too.
+    /// Cargo, run in the copy. The repository's own configuration, in a parent folder, applies too.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
         cargo.args(arguments).arg("--target-dir").arg(self.built()).current_dir(self.copy());
         cargo
     }
 
-    /// Builds the command, with the features that it has beside everything else, so that what others wrote is built once.
-    /// Warnings are kept back: code that is wrong on purpose has many.
+    /// Builds the command with the features that the rest of the workspace uses, so that dependencies are built once.
+    /// Warnings are suppressed: defective code causes many.
     ///
     /// # Errors
-    /// It does not compile: an entry's two versions do not fit in one place.
+    /// It does not compile: a defect's two versions do not fit in one place.
     pub fn build(&self) -> Result<(), String> {
         let mut cargo = self.cargo(&["build", "--workspace", "--profile", PROFILE, "--bin", "fencepost", "--quiet"]);
         let output = cargo.output().map_err(|e| format!("cargo: {e}"))?;
@@ -167,12 +165,10 @@ fn files_below(root: &Path, path: &Path, into: &mut BTreeSet<PathBuf>) -> io::Re
     Ok(())
 }
 
-/// The module that knows which defect is on.
 fn switch(defects: &[Defect]) -> String {
     let ids: Vec<String> = defects.iter().map(|d| format!("    {:?},\n", d.id)).collect();
     format!(
-        "#![allow(missing_docs)]
-use std::sync::{{OnceLock, atomic::{{AtomicBool, Ordering}}}};
+        "use std::sync::{{OnceLock, atomic::{{AtomicBool, Ordering}}}};
 
 const IDS: [&str; {}] = [
 {}];
@@ -209,10 +205,10 @@ fn read() -> usize {{
     )
 }
 
-/// Runs the tests of those that only tests find: once as the code is, once with the defect. Gives a line for each.
+/// Runs the tests of defects that only tests find: once with the defect off, once with it on. Returns a line for each.
 ///
 /// # Errors
-/// Some test does not do what the list says of it.
+/// A test does not behave as the list says.
 pub fn units(tree: &Tree, defects: &[&Defect]) -> Result<(), String> {
     let mut wrong = Vec::new();
     for defect in defects {

@@ -1,4 +1,4 @@
-//! Certificates for a cluster of one machine's own: an authority that nobody else trusts, and one certificate for all.
+//! Certificates for a local cluster: a private authority, and one certificate that all processes share.
 
 use crate::{error::Failed, secret};
 use rcgen::{
@@ -7,17 +7,13 @@ use rcgen::{
 };
 use std::path::Path;
 
-/// The authority's certificate.
 pub const AUTHORITY: &str = "ca.pem";
-/// The certificate of every process.
+/// The certificate that every process shows.
 pub const CERTIFICATE: &str = "cert.pem";
-/// Its key.
+/// Its private key.
 pub const KEY: &str = "key.pem";
 
 /// Writes an authority and a certificate for loopback, valid for servers and clients, into `folder`.
-///
-/// # Errors
-/// One sentence.
 pub fn write(folder: &Path) -> Result<(), Failed> {
     let (authority, certificate, key) = make().map_err(Failed::cannot("make certificates"))?;
     for (name, text) in [(AUTHORITY, authority), (CERTIFICATE, certificate), (KEY, key)] {
@@ -37,7 +33,8 @@ fn make() -> Result<(String, String, String), rcgen::Error> {
     let key = KeyPair::generate()?;
     let names = ["localhost", "127.0.0.1"].map(str::to_owned).to_vec();
     let mut certificate = CertificateParams::new(names)?;
-    // Not the authority's: OpenSSL takes a certificate whose issuer is called as it is for one that signed itself.
+    // It must differ from the authority's name: OpenSSL takes a certificate whose issuer and subject match for
+    // self-signed.
     certificate.distinguished_name = called("Fencepost process");
     certificate.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     let certificate = certificate.signed_by(&key, &issuer)?;

@@ -13,10 +13,9 @@ use protocols::{
 };
 use std::{collections::BTreeMap, ffi::OsString, fs, net::SocketAddr, path::PathBuf, time::Duration};
 
-/// How long a node is given to join its work and resign when the cluster ends.
+/// How long a node may take to finish its work and resign when the cluster ends.
 const NODE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A process of the cluster.
 struct Slot {
     recipe: Recipe,
     address: SocketAddr,
@@ -27,23 +26,21 @@ struct Slot {
 /// A running cluster. Dropping it kills everything that it started.
 pub struct Cluster {
     spec: Spec,
-    /// By number in the topology; a service that ran already has none, nor have clients.
+    /// By node number. A service that was already running has no slot, nor have clients.
     slots: BTreeMap<NodeId, Slot>,
-    /// By who connects and to whom.
+    /// By source and destination.
     links: BTreeMap<(NodeId, NodeId), Proxy>,
-    /// Where candidates answer each other, if they elect among themselves.
+    /// The peer addresses of candidates that elect among themselves.
     electors: BTreeMap<NodeId, SocketAddr>,
     points: SocketAddr,
-    /// Where each member of the coordination service listens.
+    /// The address of each member of the coordination service.
     services: BTreeMap<NodeId, SocketAddr>,
     store_metrics: Option<SocketAddr>,
 }
 
 impl Cluster {
-    /// Starts service, store and proxies; nodes are started one by one. `points` is where nodes ask at named points.
-    ///
-    /// # Errors
-    /// One sentence.
+    /// Starts the service, the store and the proxies; nodes are started one by one. Nodes report named points to
+    /// `points`.
     pub async fn start(spec: Spec, points: SocketAddr) -> Result<Cluster, Failed> {
         let topology = spec.topology.clone();
         fs::create_dir_all(&spec.folder).map_err(Failed::cannot(format!("make {}", spec.folder.display())))?;
@@ -77,7 +74,7 @@ impl Cluster {
         let network = &self.spec.plan.network;
         let line = Line { latency_us: network.latency_us, jitter_us: network.jitter_us, loss: network.loss };
         let (plan, topology) = (&self.spec.plan, &self.spec.topology);
-        // What the service's kernel would find out about a client that is cut off.
+        // After this long, the service's kernel would give up the connection of a client that is cut off.
         let is_held = |protocol: &&Protocol| protocol.service.outlasts_pauses && topology.is_member(to);
         let granted = |protocol: &Protocol| (protocol.granted_ttl)(plan.timings.lease_ttl_ms * MILLISECOND);
         let gives_up_after = plan.election().filter(is_held).map(|protocol| Duration::from_nanos(granted(protocol)));
@@ -87,7 +84,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Candidates that elect among themselves reach each other through proxies of their own.
+    /// Candidates that elect among themselves also reach each other through proxies.
     async fn link_candidates(&mut self, nodes: &[NodeId]) -> Result<(), Failed> {
         if !self.spec.plan.election().is_some_and(Protocol::elects_among_peers) {
             return Ok(());
@@ -112,7 +109,7 @@ impl Cluster {
             return Err(Failed::Harness("the plan's protocol is unknown".into()));
         };
         let services: Vec<_> = protocol.service.all().zip(topology.services()).collect();
-        // Who is watched is there before who watches.
+        // Watched services start before those that watch them.
         for (service, known) in services.into_iter().rev() {
             let mut first = self.services.values().next().copied();
             for node in known.nodes() {
@@ -120,7 +117,7 @@ impl Cluster {
                 self.boot(node, recipe, address).await?;
                 self.services.insert(node, address);
                 if service.members.led {
-                    // The others follow it.
+                    // Later members follow the first.
                     first = first.or(Some(address));
                 }
             }
@@ -151,7 +148,7 @@ impl Cluster {
         Ok(address)
     }
 
-    /// Where the store's metrics are.
+    /// The address of the store's metrics.
     pub fn store_metrics(&self) -> Option<SocketAddr> {
         self.store_metrics
     }
@@ -167,7 +164,6 @@ impl Cluster {
         if *tls { all.into_iter().flatten().collect() } else { Vec::new() }
     }
 
-    /// Starts a server and waits until it listens.
     async fn boot(&mut self, node: NodeId, recipe: Recipe, address: SocketAddr) -> Result<(), Failed> {
         let mut running = recipe.start()?;
         listens(address, &mut running, &recipe).await?;
@@ -175,10 +171,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts a process that does not run.
-    ///
-    /// # Errors
-    /// One sentence.
+    /// Starts a process that is not running.
     pub fn start_process(&mut self, node: NodeId) -> Result<(), Failed> {
         let starts = self.slots.get(&node).map_or(0, |s| s.starts);
         let is_node = self.spec.topology.is_candidate(node);
@@ -200,10 +193,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until a process listens that was started.
+    /// Waits until a started process listens.
     ///
     /// # Errors
-    /// One sentence: it does not in time, or has ended.
+    /// The process has ended, or does not listen in time.
     pub async fn listens(&mut self, node: NodeId) -> Result<(), Failed> {
         let Some(Slot { address, running: Some(running), recipe, .. }) = self.slots.get_mut(&node) else {
             return Ok(());
@@ -244,7 +237,7 @@ impl Cluster {
         let mut arguments = vec![OsString::from("node")];
         let services: Vec<String> = topology.asked().map(through).collect();
         let service = (!services.is_empty()).then(|| ("--service", services.join(",")));
-        // Who is told of by those that are asked is reached through proxies too.
+        // Members that the client learns of from others are reached through proxies too.
         let told = topology.members().skip(services.len());
         let route = |member: NodeId| Some(format!("{}={}", self.services.get(&member)?, through(member)));
         let routes: Vec<String> = told.filter_map(route).collect();
@@ -270,8 +263,7 @@ impl Cluster {
         arguments
     }
 
-    /// What a candidate needs that elects among its peers: where it answers them, where it finds them, where it keeps what
-    /// it must not forget.
+    /// The options of a candidate that elects among its peers: its own address, the peers' addresses, its data folder.
     fn electing(&self, node: NodeId) -> Vec<(&'static str, String)> {
         let Spec { plan, folder, .. } = &self.spec;
         let Some(own) = self.electors.get(&node) else { return Vec::new() };
@@ -293,50 +285,47 @@ impl Cluster {
         options
     }
 
-    /// A process's name.
     pub fn name(&self, node: NodeId) -> &str {
         self.spec.topology.name(node)
     }
 
-    /// Where a process of the cluster's own listens.
+    /// The address of a process that the cluster started.
     pub fn address(&self, node: NodeId) -> Option<SocketAddr> {
         self.slots.get(&node).map(|s| s.address)
     }
 
-    /// Where the coordination service listens; of several members, the first.
+    /// The coordination service's address; with several members, the first one's.
     pub fn service(&self) -> Option<SocketAddr> {
         self.services.values().next().copied()
     }
 
-    /// Where each server of the coordination service listens, by name.
+    /// The name and address of each server of the coordination service.
     pub fn services(&self) -> Vec<(String, SocketAddr)> {
         self.services.iter().map(|(node, address)| (self.name(*node).to_owned(), *address)).collect()
     }
 
-    /// Where `from` reaches `to`.
+    /// The address at which `from` reaches `to`.
     pub fn through(&self, from: NodeId, to: NodeId) -> Option<SocketAddr> {
         self.links.get(&(from, to)).map(|p| p.address)
     }
 
-    /// Everything by which one process says something to another: what it says on its own connections, and what it answers
-    /// on the other's.
+    /// Everything that carries bytes from one process to another: requests on its own connections, and answers on the
+    /// other's.
     pub fn directions(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = &Direction> {
         let own = self.links.get(&(from, to)).map(|p| &p.forward);
         own.into_iter().chain(self.links.get(&(to, from)).map(|p| &p.backward))
     }
 
-    /// A process that runs.
     pub fn running(&mut self, node: NodeId) -> Option<&mut Running> {
         let running = self.slots.get_mut(&node)?.running.as_mut()?;
         if running.has_ended() { None } else { Some(running) }
     }
 
-    /// What it is made of.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
 
-    /// Ends everything in order: nodes resign, then the store and the service stop.
+    /// Ends everything in order: the nodes resign, then store and service stop.
     pub async fn end(&mut self) {
         let topology = self.spec.topology.clone();
         for node in topology.candidates().chain([topology.store()]).chain(topology.members()) {

@@ -1,4 +1,4 @@
-//! How a running cluster is told what is to go wrong: a line of JSON to a port of loopback, and a file that says which.
+//! How a running cluster receives fault orders: a line of JSON to a loopback port, which a file names.
 
 use crate::{error::Failed, secret};
 use protocols::point::Point;
@@ -16,59 +16,53 @@ use tokio::{
     sync::{mpsc::UnboundedSender, oneshot},
 };
 
-/// The file below a cluster's folder.
+/// The file in a cluster's folder.
 pub const FILE: &str = "cluster.json";
-/// Longest order that is read, bytes.
+/// The longest order accepted, in bytes.
 const ORDER_MAX: u64 = 4096;
-/// How long an order may take to come, and its answer.
+/// How long an order and its answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a cluster says of itself.
+/// How to reach a running cluster.
 #[derive(Clone, Serialize, Deserialize, Debug)]
 pub struct Card {
-    /// Where it takes orders.
+    /// The port that takes orders.
     pub control: SocketAddr,
-    /// What an order must carry; only who may read the file knows it.
+    /// The secret that each order must carry; only users who may read the file know it.
     pub secret: String,
-    /// Nodes by name, where they answer over HTTP.
+    /// The name and HTTP address of each node.
     pub nodes: Vec<(String, SocketAddr)>,
-    /// Where the store listens.
     pub store: SocketAddr,
-    /// Where the store's metrics are.
     #[serde(default)]
     pub store_metrics: Option<SocketAddr>,
-    /// Where the coordination service listens, if it is a process of its own; of several, the first.
+    /// The coordination service, if it is a separate process; with several members, the first.
     pub service: Option<SocketAddr>,
-    /// All its servers by name.
+    /// The name and address of each of its servers.
     #[serde(default)]
     pub services: Vec<(String, SocketAddr)>,
 }
 
-/// An order.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order {
     secret: String,
     fault: Fault,
-    /// Strike when the leader next passes this point, not at once.
+    /// Strike when the leader next passes this point, instead of at once.
     #[serde(default)]
     at: Option<String>,
 }
 
-/// What became of it.
+/// What was done, or why not.
 type Outcome = Result<String, String>;
 
-/// An order on its way to the director.
 pub struct Ordered {
-    /// What is to go wrong.
     pub fault: Fault,
-    /// When the leader next passes this point; at once when it is not given.
+    /// Strike when the leader next passes this point; at once if `None`.
     pub at: Option<Point>,
-    /// What became of it.
     pub answer: oneshot::Sender<Outcome>,
 }
 
-/// Takes orders for ever, one a connection.
+/// Takes orders for ever, one per connection.
 pub async fn serve(listener: TcpListener, secret: String, orders: UnboundedSender<Ordered>) {
     loop {
         let Ok((mut stream, _)) = listener.accept().await else { continue };
@@ -86,7 +80,7 @@ pub async fn serve(listener: TcpListener, secret: String, orders: UnboundedSende
                 let answer = serde_json::to_string(&outcome).ok()?;
                 write.write_all(format!("{answer}\n").as_bytes()).await.ok()
             };
-            // Whoever is slow gets nothing.
+            // A slow client gets no answer.
             let _ = tokio::time::timeout(PATIENCE, exchange).await;
         });
     }
@@ -102,10 +96,10 @@ async fn carry_out(order: Order, orders: &UnboundedSender<Ordered>) -> Outcome {
     answered.await.unwrap_or_else(|_| Err(gone()))
 }
 
-/// The cluster whose folder that is.
+/// Reads the card of the cluster in `folder`.
 ///
 /// # Errors
-/// One sentence: there is none.
+/// No cluster runs there.
 pub fn card(folder: &Path) -> Result<Card, Failed> {
     let file = folder.join(FILE);
     let none = |e: &dyn std::fmt::Display| Failed::NoCluster { folder: folder.to_owned(), why: e.to_string() };
@@ -113,10 +107,7 @@ pub fn card(folder: &Path) -> Result<Card, Failed> {
     serde_json::from_str(&text).map_err(|e| none(&e))
 }
 
-/// Writes the card; readable only for its owner.
-///
-/// # Errors
-/// One sentence.
+/// Writes the card, readable only by its owner.
 pub fn publish(folder: &Path, card: &Card) -> Result<PathBuf, Failed> {
     let file = folder.join(FILE);
     let text = serde_json::to_string_pretty(card).map_err(|e| Failed::Harness(e.to_string()))?;
@@ -124,10 +115,11 @@ pub fn publish(folder: &Path, card: &Card) -> Result<PathBuf, Failed> {
     Ok(file)
 }
 
-/// Has a running cluster suffer `fault`, at once or when its leader next passes `at`. Gives what was done, in words.
+/// Injects `fault` into a running cluster, at once or when its leader next passes `at`. Returns what was done, in
+/// words.
 ///
 /// # Errors
-/// One sentence: it cannot be reached, or will not.
+/// The cluster cannot be reached, or refuses.
 pub fn order(card: &Card, fault: Fault, at: Option<Point>) -> Result<String, Failed> {
     let wrong = |e: std::io::Error| Failed::Harness(format!("the cluster cannot be reached at {}: {e}", card.control));
     let mut stream = TcpStream::connect_timeout(&card.control, PATIENCE).map_err(wrong)?;

@@ -8,7 +8,6 @@ use std::{
 };
 
 /// Why a cluster does not start, or a plan is not played to its end.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failed {
     /// Real processes cannot do what a plan or an order says.

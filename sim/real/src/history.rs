@@ -1,4 +1,4 @@
-//! One history out of the parts that the processes of a run have written.
+//! Merges the parts of a run's history that its processes wrote.
 
 use crate::error::Failed;
 use protocols::history::{Header, json::Writer};
@@ -14,15 +14,15 @@ struct Stamp {
     t_us: u64,
 }
 
-/// Merges `parts` (JSON lines with times of the machine's clock) into `to`, in order of time, counted from `start_us`, and
-/// drops what happened after `end_us`. Of one instant, earlier parts come first.
+/// Merges `parts` (JSON lines stamped with the machine's clock) into `to`, in order of time counted from `start_us`,
+/// and drops events after `end_us`. Events with equal times keep the order of `parts`.
 ///
 /// # Errors
-/// One sentence: a file cannot be read or written, or a line is no event.
+/// A file cannot be read or written, or a line is no event.
 pub fn merge(header: &Header, parts: &[PathBuf], start_us: u64, end_us: u64, to: &Path) -> Result<(), Failed> {
     let mut lines = Vec::new();
     for part in parts {
-        // A process that never recorded anything has no file.
+        // A process that recorded nothing has no file.
         let Ok(text) = fs::read_to_string(part) else { continue };
         for (number, line) in text.lines().enumerate() {
             let stamp: Result<Stamp, _> = serde_json::from_str(line);
@@ -31,7 +31,7 @@ pub fn merge(header: &Header, parts: &[PathBuf], start_us: u64, end_us: u64, to:
                     lines.push((t_us - start_us, retimed(line, t_us, t_us - start_us)));
                 }
                 Ok(_) => {}
-                // The process was killed in the middle of the line.
+                // The process was killed while it wrote the line.
                 Err(_) if number + 1 == text.lines().count() => {}
                 Err(error) => return Err(Failed::Harness(format!("{} line {}: {error}", part.display(), number + 1))),
             }
@@ -40,7 +40,7 @@ pub fn merge(header: &Header, parts: &[PathBuf], start_us: u64, end_us: u64, to:
     lines.sort_by_key(|(t_us, _)| *t_us);
     let wrong = Failed::unwritten::<std::io::Error>(to);
     let file = fs::File::create(to).map_err(&wrong)?;
-    // It writes the header line.
+    // The writer writes the header line.
     let mut out = Writer::new(BufWriter::new(file), header).finish().map_err(&wrong)?;
     for (_, line) in lines {
         writeln!(out, "{line}").map_err(&wrong)?;
@@ -48,7 +48,7 @@ pub fn merge(header: &Header, parts: &[PathBuf], start_us: u64, end_us: u64, to:
     out.flush().map_err(&wrong)
 }
 
-/// The line with another time. Ours begin with it.
+/// Replaces the time at the beginning of a line.
 fn retimed(line: &str, from: u64, to: u64) -> String {
     line.replacen(&format!("\"t_us\":{from}"), &format!("\"t_us\":{to}"), 1)
 }

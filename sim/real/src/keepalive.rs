@@ -1,7 +1,8 @@
-//! What two kernels find out about a connection that a proxy lies in: it has no more signs of life from the other side.
+//! TCP keepalive across a proxy: detects a peer that is cut off, in place of the kernels.
 //!
-//! Each kernel sees the proxy's, which answers its probes whatever the proxy holds back. Where a service keeps what a client
-//! has until the kernel gives the client's connection up, a partition would never end anything. So the proxy gives it up.
+//! Each kernel talks to the proxy, which answers keepalive probes whatever it blocks. A service that keeps a client's
+//! locks until the kernel gives up its connection would therefore never notice a partition, so the proxy closes the
+//! connection.
 
 use std::{
     io,
@@ -10,7 +11,7 @@ use std::{
 };
 use tokio::{net::TcpStream, sync::watch, task::AbortHandle};
 
-/// Watches over a connection; ends with this.
+/// Watches a connection until dropped.
 pub(crate) struct Keepalive(AbortHandle);
 
 impl Drop for Keepalive {
@@ -19,11 +20,12 @@ impl Drop for Keepalive {
     }
 }
 
-/// Ends the connection to the service, for the service, when a gate was closed for so long at a stretch: the last sign
-/// of life was up to one interval between probes before. The client hears of it when its own direction is open again.
+/// Closes the service's end of the connection once a gate has been closed for `gives_up_after` at a stretch. (A kernel
+/// would count from the last sign of life, up to one probe interval earlier.) The client learns of it when its own
+/// direction opens again.
 ///
 /// # Errors
-/// The connection cannot be had twice.
+/// The socket cannot be duplicated.
 pub(crate) fn watch<G: Send + Sync + 'static>(
     service: TcpStream,
     gates: [watch::Receiver<G>; 2],
@@ -58,7 +60,7 @@ async fn end_when_silent<G>(
             }
         };
         if tokio::time::timeout(after, open).await.is_err() {
-            // It may have ended meanwhile.
+            // The connection may have ended meanwhile.
             let _ = service.shutdown(Shutdown::Both);
             return;
         }

@@ -1,5 +1,5 @@
-//! Stories on real processes: clusters on loopback, proxies between their members, the director that injects a plan's
-//! faults, and the load on them. Empty but in the build of `cargo real`: its feature `real` has the dependencies.
+//! Real mode: clusters on loopback, proxies between their members, the director that injects a plan's faults, and the
+//! load. Empty without the feature `real`, which `cargo real` enables.
 
 #![cfg(feature = "real")]
 

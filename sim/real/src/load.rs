@@ -1,4 +1,4 @@
-//! The plan's clients against real nodes: the same open-loop core as in the simulation, over HTTP.
+//! The plan's clients against real nodes: the simulation's open-loop client core, over HTTP.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
@@ -35,40 +35,39 @@ use tokio::{
     task::AbortHandle,
 };
 
-/// An answer that has not come by then is nobody's any more.
+/// Later answers are discarded.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
-/// Requests that a client has under way at one node at most, each on a connection: a node that says nothing must not take
-/// every file that this process may open, and two more of each proxy between.
+/// The limit of requests in flight per client and node, each on its own connection: a silent node must not exhaust this
+/// process's file descriptors, two more of which each proxied connection takes.
 const UNDER_WAY_MAX: usize = 64;
-/// Longest answer that is read, bytes.
+/// The longest answer read, in bytes.
 const ANSWER_MAX: usize = 4096;
 
 type Http = HttpClient<HttpConnector, Empty<Bytes>>;
 
-/// One client and where it reaches each node.
+/// One client, and the address of each node.
 pub struct Load {
     /// Its number in the topology.
     pub me: NodeId,
-    /// Its name.
     pub name: String,
-    /// The nodes, by number.
+    /// By node number.
     pub nodes: Vec<SocketAddr>,
-    /// From one request to the next, nanoseconds.
+    /// Between requests, in nanoseconds.
     pub interval: u64,
-    /// The first one's phase, nanoseconds.
+    /// The first request's phase, in nanoseconds.
     pub phase: u64,
-    /// The same two of its reads, if it reads.
+    /// The interval and phase of its reads, if it reads.
     pub reads: Option<(u64, u64)>,
 }
 
-/// What became of a client's requests.
+/// Counts a client's answers.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Answers that a client can expect: a number, "not the leader", "not now".
+    /// Normal answers: a number, "not the leader", "not now".
     expected: AtomicU64,
-    /// Requests that were refused as wrong (HTTP 4xx but 409).
+    /// Requests refused as malformed (HTTP 4xx except 409).
     refused: AtomicU64,
-    /// The first such refusal.
+    /// The first refusal's text.
     why: OnceLock<String>,
 }
 
@@ -82,14 +81,14 @@ impl Tally {
         self.why.get_or_init(|| format!("{status}, {}", String::from_utf8_lossy(body).trim_end()));
     }
 
-    /// Why this client is none: the nodes refuse all that it asks.
+    /// Why the nodes refused all of this client's requests, if they did.
     fn shut_out(&self) -> Option<&str> {
         let none = self.expected.load(Ordering::Relaxed) == 0 && self.refused.load(Ordering::Relaxed) > 0;
         self.why.get().filter(|_| none).map(String::as_str)
     }
 }
 
-/// A client that asks; it ends when this is dropped.
+/// A running client; dropping it stops the client.
 pub struct Asking {
     name: String,
     tally: Arc<Tally>,
@@ -97,7 +96,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// A sentence if the nodes refused everything that the client asked: then the load was not the plan's.
+    /// A sentence if the nodes refused every request: then the load was not the plan's.
     pub fn complaint(&self) -> Option<String> {
         let why = self.tally.shut_out()?;
         Some(format!(
@@ -135,7 +134,7 @@ struct Refused {
 }
 
 impl Load {
-    /// Starts asking. What happens goes to `log`.
+    /// Starts the client, which records its events in `log`.
     pub fn start(self, log: Log, directory: Arc<Directory>) -> Asking {
         let Load { me, name, nodes, interval, phase, reads } = self;
         let mut http = HttpClient::builder(TokioExecutor::new());
@@ -163,7 +162,7 @@ impl Port for HttpPort {
             _ => return,
         };
         let Some((address, under_way)) = self.nodes.get(to.index()) else { return };
-        // Who finds no room is not answered either, and its own patience deals with it.
+        // A request beyond the limit goes unanswered; the client core times it out.
         let Ok(room) = under_way.clone().try_acquire_owned() else { return };
         let (http, inputs) = (self.http.clone(), self.inputs.clone());
         let name = format!("{}:{}", self.name, request.number);

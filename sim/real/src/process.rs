@@ -1,4 +1,4 @@
-//! Processes of a cluster: how each is started, signalled and ended.
+//! Processes of a cluster: starting, signalling and ending them.
 
 use crate::error::Failed;
 use rustix::process::{Pid, Signal, kill_process};
@@ -8,25 +8,24 @@ use tokio::{
     process::{Child, Command},
 };
 
-/// How long a server is given to answer for the first time.
+/// How long a server may take to listen.
 const READY_WITHIN: Duration = Duration::from_secs(20);
-/// From one attempt to reach it to the next.
+/// Between attempts to connect.
 const READY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How to start a process, as often as is wanted.
+/// How to start a process; usable repeatedly.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    /// `fencepost` itself: what ties the program to this process, so that it never outlives it.
+    /// `fencepost` itself, which ties the program to this process so that it never outlives it.
     pub leash: PathBuf,
-    /// The program.
     pub program: PathBuf,
-    /// Its arguments. No secret is among them: everybody can read them.
+    /// Never contains secrets: any user can read a process's arguments.
     pub arguments: Vec<OsString>,
-    /// What it prints is appended here.
+    /// The file to which its output is appended.
     pub output: PathBuf,
 }
 
-/// A process that was started. It is killed when this is dropped.
+/// A started process; dropping it kills it.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -34,10 +33,7 @@ pub struct Running {
 }
 
 impl Recipe {
-    /// Starts it, in a process group of its own: an interrupt at the terminal is for the cluster to carry out.
-    ///
-    /// # Errors
-    /// One sentence.
+    /// Starts it in its own process group: an interrupt at the terminal is for the cluster to handle.
     pub fn start(&self) -> Result<Running, Failed> {
         let shown = self.program.display();
         let output = OpenOptions::new().create(true).append(true).open(&self.output);
@@ -60,20 +56,18 @@ impl Recipe {
 }
 
 impl Running {
-    /// Its process id.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// Sends a signal, unless the process has ended.
+    /// Sends a signal unless the process has ended.
     pub fn signal(&mut self, signal: Signal) {
-        // A child that was waited for has a process id that may be somebody else's.
+        // Once waited for, a child's process id may be reused.
         if let Ok(None) = self.child.try_wait() {
             let _ = kill_process(self.pid, signal);
         }
     }
 
-    /// Has it ended?
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
@@ -84,7 +78,7 @@ impl Running {
         let _ = self.child.kill().await;
     }
 
-    /// Asks it to end, and kills it if it has not within `patience`.
+    /// Asks it to end, and kills it after `patience`.
     pub async fn end(&mut self, patience: Duration) {
         self.signal(Signal::CONT);
         self.signal(Signal::TERM);
@@ -94,19 +88,19 @@ impl Running {
     }
 }
 
-/// A port of loopback that nobody uses now.
+/// A loopback port that is free now.
 ///
 /// # Errors
-/// There is none.
+/// No port is free.
 pub fn free_address() -> Result<SocketAddr, Failed> {
     let port = servers::free_port().map_err(|e| Failed::Harness(format!("no free port on loopback: {e}")))?;
     Ok(SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
-/// Waits until something listens at `address`, or `process` has ended.
+/// Waits until `address` accepts connections.
 ///
 /// # Errors
-/// One sentence: it ended, or nothing listens in time.
+/// The process ended, or nothing listens in time.
 pub async fn listens(address: SocketAddr, process: &mut Running, recipe: &Recipe) -> Result<(), Failed> {
     let name = recipe.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let attempt = async {

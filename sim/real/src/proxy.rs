@@ -1,10 +1,11 @@
-//! Proxies between processes: where partitions, latency and loss of real mode happen, without any privilege.
+//! Proxies between processes inject partitions, latency and loss in real mode, without privileges.
 //!
-//! A partition is silence: what was under way waits in the sockets' buffers, as TCP would send it again, and a new
-//! connection is accepted by the proxy but leads nowhere until the partition is healed.
+//! A partition is silence: bytes in flight wait in the sockets' buffers, as TCP would resend them. The proxy accepts
+//! new connections but connects them only once the partition heals.
 //!
-//! Every link is a TCP connection, so a plan's network is carried out as TCP lets it through: latency and jitter delay each
-//! chunk without reordering any, a lost segment holds up everything behind it until it was sent again, and what a network
+//! Every link is a TCP connection, which limits how a plan's network shows: latency and jitter delay each chunk without
+//! reordering, a lost segment holds up everything behind it until it is resent, and duplication and reordering never
+//! show. Latencies below [`FINEST`] are ignored: loopback and the proxy cost that much anyway.
 //! duplicates or reorders never shows. A latency below [`FINEST`] is what loopback and the proxy cost anyhow.
 
 use crate::keepalive;
@@ -28,56 +29,56 @@ use tokio::{
     time::Instant,
 };
 
-/// A retransmission timer's least value (Linux, `TCP_RTO_MIN`; RFC 6298 §2.4 has 1 s, which nobody uses), microseconds. It
-/// doubles with every resend of the same segment (§5.5).
+/// The minimum retransmission timeout in microseconds (Linux, `TCP_RTO_MIN`; RFC 6298 §2.4 asks for 1 s, which nobody
+/// uses). It doubles with every resend of the same segment (§5.5).
 const RESEND_US: u64 = 200_000;
-/// The timer before anything was measured: a lost handshake's (RFC 6298 §2.1), microseconds.
+/// The timeout before the first measurement, that is, of a handshake (RFC 6298 §2.1), in microseconds.
 const HANDSHAKE_US: u64 = 1_000_000;
-/// A segment is sent so often at most until it arrives.
+/// The most resends of one segment; then it arrives.
 const RESENDS_MAX: u32 = 6;
 /// Bytes that travel or are lost together: Ethernet's 1500 less the headers.
 const SEGMENT: usize = 1448;
-/// Shorter delays are not carried out: the system's timers have whole milliseconds.
+/// Shorter delays are skipped: the system's timers have whole milliseconds.
 const FINEST: Duration = Duration::from_millis(1);
-/// Chunks that may be on their way in one direction.
+/// The most chunks in flight in one direction.
 const UNDER_WAY_MAX: usize = 256;
 const CHUNK: usize = 16 * 1024;
 
-/// How one direction of a link is.
+/// The state of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Gate {
-    /// How many partitions lie over it.
+    /// The number of partitions that block it.
     pub blocked: u32,
-    /// The plan's network: always there.
+    /// The plan's network, always in effect.
     pub line: Line,
-    /// Extra latency while a fault lasts, microseconds.
+    /// Extra latency while a fault lasts, in microseconds.
     pub extra_us: u64,
-    /// Probability that a segment is lost while a fault lasts.
+    /// The probability that a segment is lost while a fault lasts.
     pub loss: f64,
 }
 
-/// What a plan's network does to a direction.
+/// A plan's network, for one direction.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Line {
-    /// Shortest latency, microseconds.
+    /// The shortest latency, in microseconds.
     pub latency_us: u64,
-    /// Uniform extra latency on top, up to so many microseconds.
+    /// The largest extra latency, uniformly distributed, in microseconds.
     pub jitter_us: u64,
-    /// Probability that a segment is lost, and comes later.
+    /// The probability that a segment is lost and has to be resent.
     pub loss: f64,
 }
 
 impl Gate {
-    /// How long `bytes` take, microseconds: latency, and the resends of what is lost on the way.
+    /// How long `bytes` take, in microseconds: latency plus resends of lost segments.
     fn delay_us(&self, bytes: usize, draws: &mut Draws) -> u64 {
         let jitter = draws.below(self.line.jitter_us);
         let segments = bytes.div_ceil(SEGMENT).max(1);
-        // The segments of a chunk are under way together: the one that is lost most often decides.
+        // The segments of a chunk travel together; the one lost most often decides.
         let resent = (0..segments).map(|_| self.resends_us(RESEND_US, draws)).max().unwrap_or(0);
         self.line.latency_us + jitter + self.extra_us + resent
     }
 
-    /// How long the resends of one segment take, microseconds, when the timer first has `timer_us`.
+    /// How long the resends of one segment take, in microseconds, with a first timeout of `timer_us`.
     fn resends_us(&self, timer_us: u64, draws: &mut Draws) -> u64 {
         let loss = self.line.loss.max(self.loss);
         if loss <= 0.0 {
@@ -88,16 +89,13 @@ impl Gate {
     }
 }
 
-/// A direction of a link.
 pub type Direction = Arc<watch::Sender<Gate>>;
 
-/// One link: whatever connects to its address is led to the other side.
+/// One link: connections to its address are forwarded to the other side.
 pub struct Proxy {
-    /// Where it listens.
     pub address: SocketAddr,
-    /// From whoever connects to the other side.
+    /// From the connecting side to the other.
     pub forward: Direction,
-    /// And back.
     pub backward: Direction,
     accepting: AbortHandle,
 }
@@ -109,11 +107,11 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// Leads connections to `to` over such a line, both ways. There they are given up when they were blocked for so long, if
-    /// ever; see [`crate::keepalive`].
+    /// Forwards connections to `to` over `line`, both ways. If `gives_up_after` is given, connections blocked for that
+    /// long are closed; see [`crate::keepalive`].
     ///
     /// # Errors
-    /// No port can be had.
+    /// No port is free.
     pub async fn start(to: SocketAddr, line: Line, gives_up_after: Option<Duration>) -> io::Result<Proxy> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -121,7 +119,7 @@ impl Proxy {
         let (forward, backward) = (direction(), direction());
         let (there, back) = (forward.clone(), backward.clone());
         let accepting = tokio::spawn(async move {
-            // Dropping the set ends every connection.
+            // Dropping the set closes every connection.
             let mut connections = JoinSet::new();
             loop {
                 tokio::select! {
@@ -137,7 +135,7 @@ impl Proxy {
     }
 }
 
-/// Waits until nothing blocks the direction.
+/// Waits until the direction is not blocked.
 async fn open(gate: &mut watch::Receiver<Gate>) -> Gate {
     // The sender lives as long as the proxy.
     gate.wait_for(|g| g.blocked == 0).await.map(|g| *g).unwrap_or_default()
@@ -152,7 +150,7 @@ async fn connection(
 ) {
     let (mut there, mut back) = (forward.subscribe(), backward.subscribe());
     let mut draws = Draws::new();
-    // SYN and its answer; either may be lost.
+    // SYN and SYN-ACK; either may be lost.
     let mut handshake_us = 0;
     for gate in [&mut there, &mut back] {
         let gate = open(gate).await;
@@ -160,7 +158,7 @@ async fn connection(
         handshake_us += latency_us + gate.resends_us(HANDSHAKE_US, &mut draws);
     }
     wait_until(Instant::now() + Duration::from_micros(handshake_us)).await;
-    // Nobody listens: whoever came is turned away too.
+    // If nobody listens, the client is turned away too.
     let Ok(onward) = TcpStream::connect(to).await else { return };
     let _ = (from.set_nodelay(true), onward.set_nodelay(true));
     let (onward, _keepalive) = match gives_up_after {
@@ -173,26 +171,26 @@ async fn connection(
         }
     };
     let ((from_read, from_write), (to_read, to_write)) = (from.into_split(), onward.into_split());
-    // One half may live on after the other has ended; a connection that is reset loses both.
+    // One half may outlive the other, but a reset ends both.
     let mut halves = JoinSet::new();
     halves.spawn(pump(from_read, to_write, there));
     halves.spawn(pump(to_read, from_write, back));
     while let Some(Ok(End::Orderly)) = halves.join_next().await {}
 }
 
-/// Waits, unless it is over before a timer could tell.
+/// Waits, unless the wait is too short for a timer.
 async fn wait_until(due: Instant) {
     if due.saturating_duration_since(Instant::now()) >= FINEST {
         tokio::time::sleep_until(due).await;
     }
 }
 
-/// How one half of a connection came to its end.
+/// How one half of a connection ended.
 #[derive(PartialEq, Eq)]
 enum End {
-    /// All was said.
+    /// End of file.
     Orderly,
-    /// One side has gone away.
+    /// One side went away.
     Reset,
 }
 
@@ -204,7 +202,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Carries bytes one way until they end, each chunk no sooner than its direction allows.
+/// Forwards bytes one way until they end, each chunk no sooner than its direction allows.
 async fn pump(mut from: OwnedReadHalf, to: OwnedWriteHalf, mut gate: watch::Receiver<Gate>) -> End {
     let (chunks, waiting) = mpsc::channel::<(Instant, Vec<u8>)>(UNDER_WAY_MAX);
     let writing = tokio::spawn(write(waiting, to, gate.clone()));
@@ -233,7 +231,7 @@ async fn write(
     mut gate: watch::Receiver<Gate>,
 ) -> End {
     while let Some((due, chunk)) = chunks.recv().await {
-        // Behind a chunk that is late, everything is.
+        // A late chunk delays everything behind it.
         wait_until(due).await;
         open(&mut gate).await;
         if to.write_all(&chunk).await.is_err() {
@@ -243,14 +241,14 @@ async fn write(
     if to.shutdown().await.is_ok() { End::Orderly } else { End::Reset }
 }
 
-/// xorshift64*: loss on a real link needs no better dice, and no entropy (Vigna, 2016). Every direction of every
-/// connection throws its own.
+/// xorshift64* (Vigna, 2016), which needs no entropy and is good enough for packet loss. Each direction of each
+/// connection has its own generator.
 struct Draws(u64);
 
 impl Draws {
     fn new() -> Self {
         static MADE: AtomicU64 = AtomicU64::new(1);
-        // An odd factor: no two are alike, and none is zero.
+        // The factor is odd, so that no two seeds are equal; `max` keeps them above zero.
         let mut draws = Draws(MADE.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15).max(1));
         draws.chance();
         draws

@@ -12,7 +12,7 @@ use std::{
 /// 32 random bytes in hex.
 pub fn draw() -> String {
     let mut bytes = [0u8; 32];
-    // Where there is no such device a secret of zeros would be no secret.
+    // Panics without this device, rather than use a secret of zeros.
     File::open("/dev/urandom")
         .and_then(|mut f| f.read_exact(&mut bytes))
         .expect("the system has a source of randomness");
@@ -23,7 +23,6 @@ pub fn draw() -> String {
     })
 }
 
-/// Writes a file that only its owner can read.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failed> {
     let file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path);
     let written = file.and_then(|mut f| f.write_all(text.as_bytes()));

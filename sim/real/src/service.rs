@@ -1,4 +1,4 @@
-//! Coordination services that a cluster starts for itself, from what is installed.
+//! Coordination services that a cluster starts from installed programs.
 
 use super::{
     process::{Recipe, free_address},
@@ -9,11 +9,11 @@ use protocols::service::{Service, postgres};
 use protocols_clients::postgres::USER;
 use std::{net::SocketAddr, path::PathBuf};
 
-/// How to start a member of that name of a service of its own for a cluster, with its data below the cluster's folder, and
-/// where it will listen. It follows, or watches, the server at `first`, where there is one.
+/// How to start a member of `service` called `name`, with its data in the cluster's folder, and the address at which it
+/// will listen. It follows, or watches, the server at `first`, if given.
 ///
 /// # Errors
-/// It is not installed: one sentence that says what to do.
+/// The service is not installed; the message says what to do.
 pub fn recipe(
     service: &Service,
     member: &str,
@@ -27,7 +27,7 @@ pub fn recipe(
     let data = spec.folder.join(name);
     std::fs::create_dir_all(&data).map_err(Failed::cannot(format!("make {}", data.display())))?;
     let address = free_address()?;
-    // Every write is on disk before it is acknowledged, as the simulated one's.
+    // As in the simulation, every write is on disk before it is acknowledged.
     let arguments = match service.name {
         "redis" | "redis-servers" => servers::call::redis(address, &data),
         "redis-replicated" => servers::call::redis_replica(address, &data, first),
@@ -54,10 +54,10 @@ pub fn recipe(
     Ok((Recipe { leash: spec.program.clone(), program, arguments, output }, address))
 }
 
-/// The program that such a service is a process of.
+/// The program that runs `service`.
 ///
 /// # Errors
-/// It is not installed, or none is started here: one sentence that says what to do.
+/// It is not installed, or cannot be started here; the message says what to do.
 pub fn program(service: &Service) -> Result<PathBuf, Failed> {
     let (program, install) = match service.name {
         "redis" | "redis-servers" | "redis-replicated" | "redis-sentinel" => ("redis-server", "redis-server"),
@@ -75,7 +75,7 @@ pub fn program(service: &Service) -> Result<PathBuf, Failed> {
     servers::look(program).ok_or_else(|| Failed::NoService(none()))
 }
 
-/// A PostgreSQL of the cluster's own. Its superuser is the role that candidates log in as.
+/// A PostgreSQL for the cluster. Candidates log in as its superuser.
 fn database(service: &Service, spec: &Spec) -> Result<(Recipe, SocketAddr), Failed> {
     if service.name == postgres::POOLED.name {
         let why = "no PgBouncer in transaction mode is started here; give --service HOST:PORT of a running one";

@@ -1,4 +1,4 @@
-//! What a cluster is made of.
+//! The description of a cluster.
 
 use scenarios::{plan::Plan, topology::Topology};
 use std::{
@@ -7,43 +7,42 @@ use std::{
     sync::Arc,
 };
 
-/// What a cluster is made of.
 #[derive(Clone)]
 pub struct Spec {
-    /// The `fencepost` program.
     pub program: PathBuf,
-    /// Where data, logs and histories go.
+    /// The folder for data, logs and histories.
     pub folder: PathBuf,
-    /// Candidates, their clocks, timers, fencing, clients.
+    /// The candidates with their clocks and timers, fencing, and clients.
     pub plan: Arc<Plan>,
-    /// Who is who in it; a service has one member here.
+    /// The processes and their names. The service has one member here.
     pub topology: Arc<Topology>,
-    /// A coordination service that runs already; one is started when it is not given.
+    /// A coordination service that already runs; if `None`, the cluster starts one.
     pub service: Option<SocketAddr>,
-    /// The store keeps its state in this PostgreSQL database instead of in a file. The password comes from PGPASSWORD.
+    /// Stores the fenced store's state in this PostgreSQL database instead of a file. The password comes from
+    /// PGPASSWORD.
     pub postgres: Option<String>,
-    /// TLS, with certificates of the cluster's own, between nodes and store; both sides show one.
+    /// Mutual TLS between nodes and store, with the cluster's own certificates.
     pub tls: bool,
 }
 
 impl Spec {
-    /// The file with the key that fencing tokens are authenticated with.
+    /// The file with the key that authenticates fencing tokens.
     pub fn token_key(&self) -> PathBuf {
         self.folder.join("token.key")
     }
 
-    /// The embedded store's data.
+    /// The data file of the embedded store.
     pub fn store_data(&self) -> PathBuf {
         self.folder.join("store.redb")
     }
 
-    /// The parts of the history that nodes write.
+    /// The nodes' parts of the history.
     pub fn node_histories(&self) -> Vec<PathBuf> {
         self.plan.candidates.iter().map(|c| history_file(&self.folder, &c.name)).collect()
     }
 }
 
-/// Where the node of that name writes its part of the history.
+/// The part of the history that the named node writes.
 pub(crate) fn history_file(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.jsonl"))
 }

@@ -1,5 +1,5 @@
-//! How long the machine itself stood still while a plan was played. Real processes share it with whatever else runs, and
-//! what a machine does that runs nothing, or waits for its disk, must not be blamed on a protocol.
+//! Measures how long the machine itself stood still while a plan was played. Real processes share the machine with
+//! other load; its stalls must not be blamed on a protocol.
 
 use protocols_real::clock::true_time_us;
 use std::{
@@ -16,36 +16,33 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the watching thread sleeps at a time; what it oversleeps, the machine did not run it.
+/// The watching thread's sleep; what it oversleeps is counted as a stall.
 const NAP: Duration = Duration::from_millis(10);
-/// From one sync of the watching thread's file to the next.
+/// The interval between syncs of the watching thread's file.
 const SYNC_EVERY: Duration = Duration::from_millis(100);
-/// Shorter ones are the ordinary life of a scheduler and a disk.
+/// Shorter stalls are normal scheduling and disk latency.
 const NOTED: Duration = Duration::from_millis(5);
 
-/// What stood still.
+/// What stalled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
-    /// Processes that were ready to run did not.
+    /// Processes that were ready to run did not run.
     Processors,
-    /// One of the cluster's processes was ready to run, and waited for a processor.
+    /// One of the cluster's processes was ready to run and waited for a processor.
     Cluster,
-    /// A sync took that long.
+    /// A sync of a file was slow.
     Disk,
 }
 
-/// The stalls of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sum {
-    /// The longest.
     pub longest: Duration,
-    /// When that one began, microseconds of the machine's clock.
+    /// When the longest began, in microseconds of the machine's clock.
     pub longest_at_us: u64,
-    /// All together.
     pub total: Duration,
 }
 
-/// What was seen while a plan was played.
+/// The stalls seen while a plan was played.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stalls {
     /// See [`What::Processors`].
@@ -59,11 +56,9 @@ pub struct Stalls {
 /// Why a run says nothing about liveness.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Excuse {
-    /// What stood still.
     pub what: What,
-    /// For how long.
     pub stalls: Sum,
-    /// How long the run took.
+    /// The run's duration.
     pub of: Duration,
 }
 
@@ -91,15 +86,17 @@ impl Sum {
         }
     }
 
-    /// Too much for timers of that `lease`? A protocol renews every third of a lease and asks again within another; who
-    /// loses a tenth of a lease at a time, or a tenth of all time, may miss that through no fault of its own.
+    /// Whether the stalls are too much for timers of `lease`. A protocol renews every third of a lease and has another
+    /// third to ask again; a stall of a tenth of a lease, or of a tenth of the time overall, may make it miss that
+    /// through no fault of its own.
     fn too_much(&self, lease: Duration, of: Duration) -> bool {
         self.longest >= (lease / 10).max(2 * NAP) || self.total >= of / 10
     }
 }
 
 impl Stalls {
-    /// Why a run of that length with such leases says nothing about liveness; `None` when the machine was well.
+    /// Why a run of length `of` with leases of `lease` says nothing about liveness; `None` if the machine was fast
+    /// enough.
     pub fn excuse(&self, lease: Duration, of: Duration) -> Option<Excuse> {
         let all = [(What::Processors, self.processors), (What::Cluster, self.cluster), (What::Disk, self.disk)];
         let (what, stalls) = all.into_iter().find(|(_, sum)| sum.too_much(lease, of))?;
@@ -107,22 +104,22 @@ impl Stalls {
     }
 }
 
-/// How long each of this process's children has waited for a processor.
+/// How long each child process has waited for a processor.
 #[derive(Default)]
 struct Waits {
-    /// By process: what the kernel said last, and all together.
+    /// By process: the kernel's last count, and the total.
     known: BTreeMap<u32, (u64, Duration)>,
-    /// Waits that go on without much of a break.
+    /// Waits that continue with little break.
     running: BTreeMap<u32, Duration>,
 }
 
 impl Waits {
-    /// Takes what the kernel says now: nanoseconds by process. Gives the longest wait that goes on, and the most that one
-    /// process has waited altogether.
+    /// Takes the kernel's counts (nanoseconds by process). Returns the longest wait in progress, and the largest total
+    /// of one process.
     fn look(&mut self, now: &BTreeMap<u32, u64>, every: Duration) -> (Duration, Duration) {
         let mut longest = Duration::ZERO;
         for (process, waited) in now {
-            // What it waited before it was first seen belongs to its start.
+            // Waits before the first look are part of its start.
             let (before, total) = self.known.entry(*process).or_insert((*waited, Duration::ZERO));
             let fresh = Duration::from_nanos(waited.saturating_sub(*before));
             (*before, *total) = (*waited, *total + fresh);
@@ -134,8 +131,8 @@ impl Waits {
     }
 }
 
-/// What the kernel says of this process's children: nanoseconds that each was ready and did not run (Linux,
-/// Documentation/scheduler/sched-stats.rst, the second number of `schedstat`). Empty where it does not tell.
+/// The nanoseconds that each child was ready but did not run (Linux, Documentation/scheduler/sched-stats.rst, the
+/// second number of `schedstat`). Empty on systems that do not report them.
 fn waits_of_children() -> BTreeMap<u32, u64> {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
@@ -148,7 +145,7 @@ fn waits_of_children() -> BTreeMap<u32, u64> {
     children.into_iter().filter_map(|process| Some((process, waited(&process)?))).collect()
 }
 
-/// Watches the machine until it is asked what it saw, or dropped.
+/// Watches the machine until ended or dropped.
 pub struct Watch {
     seen: Arc<Mutex<Stalls>>,
     over: Arc<AtomicBool>,
@@ -156,10 +153,10 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts to watch processors, and the disk that `folder` is on.
+    /// Starts watching the processors, and the disk that holds `folder`.
     ///
     /// # Errors
-    /// No file can be made there.
+    /// No file can be created there.
     pub fn start(folder: &Path) -> io::Result<Watch> {
         let (seen, over) = (Arc::<Mutex<Stalls>>::default(), Arc::<AtomicBool>::default());
         let mut file = File::create(folder.join("stalls.watch"))?;
@@ -181,8 +178,8 @@ impl Watch {
         let sync = move || {
             thread::sleep(SYNC_EVERY);
             let start = Instant::now();
-            // It grows, as logs do: a sync then waits for the file system's journal, and so for what others write. A disk
-            // that is full is the store's to complain of.
+            // The file grows, as logs do: a sync then waits for the file system's journal, and so for other writers. A
+            // full disk is for the store to report.
             let _ = file.write_all(b"x").and_then(|()| file.sync_data());
             start.elapsed()
         };
@@ -206,11 +203,11 @@ impl Watch {
         Ok(Watch { seen, over, threads })
     }
 
-    /// Ends, and says what was seen.
+    /// Stops watching, and returns what was seen.
     pub fn end(mut self) -> Stalls {
         self.over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // It has nothing to panic about.
+            // The thread has no reason to panic.
             let _ = thread.join();
         }
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
@@ -254,7 +251,7 @@ mod tests {
         let said = often.excuse(LEASE, RUN).map(|e| e.to_string());
         let expected = "the machine's disk stood still for up to 50 ms at a time, 2000 of 20000 ms altogether";
         assert_eq!(said.as_deref(), Some(expected));
-        // What a lease of 2 s bears, one of 150 ms does not.
+        // A lease of 2 s tolerates this, one of 150 ms does not.
         let short = Stalls { processors: sum(&[30]), ..Stalls::default() };
         assert_eq!(short.excuse(LEASE, RUN), None);
         assert!(short.excuse(Duration::from_millis(150), RUN).is_some());

@@ -1,22 +1,20 @@
-//! A lease that can be chosen.
+//! A candidate lease.
 
 use super::predict::Dark;
 use protocols::election::Protocol;
 use scenarios::Params;
 
-/// One lease of one protocol, and what it would come to.
+/// One lease of one protocol, and its predicted result.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The protocol.
     pub protocol: &'static Protocol,
-    /// Its options: a lease time to live is among them.
+    /// The protocol's options, the lease time to live among them.
     pub params: Params,
-    /// The lease that its service grants, milliseconds.
+    /// The lease that the service grants, in milliseconds.
     pub granted_ms: u64,
-    /// From one renewal to the next, milliseconds.
+    /// Between renewals, in milliseconds.
     pub renew_ms: u64,
-    /// What is to be expected.
     pub dark: Dark,
-    /// How sure it is that the target is met, 0 to 1.
+    /// The confidence that the target is met, 0 to 1.
     pub confidence: f64,
 }

@@ -1,20 +1,20 @@
-//! How sure one can be after so few pauses and crashes.
+//! The confidence that so few observed pauses and crashes allow.
 //!
-//! The bootstrap (Efron, "Bootstrap Methods", 1979) in its Poisson form: each of [`REPLICATES`] other pasts has every pause
-//! that was seen once, never, or several times (Poisson, mean 1), and a rate of crashes from what the number of those that were
-//! seen leaves open (Gamma with Jeffreys' prior, k + ½). The confidence is the share of pasts that meet the target. Nothing
-//! here knows of pauses longer than the longest that was seen: see [`unseen`].
+//! The Poisson bootstrap (Efron, "Bootstrap Methods", 1979): each of [`REPLICATES`] alternative pasts has every
+//! observed pause zero or more times (Poisson, mean 1), and a crash rate drawn from the posterior of the observed count
+//! (Gamma with Jeffreys' prior, k + ½). The confidence is the share of pasts that meet the target. Pauses longer than
+//! the longest observed one never occur here: see [`unseen`].
 
 use super::{predict::Lease, situation::Situation};
 use rand_core::RngCore;
 use scenarios::streams;
 
-/// Other pasts that are drawn.
+/// The number of alternative pasts.
 pub const REPLICATES: u32 = 1_000;
-/// Pauses so much shorter than what changes a leader are many and alike: their sum is not drawn.
+/// Pauses below this fraction of what changes a leader are many and alike: their sum is not resampled.
 const SMALL: f64 = 0.1;
 
-/// The share of other pasts in which the target is met, 0 to 1.
+/// The share of alternative pasts in which the target is met, 0 to 1.
 pub fn of(situation: &Situation, lease: &Lease) -> f64 {
     let Situation { pauses_ms, pauses_over_ms, crashes, crashes_over_ms, warm_up_ms, may_be_dark } = situation;
     let cost_ms = |pause_ms: f64| lease.paused_ms(pause_ms) + lease.lost(pause_ms) * warm_up_ms;
@@ -23,7 +23,7 @@ pub fn of(situation: &Situation, lease: &Lease) -> f64 {
     let small_ms: f64 = small.iter().copied().map(cost_ms).sum();
     let large_ms: Vec<f64> = large.iter().copied().map(cost_ms).collect();
     let crash_ms = lease.crashed_ms() + warm_up_ms;
-    // The same pasts for every lease: what differs is the lease.
+    // All leases use the same pasts, so that only the lease differs.
     let mut random = Random(streams::stream(0, "other pasts"));
     let met = (0..REPLICATES).filter(|_| {
         let crashed = random.gamma_and_a_half(*crashes) / crashes_over_ms * crash_ms;
@@ -33,13 +33,13 @@ pub fn of(situation: &Situation, lease: &Lease) -> f64 {
     met.count() as f64 / f64::from(REPLICATES)
 }
 
-/// Of so many pauses none was longer than the longest: with 95 % confidence no larger share of all is, 0 to 1 (the rule of
+/// With 95 % confidence, no larger share of all pauses, 0 to 1, exceeds the longest of the observed ones (the rule of
 /// three; Hanley and Lippman-Hand, JAMA 1983).
 pub fn unseen(pauses: usize) -> f64 {
     (3.0 / pauses.max(1) as f64).min(1.0)
 }
 
-/// Which mean numbers are in keeping with so many that were seen, with 90 % confidence.
+/// The 90 % confidence interval of the mean of a Poisson count.
 pub fn interval(seen: u64) -> (f64, f64) {
     reports::statistics::poisson_interval(seen, 0.9)
 }
@@ -52,7 +52,7 @@ impl<R: RngCore> Random<R> {
         ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// How often something happens that happens once on average (Knuth's product of uniforms).
+    /// A draw from Poisson with mean 1 (Knuth's product of uniforms).
     fn poisson_of_one(&mut self) -> f64 {
         let (mut product, mut times) = (self.unit(), 0.0);
         while product > (-1.0f64).exp() {
@@ -62,7 +62,7 @@ impl<R: RngCore> Random<R> {
         times
     }
 
-    /// Gamma with shape `whole` + ½ and scale 1: so many exponentials, and half a squared normal (Box and Muller).
+    /// A draw from Gamma with shape `whole` + ½ and scale 1: exponentials plus half a squared normal (Box and Muller).
     fn gamma_and_a_half(&mut self, whole: u64) -> f64 {
         let exponentials: f64 = (0..whole).map(|_| -self.unit().ln()).sum();
         let (radius, angle) = ((-2.0 * self.unit().ln()).sqrt(), std::f64::consts::TAU * self.unit());
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn few_that_were_seen_may_be_many() {
-        // Tables of exact Poisson limits: 0 to 3.00, 1: 0.0513 to 4.74, 10: 5.43 to 16.96.
+        // Tables of exact Poisson limits: 0 gives 0 to 3.00, 1 gives 0.0513 to 4.74, 10 gives 5.43 to 16.96.
         for (seen, least, most) in [(0, 0.0, 2.996), (1, 0.0513, 4.744), (10, 5.425, 16.962)] {
             let (low, high) = interval(seen);
             assert!((low - least).abs() < 0.001 && (high - most).abs() < 0.001, "{seen}: {low} to {high}");

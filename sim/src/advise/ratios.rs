@@ -1,4 +1,4 @@
-//! Ratios of lease, renew deadline and retry that go wrong sooner or later.
+//! Dangerous ratios of lease, renew deadline and retry period.
 
 use protocols::election::Protocol;
 use scenarios::{
@@ -6,10 +6,10 @@ use scenarios::{
     units::{duration_text, duration_us_text},
 };
 
-/// client-go's `JitterFactor`: a retry may come so much later.
+/// client-go's `JitterFactor`: a retry may come this many times later.
 const JITTER: f64 = 1.2;
 
-/// One sentence for each thing that is dangerous about these timers, whatever the target.
+/// One sentence for each danger in these timers, whatever the target.
 pub fn warnings(params: &Params, protocol: &Protocol) -> Vec<String> {
     let mut warnings = Vec::new();
     let granted_ms = params.granted_ttl_ms(protocol);

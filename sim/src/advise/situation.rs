@@ -1,18 +1,18 @@
-//! What an advice goes by.
+//! The input to a recommendation.
 
-/// What a service lives through.
+/// The pauses, crashes and target of a service.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Situation {
-    /// Pauses of the leader that were seen, milliseconds, in rising order.
+    /// Observed pauses of the leader, in milliseconds, ascending.
     pub pauses_ms: Vec<f64>,
-    /// The time in which they were, milliseconds.
+    /// The time over which they were observed, in milliseconds.
     pub pauses_over_ms: f64,
-    /// How often a leader died.
+    /// How many leaders crashed.
     pub crashes: u64,
-    /// In what time, milliseconds.
+    /// The time over which they crashed, in milliseconds.
     pub crashes_over_ms: f64,
-    /// How long after its election a new leader is of no use yet, milliseconds: caches, queues, connections.
+    /// How long a new leader needs to warm up (caches, queues, connections), in milliseconds.
     pub warm_up_ms: f64,
-    /// The share of time in which nobody needs to lead, 0 to 1.
+    /// The share of time that may pass without a leader, 0 to 1.
     pub may_be_dark: f64,
 }

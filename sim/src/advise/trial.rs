@@ -1,7 +1,8 @@
-//! An advice, tried: the pauses that were seen and kills, in the world.
+//! Tries a recommendation in the simulated world, with the observed pauses and with kills.
 //!
-//! They are rare in life, so they are not waited for: each pause that could change the leader strikes several times, in other
-//! phases of the renewal, kills strike as often, and what they cost is weighed by how often they happen.
+//! Such events are rare, so the trial does not wait for them: each pause that could change the leader strikes several
+//! times, at different phases of the renewal, and kills strike too. Their cost is weighted by how often they really
+//! happen.
 
 use super::{choice::Choice, situation::Situation};
 use crate::{
@@ -19,41 +20,40 @@ use scenarios::{
     streams,
 };
 
-/// Requests a second: dark time is seen to ±10 ms.
+/// Requests per second: dark time is measured to ±10 ms.
 const RATE: u64 = 100;
-/// Pauses, or kills, of one run.
+/// Pauses or kills per run.
 const OF_A_RUN: usize = 10;
-/// Most pauses that are tried; if there are more, sample evenly; if fewer, repeat each at other phases of the renewal: it strikes in other phases of the renewal.
+/// The most pauses to try. More are sampled evenly; fewer are repeated, at other phases of the renewal.
 const PAUSES_MAX: usize = 200;
-/// Kills that are tried.
+/// Kills to try.
 const KILLS: usize = 200;
-/// Pauses so near to what is left of a lease are tried, since predictions have no latency in them.
+/// Pauses above this fraction of the least time left of a lease are tried, since predictions ignore latency.
 const NEAR: f64 = 0.9;
-/// From the end of one thing to the next, milliseconds, beyond a lease and a takeover.
+/// The time between one event and the next, beyond a lease and a takeover, in milliseconds.
 const CALM_MS: f64 = 3_000.0;
 
-/// What a trial came to.
+/// The result of a trial.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Trial {
     /// Pauses that struck.
     pub pauses: usize,
-    /// How many of them changed the leader.
+    /// Pauses that changed the leader.
     pub changes: u64,
-    /// Kills.
     pub kills: usize,
-    /// The share of time in which nobody leads or is of use, 0 to 1.
+    /// The share of time in which nobody leads, or the leader still warms up, 0 to 1.
     pub dark: f64,
-    /// The most leaders that took effect at one time.
+    /// The most leaders in effect at one time.
     pub leaders_acting: u64,
 }
 
-/// How many runs [`of`] makes for each choice at most.
+/// The most runs that [`of`] makes for one choice.
 pub const RUNS_MAX: u64 = (PAUSES_MAX.div_ceil(OF_A_RUN) + KILLS / OF_A_RUN) as u64;
 
-/// Tries a choice.
+/// Tries `choice`. `done` is called after each run.
 ///
 /// # Errors
-/// A run could not be finished; in one sentence.
+/// A run could not be finished.
 pub fn of(
     registry: &Registry,
     situation: &Situation,
@@ -65,7 +65,7 @@ pub fn of(
     let params = Params { rate: RATE, ..params.clone() };
     let lease = super::predict::Lease::of(&params, protocol);
     let from = situation.pauses_ms.partition_point(|pause_ms| *pause_ms < NEAR * lease.least_left_ms());
-    // Where none could change the leader, the longest shows that it does not.
+    // If no pause could change the leader, try the longest to show that.
     let from = from.min(situation.pauses_ms.len().saturating_sub(1));
     let (harmless, able) = situation.pauses_ms.split_at(from);
     let struck = sample(able);
@@ -89,8 +89,7 @@ pub fn of(
     })
 }
 
-/// At most [`PAUSES_MAX`] of the sorted pauses, evenly from the shortest to the longest; each several times where there are
-/// few.
+/// At most [`PAUSES_MAX`] of the sorted pauses, evenly spaced; if there are few, each is repeated.
 fn sample(pauses_ms: &[f64]) -> Vec<f64> {
     let wanted = pauses_ms.len().min(PAUSES_MAX);
     let times = PAUSES_MAX.checked_div(wanted).unwrap_or(0);
@@ -98,7 +97,7 @@ fn sample(pauses_ms: &[f64]) -> Vec<f64> {
     (0..wanted).flat_map(|at| std::iter::repeat_n(pauses_ms[place(at)], times)).collect()
 }
 
-/// The pauses of each run, short and long ones in turn.
+/// The pauses of each run, short and long ones alternating.
 fn dealt(pauses_ms: &[f64]) -> Vec<Vec<f64>> {
     let mut runs = vec![Vec::new(); pauses_ms.len().div_ceil(OF_A_RUN)];
     let count = runs.len().max(1);
@@ -113,7 +112,7 @@ fn judged(registry: &Registry, plan: &Plan) -> Result<Metrics, Failed> {
     Ok(run.judgement.metrics)
 }
 
-/// A quiet world in which the leader is paused that long, one time after the other.
+/// A quiet world in which the leader is paused for each of these times in turn.
 fn paused(
     registry: &Registry,
     params: &Params,

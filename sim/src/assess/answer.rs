@@ -1,101 +1,98 @@
-//! What follows from the timers and the runs together.
+//! The answer that timers and runs together give.
 
 use super::{Along, Case, Edge, Event, Outcome, SEEDS, search::Found};
 use crate::error::Failed;
 use protocols::{election::Promise, fence::checks::Fencing};
 use scenarios::{clearance, scenario};
 
-/// Is it safe?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// No two leaders take effect.
     Safe,
-    /// Two do.
+    /// Two leaders take effect.
     NotSafe,
     /// Neither was shown.
     Unknown,
 }
 
-/// Why that is the answer.
+/// The reason for the answer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Why {
-    /// A run violates safety at this value, which is not above the one asked for.
+    /// A run at this value, which is not above the one asked for, violates safety.
     Violated {
-        /// The value.
         at: u64,
-        /// The seed that does.
+        /// The first such seed.
         seed: u64,
     },
-    /// It ends before anybody can take over, by the timers.
+    /// By the timers, the hazard ends before another node can take over.
     NobodyTakesOver,
-    /// The holder keeps what it holds however long its process stops.
+    /// The leader keeps its lock however long its process stops.
     Outlasts,
-    /// The store refuses what a former leader writes.
+    /// The store refuses a former leader's writes.
     Refused,
-    /// A leader that cannot renew stops believing before another can be elected, so much earlier, milliseconds.
+    /// A leader that cannot renew stops believing this many milliseconds before another can be elected.
     StopsInTime(f64),
-    /// The protocol promises it of whatever happens to its leader, without the store's help.
+    /// The protocol promises safety under the hazard, without the store's help.
     Promised,
-    /// Nobody took over at this value, nor at twice that, and the timers say nothing.
+    /// Nobody took over below twice this value, and the timers do not decide.
     FarFromEdge,
-    /// What was planned happened in no run: nobody led.
+    /// The planned fault struck in no run: nobody led.
     NothingStruck,
-    /// The timers do not exclude it, and no run shows it.
+    /// The timers do not exclude a violation, and no run shows one.
     NotExcluded,
 }
 
-/// A setting under a hazard.
+/// The result for a setting under a hazard.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Assessment {
-    /// The answer.
     pub answer: Answer,
-    /// Why.
     pub why: Why,
-    /// What the timers say.
     pub clearance: clearance::Clearance,
-    /// By how much a leader that cannot renew stops believing before another can be elected, milliseconds; negative: for how long
-    /// two may believe. `None`: without a bound.
+    /// How long before another election a leader that cannot renew stops believing, in milliseconds. If negative, how
+    /// long two may believe; if `None`, without bound.
     pub belief_ms: Option<f64>,
-    /// The largest drift of clocks at which two cannot believe after a cut, parts per million; `None`: they can with perfect ones.
+    /// The largest clock drift, in parts per million, at which a cut causes no dual belief; `None` if perfect clocks do
+    /// not prevent it.
     pub drift_ppm: Option<u64>,
-    /// Runs at the value that was asked for, with what the store compares.
+    /// Runs at the value asked for, with the store's checks as configured.
     pub asked: Vec<Outcome>,
-    /// The lowest values at which something happens where the store compares nothing, in the order of [`Event::ALL`].
+    /// The lowest value of each event if the store checks nothing, in the order of [`Event::ALL`].
     pub edges: Vec<Option<Edge>>,
-    /// Runs at the largest value that was looked at, where the store compares nothing.
+    /// Runs at the largest value examined, with no checks in the store.
     pub at_most: Vec<Outcome>,
-    /// That value.
+    /// The largest value examined.
     pub most: u64,
-    /// All runs that were made.
+    /// The number of runs made.
     pub runs: u64,
 }
 
 impl Assessment {
-    /// The lowest value at which that happens.
+    /// The lowest value at which `event` happens.
     pub fn edge(&self, event: Event) -> Option<&Edge> {
         let place = Event::ALL.iter().position(|other| *other == event)?;
         self.edges.get(place)?.as_ref()
     }
 
-    /// The longest that nobody took effect after the hazard struck, in the runs of the value asked for, milliseconds.
+    /// The longest time without a leader in effect after the hazard, in the runs at the value asked for, in
+    /// milliseconds.
     pub fn takeover_ms(&self) -> Option<f64> {
         self.asked.iter().filter_map(|outcome| outcome.takeover_ms).max_by(f64::total_cmp)
     }
 }
 
 impl Case<'_> {
-    /// Does the store keep a former leader's writes out?
+    /// Whether the store keeps out a former leader's writes.
     pub fn compares(&self) -> bool {
         self.protocol.tokened && matches!(self.params.fencing, Fencing::On | Fencing::Token)
     }
 
-    /// Assesses.
+    /// Makes the runs and draws the conclusion.
     ///
     /// # Errors
-    /// The parameters make no sense, or a run could not be finished; in one sentence.
+    /// The parameters make no sense, or a run could not be finished.
     pub fn assess(&self) -> Result<Assessment, Failed> {
         let params = self.hazards.params(self.params);
-        // Of a leader that is cut off and does not sleep.
+        // The margins assume a leader that is cut off but not paused.
         let cut = Case { hazards: super::Hazards { pause_ms: None, ..self.hazards }, ..self.clone() };
         let cut = cut.plan(Fencing::Off, 0)?;
         let asked = self.several(self.params.fencing, SEEDS)?;
@@ -121,7 +118,7 @@ impl Case<'_> {
         if let Some(outcome) = seen.asked.iter().find(|outcome| !outcome.violated.is_empty()) {
             return Ok((Answer::NotSafe, Why::Violated { at: value, seed: outcome.seed }));
         }
-        // A hazard of so much is one of up to so much.
+        // A hazard of a given size includes all smaller ones.
         let without = !self.compares();
         if let Some(edge) = seen.edge(Event::Violation).filter(|edge| without && edge.at <= value) {
             return Ok((Answer::NotSafe, Why::Violated { at: edge.at, seed: edge.seed }));
@@ -145,8 +142,8 @@ impl Case<'_> {
             let why = if self.compares() { Why::Refused } else { Why::Promised };
             return Ok((Answer::Safe, why));
         }
-        // What is sent just before the belief ends is to arrive before another is elected. A network that loses packets may
-        // bring it long after.
+        // A message sent just before the belief ends must arrive before another leader is elected. A network with
+        // losses or limited bandwidth may deliver it much later.
         let network = self.hazards.params(self.params).network();
         let trip_ms = network.one_way_max_us() as f64 / 1e3;
         let late = network.loss > 0.0 || network.bandwidth_mbps > 0;
@@ -163,7 +160,7 @@ impl Case<'_> {
         Ok((Answer::Unknown, Why::NotExcluded))
     }
 
-    /// The parameters that promises go by: a pause is one whatever its length.
+    /// Parameters for looking up promises, which do not depend on the length of a pause.
     fn promised_params(&self) -> scenarios::Params {
         scenarios::Params { pause_ms: None, ..self.hazards.params(self.params) }
     }

@@ -1,4 +1,4 @@
-//! What may go wrong, as people say it, and the plan in which it does.
+//! Hazards in the user's terms, and the plan that brings them about.
 
 use super::Case;
 use crate::error::Failed;
@@ -11,22 +11,23 @@ use scenarios::{
     scenario::{self, cut_ms, gc_pause},
 };
 
-/// What may go wrong; at least one of them is given.
+/// Hazards; at least one is given.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Hazards {
-    /// The leader stops for so long, milliseconds.
+    /// The leader's process pauses this long, in milliseconds.
     pub pause_ms: Option<u64>,
-    /// The leader reaches neither the service nor the other candidates for so long, milliseconds; clients and store it does.
+    /// The leader reaches neither the service nor other candidates this long, in milliseconds; it still reaches clients
+    /// and store.
     pub cut_ms: Option<u64>,
-    /// Candidates' clocks run so much too fast or too slow, parts per million.
+    /// The clock drift of candidates, in parts per million.
     pub drift_ppm: Option<u64>,
-    /// Their wall clocks are off by so much, milliseconds.
+    /// The wall-clock skew of candidates, in milliseconds.
     pub skew_ms: Option<u64>,
-    /// A packet takes so long one way, microseconds.
+    /// The one-way latency of a packet, in microseconds.
     pub latency_us: Option<u64>,
 }
 
-/// One of the hazards: what margins are measured along.
+/// The hazard along which margins are measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Along {
     /// [`Hazards::pause_ms`].
@@ -41,14 +42,14 @@ pub enum Along {
     Latency,
 }
 
-/// The largest skew of wall clocks that is looked at, milliseconds.
+/// The largest wall-clock skew examined, in milliseconds.
 const SKEW_MAX_MS: u64 = 3_600_000;
-/// The longest way of a packet that is looked at, microseconds, and how many times the one that is asked for.
+/// The largest one-way latency examined, in microseconds, and the largest multiple of the one asked for.
 const LATENCY_MAX_US: u64 = 10_000_000;
 const LATENCIES: u64 = 16;
 
 impl Hazards {
-    /// The first that is given, and its value.
+    /// The first given hazard, and its value.
     pub fn first(&self) -> Option<(Along, u64)> {
         [
             (Along::Pause, self.pause_ms),
@@ -61,7 +62,7 @@ impl Hazards {
         .find_map(|(along, value)| Some((along, value?)))
     }
 
-    /// With another value of one of them.
+    /// The same hazards with another value of one.
     pub(super) fn with(self, along: Along, value: u64) -> Hazards {
         let value = Some(value);
         match along {
@@ -73,7 +74,7 @@ impl Hazards {
         }
     }
 
-    /// The parameters of runs with them.
+    /// The parameters of runs under these hazards.
     pub(super) fn params(&self, params: &Params) -> Params {
         let mut params = params.clone();
         params.clock_drift_ppm = self.drift_ppm.unwrap_or(params.clock_drift_ppm);
@@ -85,7 +86,8 @@ impl Hazards {
 }
 
 impl Case<'_> {
-    /// The scenario that the hazards are brought into. Clocks and slow packets matter most to a leader that is cut off.
+    /// The scenario that brings the hazards about. Clock errors and slow packets matter most to a leader that is cut
+    /// off.
     pub fn scenario(&self) -> Result<&'static Scenario, Missing> {
         let name = match self.hazards.pause_ms {
             Some(_) => gc_pause::SCENARIO.name,
@@ -95,23 +97,23 @@ impl Case<'_> {
         scenario::find(name).ok_or_else(|| Missing { what: "scenario", name: name.to_owned() })
     }
 
-    /// Does a plan differ from what its scenario makes of the options?
+    /// Whether plans differ from what the scenario makes of the options.
     pub fn is_patched(&self) -> bool {
         self.hazards.cut_ms.is_some() || self.protocol.service.outlasts_pauses
     }
 
-    /// The plan of a seed. A pause begins as late after a renewal as it can where it is too short to change the leader in any
-    /// phase; see `gc-pause`.
+    /// The plan of a seed. A pause too short to change the leader at any phase begins as late as possible after a
+    /// renewal; see `gc-pause`.
     ///
     /// # Errors
-    /// The parameters make no sense, in one sentence.
+    /// The parameters make no sense.
     pub fn plan(&self, fencing: Fencing, seed: u64) -> Result<Plan, Failed> {
         let params = Params { fencing, ..self.hazards.params(self.params) };
         let mut plan = self.registry.plans.compile(self.scenario()?, &params, self.protocol, seed)?;
         if !self.is_patched() {
             return Ok(plan);
         }
-        // Nobody ends the session of a sleeper by hand.
+        // No operator ends the paused leader's session.
         plan.faults.retain(|fault| !matches!(fault.what, Fault::DropKey { .. }));
         match (self.hazards.pause_ms, self.hazards.cut_ms) {
             (Some(_), Some(for_ms)) => cut_with_the_pause(&mut plan, self.protocol, for_ms),
@@ -124,14 +126,14 @@ impl Case<'_> {
         Ok(plan)
     }
 
-    /// The largest value that is looked at: whatever can happen to the leader has happened by then.
+    /// The largest value examined: by then, everything that can happen to the leader has happened.
     pub(super) fn most(&self) -> u64 {
         let (params, asked) = (self.hazards.params(self.params), self.asked());
         match self.along() {
             Along::Pause => {
                 let (ttl_ms, takeover_ms) =
                     (params.granted_ttl_ms(self.protocol), params.takeover_max_ms(self.protocol));
-                // A heartbeat may leave no room for a phase, and then each pause begins in the latest.
+                // Heartbeats may leave no choice of phase; then every pause begins at the latest one.
                 latest_phase_ms(&params, self.protocol).min(2 * (ttl_ms + takeover_ms) + 1_000).max(asked)
             }
             Along::Cut => cut_ms(&params, self.protocol).max(asked),
@@ -142,7 +144,8 @@ impl Case<'_> {
     }
 }
 
-/// The longest pause that `gc-pause` begins in the latest phase for sure, milliseconds: by then a successor has sealed.
+/// The longest pause, in milliseconds, that `gc-pause` surely begins at the latest phase; a successor has sealed by its
+/// end.
 fn latest_phase_ms(params: &Params, protocol: &Protocol) -> u64 {
     let is_latest = |ms: u64| {
         let (low_ms, high_ms) = gc_pause::phase_ms(params, protocol, ms);
@@ -156,18 +159,18 @@ fn latest_phase_ms(params: &Params, protocol: &Protocol) -> u64 {
     low
 }
 
-/// Nothing passes between the leader and whoever elects, while it sleeps and as long after.
+/// Cuts the leader off from those that elect for `for_ms`, from the start of its pause.
 fn cut_with_the_pause(plan: &mut Plan, protocol: &Protocol, for_ms: u64) {
     let Some(pause) = plan.faults.iter().position(|fault| matches!(fault.what, Fault::Pause { .. })) else { return };
     let to = if protocol.service.elects { Who::Service } else { Who::Followers };
     let what = Fault::Partition { from: vec![Who::Trigger], to: vec![to], one_way: false, for_ms: Some(for_ms as f64) };
     let PlannedFault { when, group, .. } = plan.faults[pause].clone();
-    // First, since whoever is paused at the point runs nothing any more.
+    // Before the pause: a process paused at the point does nothing more.
     plan.faults.insert(pause, PlannedFault { when, what, group });
     plan.duration_ms = plan.duration_ms.saturating_add(for_ms);
 }
 
-/// The scenario's own cut, but so long.
+/// Sets the length of the scenario's own cut.
 fn cut_for(plan: &mut Plan, for_ms: u64, usual_ms: u64) {
     for fault in &mut plan.faults {
         if let Fault::Partition { for_ms: lasts_ms, .. } = &mut fault.what {

@@ -1,8 +1,8 @@
 //! Is a setting safe under a hazard, by what margin, and what breaks first?
 //!
-//! Two answers side by side: what the protocol's timers say ([`scenarios::clearance`]), and what runs show. Runs are made at
-//! the value that was asked for, and then to find the lowest value at which somebody takes over, two believe, or a stale write
-//! takes effect where the store compares nothing.
+//! Combines two answers: what the protocol's timers say ([`scenarios::clearance`]) and what runs show. Runs are made at
+//! the value asked for, and then to find the lowest value at which a takeover, a dual belief, or a stale write happens
+//! while the store checks nothing.
 
 mod answer;
 mod hazard;
@@ -22,76 +22,72 @@ use protocols::{election::Protocol, fence::checks::Fencing};
 use reports::Verdict;
 use scenarios::Params;
 
-/// Seeds at the value that was asked for, and at the largest one.
+/// The number of seeds at the value asked for, and at the largest one.
 pub const SEEDS: u64 = 12;
 
-/// What is assessed.
+/// The question.
 #[derive(Clone)]
 pub struct Case<'a> {
-    /// What runs it.
     pub registry: &'a Registry,
-    /// The protocol.
     pub protocol: &'static Protocol,
-    /// Its timers, and everything else but the hazards.
+    /// The timers, and everything else except the hazards.
     pub params: &'a Params,
-    /// What may go wrong.
     pub hazards: Hazards,
-    /// Runs at a time.
+    /// The number of parallel runs.
     pub jobs: usize,
 }
 
-/// What a run came to.
+/// The result of one run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// Its seed.
     pub seed: u64,
-    /// Did what was planned happen?
+    /// Whether the planned fault struck.
     pub struck: bool,
-    /// How long after it somebody else, or the same node anew, took effect, milliseconds.
+    /// How long after the fault another node, or the same one again, took effect, in milliseconds.
     pub takeover_ms: Option<f64>,
-    /// Did two nodes believe to lead at one time?
+    /// Whether two nodes believed at once.
     pub two_believed: bool,
-    /// For how long two believed and ran, milliseconds.
+    /// How long two nodes believed while running, in milliseconds.
     pub awake_ms: f64,
-    /// Writes that the store refused for their token.
+    /// The number of writes that the store refused for their token.
     pub refused: u64,
-    /// The invariants of safety that it violates.
+    /// The safety invariants violated.
     pub violated: Vec<&'static str>,
-    /// Did nobody lead for longer than the liveness bound?
+    /// Whether nobody led for longer than the liveness bound.
     pub unled: bool,
-    /// Time in which nobody took effect, milliseconds.
+    /// The time without a leader in effect, in milliseconds.
     pub dark_ms: f64,
 }
 
 impl Outcome {
-    /// Did leadership change?
+    /// Whether leadership changed.
     pub fn took_over(&self) -> bool {
         self.takeover_ms.is_some() || self.two_believed || !self.violated.is_empty()
     }
 }
 
 impl Case<'_> {
-    /// What margins are measured along; a pause where nothing was given.
+    /// The hazard along which margins are measured; a pause if none is given.
     pub fn along(&self) -> Along {
         self.hazards.first().map_or(Along::Pause, |(along, _)| along)
     }
 
-    /// The value of that which was asked for.
+    /// The value asked for.
     pub fn asked(&self) -> u64 {
         self.hazards.first().map_or(0, |(_, value)| value)
     }
 
-    /// The parameters of its runs with another value of it.
+    /// The parameters of runs at another value.
     pub fn with(&self, value: u64) -> Params {
         self.at(value).hazards.params(self.params)
     }
 
-    /// With another value of it.
+    /// The same case at another value.
     fn at(&self, value: u64) -> Self {
         Case { hazards: self.hazards.with(self.along(), value), ..self.clone() }
     }
 
-    /// One run.
+    /// Makes one run.
     ///
     /// # Errors
     /// The parameters make no sense, or the run could not be finished.
@@ -113,7 +109,7 @@ impl Case<'_> {
         })
     }
 
-    /// A run of each of so many seeds.
+    /// Makes a run of each of the first `number` seeds.
     ///
     /// # Errors
     /// As [`Case::one`].

@@ -1,42 +1,40 @@
-//! The lowest value of a hazard at which something happens, over some seeds.
+//! Searches for the lowest value of a hazard at which an event happens, over some seeds.
 //!
-//! Every seed runs at the largest value first. The few in which it happened soonest are looked at, since the lowest value is one
-//! of theirs, or nearly: what a run of the largest value measures is how long the others waited. The first of them is bisected,
-//! and then those of the others that show the event below that.
+//! Every seed first runs at the largest value, which measures how long the others waited. The lowest value is almost
+//! surely that of one of the few seeds in which the event came soonest, so only these are examined: the first is
+//! bisected, then those of the others that show the event below its result.
 
 use super::{Along, Case, Outcome, SEEDS};
 use crate::{error::Failed, seeds};
 use protocols::fence::checks::Fencing;
 use std::collections::BTreeMap;
 
-/// Seeds that are looked at below the largest value.
+/// The number of seeds examined below the largest value.
 const BISECTED: usize = 3;
-/// Values are told apart to this part of the largest one.
+/// Values are resolved to this fraction of the largest one.
 const PARTS: u64 = 1_000;
-/// What is soonest at the largest value is looked for so near to it first: this part of the largest value.
+/// The search first looks this close to the takeover time seen at the largest value, as a fraction of that value.
 const NEAR: u64 = 32;
-/// Clocks and packets that are far too wrong may let nobody lead, and then nothing else happens: so many times a quarter of the
-/// value is tried.
+/// Clocks or packets that are far too slow may let nobody lead, which hides all other events: then the value is
+/// quartered at most this many times.
 const QUARTERS: u32 = 6;
 
-/// What may happen.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Event {
-    /// Leadership changes.
     Takeover,
-    /// Two nodes believe to lead at one time.
+    /// Two nodes believe at once.
     TwoBelieve,
-    /// A stale write takes effect, or another invariant of safety is violated, as the store compares nothing.
+    /// A stale write takes effect, or another safety invariant is violated, while the store checks nothing.
     Violation,
     /// Nobody leads in time.
     Unled,
 }
 
 impl Event {
-    /// All of them, in the order in which they happen.
+    /// All events, in the order in which they happen.
     pub const ALL: [Event; 4] = [Event::Takeover, Event::TwoBelieve, Event::Violation, Event::Unled];
 
-    /// Has it happened?
+    /// Whether `outcome` shows the event.
     pub fn is_in(self, outcome: &Outcome) -> bool {
         match self {
             Event::Takeover => outcome.took_over(),
@@ -47,28 +45,26 @@ impl Event {
     }
 }
 
-/// The lowest value at which a seed shows it.
+/// The lowest value at which an event happens.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Edge {
-    /// The value.
     pub at: u64,
-    /// The first of the seeds that show it there.
+    /// The first seed that shows the event at this value.
     pub seed: u64,
-    /// What that run came to.
     pub outcome: Outcome,
 }
 
-/// What was found, and in how many runs.
+/// The result of a search.
 pub(super) struct Found {
-    /// Of each event, in the order of [`Event::ALL`].
+    /// By event, in the order of [`Event::ALL`].
     pub edges: Vec<Option<Edge>>,
-    /// All seeds, at the largest value.
+    /// All seeds at the largest value.
     pub at_most: Vec<Outcome>,
-    /// Runs that were made.
+    /// The number of runs made.
     pub runs: u64,
 }
 
-/// One seed's runs.
+/// The runs of one seed, by value.
 struct Seed<'a, 'b> {
     case: &'a Case<'b>,
     seed: u64,
@@ -85,8 +81,8 @@ impl Seed<'_, '_> {
         Ok(outcome)
     }
 
-    /// The lowest value at which it happens, if it does at `most`; only one below `known` by what values are told apart by, if
-    /// another seed shows it there.
+    /// The lowest value at which `event` happens, if it happens at `most`. If another seed shows it at `known`, only a
+    /// lower value counts, by at least the resolution.
     fn lowest(&mut self, event: Event, most: u64, known: Option<&Edge>) -> Result<Option<Edge>, Failed> {
         let (step, near) = ((most / PARTS).max(1), (most / NEAR).max(1));
         let mut high = known.map_or(most, |edge| edge.at.saturating_sub(step));
@@ -124,12 +120,12 @@ impl Seed<'_, '_> {
 }
 
 impl Case<'_> {
-    /// A store that compares tokens hides what would happen without; any other is taken as it is.
+    /// Fencing for the search: a store that checks tokens would hide the events, so its checks are off.
     fn search_fencing(&self) -> Fencing {
         if self.compares() { Fencing::Off } else { self.params.fencing }
     }
 
-    /// The lowest values, where the store compares nothing; `asked` are the runs of the value that was asked for.
+    /// Searches with the store's checks off; `asked` are the runs at the value asked for.
     pub(super) fn search(&self, asked: &[Outcome]) -> Result<Found, Failed> {
         let most = self.most();
         let at_most = self.at(most).several(self.search_fencing(), SEEDS)?;
@@ -163,7 +159,8 @@ impl Case<'_> {
         Ok(Found { edges, at_most, runs })
     }
 
-    /// A run of the value that was asked for shows what none of the seeds did that were looked at: the lowest value of that seed.
+    /// Finds the lowest value of a seed that shows the event at the value asked for, when none of the examined seeds
+    /// does.
     fn below_asked(&self, event: Event, shown: &Outcome, edge: &mut Option<Edge>) -> Result<u64, Failed> {
         let mut seed = Seed { case: self, seed: shown.seed, seen: BTreeMap::new() };
         let asked = Edge { at: self.asked(), seed: shown.seed, outcome: shown.clone() };

@@ -1,13 +1,13 @@
-//! The baselines that this build was committed with.
+//! The baselines committed with this build.
 
 use super::Baseline;
 use crate::error::Failed;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-/// The baseline of this build's default sweep.
+/// The baseline of the default sweep.
 const COMMITTED: &str = include_str!("../../../seeds/baseline/scenarios.json");
-/// The same for its swarm.
+/// The baseline of the default swarm.
 const SWARM: &str = include_str!("../../../seeds/baseline/swarm.json");
 
 /// A file of `seeds/baseline/` that is none, which a test rules out.
@@ -31,19 +31,19 @@ fn no_baseline(file: &'static str) -> impl FnOnce(serde_json::Error) -> Unreadab
 }
 
 impl Baseline {
-    /// The one that this build was committed with.
+    /// The default sweep's committed baseline.
     ///
     /// # Errors
-    /// It is not readable, which a test rules out.
+    /// It is unreadable, which a test rules out.
     pub fn committed() -> Result<Baseline, Unreadable> {
         serde_json::from_str(COMMITTED).map_err(no_baseline("scenarios.json"))
     }
 
-    /// The same, without its cells where it was recorded with other options than these: nothing is compared then, and two
-    /// megabytes of figures take as long to read as some ten runs.
+    /// The committed baseline, without its cells if it was recorded with other options. It is not compared then, and
+    /// two megabytes of figures take as long to read as some ten runs.
     ///
     /// # Errors
-    /// It is not readable, which a test rules out.
+    /// It is unreadable, which a test rules out.
     pub fn committed_with(options: &str) -> Result<Baseline, Unreadable> {
         #[derive(Deserialize)]
         struct Head {
@@ -57,10 +57,10 @@ impl Baseline {
         Ok(Baseline { options: head.options, knows: head.knows, ..Baseline::default() })
     }
 
-    /// The same for swarms.
+    /// The default swarm's committed baseline.
     ///
     /// # Errors
-    /// It is not readable, which a test rules out.
+    /// It is unreadable, which a test rules out.
     pub fn committed_swarm() -> Result<Baseline, Unreadable> {
         serde_json::from_str(SWARM).map_err(no_baseline("swarm.json"))
     }

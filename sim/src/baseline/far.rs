@@ -1,31 +1,31 @@
-//! Whether a cell's figures lie far outside what they were, with both samples being as small as they are.
+//! Decides whether a cell's figures lie far outside their range, given two small samples.
 //!
-//! Seeds that were recorded give the same runs again as long as the code does what it did, so a median of some of them lies
-//! within what is known of all. Of other seeds, nobody knows more than that both samples are of one distribution: then the
-//! `r` largest of `n + m` values all come from the `m` new ones with a chance of `m (m−1) … / (n + m)(n + m − 1) …`, whatever
-//! the distribution is. A figure has moved when that is less than [`CHANCE_MIN`].
+//! Recorded seeds repeat their runs exactly while the code does what it did, so the median of some of them lies within
+//! the recorded range. For other seeds, the two samples are only assumed to come from one distribution. Then the `r`
+//! largest of `n + m` values all come from the `m` new ones with probability `m (m−1) … / (n + m)(n + m − 1) …`,
+//! whatever the distribution. A figure has moved if that is less than [`CHANCE_MIN`].
 
 use super::{By, FIGURES, Moved, OF_A_KIND, OF_A_KIND_FLOOR, Range, Seen};
 use reports::statistics::quantile;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Below so many runs the whole recorded range counts as usual, from here on the middle nine tenths: the median of a few runs
-/// may well be as far out as one run.
+/// With fewer runs than this, the whole recorded range counts as usual; otherwise the middle 90 %. The median of a few
+/// runs may lie as far out as a single run.
 const RUNS_FOR_QUANTILES: usize = 10;
-/// What is less likely than this did not happen by chance. A sweep of everything looks at some 60,000 figures from either side.
+/// Less likely events are not chance. A full sweep tests some 60,000 figures on both sides.
 const CHANCE_MIN: f64 = 1e-8;
 
-/// What is known of a cell that was recorded.
+/// What is known of a recorded cell.
 pub(super) struct Recorded<'a> {
-    /// Were these very seeds recorded, among others?
+    /// Whether these seeds are among those recorded.
     pub known: bool,
-    /// How many of its runs had a figure.
+    /// The number of runs that had a figure.
     pub values: &'a dyn Fn(&str) -> u64,
 }
 
-/// The figures of a cell that are not within their ranges.
+/// The figures of a cell that lie outside their ranges.
 pub(super) fn out_of_range(cell: &str, ranges: &BTreeMap<String, Range>, was: &Recorded, seen: &Seen) -> Vec<Moved> {
-    // A kind of message that never was is as strange as one that is gone.
+    // A new kind of message is as suspicious as one that is gone.
     let kinds = ranges.keys().chain(seen.figures.keys()).filter(|name| name.starts_with(OF_A_KIND));
     let kinds: BTreeSet<&str> = kinds.map(String::as_str).collect();
     let named = FIGURES.iter().map(|figure| (figure.name, figure.floor));
@@ -47,7 +47,8 @@ fn slack(floor: f64, was: Range) -> f64 {
     floor + 0.15 * was.p50.abs()
 }
 
-/// Of runs that were recorded: the median when it lies far outside, or else a run that does; and which of them it is.
+/// For recorded seeds: the median if it lies far outside, or else the largest run if that does; and which of the two it
+/// is.
 fn far(floor: f64, was: Range, values: &[f64]) -> Option<(f64, By)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -57,12 +58,12 @@ fn far(floor: f64, was: Range, values: &[f64]) -> Option<(f64, By)> {
     if median < low - slack || median > high + slack {
         return Some((median, By::Median));
     }
-    // One run may come out otherwise without anything being wrong; twice as far from the median as ever is too far.
+    // A single run may deviate innocently, but not by twice the largest recorded distance from the median.
     let farthest = was.max + (was.max - was.p50) + 2.0 * slack;
     (most > farthest).then_some((most, By::OneRun))
 }
 
-/// Of runs that were not recorded: how far out more of them lie, beyond all `recorded` ones, than chance explains.
+/// For other seeds: the distance beyond all recorded runs that more runs exceed than chance explains.
 fn beyond(floor: f64, was: Range, recorded: u64, values: &[f64]) -> Option<f64> {
     let many = too_many(recorded, values.len() as u64)? as usize;
     let mut sorted = values.to_vec();
@@ -76,7 +77,8 @@ fn beyond(floor: f64, was: Range, recorded: u64, values: &[f64]) -> Option<f64> 
     }
 }
 
-/// How many of `new` values chance does not put beyond all of `recorded` ones; `None` when it may put all of them there.
+/// The number of `new` values that chance does not put beyond all `recorded` ones; `None` if it may put all of them
+/// there.
 fn too_many(recorded: u64, new: u64) -> Option<u64> {
     let mut chance = 1.0;
     (0..new).find_map(|n| {
@@ -98,14 +100,14 @@ mod tests {
         assert_eq!(too_many(0, 1_000), None);
     }
 
-    /// Two samples of one distribution with a long tail, again and again: no alarm.
+    /// Samples of one long-tailed distribution raise no alarm.
     #[test]
     fn chance_raises_no_alarm() {
         let mut state = 7_u64;
         let mut draw = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let uniform = ((state >> 11) as f64 + 1.0) / (1_u64 << 53) as f64;
-            // Pareto: its variance is without end.
+            // Pareto with infinite variance.
             uniform.powf(-0.7)
         };
         for (recorded, new) in [(12, 40), (60, 100), (60, 20), (12, 12), (60, 1)] {

@@ -2,11 +2,10 @@
 
 use reports::Metrics;
 
-/// One figure of a run.
 pub struct Figure {
-    /// Its name in the baseline and in reports.
+    /// Its name in baselines and reports.
     pub name: &'static str,
-    /// Differences up to this are never far.
+    /// Differences up to this never count as moved.
     pub(super) floor: f64,
     pub(super) of: fn(&Metrics) -> Option<f64>,
 }

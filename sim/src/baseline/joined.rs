@@ -1,11 +1,10 @@
-//! A baseline that was recorded in parts: the cells of one sweep, and those of an earlier one that it leaves out.
+//! A baseline recorded in parts: the cells of one sweep, plus those of an earlier one that it left out.
 
 use super::Baseline;
 use std::collections::BTreeMap;
 
 impl Baseline {
-    /// The same, with the cells of an earlier baseline that `keeps` wants and this one has not. Nothing of one that was
-    /// recorded under other options.
+    /// Adds the cells of `earlier` that `keeps` wants and this baseline lacks. Adds nothing if the options differ.
     #[must_use]
     pub fn with_others_of(mut self, earlier: &Baseline, keeps: impl Fn(&str) -> bool) -> Baseline {
         if earlier.options != self.options {
@@ -16,7 +15,7 @@ impl Baseline {
         if missing.is_empty() {
             return self;
         }
-        // What one of the two did not look for cannot be told of all cells.
+        // A mark that only one of the two knows cannot be compared in all cells.
         self.knows.retain(|name| earlier.knows.contains(name));
         let knows = self.knows.clone();
         self.shares.values_mut().for_each(|shares| shares.retain(|name, _| knows.contains(name)));
@@ -32,7 +31,7 @@ impl Baseline {
             self.values.extend(values.map(|of| (cell.clone(), of.clone())));
             self.runs.extend(earlier.runs.get(&cell).map(|runs| (cell, *runs)));
         }
-        // Said once what most cells have.
+        // `seeds` holds the range that most cells have.
         let with = |of: [u64; 2]| seeds.values().filter(|seeds| **seeds == of).count();
         if with(earlier.seeds) > with(self.seeds) {
             self.seeds = earlier.seeds;

@@ -1,26 +1,25 @@
-//! Whether runs are what they were, to the byte: a digest of the trace of each of the first seeds of every cell.
+//! Detects any change of behaviour by digests of the traces of each cell's first seeds.
 //!
-//! Ranges of figures say that a protocol elects twice as often as it did. What a change does to one write in a thousand, or to
-//! the order of two messages, shows in no range; but the same plan gives the same bytes, so a run that is not the one that was
-//! recorded is a change in what the code does. Who meant that records anew, with
-//! `sweep all --seeds 0..4 --record-baseline seeds/baseline/scenarios.runs`, and says why in the commit.
+//! Figure ranges show that a protocol elects twice as often, but not a change to one write in a thousand or to the
+//! order of two messages. The same plan gives the same bytes, so a different trace means that the code behaves
+//! differently. If the change is deliberate, record anew with `sweep all --seeds 0..4 --record-baseline
+//! seeds/baseline/scenarios.runs`, and say why in the commit.
 
 use super::{By, Moved, Unreadable};
 use std::collections::BTreeMap;
 
-/// The ending of a file of digests.
+/// The extension of digest files.
 pub const ENDING: &str = "runs";
-/// The digests of this build's default sweep.
+/// The digests of the default sweep.
 const COMMITTED: &str = include_str!("../../../seeds/baseline/scenarios.runs");
-/// Seeds from 0 up to this have digests.
+/// Seeds from 0 to below this have digests.
 const SEEDS: u64 = 4;
-/// What stands before the options of the sweep that was recorded.
+/// The prefix of the line with the options of the recorded sweep.
 const OPTIONS: &str = "options ";
 
-/// The digests of a cell's runs, by seed.
 pub type Digests = BTreeMap<u64, u32>;
 
-/// Adds the digest of a run, if its seed has one.
+/// Adds a run's digest if its seed has one.
 pub(super) fn add(digests: &mut Digests, seed: u64, trace_hash: &str) {
     let digest = trace_hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok());
     digests.extend(digest.filter(|_| seed < SEEDS).map(|digest| (seed, digest)));
@@ -31,7 +30,6 @@ pub(super) fn add(digests: &mut Digests, seed: u64, trace_hash: &str) {
 #[error("{0:?} is no cell")]
 pub struct NoCell(pub String);
 
-/// The digests of every cell.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Runs {
     /// The options of the sweep, without seeds.
@@ -40,30 +38,29 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Those of these cells, where there are some from seed 0 on: a file does not say the seeds.
+    /// The digests of cells that have one for seed 0: the file format implies seeds from 0 on.
     pub fn of<'a>(options: String, cells: impl IntoIterator<Item = (String, &'a Digests)>) -> Runs {
         let some = cells.into_iter().filter(|(_, digests)| digests.contains_key(&0));
         Runs { options, cells: some.map(|(cell, digests)| (cell, digests.clone())).collect() }
     }
 
-    /// The names of the cells that have some.
     #[cfg(test)]
     pub(crate) fn cells(&self) -> impl Iterator<Item = &str> {
         self.cells.keys().map(String::as_str)
     }
 
-    /// Those that this build was committed with.
+    /// The digests committed with this build.
     ///
     /// # Errors
-    /// They are not readable, which a test rules out.
+    /// They are unreadable, which a test rules out.
     pub fn committed() -> Result<Runs, Unreadable> {
         Runs::read(COMMITTED).map_err(|wrong| Unreadable { file: "scenarios.runs", why: format!(": {wrong}") })
     }
 
-    /// Of a file's text.
+    /// Parses a file's text.
     ///
     /// # Errors
-    /// The line that is none of a cell.
+    /// The first line that describes no cell.
     pub fn read(text: &str) -> Result<Runs, NoCell> {
         let mut lines = text.lines();
         let options = lines
@@ -79,14 +76,14 @@ impl Runs {
         Ok(Runs { options: options.to_owned(), cells })
     }
 
-    /// As it is committed: a line per cell, of the digests from seed 0 on.
+    /// The committed form: one line per cell, with its digests from seed 0 on.
     pub fn to_text(&self) -> String {
         let digits = |digests: &Digests| digests.values().map(|digest| format!("{digest:08x}")).collect::<Vec<_>>();
         let cells = self.cells.iter().map(|(cell, digests)| format!("{cell}: {}\n", digits(digests).join(" ")));
         format!("{OPTIONS}{}\n{}", self.options, cells.collect::<String>())
     }
 
-    /// The same, with the cells of earlier ones that this has not and that `keeps` wants.
+    /// Adds the cells of `earlier` that `keeps` wants and this one lacks.
     #[must_use]
     pub fn with_others_of(mut self, earlier: Runs, keeps: impl Fn(&str) -> bool) -> Runs {
         if earlier.options == self.options {
@@ -96,7 +93,7 @@ impl Runs {
         self
     }
 
-    /// The cells of which a run is another than was recorded, as one that has moved. Nothing under other options.
+    /// The cells in which a run differs from the record, as one moved figure. `None` if the options differ.
     pub fn changed<'a>(&self, options: &str, cells: impl IntoIterator<Item = (String, &'a Digests)>) -> Option<Moved> {
         if options != self.options {
             return None;
@@ -148,7 +145,7 @@ mod tests {
         let third = digests(&["00000000"]);
         assert_eq!(told(&changed, &third).as_deref(), Some(text));
         assert_eq!(recorded.changed("--rate 5", cells(&changed, &other)), None);
-        // Of fewer seeds, of others, and of a cell that was not recorded.
+        // Fewer seeds, other seeds, and a cell that was not recorded.
         let fewer = digests(&["0000000a"]);
         assert_eq!(recorded.changed("-r", [("a x 3".to_owned(), &fewer)]), None);
         assert_eq!(recorded.changed("-r", [("c x 3".to_owned(), &changed)]), None);
@@ -165,7 +162,7 @@ mod tests {
         let more = Runs::of("--rate 200".to_owned(), []).with_others_of(runs.clone(), |cell| cell.ends_with('3'));
         assert_eq!(more, runs);
         assert!(!Runs::committed().expect("they are digests").cells.is_empty());
-        // Of later seeds alone nothing is written: it would be read as the first ones'.
+        // Later seeds alone are not written: they would be read as the first ones.
         let later = Digests::from([(2, 7), (3, 8)]);
         assert!(Runs::of("--rate 200".to_owned(), [("a x 3".to_owned(), &later)]).cells.is_empty());
         assert!(Runs::read("").is_err() && Runs::read("options \nno cell").is_err());

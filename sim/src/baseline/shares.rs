@@ -1,7 +1,8 @@
-//! How many runs of a cell came to a coverage mark, violated an invariant or had a figure above a limit; and whether that is
-//! still so.
+//! Records in how many runs of a cell a coverage mark was reached, an invariant violated, or a figure above a limit,
+//! and compares later sweeps with it.
 //!
-//! A branch that was never taken, and now is in every run, says more than any figure; so does one that is not taken any more.
+//! A branch that was never taken and now is in every run says more than any figure; so does one that is no longer
+//! taken.
 
 use crate::run::Run;
 use protocols::coverage::{self, Mark};
@@ -9,23 +10,22 @@ use reports::{invariant::Entry, statistics::quantile};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is less likely than this did not happen by chance. Some 50,000 shares are looked at in a sweep of everything.
+/// Less likely events are not chance. A full sweep tests some 50,000 shares.
 const CHANCE_MIN: f64 = 1e-8;
-/// The same of runs that were recorded, where chance decides only which of them these are.
+/// The same for recorded seeds, where chance only decides which of them are run again.
 const CHANCE_MIN_KNOWN: f64 = 1e-9;
-/// Of recorded runs, what other runs of the same kind would show so often has not moved far.
+/// A share of recorded seeds that other seeds would show with at least this probability has not moved.
 const LIKE_OTHERS: f64 = 1e-4;
-/// Before the name of an invariant.
+/// The prefix of an invariant's name.
 const VIOLATES: &str = "violates ";
-/// Between the name of a figure and a limit.
+/// Separates a figure's name from a limit.
 const ABOVE: &str = " above ";
 
-/// In how many runs of a cell each thing was seen; nothing stands for none.
+/// The number of runs in which each thing was seen; zeros are omitted.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Shares(pub BTreeMap<String, u64>);
 
 impl Shares {
-    /// One more run.
     pub fn add(&mut self, run: &Run) {
         let marks = run.marks.iter().map(|mark| format!("{mark:?}"));
         let broken = run.judgement.invariants.iter().filter(|invariant| !invariant.holds);
@@ -34,19 +34,19 @@ impl Shares {
         }
     }
 
-    /// Every mark, and every one of these invariants: what can be seen.
+    /// The names of all coverage marks and of the given invariants.
     pub fn known(invariants: &[&'static Entry]) -> BTreeSet<String> {
         let marks = coverage::ALL.iter().map(|mark| format!("{mark:?}"));
         marks.chain(invariants.iter().map(|entry| format!("{VIOLATES}{}", entry.name))).collect()
     }
 
-    /// Those of these names.
+    /// The shares with these names.
     #[must_use]
     pub fn of(&self, names: &BTreeSet<String>) -> Shares {
         Shares(self.0.iter().filter(|(name, _)| names.contains(*name)).map(|(name, n)| (name.clone(), *n)).collect())
     }
 
-    /// The same, and how many runs had a figure above its own 5th, 25th, 50th, 75th and 95th percentile.
+    /// Adds the number of runs in which each figure exceeds its own 5th, 25th, 50th, 75th and 95th percentile.
     #[must_use]
     pub fn with_limits(&self, figures: &BTreeMap<String, Vec<f64>>) -> Shares {
         let mut all = self.clone();
@@ -61,9 +61,9 @@ impl Shares {
         all
     }
 
-    /// What was seen in far more or far fewer of `runs` runs than in `was.1` runs before: its name, how often it was, how
-    /// often it is. `figures` has the values of the runs, for shares that are of a figure above a
-    /// limit. `known`: these runs are among those that were recorded.
+    /// The names whose share of `runs` runs is far from that of the `was.1` recorded runs, with the old and the new
+    /// count. `figures` has the values of the runs, for shares of a figure above a limit. `known` tells whether these
+    /// seeds were recorded.
     pub fn moved(
         &self,
         runs: u64,
@@ -95,20 +95,20 @@ fn above(values: &[f64], limit: f64) -> u64 {
     values.iter().filter(|value| **value > limit).count() as u64
 }
 
-/// As people read it.
+/// The name in words.
 pub(super) fn text(name: &str) -> String {
     let mark = coverage::ALL.iter().copied().find(|mark: &Mark| format!("{mark:?}") == name);
     mark.map_or_else(|| name.to_owned(), |mark| format!("comes to \"{}\"", mark.text()))
 }
 
-/// Fisher's exact test, one side.
+/// Fisher's exact test, one-sided.
 struct Chance {
-    /// The logarithms of the factorials.
+    /// The logarithms of factorials.
     log_factorial: Vec<f64>,
 }
 
 impl Chance {
-    /// For two samples of so many together, at most.
+    /// For two samples with at most `of` runs together.
     fn new(of: u64) -> Chance {
         let mut log_factorial = vec![0.0];
         for n in 1..=of {
@@ -122,8 +122,8 @@ impl Chance {
         of(n) - of(k) - of(n - k)
     }
 
-    /// How likely it is that so many of some of the runs show it, or fewer, or more, whichever is less likely, where `all` of
-    /// them are known: nothing when it cannot be.
+    /// The smaller tail probability that a part `some` (count, runs) of the known runs `all` shows it as often as it
+    /// does; zero if that is impossible.
     fn among(&self, some: (u64, u64), all: (u64, u64)) -> f64 {
         let ((is, runs), (seen, of)) = (some, all);
         let (least, most) = ((runs + seen).saturating_sub(of), seen.min(runs));
@@ -136,8 +136,7 @@ impl Chance {
         fewer.min(more)
     }
 
-    /// How likely it is that two samples of one thing differ at least as much as `a` and `b` do: how often it was seen, and
-    /// in how many runs.
+    /// The probability that two samples from one distribution differ at least as much as `a` and `b` (count, runs).
     fn of(&self, a: (u64, u64), b: (u64, u64)) -> f64 {
         let (seen, of) = (a.0 + b.0, a.1 + b.1);
         let all = self.log_choose(of, a.1);
@@ -149,7 +148,7 @@ impl Chance {
         loop {
             let this = exactly(n);
             sum += this;
-            // Terms fall from here on.
+            // Terms decrease from here on.
             if n == if more { most } else { least } || this < sum * 1e-9 {
                 return sum;
             }
@@ -174,10 +173,10 @@ mod tests {
 
     #[test]
     fn runs_that_were_recorded_say_more_than_others() {
-        // A mark that none of them had, and one that all had.
+        // A mark that no recorded run had, and one that all had.
         assert!(moved_if(true, 5, 12, 0) && !moved(5, 12, 0));
         assert!(moved_if(true, 7, 12, 60) && !moved(7, 12, 60));
-        // Whichever of the recorded runs these are.
+        // Any selection of the recorded runs.
         for (is, runs, was) in [(12, 12, 20), (0, 12, 40), (15, 20, 20), (3, 3, 3), (1, 12, 0), (4, 12, 0)] {
             assert!(!moved_if(true, is, runs, was), "{is} of {runs}, and {was} of 60 recorded");
         }
@@ -222,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_test_of_fisher_is_exact() {
-        // The lady who tastes tea: 3 of 4 and 1 of 4 or worse is 17 of 70.
+        // The lady tasting tea: 3 of 4 and 1 of 4, or worse, has probability 17/70.
         assert!((Chance::new(8).of((3, 4), (1, 4)) - 17.0 / 70.0).abs() < 1e-12);
         assert!((Chance::new(8).of((0, 4), (4, 4)) - 1.0 / 70.0).abs() < 1e-12);
     }

@@ -1,4 +1,5 @@
-//! What comes after the first time: who resigned leads again, a failed disk is used again, what one was told once counts no more.
+//! Canaries of second times: a former leader leads again, a failed disk works again, and outdated information is
+//! ignored.
 
 use super::{
     Above, Canary, DARK, ELECTIONS, breaks, compiled, light,
@@ -12,7 +13,6 @@ use scenarios::{
     fault::{Fault, Who},
 };
 
-/// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
     vec![
         survives("who has resigned leads again: bully", ELECTIONS, 2.0, |seed, on| resigned(seed, on, "bully")),
@@ -24,7 +24,7 @@ pub(super) fn canaries() -> Vec<Canary> {
             ..breaks("a resignation while one is dead: raft-core", &[], dead_heir)
         }
         .within(ELECTIONS, 3.0, 3.0),
-        // What the others said before the first failover is no opinion of the new primary.
+        // The others' opinion of the first primary must not count against the second.
         Canary { safe: true, ..breaks("one sentinel of three misses the second primary", &[], second_primary_missed) }
             .within(ELECTIONS, 2.0, 2.0),
         breaks("the service's clock jumps over the end of a lease", &["phantom_leader"], service_clock_jumps),
@@ -46,17 +46,17 @@ fn dies(node: Who) -> Fault {
     Fault::Kill { node, restart_after_ms: None }
 }
 
-/// The leader resigns; later whoever follows it dies, and so does the third: the first is the only one left.
+/// The leader resigns; then its successor and the third candidate die, so that only the first is left.
 fn resigned(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let resign = at(5_000.0, Fault::Resign { node: Who::Leader });
     let mut plan = steady(protocol, seed, 3, cause(on, vec![resign, at(14_000.0, dies(Who::Leader))]))?;
     plan.duration_ms = 30_000;
-    // A ring and a bully may take their turn with the other candidate first.
+    // In a ring or with bully, the other candidate may lead first.
     plan.liveness_bound_ms = 15_000;
     Ok(plan)
 }
 
-/// A follower's disk fails for a moment, which ends its process. It is back when the leader dies, or there is no majority.
+/// A follower's disk fails briefly, which ends its process. It is needed for a majority when the leader dies.
 fn disk_failed_once(seed: u64, on: bool) -> Result<Plan, Failed> {
     let fails = at(6_000.0, Fault::SyncFail { node: named("n3"), silent: false, for_ms: Some(300.0) });
     let resign = at(6_050.0, Fault::Resign { node: Who::Leader });
@@ -66,13 +66,13 @@ fn disk_failed_once(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// One of three is dead when the leader resigns: it hands over to the other.
+/// One of three candidates is dead when the leader resigns, and hands over to the other.
 fn dead_heir(seed: u64, on: bool) -> Result<Plan, Failed> {
     let faults = vec![at(5_000.0, dies(Who::Leader)), at(8_000.0, Fault::Resign { node: Who::Leader })];
     steady("raft-core", seed, 3, if on { faults } else { Vec::new() })
 }
 
-/// The primary dies and is replaced. Then one sentinel is cut off from the new one, which the others see.
+/// The primary dies and is replaced. Then one sentinel is cut off from the new primary; the others still reach it.
 fn second_primary_missed(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = at(12_000.0, dies(named("redis-1")));
     let (from, to) = (vec![named("sentinel-1")], ["redis-2", "redis-3"].map(named).to_vec());
@@ -83,13 +83,13 @@ fn second_primary_missed(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// There is nobody else, so that only the history says that the grant has ended.
+/// The only candidate leads, so that nothing but the history shows that the grant has ended.
 fn service_clock_jumps(seed: u64, on: bool) -> Result<Plan, Failed> {
     let jump = passing(Point::Renewed, Who::Leader, 1, 5_000.0, Fault::ClockStep { node: Who::Service, by_ms: 2_900 });
     steady("redis-lease", seed, 1, cause(on, vec![jump]))
 }
 
-/// The leader is cut off when it is asked to let a newcomer in: the change is never committed, and nobody has joined.
+/// The leader is cut off when asked to admit a member: the change is never committed, and nobody joins.
 fn newcomer_refused(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("membership-churn", "raft", seed, &light())?;
     plan.requires.clear();
@@ -99,8 +99,8 @@ fn newcomer_refused(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// Two candidates hear nothing of each other, the follower first. What it asks the power device for arrives when its own power
-/// is off, and counts no more.
+/// Two candidates are cut off from each other, the follower first. Its request to the power device arrives after its
+/// own power was cut, and must not count.
 fn late_request(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = |from, to, for_ms| {
         let (from, to) = (vec![named(from)], vec![named(to)]);
@@ -114,7 +114,7 @@ fn late_request(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The leader of five loses its power. A follower that starts again right then hears from the others that they follow it.
+/// The leader of five loses power. A follower that restarts just then learns from the others that they follow it.
 fn joins_the_living(seed: u64, on: bool) -> Result<Plan, Failed> {
     let again = Fault::Kill { node: named("n1"), restart_after_ms: Some(2_000.0) };
     let off = Fault::PowerLoss { node: Who::Leader, restart_after_ms: None };

@@ -1,5 +1,5 @@
-//! Canaries of groups, of members and of works: what befalls one of several leaderships, who joins and leaves, and what a leader
-//! does beside the usual.
+//! Canaries of groups, members and works: faults on one of several leaderships, members that join and leave, and a
+//! leader's extra works.
 
 use super::{Above, Canary, DARK, ELECTIONS, MakePlan, UNCHECKED, at_ms, breaks, compiled, figure, light, survives};
 use crate::error::Failed;
@@ -19,7 +19,6 @@ use scenarios::{
 const GROUPS: u16 = 3;
 const REDONE: Above = figure("work_redone", |m| m.work_redone.unwrap_or_default() as f64);
 
-/// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
     let over = |name, plan: MakePlan| survives(name, ELECTIONS, GROUPS.into(), plan);
     vec![
@@ -42,7 +41,7 @@ pub(super) fn canaries() -> Vec<Canary> {
     ]
 }
 
-/// A story of three groups that befalls the last of them.
+/// A scenario with three groups whose faults strike the last group only.
 fn of_the_last(scenario: &str, protocol: &str, seed: u64, params: Params) -> Result<Plan, Failed> {
     let mut plan = compiled(scenario, protocol, seed, &Params { groups: GROUPS, ..params })?;
     plan.faults.iter_mut().for_each(|fault| fault.group = GROUPS - 1);
@@ -53,7 +52,7 @@ fn asleep(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     of_the_last("gc-pause", protocol, seed, Params { fencing: (!on).into(), ..light() })
 }
 
-/// The leader of one group resigns; those of the others stay.
+/// The leader of one group resigns; the others stay.
 fn hands_over(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let mut plan = of_the_last("graceful-step-down", protocol, seed, light())?;
     if !on {
@@ -63,7 +62,7 @@ fn hands_over(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A scenario's story, or none of its faults.
+/// A scenario, with its faults or without.
 fn story(scenario: &str, protocol: &str, seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled(scenario, protocol, seed, &light())?;
     if !on {
@@ -77,12 +76,12 @@ fn members_change(seed: u64, on: bool) -> Result<Plan, Failed> {
     story("membership-churn", "raft", seed, on)
 }
 
-/// Somebody asks the fencing device for it in a follower's name.
+/// Somebody asks the fencing device to shoot the leader, in a follower's name.
 fn shot(seed: u64, on: bool) -> Result<Plan, Failed> {
     story("adversary-rogue-fence", "stonith", seed, on)
 }
 
-/// A leader that believes for ever claims jobs beside its successor.
+/// A leader that believes for ever claims jobs along with its successor.
 fn two_claim(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("partition", "redis-naive", seed, &light())?;
     plan.works = ["sequencer", "job-queue"].map(str::to_owned).into();
@@ -99,25 +98,25 @@ fn charged_twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     compiled("incident-invoice", "redis-fenced", seed, &Params { charge_check: Some(check), ..light() })
 }
 
-/// The leader is stopped before it tells the caches of its last version.
+/// The leader pauses before it sends its last version to the caches.
 fn set_back(seed: u64, on: bool) -> Result<Plan, Failed> {
     compiled("stale-cache", "redis-fenced", seed, &Params { fencing: (!on).into(), ..light() })
 }
 
-/// The leader dies in the middle of a segment that its cursor has passed, or has not.
+/// The leader dies in the middle of a segment, with its cursor after the segment or before it.
 fn cursor_first(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (works, bugs) = (vec![&sequencer::WORK, &COMPACTION], on.then_some(&CURSOR_FIRST).into_iter().collect());
     compiled("clean-kill", "etcd-election", seed, &Params { works, bugs, ..light() })
 }
 
-/// A leader of pending jobs dies; its successor goes on behind the cursor of every tenth, or there is none.
+/// A leader of pending jobs dies; its successor resumes at the cursor, saved every ten jobs, or there is no cursor.
 fn pending_jobs(seed: u64, on: bool) -> Result<Plan, Failed> {
     let work_set = Asked { checkpoint_every: Some(if on { 0 } else { 10 }), ..Asked::default() };
     let params = Params { works: vec![&sequencer::WORK, &PENDING_JOBS], work_set, ..light() };
     compiled("clean-kill", "etcd-election", seed, &params)
 }
 
-/// The payment side answers each charge later than the worker would come to the next.
+/// The payment provider answers each charge later than the worker would start the next.
 fn slow_effects(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { duration_ms: Some(20_000), works: vec![&sequencer::WORK, &INVOICES], ..light() };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
@@ -129,12 +128,13 @@ fn slow_effects(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A nightly job by a lock that is released when the job is done, which a late clock runs again; or by a key for each night.
+/// A nightly job guarded by a lock that is released after the job, so that a late clock runs it again; or by one key
+/// per night.
 fn given_back(seed: u64, on: bool) -> Result<Plan, Failed> {
     compiled("weak-crons", if on { "cron-lock" } else { "cron-key" }, seed, &light())
 }
 
-/// The session of one group's leader is gone, and Consul gives its lock to nobody for the lock-delay of 15 s.
+/// One group's leader loses its session, and Consul withholds the lock for the lock-delay of 15 s.
 fn nobody_leads(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { groups: GROUPS, duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "consul-session", seed, &params)?;
@@ -147,8 +147,8 @@ fn nobody_leads(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// What a member is sent does not arrive for a while, and its own messages do: the others go on handing over to it what it
-/// should lead, until it does.
+/// A member receives nothing for a while, but its own messages arrive: the others keep handing over what it should
+/// lead, until it does.
 fn lost_orders(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("shard-rebalance", "raft-core", seed, &Params { groups: 6, ..light() })?;
     plan.requires.clear();
@@ -161,8 +161,8 @@ fn lost_orders(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The store is slow, so that what is under way is joined late. Meanwhile yet another member has joined, and what the first
-/// newcomer was to have goes to that one at once.
+/// The store is slow, so that handing over a group takes long. Meanwhile another member joins, and groups meant for the
+/// first newcomer go to the second at once.
 fn newer_heir(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { groups: 12, nodes: 5, ..light() };
     let mut plan = compiled("shard-rebalance", "redis-fenced", seed, &params)?;

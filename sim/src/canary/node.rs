@@ -1,4 +1,5 @@
-//! What a node must not do while it gives leadership up, and when it wakes after its lease; and what its clients must.
+//! Canaries of what a node must not do while it resigns or after it wakes without a lease, and of what its clients must
+//! do.
 
 use super::{Above, Canary, DARK, ELECTIONS, compiled, figure, light, steady, survives};
 use crate::error::Failed;
@@ -8,7 +9,6 @@ use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
 };
 
-/// The canaries of this file.
 pub(super) fn canaries() -> Vec<Canary> {
     let refused = figure("writes_fenced", |m| m.writes_fenced as f64);
     let asked = figure("requests_invoked", |m| m.requests_invoked as f64);
@@ -32,7 +32,7 @@ pub(super) fn canaries() -> Vec<Canary> {
     ]
 }
 
-/// A canary whose cause shows nothing in figures, and must not.
+/// A canary whose cause must have no effect.
 fn held(name: &'static str, plan: super::MakePlan) -> Canary {
     Canary { safe: true, ..super::breaks(name, &[], plan) }
 }
@@ -41,13 +41,13 @@ fn at(ms: f64, what: Fault) -> PlannedFault {
     PlannedFault { when: Trigger::At { ms }, what, group: 0 }
 }
 
-/// When the leader passes `point` for the first time after so many milliseconds.
+/// When the leader first passes `point` after `after_ms`.
 fn passes(point: Point, after_ms: f64) -> Trigger {
     let (point, after) = (point.name().to_owned(), Some(Box::new(Trigger::At { ms: after_ms })));
     Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0 }
 }
 
-/// The leader sleeps from its first renewal after so many milliseconds on.
+/// The leader pauses at its first renewal after `after_ms`.
 fn sleeps(after_ms: f64, for_ms: f64) -> PlannedFault {
     PlannedFault { when: passes(Point::Renewed, after_ms), what: Fault::Pause { node: Who::Leader, for_ms }, group: 0 }
 }
@@ -56,48 +56,48 @@ fn slow(from: Who, to: Who, extra_ms: u64, for_ms: f64) -> Fault {
     Fault::Latency { from: vec![from], to: vec![to], extra_us: extra_ms * 1_000, for_ms: Some(for_ms) }
 }
 
-/// Writes take longer than from one tick to the next. Whoever goes on taking work is never done with it, and whoever does
-/// not wait for the answers has not stopped when its successor starts.
+/// Writes take longer than a tick. A leader that keeps accepting work never finishes, and one that does not wait for
+/// the answers has not stopped when its successor starts.
 fn resigns(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.tick_ms = 100;
     plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 1_400, 16_000.0)));
-    // The leader can hardly work for all that time, and nothing makes it step down.
+    // The leader hardly works in that time, and nothing makes it step down.
     plan.liveness_bound_ms += 16_000;
     if on {
-        // A tick was fired just before: when it is answered, and the next is due, the last request is not answered yet.
+        // A tick has just fired: its write is answered, and the next tick due, before the last request is answered.
         plan.faults.push(at(7_300.0, Fault::Resign { node: Who::Leader }));
     }
     Ok(plan)
 }
 
-/// The leader sleeps right after a renewal, again and again; requests and reads wait for it when it wakes. Few enough of them
-/// that their answers fit on a connection.
+/// The leader pauses repeatedly, right after a renewal; requests and reads await it when it wakes, few enough that
+/// their answers fit on a connection.
 fn asleep(seed: u64, on: bool) -> Result<Plan, Failed> {
     let timings = Params { lease_ttl_ms: Some(1_000), renew_interval_ms: Some(300), rate: 50, ..light() };
     let params = Params { duration_ms: Some(20_000), read_lease: Some(true), reads_per_s: Some(400), ..timings };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
     plan.requires.clear();
     if on {
-        // Not all of them after the same time: clients give silent connections up at a beat of their own.
+        // The lengths differ because clients give up silent connections at a fixed beat.
         let pauses = [(4_000.0, 1_700.0), (8_000.0, 1_740.0), (12_000.0, 1_780.0), (16_000.0, 1_720.0)];
         plan.faults = pauses.map(|(after_ms, for_ms)| sleeps(after_ms, for_ms)).into();
     }
     Ok(plan)
 }
 
-/// The store's answers are late, and come after a lease that the leader has slept through.
+/// The store's answers arrive after a lease that the leader has slept through.
 fn asleep_unanswered(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.faults.push(at(5_000.0, slow(Who::Store, Who::Leader, 7_000, 1_500.0)));
     if on {
-        // Late enough that the leader has looked, and found them unanswered; before it loses its patience.
+        // The leader has looked and found the writes unanswered, but has not yet timed out.
         plan.faults.push(sleeps(5_400.0, 4_600.0));
     }
     Ok(plan)
 }
 
-/// The store dies and is back; the leader falls asleep before it has connected again.
+/// The store crashes and restarts; the leader pauses before it has reconnected.
 fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.rate = 500;
@@ -115,16 +115,16 @@ fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// One candidate loses its lock and gets another. Writes of its first term reach the store after the second has sealed it,
-/// are refused, and the refusals come while the second term's writes with the same numbers are under way. By datagrams, all
-/// of which take detours: a connection, or a new one, carries no old answers.
+/// The only candidate loses its lock and takes it again. Writes of its first term reach the store after the second
+/// term's seal and are refused; the refusals arrive while writes of the second term with the same numbers are
+/// outstanding. Uses reordering datagrams, since connections do not deliver old answers.
 fn former_term(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { nodes: 1, duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "redis-fenced", seed, &params)?;
     plan.requires.clear();
     (plan.network.datagrams, plan.network.reorder) = (true, 1.0);
     let renewed = passes(Point::Renewed, 5_000.0);
-    // Until right after the next renewal, by which it hears of its loss; a detour takes three times as long.
+    // Lasts until just after the next renewal, which reveals the loss; a detour takes three times the latency.
     let late = slow(Who::Leader, Who::Store, 1_000, 1_020.0);
     plan.faults.push(PlannedFault { when: renewed.clone(), what: late, group: 0 });
     let (point, after) = (Point::AfterSeal.name().to_owned(), Some(Box::new(renewed.clone())));
@@ -136,8 +136,8 @@ fn former_term(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// One candidate loses its lock before the answer to its seals can come, and gets it again. That answer comes when the next
-/// seals are on their way: with a connection to the store that is slow, and not given up.
+/// The only candidate loses its lock before the answer to its seals arrives, and takes it again. That answer arrives
+/// while the next seals are outstanding, on a slow connection to the store that survives.
 fn former_seal(seed: u64, on: bool) -> Result<Plan, Failed> {
     let timings = Params { lease_ttl_ms: Some(1_000), renew_interval_ms: Some(300), ..light() };
     let params = Params { nodes: 1, duration_ms: Some(16_000), read_lease: Some(false), ..timings };
@@ -154,12 +154,11 @@ fn former_seal(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A leader loses its lock and does not hear of it. It has nearly nothing to write, and so learns by a refused read that it
-/// was replaced.
+/// A leader loses its lock unnoticed. It hardly writes, so it learns only from a refused read that it was replaced.
 fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     (plan.load.rate, plan.load.tick_ms, plan.load.reads_per_s) = (1, 20_000, 400);
-    // From the successor's election over its seal to the next read.
+    // Covers the time from the successor's election, through its seal, to the next read.
     plan.dual_belief_bound_ms = Some(60.0);
     if on {
         let (from, to) = (vec![Who::Service], vec![Who::Leader]);
@@ -173,8 +172,8 @@ fn replaced_and_read(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// Leaders resign, one after the other, and everybody sees at once who is next. Whoever has to ask all the others in turn is
-/// late: they are more than usual.
+/// Leaders resign one after the other, and all nodes learn of the next one at once. Seven nodes, because a client that
+/// asked them all in turn would be late.
 fn told_who_leads(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { nodes: 7, duration_ms: Some(12_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "etcd-election", seed, &params)?;
@@ -184,7 +183,7 @@ fn told_who_leads(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The store is away for so long that more requests come than fit on a connection.
+/// The store is unreachable until more requests wait than fit on a connection.
 fn too_many(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Store], Some(if on { 4_000.0 } else { 200.0 }));
     let cut = Fault::Partition { from, to, one_way: false, for_ms };
@@ -193,22 +192,22 @@ fn too_many(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A client's second life must not take the requests of its first for its own.
+/// A restarted client must not take its former requests for its own.
 fn clients_reborn(seed: u64, on: bool) -> Result<Plan, Failed> {
     let kill = Fault::Kill { node: Who::Clients, restart_after_ms: Some(2_000.0) };
     steady("redis-fenced", seed, if on { vec![(6_000.0, kill)] } else { Vec::new() })
 }
 
-/// Open-loop clients ask for what they should have asked for meanwhile.
+/// Paused open-loop clients send all the requests that they missed.
 fn clients_asleep(seed: u64, on: bool) -> Result<Plan, Failed> {
     let pause = Fault::Pause { node: Who::Clients, for_ms: 5_000.0 };
     let mut plan = steady("redis-fenced", seed, if on { vec![(6_000.0, pause)] } else { Vec::new() })?;
-    // 2,000 requests, and of 1,000 reads the two thirds that are put to whoever leads.
+    // 2,000 requests, and two thirds of 1,000 reads, which are those that go to the leader.
     plan.load.reads_per_s = 50;
     Ok(plan)
 }
 
-/// Its clients ask others, who do not lead either; they may not say that nothing happened.
+/// The clients ask other nodes, which do not lead either; these must not claim that nothing happened.
 fn dies(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.faults.push(at(4_000.0, slow(Who::Leader, Who::Store, 60, 16_000.0)));

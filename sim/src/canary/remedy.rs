@@ -1,4 +1,4 @@
-//! What a leader that cannot work must do where it is to step down for that: in time, for long enough, and not for ever.
+//! Canaries of leaders that step down because they cannot work: in time, for long enough, and not for ever.
 
 use super::{Above, Canary, DARK, ELECTIONS, breaks, compiled, light, survives};
 use crate::error::Failed;
@@ -7,7 +7,6 @@ use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
 };
 
-/// The canaries of this file.
 pub(super) fn canaries() -> Vec<Canary> {
     let dark = |canary: Canary, most_ms: f64| Canary { at_most: Some(Above { than: most_ms, ..DARK }), ..canary };
     vec![
@@ -25,14 +24,14 @@ pub(super) fn canaries() -> Vec<Canary> {
     ]
 }
 
-/// After how long leaders step down, milliseconds.
+/// Leaders step down after this many milliseconds.
 const STEP_DOWN_AFTER_MS: u64 = 1_000;
 
 fn named(number: u16) -> Who {
     Who::Named(format!("n{number}"))
 }
 
-/// A steady run in which leaders step down, and some cannot reach the store: who, from when on and for how long.
+/// A steady run in which leaders step down. `cuts` says who cannot reach the store, from when on and for how long.
 fn silent(
     protocol: &str,
     seed: u64,
@@ -59,7 +58,7 @@ fn cut_off(seed: u64, on: bool) -> Result<Plan, Failed> {
     silent("redis-fenced", seed, (3, 20_000), if on { std::slice::from_ref(&cut) } else { &[] })
 }
 
-/// The first candidate is preferred. It comes back when it has stood aside for long enough, and the store is back.
+/// The first candidate is preferred. It leads again once it has stood aside long enough and the store is back.
 fn lowest_id(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = (named(1), 8_000.0, 8_000.0);
     silent("lowest-id-fenced", seed, (3, 28_000), if on { std::slice::from_ref(&cut) } else { &[] })
@@ -70,7 +69,7 @@ fn swim(seed: u64, on: bool) -> Result<Plan, Failed> {
     silent("swim-fenced", seed, (3, 32_000), if on { std::slice::from_ref(&cut) } else { &[] })
 }
 
-/// Nobody can do better, so that somebody has to lead while all stand aside, and does when the store is back.
+/// No candidate reaches the store, so one must lead although all stand aside, and it works once the store is back.
 fn lowest_id_all(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = (Who::Candidates, 8_000.0, 12_000.0);
     let plan = silent("lowest-id-fenced", seed, (3, 30_000), if on { std::slice::from_ref(&cut) } else { &[] })?;
@@ -83,7 +82,7 @@ fn swim_all(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(Plan { liveness_bound_ms: plan.liveness_bound_ms + 12_000, ..plan })
 }
 
-/// The first candidate stands aside for 20 s. The others die: it comes back as soon as it has missed them.
+/// The first candidate stands aside for 20 s. The others die, and it leads again as soon as it has detected that.
 fn swim_alone(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = silent("swim-fenced", seed, (3, 36_000), &[])?;
     plan.tenure.step_down_after_ms = 2 * STEP_DOWN_AFTER_MS;
@@ -99,7 +98,7 @@ fn swim_alone(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The store owes something at every moment, and answers all the time.
+/// The store always owes an answer, but keeps answering.
 fn late_answers(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = silent("redis-fenced", seed, (3, 16_000), &[])?;
     let (from, to, for_ms) = (vec![Who::Candidates], vec![Who::Store], Some(8_000.0));
@@ -110,15 +109,15 @@ fn late_answers(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// There is nobody else, and whoever has resigned stands again after 3 to 4 s. In the first silence it resigns twice, waits for
-/// four times as long, and still leads when the store answers; had it waited no longer than at first, it would have resigned a
-/// third time. In the second silence it resigns twice, as the store has answered in between.
+/// The only candidate stands again 3 to 4 s after it resigns. In the first silence it resigns twice, then waits four
+/// times as long and still leads when the store answers; without the longer wait it would have resigned a third time.
+/// In the second silence it again resigns twice, since the store has answered in between.
 fn twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cuts = [(Who::Candidates, 5_000.0, 12_800.0), (Who::Candidates, 27_000.0, 9_000.0)];
     silent("redis-fenced", seed, (1, 42_000), if on { &cuts } else { &[] })
 }
 
-/// The highest dies; the next is elected, and cannot reach the counter, which is in the store.
+/// The highest node dies; the next is elected, but cannot reach the counter in the store.
 fn no_draw(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = silent("bully-fenced", seed, (3, 24_000), &[(named(2), 5_000.0, 19_000.0)])?;
     plan.tenure.step_down_after_ms = 0;

@@ -1,4 +1,4 @@
-//! Canaries of Redis under sentinels: who is promoted, when, and by how many of them.
+//! Canaries of Redis under sentinels: which replica is promoted, when, and by how many sentinels.
 
 use super::{
     Above, Canary, DARK, ELECTIONS, breaks,
@@ -11,13 +11,12 @@ use scenarios::{
     fault::{Fault, Who},
 };
 
-/// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
     vec![
-        // Each has given its vote away by the time at which it is asked for it, and they stand again minutes later.
+        // Each sentinel has voted for itself before it is asked, and they stand again minutes later.
         breaks("sentinels that stand at once elect nobody", &["liveness"], sentinels_at_once),
         survives("of two replicas the newer one is promoted", ELECTIONS, 2.0, stale_replica),
-        // One sentinel's opinion is not the quorum's: the primary stays, and that its replicas die does not matter.
+        // One sentinel is not a quorum: the primary stays, so that it does not matter when its replicas die.
         Canary {
             safe: true,
             at_most: Some(Above { than: 1_000.0, ..DARK }),
@@ -33,7 +32,8 @@ pub(super) fn canaries() -> Vec<Canary> {
     ]
 }
 
-/// One replica has missed the last grant, with its token, when the primary dies. Promoted, it would grant that token again.
+/// One replica has missed the last grant with its token when the primary dies. If promoted, it would grant that token
+/// again.
 fn stale_replica(seed: u64, on: bool) -> Result<Plan, Failed> {
     let primary = || Who::Named("redis-1".to_owned());
     let behind = Who::Named(if seed.is_multiple_of(2) { "redis-2" } else { "redis-3" }.to_owned());
@@ -42,13 +42,13 @@ fn stale_replica(seed: u64, on: bool) -> Result<Plan, Failed> {
     let faults = cause(on, vec![at(10_000.0, cut), at(10_100.0, drop_key()), dies]);
     let mut plan = steady("redis-sentinel", seed, 3, faults)?;
     plan.duration_ms = 40_000;
-    // Until there is another primary nobody leads.
+    // Nobody leads until there is a new primary.
     (plan.dual_belief_bound_ms, plan.liveness_bound_ms) = (None, 20_000);
     Ok(plan)
 }
 
-/// One sentinel is cut off from the primary, which the others see. Later both replicas die: had it made one of them the primary,
-/// the leader would lose its lock.
+/// One sentinel is cut off from the primary; the others still reach it. Later both replicas die: had one become the
+/// primary, the leader would lose its lock.
 fn one_sentinel_misses(seed: u64, on: bool) -> Result<Plan, Failed> {
     let named = |name: &str| Who::Named(name.to_owned());
     let (from, to, for_ms) = (vec![named("sentinel-1")], vec![named("redis-1")], Some(15_000.0));
@@ -61,8 +61,8 @@ fn one_sentinel_misses(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// One sentinel is cut off from everybody while the primary dies, is replaced, and comes back. What it says of the old one when
-/// it is back takes nobody there.
+/// One sentinel is cut off while the primary dies, is replaced, and restarts. Its outdated view of the primary must not
+/// redirect anybody.
 fn sentinel_behind(seed: u64, on: bool) -> Result<Plan, Failed> {
     let named = |name: &str| Who::Named(name.to_owned());
     let others = ["sentinel-1", "sentinel-2", "redis-1", "redis-2", "redis-3"];
@@ -75,8 +75,8 @@ fn sentinel_behind(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The primary dies, and comes back when another has taken its place. It is made a replica of that one, and is the only one left
-/// when that dies, too.
+/// The primary dies, and restarts after it was replaced. It becomes a replica, and is the only server left when the new
+/// primary dies, too.
 fn former_primary(seed: u64, on: bool) -> Result<Plan, Failed> {
     let dies =
         |ms, name: &str, restart_after_ms| at(ms, Fault::Kill { node: Who::Named(name.to_owned()), restart_after_ms });
@@ -91,7 +91,7 @@ fn former_primary(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The primary dies, and what sentinels ask one another takes longer than any of them waits before it stands.
+/// The primary dies, and messages between sentinels take longer than any of them waits before it stands.
 fn sentinels_at_once(seed: u64, on: bool) -> Result<Plan, Failed> {
     const SENTINELS: [&str; 3] = ["sentinel-1", "sentinel-2", "sentinel-3"];
     let named = |name: &str| Who::Named(name.to_owned());
@@ -99,7 +99,7 @@ fn sentinels_at_once(seed: u64, on: bool) -> Result<Plan, Failed> {
         let to = SENTINELS.iter().filter(|to| *to != from).map(|to| named(to)).collect();
         at(11_000.0, Fault::Latency { from: vec![named(from)], to, extra_us: 1_500_000, for_ms: Some(20_000.0) })
     };
-    // By then all of them know the replicas.
+    // By then all sentinels know the replicas.
     let mut faults = vec![at(12_000.0, Fault::Kill { node: named("redis-1"), restart_after_ms: None })];
     if on {
         faults.extend(SENTINELS.iter().map(slow));

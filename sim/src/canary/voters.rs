@@ -1,5 +1,5 @@
-//! Canaries of those who elect among themselves: a voter forgets nothing when the power goes, half is no majority, and whoever
-//! hears of a successor has stopped.
+//! Canaries of candidates that elect among themselves: a voter keeps its vote through a power loss, half the votes are
+//! no majority, and a leader that hears of a successor has stopped.
 
 use super::{Above, Canary, DARK, ELECTIONS, MakePlan, at_ms, breaks, compiled, figure, light, survives};
 use crate::error::Failed;
@@ -12,7 +12,6 @@ use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
 };
 
-/// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
     vec![
         breaks("power lost on disks that lie: raft", &["elections"], |seed, on| disks_lie(seed, on, "raft")),
@@ -47,7 +46,7 @@ pub(super) fn canaries() -> Vec<Canary> {
 
 const STARTUP: Above = figure("startup_dark_ms", |m| m.startup_dark_ms.unwrap_or_default());
 
-/// A canary whose cause shows nothing, and must not.
+/// A canary whose cause must have no effect.
 fn held(name: &'static str, plan: MakePlan) -> Canary {
     Canary { safe: true, ..breaks(name, &[], plan) }
 }
@@ -56,7 +55,7 @@ fn mute(name: &'static str, plan: MakePlan) -> Canary {
     survives(name, ELECTIONS, 1.0, plan)
 }
 
-/// A run of `duration_ms` in which nothing is required and, when `on`, these faults strike.
+/// A run without requirements in which, if `on`, the given faults strike.
 fn told(protocol: &str, seed: u64, params: Params, on: bool, faults: Vec<PlannedFault>) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", protocol, seed, &Params { read_lease: Some(false), ..params })?;
     plan.requires.clear();
@@ -74,19 +73,19 @@ fn named(number: u16) -> Who {
     Who::Named(format!("n{number}"))
 }
 
-/// Silence between two groups.
+/// A partition between two groups.
 fn cut(ms: f64, (from, to): (Vec<Who>, Vec<Who>), one_way: bool, for_ms: f64) -> PlannedFault {
     at_ms(ms, Fault::Partition { from, to, one_way, for_ms: Some(for_ms) })
 }
 
-/// At the first passage of a point that one of `node` comes to, counted from `from_ms` on.
+/// At the first passage of `point` by one of `node` after `from_ms`.
 fn at_point(point: Point, node: Who, from_ms: f64, what: Fault) -> PlannedFault {
     let point = point.name().to_owned();
     let after = Some(Box::new(Trigger::At { ms: from_ms }));
     PlannedFault { when: Trigger::Passage { point, node, nth: 1, after, delay_ms: 0.0 }, what, group: 0 }
 }
 
-/// Everybody loses power, or crashes, on disks that saved nothing and said that they had. A crash takes nothing.
+/// All nodes lose power on disks that acknowledge syncs without saving, or merely crash, which loses nothing.
 fn disks_lie(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let (node, restart_after_ms) = (Who::Candidates, Some(50.0));
     let down = match on {
@@ -97,15 +96,15 @@ fn disks_lie(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     told(protocol, seed, lasting(14_000, 3), true, vec![at_ms(0.0, lie), at_ms(8_000.0, down)])
 }
 
-/// The leader dies, and the other two stand at once. The first to vote for itself loses power before it says so; when it is
-/// back, the other one asks it for that vote, again and again.
+/// The leader dies, and the other two stand at once. The first to vote for itself loses power before it sends the vote;
+/// when it is back, the other repeatedly asks it for that vote.
 fn voter_dark(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: Some(10_000.0) };
     let pause = Fault::Pause { node: Who::Candidates, for_ms: 3_000.0 };
     let dark = Fault::PowerLoss { node: Who::Trigger, restart_after_ms: Some(50.0) };
     let faults =
         vec![at_ms(6_000.0, kill), at_ms(6_002.0, pause), at_point(Point::Voted, Who::Candidates, 6_000.0, dark)];
-    // Whoever stands goes on asking for longer than a request takes.
+    // A candidate keeps asking for longer than a request takes.
     let patient = Params { election_timeout_ms: Some((4_000, 4_001)), lease_ttl_ms: Some(1_000), ..lasting(20_000, 3) };
     let params = if protocol == "kraft" { patient } else { lasting(20_000, 3) };
     let mut plan = told(protocol, seed, params, on, faults)?;
@@ -113,8 +112,8 @@ fn voter_dark(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// `n1` alone has accepted the first epoch of `n5`, which dies. The others, who have not, begin with that epoch again, and
-/// then meet `n1`.
+/// Only `n1` has accepted the first epoch of `n5`, which dies. The others begin with that epoch again, and then meet
+/// `n1`.
 fn epoch_twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     let first = |what| at_point(Point::Voted, named(1), 0.0, what);
     let hang = |number| at_ms(0.0, Fault::SyncHang { node: named(number), for_ms: Some(1_000.0) });
@@ -131,14 +130,14 @@ fn epoch_twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The followers lose power right after they have acknowledged the first entry of the leader's term. A follower that has lost
+/// The followers lose power right after they acknowledged the first entry of the leader's term. A follower that lost
 /// what it acknowledged cannot be led any more. Whether there is another election depends on who is back first.
 fn log_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let dark = Fault::PowerLoss { node: Who::Followers, restart_after_ms: Some(50.0) };
     told("raft", seed, lasting(8_000, 3), on, vec![at_point(Point::AfterElected, Who::Candidates, 0.0, dark)])
 }
 
-/// Only the first to start is there to stand, and dies with its vote on disk: it must stand again in the same epoch.
+/// Only the first to start is up to stand, and dies with its vote on disk: it must stand again in the same epoch.
 fn stands_again(seed: u64, on: bool) -> Result<Plan, Failed> {
     let timings = Params { election_timeout_ms: Some((3_000, 3_001)), ..lasting(12_000, 3) };
     let back = Fault::Kill { node: named(1), restart_after_ms: Some(20.0) };
@@ -147,9 +146,8 @@ fn stands_again(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The leader, `n1`, is cut off, and `n3` starts again right before: it has not heard the leader since, and votes for `n2`.
-/// Then `n1` and `n3` meet. What the leader is told is not that there is an election, but who has won it; nor does the store
-/// tell it.
+/// The leader, `n1`, is cut off. `n3`, which restarted just before, has not heard from it since and votes for `n2`.
+/// Then `n1` and `n3` meet: `n1` learns not of an election but of its winner, and not from the store either.
 fn follows_successor(seed: u64, on: bool) -> Result<Plan, Failed> {
     let faults = vec![
         at_ms(5_730.0, Fault::Kill { node: named(3), restart_after_ms: Some(100.0) }),
@@ -165,8 +163,8 @@ fn follows_successor(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// `n1` begins to follow, is cut off with its connect on the way, and follows over another connection when `n2` dies. Then the
-/// old connect arrives; the leader must not take it for a new one.
+/// `n1` begins to follow, is cut off with its connect in flight, and follows over another connection when `n2` dies.
+/// Then the old connect arrives; the leader must not take it for a new one.
 fn stray_connect(seed: u64, on: bool) -> Result<Plan, Failed> {
     let faults = vec![
         cut(3_100.0, (vec![named(1)], vec![named(3)]), true, 3_100.0),
@@ -178,8 +176,8 @@ fn stray_connect(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// `n3` alone has begun its epoch when the power goes. `n2` is elected by those who have not, and waits for the disk of
-/// `n1`; that `n3` is back does not help, for it is ahead.
+/// Only `n3` has begun its epoch when it loses power. The other nodes elect `n2`, which waits for the disk of `n1`; the
+/// return of `n3` does not help, since it is ahead.
 fn follower_ahead(seed: u64, on: bool) -> Result<Plan, Failed> {
     let voted = at_point(Point::Voted, named(2), 0.0, cut(0.0, (vec![named(3)], vec![named(2)]), true, 800.0).what);
     let faults = vec![
@@ -194,7 +192,7 @@ fn follower_ahead(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A leader with a slow clock was heard just now; its followers start again, and it hears nothing of them any more.
+/// A leader with a slow clock has just heard from its followers; they restart, and it hears no more from them.
 fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, Failed> {
     let renewed = |what| at_point(Point::Renewed, Who::Leader, 5_000.0, what);
     let apart =
@@ -207,8 +205,8 @@ fn lease_forgotten(seed: u64, on: bool) -> Result<Plan, Failed> {
     told("raft", seed, lasting(12_000, 3), on, faults)
 }
 
-/// Of a leader's two followers one does not hear it, and stands in vain; the other has just renewed its lease when it starts
-/// again, apart from the leader. It must not vote before that lease is over.
+/// Of a leader's two followers, one does not hear it and stands in vain; the other has just renewed its lease when it
+/// restarts, cut off from the leader. It must not vote before that lease ends.
 fn voter_forgets(seed: u64, on: bool) -> Result<Plan, Failed> {
     let renewed = |what| at_point(Point::Renewed, named(1), 6_000.0, what);
     let apart = Fault::Partition { from: vec![named(1)], to: vec![named(2)], one_way: false, for_ms: Some(3_000.0) };
@@ -221,7 +219,7 @@ fn voter_forgets(seed: u64, on: bool) -> Result<Plan, Failed> {
     told("raft-core", seed, lasting(14_000, 3), on, faults)
 }
 
-/// What a leader says is lost, what the others say is not.
+/// The leader's messages are lost; messages to it are not.
 fn mute_from(ms: f64, for_ms: f64) -> PlannedFault {
     cut(ms, (vec![Who::Leader], vec![Who::Followers]), true, for_ms)
 }
@@ -230,9 +228,9 @@ fn mute_leader(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     told(protocol, seed, lasting(16_000, 3), on, vec![mute_from(5_000.0, 7_000.0)])
 }
 
-/// Its clock is so slow, and the others' so fast, that its time is not over when it hears of a successor; a majority may have
-/// acknowledged that one a trip earlier. Everybody has led, so that there is a connection from each to each: a mute node accepts
-/// no new one. The load is light, lest the store be quicker to tell.
+/// The leader's clock is so slow, and the others' so fast, that its lease has not ended when it hears of a successor; a
+/// majority may have acknowledged that one a trip earlier. Every node leads once before, so that all connections exist:
+/// a mute node accepts no new ones. The load is light, so that the store does not tell it sooner.
 fn mute_raft(seed: u64, on: bool) -> Result<Plan, Failed> {
     let transfer = |number: u16| {
         let to_each = Fault::Transfer { node: Who::Leader, to: named(number) };
@@ -249,14 +247,14 @@ fn mute_raft(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// Nobody promises for how long two believe here; but each hears of the other within a heartbeat or two.
+/// Dual belief has no promised bound here, but each hears of the other within a heartbeat or two.
 fn mute_bully(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = mute_leader(seed, on, "bully")?;
     plan.dual_belief_bound_ms = Some(3_000.0);
     Ok(plan)
 }
 
-/// Answers to a leader's pings come two thirds of a lease later, also after it has fallen mute.
+/// Answers to a leader's pings arrive two thirds of a lease late, even after it has fallen mute.
 fn late_pongs(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Followers], vec![Who::Leader]);
     let late = Fault::Latency { from, to, extra_us: 2_000_000, for_ms: Some(12_000.0) };
@@ -264,7 +262,7 @@ fn late_pongs(seed: u64, on: bool) -> Result<Plan, Failed> {
     told("zab-fle", seed, params, on, vec![at_ms(3_000.0, late), mute_from(8_000.0, 6_000.0)])
 }
 
-/// Four candidates, two on each side, when they start and once more later: nobody may win, and who leads must stop.
+/// Four candidates, two on each side, at the start and once later: nobody may win, and a leader must stop.
 fn halves(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let sides = || (vec![named(1), named(2)], vec![named(3), named(4)]);
     let faults = vec![cut(0.0, sides(), false, 5_000.0), cut(9_000.0, sides(), false, 9_000.0)];
@@ -274,7 +272,7 @@ fn halves(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// Five candidates, and each handover names one that nothing but the name speaks for.
+/// Five candidates; each handover names one that would not win otherwise.
 fn named_successor(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut ms = 3_000.0;
     let faults = [5, 4, 5, 4, 3].map(|number| {
@@ -283,13 +281,13 @@ fn named_successor(seed: u64, on: bool) -> Result<Plan, Failed> {
     });
     let mut plan = told("raft", seed, lasting(13_000, 5), on, faults.into())?;
     if on {
-        // One may name whoever leads already.
+        // One transfer may name the current leader.
         plan.requires = vec![Requirement { fact: Fact::TransfersWon, at_least: 4 }];
     }
     Ok(plan)
 }
 
-/// One of two has the other's power cut, whose last writes take nearly as long as packets are assumed to.
+/// One of two nodes has the other's power cut, whose last writes take nearly as long as the protocol assumes at most.
 fn shot_in_flight(seed: u64, on: bool) -> Result<Plan, Failed> {
     let slow =
         Fault::Latency { from: vec![Who::Leader], to: vec![Who::Store], extra_us: 150_000, for_ms: Some(12_000.0) };
@@ -297,8 +295,8 @@ fn shot_in_flight(seed: u64, on: bool) -> Result<Plan, Failed> {
     told("stonith", seed, lasting(18_000, 2), on, vec![at_ms(4_500.0, slow), apart])
 }
 
-/// Leaders resign, one after the other, and the laps of those who stand overtake each other. What is out of order waits to be
-/// sent again, which takes time, and nothing is lost.
+/// Leaders resign one after the other, and the laps of candidates overtake each other. Messages out of order wait to be
+/// resent; none is lost.
 fn reordered(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let resign = |place: u32| at_ms(5_000.0 + 2_000.0 * f64::from(place), Fault::Resign { node: Who::Leader });
     let mut plan = told(protocol, seed, lasting(18_000, 5), true, (0..6).map(resign).collect())?;

@@ -1,4 +1,4 @@
-//! Canaries of the world and of the judge: what each fault, clock and network does, and what each invariant sees.
+//! Canaries of the world and the judge: the effect of each fault, clock and network, and what each invariant detects.
 
 use super::{
     AVAILABILITY, Above, Canary, DARK, ELECTIONS, REQUESTS, SERVED, UNCHECKED, above, at_ms, breaks, compiled, light,
@@ -13,7 +13,6 @@ use scenarios::{
     plan::Network,
 };
 
-/// All of them.
 pub(super) fn canaries() -> Vec<Canary> {
     vec![
         breaks("clocks that drift", &["no_stale_read"], drift),
@@ -54,7 +53,7 @@ pub(super) fn canaries() -> Vec<Canary> {
     ]
 }
 
-/// Datagrams to the store, lost, duplicated and out of order.
+/// Datagrams to the store that are lost, duplicated and reordered.
 const HOSTILE: &str = "hostile";
 
 fn drift(seed: u64, on: bool) -> Result<Plan, Failed> {
@@ -62,7 +61,7 @@ fn drift(seed: u64, on: bool) -> Result<Plan, Failed> {
     compiled("read-lease", "redis-fenced", seed, &Params { clock_drift_ppm, ..light() })
 }
 
-/// A leader that believes for ever records its ticks beside its successor's.
+/// A leader that believes for ever records its ticks along with its successor's.
 fn two_schedules(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("partition", "redis-naive", seed, &light())?;
     plan.requires.clear();
@@ -72,7 +71,7 @@ fn two_schedules(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A steady run in which the service's clock jumps ahead right after the leader was renewed, again and again.
+/// A steady run in which the service's clock repeatedly jumps ahead right after a renewal.
 fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", protocol, seed, &light())?;
     let ahead = |nth: u64| PlannedFault {
@@ -96,15 +95,15 @@ fn clock_step(seed: u64, on: bool) -> Result<Plan, Failed> {
     stepped(seed, on, "redis-lease")
 }
 
-/// The same with a token, which keeps it harmless, and with the bound of a run in which no clock is stepped.
+/// The same with a token, which makes it harmless, and with the bound of a run without clock steps.
 fn outlived_grant(seed: u64, on: bool) -> Result<Plan, Failed> {
     stepped(seed, on, "redis-fenced")
 }
 
-/// etcd's leader believes beside its successor, as its client does; here it is said to promise that it never does.
+/// etcd's leader, like its client, believes along with its successor; this plan claims that it never does.
 fn promised_less(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("partition", "etcd-election", seed, &light())?;
-    // Fencing would end the belief as soon as the successor has sealed.
+    // Fencing would end the belief at the successor's seal.
     let unfenced = Params { fencing: false.into(), ..light() };
     if on {
         plan = compiled("partition", "etcd-election", seed, &unfenced)?;
@@ -123,15 +122,15 @@ fn slow_network(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The network's defects that lose nothing, one of them.
+/// The hostile network without loss, and with only one of its other defects.
 fn defects(duplicates: bool) -> Result<Network, Failed> {
     let net = Profile::find(HOSTILE).ok_or("no such network")?.network();
     let (duplicate, reorder) = if duplicates { (net.duplicate, 0.0) } else { (0.0, 0.1) };
     Ok(Network { loss: 0.0, duplicate, reorder, ..net })
 }
 
-/// A protocol without tokens on links that duplicate, or reorder. Only what is sent within the millisecond that a detour
-/// takes is overtaken.
+/// A protocol without tokens on links that duplicate or reorder. A detour takes a millisecond, so only messages sent
+/// within it are overtaken.
 fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", "redis-lease", seed, &Params { rate: 2_000, ..Params::default() })?;
     if on {
@@ -141,7 +140,7 @@ fn hostile(seed: u64, on: bool, duplicates: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A protocol with tokens on links that duplicate, and a store that checks the token alone.
+/// A protocol with tokens on links that duplicate, with a store that checks only the token.
 fn applied_twice(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("steady", "redis-fenced", seed, &Params { fencing: Fencing::Token, ..light() })?;
     if on {
@@ -159,7 +158,7 @@ fn unchecked(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
 /// The leader dies, and its lease outlasts the bound, but not twice the bound.
 fn late(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = compiled("clean-kill", "redis-fenced", seed, &light())?;
-    // It stays dead: whoever was granted the service's lease starts the clock afresh by coming back.
+    // It stays dead: if the holder of the lease came back, the liveness clock would start afresh.
     for fault in &mut plan.faults {
         if let Fault::Kill { restart_after_ms, .. } = &mut fault.what {
             *restart_after_ms = None;
@@ -192,7 +191,7 @@ fn link_loses(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     steady(protocol, seed, if on { vec![(5_000.0, loss)] } else { Vec::new() })
 }
 
-/// With room for what is sent again, or a link that is full once stays so.
+/// The bandwidth leaves room for resends; otherwise a link once full would stay full.
 fn narrow(seed: u64, on: bool) -> Result<Plan, Failed> {
     let mut plan = steady("redis-fenced", seed, Vec::new())?;
     plan.load.rate = 200;
@@ -206,7 +205,7 @@ fn uneven(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A deaf leader goes on being heard.
+/// A leader that hears nothing is still heard.
 fn both_ways(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (from, to) = (vec![Who::Followers], vec![Who::Leader]);
     let cut = Fault::Partition { from, to, one_way: !on, for_ms: Some(8_000.0) };
@@ -219,8 +218,8 @@ fn long_cut(seed: u64, on: bool) -> Result<Plan, Failed> {
     steady("redis-fenced", seed, vec![(5_000.0, cut)])
 }
 
-/// A store that crashed resets its connections, and is back before the leader connects again; of one without power nobody
-/// hears.
+/// A crashed store resets its connections and is back before the leader reconnects; a store without power sends no
+/// resets.
 fn power_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     let (node, restart_after_ms) = (Who::Store, Some(15.0));
     let down = match on {
@@ -232,7 +231,7 @@ fn power_lost(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// Nobody has a vote on disk while the leader is dead.
+/// No vote reaches a disk while the leader is dead.
 fn slow_disk(seed: u64, on: bool) -> Result<Plan, Failed> {
     let slow = Fault::SlowDisk { node: Who::Candidates, extra_us: 10_000_000, for_ms: Some(14_000.0) };
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: None };
@@ -240,7 +239,7 @@ fn slow_disk(seed: u64, on: bool) -> Result<Plan, Failed> {
     steady("raft", seed, slow.into_iter().chain([(6_000.0, kill)]).collect())
 }
 
-/// Two believe: one that was cut off from the service, and its successor. What strikes the leader strikes that one.
+/// Two nodes believe: one cut off from the service, and its successor. A fault on the leader strikes the successor.
 fn newest_struck(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut =
         Fault::Partition { from: vec![Who::Leader], to: vec![Who::Service], one_way: false, for_ms: Some(14_000.0) };
@@ -251,7 +250,7 @@ fn newest_struck(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A short cut and a long one lie over the same links.
+/// A short and a long partition overlap on the same links.
 fn overlapping(seed: u64, on: bool) -> Result<Plan, Failed> {
     let cut = |for_ms| {
         let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Followers], Some(for_ms));
@@ -261,7 +260,7 @@ fn overlapping(seed: u64, on: bool) -> Result<Plan, Failed> {
     steady("bully", seed, long.into_iter().chain([(5_050.0, cut(100.0))]).collect())
 }
 
-/// Nobody leads when the second one is to die: it is whoever leads next.
+/// Nobody leads when the second kill is due: it strikes the next leader.
 fn next_struck(seed: u64, on: bool) -> Result<Plan, Failed> {
     let kill = || Fault::Kill { node: Who::Leader, restart_after_ms: None };
     let mut plan = steady("bully", seed, vec![(5_000.0, kill())])?;
@@ -271,8 +270,8 @@ fn next_struck(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// A connection to the store meets silence again and again, never for so long that it is given up, and carries more in all
-/// than it has room for.
+/// A connection to the store is repeatedly silent, never long enough to be given up, and carries more in total than it
+/// can buffer.
 fn parked() -> Canary {
     above("silence on a connection, many times", DARK, 1_000.0, |seed, on| {
         let (from, to, for_ms) = (vec![Who::Leader], vec![Who::Store], Some(150.0));
@@ -288,8 +287,8 @@ fn parked() -> Canary {
     })
 }
 
-/// The store is away for so long that the leader pauses before it connects again. It dies meanwhile; in its next life, in
-/// which it writes without a pause, nothing is to be sent again.
+/// The store is unreachable so long that the leader pauses before it reconnects. The leader dies meanwhile; its next
+/// life writes without a pause, and nothing may be resent.
 fn reborn_in_pause(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params =
         Params { nodes: 1, duration_ms: Some(14_000), read_lease: Some(false), rate: 500, ..Params::default() };
@@ -309,8 +308,8 @@ fn reborn_in_pause(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// The power switch stands still until two have asked it for the same machine: the leader, who dies, and whoever leads next.
-/// Its answer is the only one for longer than the run lasts.
+/// The fencing device hangs until two nodes have asked it for the same machine: the leader, which dies, and the next
+/// leader. The device answers only once in the run.
 fn fenced_twice() -> Canary {
     survives("two ask for one machine's power", DARK, 4_000.0, |seed, on| {
         let timings = Params { lease_ttl_ms: Some(3_000), request_timeout_ms: Some(15_000), ..light() };
@@ -330,7 +329,7 @@ fn fenced_twice() -> Canary {
     })
 }
 
-/// Two machines at once, at a device that stands still meanwhile: it has to cut the power of one after the other.
+/// The fencing device hangs while it is asked for two machines: it has to cut the power of both, one after the other.
 fn two_fenced() -> Canary {
     survives("one asks for two machines' power", DARK, 4_000.0, |seed, on| {
         let timings = Params { nodes: 5, request_timeout_ms: Some(10_000), ..light() };
@@ -350,8 +349,8 @@ fn two_fenced() -> Canary {
     })
 }
 
-/// The clocks of those who wait for a dead leader run half as fast again from soon after its last heartbeat on: they take
-/// over after 3.9 s instead of 5.5 s, unless a timer that is set stays where it was.
+/// The clocks of the candidates speed up by half soon after a dead leader's last heartbeat: they take over after 3.9 s
+/// instead of 5.5 s, unless running timers ignore the change.
 fn faster(seed: u64, on: bool) -> Result<Plan, Failed> {
     let params = Params { lease_ttl_ms: Some(6_000), duration_ms: Some(20_000), read_lease: Some(false), ..light() };
     let mut plan = compiled("steady", "lowest-id", seed, &params)?;
@@ -365,14 +364,15 @@ fn faster(seed: u64, on: bool) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// Whoever is told that the leader has gone, and has lost its own lease meanwhile, must look before it believes.
+/// A waiter that is told that the leader has gone, and has lost its own lease meanwhile, must read before it believes.
 fn waiters_dropped(seed: u64, on: bool) -> Result<Plan, Failed> {
     let drop = Fault::DropLease { node: Who::Followers };
     let resign = Fault::Resign { node: Who::Leader };
     steady("etcd-election", seed, if on { vec![(5_000.0, drop), (5_001.0, resign)] } else { Vec::new() })
 }
 
-/// The leader dies while no sync ends, and everybody loses power, again and again: what was not saved must not have been said.
+/// The leader dies while no sync completes, and all nodes lose power again and again: nothing unsaved may have been
+/// announced.
 fn nothing_synced(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
     let hang = Fault::SyncHang { node: Who::Candidates, for_ms: Some(6_000.0) };
     let kill = Fault::Kill { node: Who::Leader, restart_after_ms: Some(1_500.0) };

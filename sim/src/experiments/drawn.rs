@@ -1,4 +1,4 @@
-//! What pictures need that were drawn of runs: made of the numbers again, or of a few runs.
+//! Data for pictures that were drawn from runs: restored from the committed numbers, or from a few runs.
 
 use super::sets::{Experiment, PAUSES, RENEWALS, TTL_SWEEP};
 use crate::ttl_sweep::PAUSE_PROFILE;
@@ -8,13 +8,14 @@ use reports::{
 };
 use scenarios::units::duration_ms;
 
-/// The sweep over times to live as the numbers have it: of each point's failovers the percentiles that are drawn.
+/// The sweep over times to live, restored from the numbers: for each point, the percentiles of failovers that are
+/// drawn.
 pub fn sweep(experiment: &Experiment, numbers: &Numbers) -> Option<TtlSweep> {
     let set = experiment.full.iter().find(|set| set.scenario == TTL_SWEEP)?;
     let pattern = format!("{}/{TTL_SWEEP}/*/*", experiment.number);
     let point = |cell: &Cell| {
         let failover = cell.spreads.get("failover_ms")?;
-        // Where many long pauses were measured, these say more.
+        // The measurement of many long pauses, if any, is more precise.
         let pattern = format!("{}/{PAUSES}/{}/{}", experiment.number, cell.protocol, cell.variant);
         let counted = numbers.matching(&pattern).next().unwrap_or(cell);
         let hours = counted.figure("paused_minutes")? / 60.0;
@@ -37,7 +38,7 @@ pub fn sweep(experiment: &Experiment, numbers: &Numbers) -> Option<TtlSweep> {
     (!points.is_empty()).then(|| TtlSweep { schema: 1, points, pause_profile: PAUSE_PROFILE.to_owned(), seeds })
 }
 
-/// The experiment with nothing but the runs that its pictures of who led when are of: the first seed of each usual plan set.
+/// The experiment reduced to the runs behind its leadership strips: the first seed of each usual plan set.
 pub fn told(mut experiment: Experiment) -> Experiment {
     let usual: Vec<String> =
         experiment.full.iter().filter(|set| set.variant.is_empty()).map(|set| set.scenario.clone()).collect();

@@ -1,4 +1,4 @@
-//! Where a scenario becomes unsafe along two parameters, as numbers: a cell for each point of a frontier.
+//! Frontiers where a scenario becomes unsafe along two parameters, as numbers: one cell per point.
 
 use super::sets::{Axes, Experiment, PlanSet};
 use crate::{error::Failed, frontier, probe::Probe, registry::Registry};
@@ -30,10 +30,10 @@ pub(super) fn search(
     frontier::Frontier { probe, params, x, y }.search(&values.list(0), |_, _, _| ())
 }
 
-/// The frontiers of an experiment as the numbers have them.
+/// The frontiers of an experiment, restored from the numbers.
 ///
 /// # Errors
-/// A plan set cannot be read: one sentence.
+/// A plan set cannot be read.
 pub fn drawn(registry: &Registry, experiment: &Experiment, numbers: &Numbers) -> Result<Vec<Figures>, Failed> {
     let mut all = Vec::new();
     for set in &experiment.full {
@@ -55,7 +55,8 @@ pub fn drawn(registry: &Registry, experiment: &Experiment, numbers: &Numbers) ->
     Ok(all)
 }
 
-/// A point as its cell has it; none where values beyond the edge were unlike it, which only the search itself can place.
+/// A point restored from its cell; `None` if values beyond the edge behaved differently, which only the search can
+/// place.
 fn point((x, at): (Axis, u64), y: Axis, cell: &Cell) -> Option<Point> {
     let count = |name: &str| cell.counts.get(name).copied();
     let seed = count("seed")?;
@@ -92,7 +93,7 @@ fn point((x, at): (Axis, u64), y: Axis, cell: &Cell) -> Option<Point> {
     })
 }
 
-/// A cell for each of its points: the variant says where it lies.
+/// One cell per point; the variant gives its place.
 pub(super) fn cells(experiment: &Experiment, figures: &Figures, protocol: &Protocol, fencing: Fencing) -> Vec<Cell> {
     let (from, to) = figures.seeds;
     let cell = |point: &Point| {

@@ -1,4 +1,4 @@
-//! Runs an experiment, and makes numbers of it.
+//! Runs an experiment and collects its numbers.
 
 use super::{
     frontiers, pauses, renewals,
@@ -26,39 +26,37 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// So many seeds of each cell have their refused writes listed.
+/// The number of seeds per cell whose refused writes are listed.
 const LISTED_SEEDS: u64 = 3;
-/// So many writes of a run are listed: whoever wakes with a full outbox sends a thousand.
+/// The most writes listed per run: a leader that wakes with a full outbox sends a thousand.
 const LISTED_WRITES: usize = 10;
 
-/// What an experiment came to.
 #[derive(Default)]
 pub struct Measured {
-    /// Its numbers.
     pub cells: Vec<Cell>,
-    /// Writes that were refused, if it lists them.
+    /// Refused writes, if the experiment lists them.
     pub refusals: Vec<Refusal>,
-    /// Who led when, in the first run of each cell: with its scenario and its variant.
+    /// Who led when in the first run of each cell, with its scenario and its variant.
     pub strips: Vec<(String, String, Strip)>,
 }
 
-/// One run, boiled down.
+/// One run's results.
 struct One {
     plan: String,
     verdict: &'static str,
     violated: Vec<&'static str>,
     counts: Vec<(&'static str, u64)>,
     lists: Vec<(&'static str, Vec<f64>)>,
-    /// How often each candidate was elected.
+    /// The number of elections won by each candidate.
     wins: Vec<u64>,
     refusals: Vec<Refusal>,
     strip: Option<Strip>,
 }
 
-/// Runs an experiment's plan sets; `done` is told of every cell.
+/// Runs an experiment's plan sets; `done` is called after each cell.
 ///
 /// # Errors
-/// A plan cannot be made, or a run could not be finished: one sentence.
+/// A plan cannot be made, or a run could not be finished.
 pub fn measure(
     registry: &Registry,
     experiment: &Experiment,
@@ -228,7 +226,7 @@ impl Work<'_> {
         measured.cells.push(cell);
     }
 
-    /// What is no measurement, but needed beside it.
+    /// Adds parameters, which are needed along with the measurements.
     fn parameters(&self, cell: &mut Cell) {
         let (params, protocol) = (self.params, self.protocol);
         let mut add = |name: &str, value: u64| cell.counts.insert(name.to_owned(), value);
@@ -242,7 +240,7 @@ impl Work<'_> {
             let words = repro::arguments(&self.set.scenario, protocol.name, params, 0).join(" ");
             cell.command = words.replace("--seed 0", "--seed {seed}");
         }
-        // How often something happened, where runs are long enough to say.
+        // Rates, for runs long enough to estimate them.
         let Some(ms) = cell.figure("simulated_ms").filter(|_| [CHURN, "steady"].contains(&&*self.set.scenario)) else {
             return;
         };
@@ -251,7 +249,7 @@ impl Work<'_> {
             ("elections", "elections_per_1000h", 3.6e9),
             ("dark_ms_sum", "dark_ppm", 1e6),
         ];
-        // What churn costs is in its numbers since before there were these.
+        // Churn already has other numbers for its elections and dark time.
         for (of, name, per) in
             rates.into_iter().filter(|(of, ..)| self.set.scenario != CHURN || *of == "requests_to_service")
         {
@@ -262,7 +260,7 @@ impl Work<'_> {
     }
 }
 
-/// The sweep's points as cells: the variant is the time to live.
+/// The sweep's points as cells; the variant is the time to live.
 fn sweep_cells(experiment: &Experiment, protocols: &[&'static Protocol], sweep: &TtlSweep) -> Vec<Cell> {
     let cell = |point: &reports::plot::ttl_sweep::Point| {
         let spreads = Spread::of(point.failover_ms.clone()).map(|spread| ("failover_ms".to_owned(), spread));

@@ -1,9 +1,8 @@
-//! The experiments: what is asked, and which runs answer it, as committed data.
+//! The experiments: their questions, and the runs that answer them, as committed data.
 //!
-//! A plan set says of which scenario plans are compiled, with which parameters, for which protocols and seeds. It is that, and
-//! not the compiled plans, that is committed: a person can read and change it, and a thousand plans would say the same in
-//! megabytes. Each cell of the numbers has a digest of the plans that it was measured with, so that a change of the numbers
-//! tells whether other plans were run, or the same plans came to something else.
+//! A plan set names the scenario, parameters, protocols and seeds that plans are compiled from. It is committed instead
+//! of the plans, since a person can read and change it, and a thousand plans would take megabytes. Each cell of the
+//! numbers has a digest of its plans, so that a change of the numbers shows whether the plans changed or their results.
 
 mod drawn;
 mod frontiers;

@@ -1,4 +1,4 @@
-//! How often pauses end a lease, from enough of the long ones that the answer has an interval.
+//! Measures how often pauses end a lease, with enough long pauses for a confidence interval.
 
 use super::{
     renewals,
@@ -13,7 +13,7 @@ use protocols::election::Protocol;
 use reports::experiments::Cell;
 use scenarios::{Params, units::duration_text};
 
-/// A cell for each lease, and one for each renew interval of the usual lease: the variant says which.
+/// One cell per lease, and one per renew interval of the usual lease; the variant tells which.
 pub(super) fn cells(
     registry: &Registry,
     experiment: &Experiment,

@@ -1,4 +1,4 @@
-//! What it costs to renew a lease more often, and what it buys: the sweep over renew intervals.
+//! The cost and benefit of renewing a lease more often: a sweep over renew intervals.
 
 use super::sets::{Experiment, PlanSet, RENEWALS};
 use crate::{
@@ -19,7 +19,7 @@ pub(super) fn renewed(params: &Params, protocol: &Protocol, renew_ms: u64) -> Pa
     params
 }
 
-/// A cell for each interval: the variant is the interval.
+/// One cell per interval; the variant is the interval.
 pub(super) fn cells(
     registry: &Registry,
     experiment: &Experiment,

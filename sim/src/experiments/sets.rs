@@ -1,4 +1,4 @@
-//! The plan sets and numbers that are committed.
+//! The committed plan sets and numbers.
 
 use crate::{error::Failed, registry::Registry};
 use protocols::{
@@ -18,19 +18,19 @@ use scenarios::{
 use serde::Deserialize;
 use std::ops::Range;
 
-/// What the leader's death every few seconds is called.
+/// The name of the set in which the leader dies every few seconds.
 pub const CHURN: &str = "churn";
-/// What the sweep over times to live is called.
+/// The name of the sweep over times to live.
 pub const TTL_SWEEP: &str = "ttl-sweep";
-/// What the sweep over renew intervals is called.
+/// The name of the sweep over renew intervals.
 pub const RENEWALS: &str = "renewals";
 
-/// What long pauses, one after the other, are called.
+/// The name of the set of long pauses, one after the other.
 pub const PAUSES: &str = "pauses";
-/// What answers of `advise` are called.
+/// The name of the answers of `advise`.
 pub const ADVICE: &str = "advice";
 
-/// The committed plan sets, in the order of their numbers.
+/// The committed plan sets, by number.
 const COMMITTED: [&str; 10] = [
     include_str!("../../../reports/experiments/1-clean-kill.json"),
     include_str!("../../../reports/experiments/2-ttl-sweep.json"),
@@ -48,115 +48,110 @@ const COMMITTED: [&str; 10] = [
 const NUMBERS: &str = include_str!("../../../reports/experiments/numbers.json");
 /// The committed numbers of the reduced set.
 const REDUCED: &str = include_str!("../../../reports/experiments/reduced.json");
-/// The findings, with places for numbers.
+/// The findings, with placeholders for numbers.
 pub const TEMPLATE: &str = include_str!("../../../reports/experiments/FINDINGS.in.md");
 
-/// An experiment.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Its number.
     pub number: u8,
-    /// Its name, for files.
+    /// The name used for files.
     pub name: String,
-    /// What is asked: one sentence.
+    /// One sentence.
     pub question: String,
-    /// The runs that answer it.
+    /// The runs that answer the question.
     pub full: Vec<PlanSet>,
-    /// A few of them, for CI.
+    /// A few of the runs, for CI.
     pub reduced: Vec<PlanSet>,
     /// Questions to `advise`, as typed; their answers are numbers too.
     #[serde(default)]
     pub advice: Vec<String>,
-    /// Are the refused writes of the first seeds listed?
+    /// Whether the refused writes of the first seeds are listed.
     #[serde(default)]
     pub lists_refusals: bool,
-    /// Does its picture of who led when say nothing that others do not?
+    /// Whether its leadership strips show nothing that others do not.
     #[serde(default)]
     pub without_timeline: bool,
 }
 
-/// Runs of one story with one set of parameters.
+/// Runs of one scenario with one set of parameters.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSet {
     /// A scenario's name, or [`CHURN`], [`TTL_SWEEP`], [`RENEWALS`] or [`PAUSES`].
     pub scenario: String,
-    /// What is different from the usual, in words; empty for the usual.
+    /// How it differs from the usual, in words; empty for the usual.
     #[serde(default)]
     pub variant: String,
-    /// Protocols by name, or `all`: those that the scenario applies to.
+    /// Protocols by name, or `all` that the scenario applies to.
     pub protocols: Vec<String>,
-    /// From which seed to before which.
+    /// The first seed, and the one after the last.
     pub seeds: (u64, u64),
-    /// What is asked of the scenario.
     #[serde(default)]
     pub with: With,
-    /// Times to live of the sweep, milliseconds.
+    /// The sweep's times to live, in milliseconds.
     #[serde(default)]
     pub ttls_ms: Vec<u64>,
-    /// Renew intervals of the sweep over them, milliseconds.
+    /// The sweep's renew intervals, in milliseconds.
     #[serde(default)]
     pub renews_ms: Vec<u64>,
-    /// Where the scenario's safety frontier is searched, instead of running it as it is.
+    /// The search range of the scenario's safety frontier; if given, the scenario is not run as it is.
     #[serde(default)]
     pub frontier: Option<Axes>,
-    /// From one kill to the next, and for how long, milliseconds, of a churn.
+    /// For churn: the time between kills, and the duration, in milliseconds.
     #[serde(default)]
     pub churn_ms: (u64, u64),
 }
 
-/// Which two parameters, and where they are looked at; as on the command line.
+/// The two parameters of a frontier and their values, as on the command line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axes {
-    /// Values of the first, as `ttl=1s,3s,10s`.
+    /// Values of the first parameter, as `ttl=1s,3s,10s`.
     pub x: String,
-    /// Where the second is searched, as `drift=0..300000ppm`.
+    /// The search range of the second parameter, as `drift=0..300000ppm`.
     pub y: String,
 }
 
-/// Parameters, where they are not the usual ones.
+/// Parameters that differ from the defaults.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct With {
-    /// Candidates.
     pub nodes: Option<u16>,
-    /// Requests a second.
+    /// Requests per second.
     pub rate: Option<u64>,
-    /// Does the store fence?
+    /// Whether the store fences.
     pub fencing: Option<bool>,
-    /// Lease time to live, milliseconds.
+    /// In milliseconds.
     pub lease_ttl_ms: Option<u64>,
-    /// From one attempt to acquire to the next, milliseconds.
+    /// Between attempts to acquire, in milliseconds.
     pub retry_period_ms: Option<u64>,
-    /// An implementation's own timers, by name.
+    /// The name of an implementation's own timers.
     pub preset: Option<String>,
-    /// Raft's pre-vote.
     pub pre_vote: Option<bool>,
-    /// How long a run lasts, milliseconds.
+    /// The duration of a run, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// Contests for one leadership each.
+    /// The number of separate leaderships.
     pub groups: Option<u16>,
-    /// Which candidate should lead which of them.
+    /// Which candidate should lead which group.
     pub placement: Option<Placement>,
-    /// How leaders come into their office, and are sent out of it by mistake.
+    /// The warm-up of new leaders, and their removal by mistake.
     #[serde(default)]
     pub tenure: Tenure,
-    /// A known bug, by its id.
+    /// The id of a known bug.
     pub bug: Option<String>,
-    /// What the leader does, where that is not the usual.
+    /// The leader's works, unless they are the usual ones.
     #[serde(default)]
     pub works: Vec<String>,
-    /// What its work-set is like.
+    /// The size of its work-set.
     #[serde(default)]
     pub work_set: work_set::Asked,
 }
 
-/// The experiments of these numbers; all when there are none.
+/// The experiments with these numbers; all if `numbers` is empty.
 ///
 /// # Errors
-/// There is none of a number, or a committed plan set cannot be read: one sentence.
+/// A number is unknown, or a committed plan set cannot be read.
 pub fn find(numbers: &[u8]) -> Result<Vec<Experiment>, Failed> {
     let read =
         |text: &&str| serde_json::from_str(text).map_err(|e| Failed::Harness(format!("a committed plan set: {e}")));
@@ -170,29 +165,27 @@ pub fn find(numbers: &[u8]) -> Result<Vec<Experiment>, Failed> {
 /// The committed numbers, of the reduced set or the full one.
 ///
 /// # Errors
-/// They cannot be read: one sentence.
+/// They cannot be read.
 pub fn committed(reduced: bool) -> Result<Numbers, Failed> {
     let text = if reduced { REDUCED } else { NUMBERS };
     serde_json::from_str(text).map_err(|e| Failed::Harness(format!("the committed numbers: {e}")))
 }
 
 impl Experiment {
-    /// The plan sets to run.
     pub fn sets(&self, reduced: bool) -> &[PlanSet] {
         if reduced { &self.reduced } else { &self.full }
     }
 }
 
 impl PlanSet {
-    /// Its seeds.
     pub fn seeds(&self) -> Range<u64> {
         self.seeds.0..self.seeds.1
     }
 
-    /// Its parameters.
+    /// The set's parameters.
     ///
     /// # Errors
-    /// It names a bug or a preset that there is not: one sentence.
+    /// It names an unknown bug or preset.
     pub fn params(&self, registry: &Registry) -> Result<Params, Missing> {
         let With { nodes, rate, fencing, retry_period_ms, groups, bug, works, work_set, preset, .. } = &self.with;
         let With { lease_ttl_ms, pre_vote, duration_ms, placement, tenure, .. } = self.with;
@@ -219,10 +212,10 @@ impl PlanSet {
         Ok(params)
     }
 
-    /// Its protocols, in the registry's order where all are meant.
+    /// The set's protocols; `all` gives them in the registry's order.
     ///
     /// # Errors
-    /// One is not known, or cannot do what the scenario asks for: one sentence.
+    /// A protocol is unknown, or cannot do what the scenario asks for.
     pub fn protocols(&self, registry: &Registry) -> Result<Vec<&'static Protocol>, Failed> {
         let told = match self.scenario.as_str() {
             CHURN | TTL_SWEEP => "clean-kill",
@@ -264,7 +257,7 @@ mod tests {
         assert_eq!(find(&[5, 3]).unwrap().len(), 2);
     }
 
-    /// So that nobody edits what is generated, and no number in the prose is another than the committed one.
+    /// Generated text must not be edited by hand, and the prose must quote the committed numbers.
     #[test]
     fn the_findings_are_the_template_with_the_committed_numbers() {
         let findings = include_str!("../../../reports/FINDINGS.md");

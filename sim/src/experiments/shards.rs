@@ -1,8 +1,8 @@
-//! What became of shards, as numbers: of members that leave, and of members that come.
+//! Numbers on the shards of members that leave and join.
 
 use reports::{Change, ShardFigures};
 
-/// A run's counts: how many members left and came, and what moved for it.
+/// A run's counts: members that left and joined, and shards that moved.
 pub(super) fn counts(figures: &ShardFigures) -> Vec<(&'static str, u64)> {
     let of = |change: &Change| {
         let names = match change.joins {
@@ -15,7 +15,7 @@ pub(super) fn counts(figures: &ShardFigures) -> Vec<(&'static str, u64)> {
     figures.changes.iter().flat_map(of).chain([("shards", figures.shards.into())]).collect()
 }
 
-/// A run's lists: how long each shard was dark, and how many each member leads before anything happens.
+/// A run's lists: how long each shard was dark, and how many each member leads before the faults.
 pub(super) fn lists(figures: &ShardFigures) -> Vec<(&'static str, Vec<f64>)> {
     let dark = |joins: bool| {
         let changes = figures.changes.iter().filter(move |change| change.joins == joins);

@@ -1,4 +1,4 @@
-//! Runs as strips of the picture of who leads when.
+//! Runs as strips of the picture that shows who leads when.
 
 use crate::run::Run;
 use reports::plot::leaders_acting::{Reign, Strip};
@@ -8,11 +8,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Of a history, the lines that matter here: faults and refused writes.
+/// Collects the history lines needed here: faults and refused writes.
 #[derive(Clone, Default)]
 pub(super) struct Lines {
     kept: Arc<Mutex<Vec<Value>>>,
-    /// What was written since the last line end.
+    /// The beginning of the current line.
     begun: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl Write for Lines {
     }
 }
 
-/// The strip of a run whose story was collected, with its faults; `None` when there was none.
+/// The strip of a run whose story was recorded, with its faults; `None` if it was not recorded.
 pub(super) fn strip(label: String, run: &Run, events: &[Value]) -> Option<Strip> {
     let faults = || events.iter().filter(|event| event["event"] == "fault");
     let t_us = |event: &Value| event["t_us"].as_u64();

@@ -1,34 +1,33 @@
-//! Where along a range the verdict changes first.
+//! Finds the first change of verdict along a range.
 //!
-//! Bisecting finds a change of verdict, and the first one only if there is one alone. So the whole range is looked at in a few
-//! places before, and what lies beside the change that was found in some more after; a change further down that shows there
-//! is followed instead. What was looked at and said otherwise is told.
+//! Bisection alone finds the first change only if there is just one. So the search first scans the whole range
+//! coarsely, then bisects, and then probes around the change; if a lower change shows there, it follows that one.
+//! Deviating values are reported.
 
 use crate::error::Failed;
 use scenarios::axis::divided;
 use std::collections::BTreeMap;
 
-/// Looked at before anything is bisected: about so many values, from one end of the range to the other.
+/// The number of values scanned before bisection, from one end of the range to the other.
 pub(super) const SCANNED: usize = 9;
-/// Looked at beside the change that was found: so many values on either side, as far as the values scanned.
+/// The number of values probed on each side of the change, as far as the neighbouring scanned values.
 pub(super) const BESIDE: usize = 4;
 
-/// What is to be told apart along a range.
+/// A verdict that can change along a range.
 pub(super) trait Verdict {
-    /// Is it unsafe?
     fn violates(&self) -> bool;
 }
 
-/// Where the verdict changes first, from the lower end of the range upwards.
+/// The first change of verdict, from the lower end of the range upwards.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Edge<V> {
-    /// The highest value below the change, and what was seen there; everything that was tried below it is the same in kind.
+    /// The highest value below the change, and its verdict; all tried values below it agree.
     pub below: (u64, V),
-    /// The next value, where it is the other in kind; `None` when no value that was tried is.
+    /// The next value, whose verdict differs; `None` if all tried values agree.
     pub above: Option<(u64, V)>,
-    /// Values above the change that are again what those below it are.
+    /// Values above the change whose verdict is that below it.
     pub again: Vec<u64>,
-    /// How many values were tried.
+    /// The number of values tried.
     pub tried: usize,
 }
 
@@ -46,7 +45,7 @@ impl<V: Verdict + Clone, F: FnMut(u64) -> Result<V, Failed>> Search<V, F> {
         Ok(self.seen.get(&value).is_some_and(Verdict::violates))
     }
 
-    /// The first of the values seen that is not like the lowest, and the one before it.
+    /// The first value seen whose verdict differs from the lowest one's, and its predecessor.
     fn change(&self) -> Option<(u64, u64)> {
         let mut seen = self.seen.iter();
         let (lowest, first) = seen.next()?;
@@ -61,7 +60,7 @@ impl<V: Verdict + Clone, F: FnMut(u64) -> Result<V, Failed>> Search<V, F> {
     }
 }
 
-/// Finds it between two values, both included.
+/// Searches between two values, both included.
 ///
 /// # Errors
 /// That of `look`.
@@ -140,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_bisecting_would_miss_is_seen_beside_the_change() {
-        // Bisecting from a scanned 10,000 that holds and 32,000 that does not ends at 30,000 and never looks at the island.
+        // Bisecting from a scanned 10,000 that holds and 32,000 that does not ends at 30,000, and misses the island.
         let island = 20_000..22_500;
         let edge = found((1_000, 100_000), |value| value >= 30_000 || island.contains(&value));
         assert_eq!((edge.below, edge.above), ((19_999, false), Some((20_000, true))));

@@ -1,5 +1,5 @@
-//! The safety frontier: at each of some values of one parameter, the first value of another at which runs become unsafe, and
-//! what arithmetic says of it.
+//! The safety frontier: for each of several values of one parameter, the first value of another at which runs become
+//! unsafe, compared with the computed bound.
 
 mod edge;
 
@@ -16,15 +16,13 @@ use scenarios::{
     axis::{Axis, Span},
 };
 
-/// What to look for.
 pub struct Frontier<'a> {
-    /// What runs, with which seeds.
+    /// What runs, and its seeds.
     pub probe: Probe<'a>,
-    /// Parameters of every run, but for the two.
+    /// The parameters of every run, except the two.
     pub params: &'a Params,
-    /// The first of them.
     pub x: Axis,
-    /// The other, and where it is searched.
+    /// The second parameter and its search range.
     pub y: Span,
 }
 
@@ -35,10 +33,10 @@ impl Verdict for Seen {
 }
 
 impl Frontier<'_> {
-    /// Searches at each of these values of `x`, until the program is asked to end; `tried` is told of every point that was tried.
+    /// Searches at each value of `x` until the program is asked to end; every point is passed to `tried`.
     ///
     /// # Errors
-    /// The parameters make no sense, or a run could not be finished; or it ended before the first value was searched.
+    /// The parameters make no sense, a run could not be finished, or the search ended before the first value was done.
     pub fn search(&self, xs: &[u64], tried: impl Fn(u64, u64, &Seen)) -> Result<Figures, Failed> {
         let mut points = Vec::new();
         for x in xs {
@@ -50,7 +48,7 @@ impl Frontier<'_> {
         Ok(self.figures(xs, points))
     }
 
-    /// What was found at these values of `x`, with everything that a picture of it says.
+    /// The results, with everything needed to draw them.
     pub fn figures(&self, xs: &[u64], points: Vec<Point>) -> Figures {
         let (Probe { scenario, protocol, seeds, .. }, y) = (&self.probe, self.y);
         Figures {
@@ -68,7 +66,6 @@ impl Frontier<'_> {
         }
     }
 
-    /// The parameters of a point.
     fn at(&self, x: u64, y: u64) -> Params {
         self.y.axis.set(&self.x.set(self.params, x), y)
     }
@@ -95,7 +92,7 @@ impl Frontier<'_> {
         let contradicted = violation.as_ref().is_some_and(|(y, found)| {
             says(*y).is_some_and(|says| says.safe && says.invariant.is_none_or(|name| found.violated.contains(&name)))
         });
-        // The same seed on both sides of the edge shows what the step between them changes.
+        // Running the same seed on both sides of the edge shows the effect of the step between them.
         let beside = violation.as_ref().map_or(self.probe.seeds.start, |(_, found)| found.seed);
         let holds = held.map(|(y, seeds)| self.safe(x, y, seeds, beside)).transpose()?;
         let text = self.x.text(x);
@@ -131,12 +128,12 @@ impl Frontier<'_> {
         Ok(Safe { at: y, text, passed, inconclusive, leaderless, seed, verdict, arguments })
     }
 
-    /// The arguments that run one seed of a point again.
+    /// The arguments that repeat one seed of a point.
     fn arguments(&self, x: u64, y: u64, seed: u64) -> Vec<String> {
         repro::arguments(self.probe.scenario.name, self.probe.protocol.name, &self.at(x, y), seed)
     }
 
-    /// Where arithmetic draws the line along `y`, which it crosses once.
+    /// The computed bound along `y`, which is crossed at most once.
     fn bound(&self, x: u64) -> Option<Bound> {
         let safe = |y| arithmetic::says(self.probe.scenario, self.probe.protocol, &self.at(x, y)).map(|says| says.safe);
         let (mut low, mut high) = (self.y.from, self.y.to);
@@ -153,7 +150,7 @@ impl Frontier<'_> {
         Some(if at_low { Bound::UpTo { value, text } } else { Bound::From { value, text } })
     }
 
-    /// What the bound is a bound of, in words.
+    /// What the computed bound applies to, in words.
     fn bound_of(&self, xs: &[u64]) -> Option<String> {
         let (scenario, protocol) = (self.probe.scenario, self.probe.protocol);
         let says = arithmetic::says(scenario, protocol, &self.at(*xs.first()?, self.y.from))?;

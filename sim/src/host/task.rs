@@ -1,8 +1,8 @@
-//! Tasks of simulated processes: those that are ready run in an order drawn from the seed, until all wait; a process's are
+//! Tasks of simulated processes. Ready tasks run in an order drawn from the seed until all wait; a process's tasks are
 //! paused, resumed and dropped together.
 //!
-//! Wakers and queues are `async-task`'s. An executor of our own on top of it, because the world must know when no task is
-//! ready any more, which executors keep to themselves.
+//! Wakers and queues are `async-task`'s. The executor is our own because the world must know when no task is ready any
+//! more, which other executors do not tell.
 
 use crate::world::stall::Stall;
 use async_task::{Builder, Runnable};
@@ -16,17 +16,16 @@ use std::{
     pin::Pin,
 };
 
-/// Whose a task is; nobody's outside of processes.
+/// The process of a task; `None` outside of processes.
 type Owner = Option<NodeId>;
 type Tasks = BTreeMap<u64, async_task::Task<(), Owner>>;
 
 thread_local! {
-    /// Tasks that were woken.
+    /// Woken tasks.
     static READY: RefCell<Vec<Runnable<Owner>>> = const { RefCell::new(Vec::new()) };
-    /// Every task that has not ended, by its owner and number. Whatever is taken out of here is dropped by the executor when it
-    /// next comes by.
+    /// Unfinished tasks by owner and number. The executor drops a task that was removed from here at its next turn.
     static ALL: RefCell<BTreeMap<Owner, Tasks>> = const { RefCell::new(BTreeMap::new()) };
-    /// The process whose task runs now.
+    /// The process whose task is running.
     static CURRENT: Cell<Owner> = const { Cell::new(None) };
     static SPAWNED: Cell<u64> = const { Cell::new(0) };
 }
@@ -41,18 +40,18 @@ impl Drop for Task {
     }
 }
 
-/// Spawns a task on the process that the caller runs on.
+/// Spawns a task on the caller's process.
 pub fn spawn(task: impl Future<Output = ()> + Send + 'static) -> Task {
     let owner = CURRENT.get();
     Task(owner, spawn_on(owner, Box::pin(task)))
 }
 
-/// Spawns a task on the process that the caller runs on; it runs until it ends or the process does.
+/// Spawns a task on the caller's process, to run until it or the process ends.
 pub fn spawn_detached(task: impl Future<Output = ()> + Send + 'static) {
     spawn_on(CURRENT.get(), Box::pin(task));
 }
 
-/// Boxed here: `async-task`'s code, compiled anew for each future, was an eighth of what this crate compiles to.
+/// Boxed because `async-task`'s code, compiled anew for each future type, was an eighth of this crate's code.
 fn spawn_on(owner: Owner, task: Pin<Box<dyn Future<Output = ()> + Send>>) -> u64 {
     let number = SPAWNED.get();
     SPAWNED.set(number + 1);
@@ -67,7 +66,7 @@ fn spawn_on(owner: Owner, task: Pin<Box<dyn Future<Output = ()> + Send>>) -> u64
 }
 
 fn ready(runnable: Runnable<Owner>) {
-    // Nothing runs any more when the thread is being taken down.
+    // Nothing runs any more while the thread is torn down.
     let _ = READY.try_with(|ready| ready.borrow_mut().push(runnable));
 }
 
@@ -76,19 +75,18 @@ fn forget(owner: Owner, number: u64) {
     drop(ALL.try_with(|all| all.borrow_mut().get_mut(&owner)?.remove(&number)));
 }
 
-/// Runs the tasks of one thread.
 pub(super) struct Executor {
     random: ChaCha8Rng,
     paused: BTreeSet<NodeId>,
-    /// Woken while their process was paused.
+    /// Tasks woken while their process was paused.
     parked: BTreeMap<NodeId, Vec<Runnable<Owner>>>,
-    /// Steps of tasks at the world's time.
+    /// Counts task steps at one instant.
     stall: Stall,
     now: u64,
 }
 
 impl Executor {
-    /// No task is there yet; who runs first is drawn from `random`.
+    /// An executor without tasks; `random` draws which ready task runs first.
     pub(super) fn new(random: ChaCha8Rng) -> Self {
         Executor { random, paused: BTreeSet::new(), parked: BTreeMap::new(), stall: Stall::default(), now: 0 }
     }
@@ -98,13 +96,13 @@ impl Executor {
         spawn_on(Some(node), Box::pin(main));
     }
 
-    /// The process is no more: its tasks are dropped, wherever they stand, before anything else of them runs.
+    /// The process ends: its tasks are dropped before any of them runs again.
     pub(super) fn kill(&mut self, node: NodeId) {
         drop(ALL.with_borrow_mut(|all| all.remove(&Some(node))));
         self.resume(node);
     }
 
-    /// All processes are no more, and nothing is left of them.
+    /// All processes end.
     pub(super) fn kill_all(&mut self) {
         drop(ALL.take());
         self.paused.clear();
@@ -112,28 +110,28 @@ impl Executor {
         self.run();
     }
 
-    /// The process's tasks stand still.
+    /// Pauses the process's tasks.
     pub(super) fn pause(&mut self, node: NodeId) {
         self.paused.insert(node);
     }
 
-    /// They go on.
+    /// Resumes the process's tasks.
     pub(super) fn resume(&mut self, node: NodeId) {
         self.paused.remove(&node);
         self.parked.remove(&node).into_iter().flatten().for_each(ready);
     }
 
-    /// Does anything wait to run?
+    /// Whether no task is ready.
     pub(super) fn is_idle(&self) -> bool {
         READY.with_borrow(Vec::is_empty)
     }
 
-    /// The world's time, nanoseconds.
+    /// Sets the time to the world's, in nanoseconds.
     pub(super) fn follow(&mut self, now: u64) {
         self.now = now;
     }
 
-    /// Runs what is ready, until everything waits.
+    /// Runs ready tasks until all wait.
     pub(super) fn run(&mut self) {
         while let Some(runnable) = self.next() {
             self.stall.event(self.now);

@@ -1,14 +1,14 @@
-//! Margins at their edge: right after a renewal the leader is cut off for good from those that elect, on links that take 10 ms
-//! and never more. How long it goes on believing, when its grant ends in the service, and when the next is elected are held to
-//! `edges.txt`, to the millisecond. A bound that is computed moves with the code that computes it, and two that believe at one
-//! time for a few milliseconds show in no scenario: this is how a belief is noticed that is longer by a part of the drift that
-//! it allows for, by a round trip, or by a period of renewals.
+//! Margins at their edge. Right after a renewal, the leader is cut off for good from those that elect, on links with a
+//! latency of exactly 10 ms. `edges.txt` records, to the millisecond, how long it believes, when its grant ends in the
+//! service, and when the next leader is elected. Computed bounds would move with the code, and a dual belief of a few
+//! milliseconds shows in no scenario; this check detects a belief that is too long by part of its drift allowance, a
+//! round trip, or a renewal interval.
 //!
-//! Where a belief allows for a drift of clocks, the leader's clock is slow by as much, so that what is promised is only just
-//! kept: [`DRIFTS`]. Nothing may be unsafe in any of these runs.
+//! If a belief allows for clock drift, the leader's clock is slow by that much, so that the promise is only just kept:
+//! [`DRIFTS`]. None of these runs may be unsafe.
 //!
-//! Who changes a margin on purpose runs
-//! `FENCEPOST_UPDATE=1 cargo nextest run --workspace -E 'test(beliefs_end_where_they_ended)'`, and says why.
+//! To change a margin on purpose, run `FENCEPOST_UPDATE=1 cargo nextest run --workspace -E
+//! 'test(beliefs_end_where_they_ended)'`, and say why.
 
 use crate::{
     error::Failed,
@@ -29,24 +29,26 @@ use std::{sync::OnceLock, thread};
 
 const EXPECTED: &str = include_str!("edges.txt");
 
-/// One-way latency, microseconds.
+/// One-way latency, in microseconds.
 const LATENCY_US: u64 = 10_000;
-/// From when on the leader is cut off at its next renewal, milliseconds.
+/// The leader is cut off at its first renewal after this time, in milliseconds.
 const CUT_MS: f64 = 6_000.0;
-/// What no line of `edges.txt` has; of those whose belief has no end nothing is asked.
+/// No line of `edges.txt` contains this. Beliefs without an end are not checked for violations.
 const VIOLATES: &str = "and it violates";
-/// By how much clocks may drift by the protocol's own allowance, parts per million.
+/// The clock drift that each protocol allows for, in parts per million.
 const DRIFTS: [(&str, i64); 4] = [("redlock", 10_000), ("raft", 99_000), ("raft-core", 99_000), ("zab-fle", 10_000)];
 
-/// Where whoever waits counts the lease's time by itself and asks now and then, many ask: one of them just when the time is over.
+/// Where waiters time the lease themselves and ask now and then, many candidates wait, so that one asks just as the
+/// lease ends.
 const ASKED_BY: u16 = 9;
 const ASKED: [&str; 4] = ["k8s-lease", "object-lease", "dynamodb-lock", "db-row-node-clock"];
 
-/// Who waits here looks once a second, and would not tell a lease from three quarters of it: it is made to look more often.
+/// Its waiters look once a second, too seldom to tell a lease from three quarters of it, so they are made to look more
+/// often.
 const LOOKS_SELDOM: &str = "dynamodb-lock";
 const RETRY_MS: u64 = 100;
 
-/// Those that are otherwise: what they are called, and what is wrong.
+/// The margins that differ: name, and what is wrong.
 pub(super) fn wrong() -> impl Iterator<Item = (String, String)> {
     static WRONG: OnceLock<Vec<(String, String)>> = OnceLock::new();
     WRONG.get_or_init(compared).iter().cloned()
@@ -66,7 +68,7 @@ fn compared() -> Vec<(String, String)> {
     wrong
 }
 
-/// Each as a line.
+/// All margins, one per line.
 fn all() -> Vec<String> {
     let protocols: Vec<&'static Protocol> = election::ALL.into_iter().collect();
     let parts = thread::available_parallelism().map_or(1, |cores| cores.get()).clamp(1, 4);
@@ -121,7 +123,7 @@ fn plan(protocol: &Protocol) -> Result<Plan, Failed> {
     Ok(plan)
 }
 
-/// What came of a leader that was cut off, in words.
+/// The result of cutting off the leader, in words.
 fn measured(protocol: &Protocol) -> Result<String, Failed> {
     let run = run::run(&plan(protocol)?, Options { keep: true, ..Options::default() })?;
     let events = run.kept.unwrap_or_default();
@@ -151,7 +153,7 @@ mod tests {
     #[test]
     fn beliefs_end_where_they_ended() {
         if std::env::var_os("FENCEPOST_UPDATE").is_some() {
-            let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/known/edges.txt");
+            let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/known/edges.txt");
             std::fs::write(file, all().join("\n") + "\n").expect("edges.txt can be written");
             return;
         }
@@ -163,7 +165,7 @@ mod tests {
         assert!(!EXPECTED.contains(VIOLATES), "{EXPECTED}");
     }
 
-    /// By its own clock; what confirmed it last was sent before the cut.
+    /// By its own clock, counted from the last confirmed message, which was sent before the cut.
     #[test]
     fn nobody_believes_for_longer_than_its_timers_say() {
         for (protocol, line) in election::ALL.into_iter().zip(EXPECTED.lines()) {

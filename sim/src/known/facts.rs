@@ -1,8 +1,8 @@
-//! Constants of what is modelled, as their sources have them. A bound that is computed from a constant moves with it, so that no
-//! run shows that a default has changed: `facts.txt` holds them, and sweeps compare.
+//! Constants of what is modelled, as in their sources. Bounds computed from a constant move with it, so that no run
+//! shows a changed default: `facts.txt` records the constants, and sweeps compare them.
 //!
-//! Who changes one on purpose looks it up in the source that the file of the constant names, and runs
-//! `FENCEPOST_UPDATE=1 cargo nextest run --workspace -E 'test(constants_are_as_their_sources_have_them)'`.
+//! To change one on purpose, look it up in the source that its file names, and run `FENCEPOST_UPDATE=1 cargo nextest
+//! run --workspace -E 'test(constants_are_as_their_sources_have_them)'`.
 
 use crate::{
     service::{cluster, consul::model as consul, etcd::model as etcd},
@@ -18,7 +18,7 @@ use protocols::{
 
 const EXPECTED: &str = include_str!("facts.txt");
 
-/// Those that are otherwise: what they are called, and what is wrong.
+/// The constants that differ: name, and what is wrong.
 pub(super) fn wrong() -> impl Iterator<Item = (String, String)> {
     let is: Vec<String> = all();
     let expected: Vec<&str> = EXPECTED.lines().collect();
@@ -34,7 +34,7 @@ pub(super) fn wrong() -> impl Iterator<Item = (String, String)> {
     wrong.into_iter()
 }
 
-/// Each as a line.
+/// All constants, one per line.
 fn all() -> Vec<String> {
     election::ALL.into_iter().flat_map(of_protocol).chain(of_services()).chain(of_the_world()).collect()
 }
@@ -43,7 +43,7 @@ fn ms(ns: u64) -> String {
     format!("{} ms", ns as f64 / MILLISECOND as f64)
 }
 
-/// What follows from a protocol's defaults, and from a lease of 7 s, which nothing is made for.
+/// What follows from a protocol's defaults, and from a lease of 7 s, which no default uses.
 fn of_protocol(protocol: &'static Protocol) -> Vec<String> {
     let name = protocol.name;
     let usual = protocol.default_timings();
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn constants_are_as_their_sources_have_them() {
         if std::env::var_os("FENCEPOST_UPDATE").is_some() {
-            let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/known/facts.txt");
+            let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/known/facts.txt");
             std::fs::write(file, all().join("\n") + "\n").expect("facts.txt can be written");
             return;
         }

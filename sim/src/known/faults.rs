@@ -1,7 +1,6 @@
-//! What each fault does to the world, how strongly, and that it ends: in a world of probes (`probe.rs`), a fault strikes for
-//! three seconds; what the probes read meanwhile is held to the table (`table.rs`), everything that the table does not name must be
-//! as ever, and so must everything be when the fault is over. Nothing that the fault does not touch may move, and nothing may
-//! stay.
+//! Checks what each fault does to the world, how strongly, and that it ends. In a world of probes (`probe.rs`), a fault
+//! strikes for three seconds. Probe readings in that time must match the table (`table.rs`); all others, and all
+//! readings after the fault, must be as usual.
 
 mod log;
 mod probe;
@@ -19,7 +18,7 @@ use scenarios::{
 use std::{collections::BTreeSet, sync::OnceLock, thread};
 
 impl Row {
-    /// Until when probes are looked at.
+    /// The end of the readings, in milliseconds.
     fn ends(&self) -> f64 {
         if self.over == f64::MAX { self.window.1 } else { self.over + 2_000.0 }
     }
@@ -44,7 +43,7 @@ impl Row {
         Ok(plan)
     }
 
-    /// What is not as it must be.
+    /// The readings that are wrong, if any.
     fn wrong(&self) -> Result<(), Failed> {
         let plan = self.plan()?;
         let topology = Registry::default().plans.topology(&plan, Registry::default().plans.protocol(self.protocol)?)?;
@@ -66,13 +65,13 @@ impl Row {
     }
 }
 
-/// The readings that are not as they must be.
+/// The readings that lie outside their ranges.
 fn differs(readings: &Readings, reads: &[Read], skips: &[&str]) -> Option<String> {
     let names: BTreeSet<&str> =
         readings.keys().map(String::as_str).chain(reads.iter().map(|(name, ..)| *name)).collect();
     let wrong = names.into_iter().filter_map(|name| {
         let of = |name: &str| reads.iter().find(|(of, ..)| *of == name);
-        // The latest is as late as anything may be.
+        // `latest` readings share the range of `late` ones.
         let (least, most) = match of(name).or_else(|| of(&name.replace(" latest ", " late "))) {
             Some((_, least, most)) => (*least, *most),
             None if skips.iter().any(|skip| name.contains(skip)) => return None,
@@ -90,7 +89,7 @@ fn differs(readings: &Readings, reads: &[Read], skips: &[&str]) -> Option<String
     (!wrong.is_empty()).then(|| wrong.join("; "))
 }
 
-/// Those that do not hold: which fault, and why. They are looked at once in a process: the answer is the same every time.
+/// The faults that fail, and why. Computed once per process, since the answer never changes.
 pub(super) fn wrong() -> impl Iterator<Item = (String, String)> {
     static WRONG: OnceLock<Vec<(String, String)>> = OnceLock::new();
     WRONG.get_or_init(looked_at).iter().map(|(name, why)| (format!("fault: {name}"), why.clone()))

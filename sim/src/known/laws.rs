@@ -1,6 +1,6 @@
-//! Laws that hold among electors and among members of a service, whatever befalls them: they are drilled without a world,
-//! where every step can be looked at, and a hundred elections take a tenth of a second. In a run a broken law shows only when
-//! somebody reads what it spoilt, which takes a second takeover in the middle of the first.
+//! Laws of electors and of service members, drilled without a world, where every step can be checked and a hundred
+//! elections take a tenth of a second. In a run, a broken law shows only if somebody reads the damage, which takes a
+//! second takeover during the first.
 
 use super::models;
 use crate::service::cluster::core::drill as members;
@@ -15,7 +15,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// A name, and what panics when the law does not hold.
+/// A name, and a function that panics if the law is broken.
 type Law = (&'static str, fn());
 
 const ALL: [Law; 8] = [
@@ -29,7 +29,7 @@ const ALL: [Law; 8] = [
     ("models of services", models::drill),
 ];
 
-/// Those that do not hold, and why. They are drilled once in a process: the answer is the same every time.
+/// The broken laws, and why. Drilled once per process, since the answer never changes.
 pub(super) fn wrong() -> impl Iterator<Item = (String, String)> {
     static WRONG: OnceLock<Vec<(String, String)>> = OnceLock::new();
     WRONG.get_or_init(drilled).iter().cloned()

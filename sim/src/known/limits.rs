@@ -1,9 +1,10 @@
-//! A canary's limits, tried on a judgement of which its figures are known: one that nothing exceeds would let every world be blind.
+//! Tries a canary's limits on a judgement with known figures: a limit that nothing exceeds would leave any world
+//! unchecked.
 
 use crate::canary::{self, Above, Canary, ELECTIONS};
 use reports::Judgement;
 
-/// What a canary takes for the opposite, in one sentence.
+/// The first wrong conclusion of a canary, in one sentence.
 pub(super) fn misjudged(judgement: &Judgement) -> Option<String> {
     let plain = || canary::breaks("", &[], |_, _| Err("".into()));
     let is = (ELECTIONS.of)(&judgement.metrics);

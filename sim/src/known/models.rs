@@ -1,6 +1,6 @@
-//! What the models of services do at the edges of their times and in the order of their queues, with numbers from their sources: a
-//! nanosecond before a lease ends and at its end, who is served next, what a watch is told. In a run a tick more or less of a
-//! lease shows in nothing that is held to a bound.
+//! Checks the models of services at the edges of their timers and in the order of their queues, with numbers from their
+//! sources: just before and at the end of a lease, who is served next, what a watch reports. In a run, one tick of a
+//! lease more or less violates no bound.
 
 use crate::service::{
     consul::model as consul,
@@ -14,10 +14,10 @@ use etcd_client::proto::{
 };
 use protocols::types::SECOND;
 
-/// All of them.
+/// Runs all checks.
 ///
 /// # Panics
-/// When one is otherwise: the panic says which.
+/// A check fails; the panic names it.
 pub(super) fn drill() {
     consul_sessions();
     consul_lock_delays();
@@ -49,7 +49,7 @@ fn consul_model(lock_delay_s: u64) -> consul::Model {
     model
 }
 
-/// `agent/consul/session_ttl.go`: a session is invalidated after twice its TTL, and a renewal begins that anew.
+/// `agent/consul/session_ttl.go`: a session is invalidated after twice its TTL, which a renewal restarts.
 fn consul_sessions() {
     let mut model = consul_model(15);
     assert!(!model.expire(20 * SECOND - 1), "Consul: a session of 10 s ends before 20 s");
@@ -59,7 +59,7 @@ fn consul_sessions() {
     assert!(model.expire(39 * SECOND), "Consul: a session renewed at 19 s has not ended at 39 s");
 }
 
-/// `agent/consul/kvs_endpoint.go`: who loses its session leaves a lock-delay behind, of at most a minute.
+/// `agent/consul/kvs_endpoint.go`: a lost session leaves a lock-delay of at most a minute.
 fn consul_lock_delays() {
     for (asked, lasts) in [(15, 15), (90, 60), (0, 0)] {
         let mut model = consul_model(asked);
@@ -78,8 +78,8 @@ fn consul_lock_delays() {
     }
 }
 
-/// `server/lease/lessor.go`: two seconds at least; a keepalive begins the whole time anew, unless it is over; a new leader adds
-/// an election timeout.
+/// `server/lease/lessor.go`: at least two seconds; a keepalive restarts the whole time unless it has ended; a new
+/// leader adds an election timeout.
 fn etcd_leases() {
     for (asked, granted) in [(1, 2), (2, 2), (7, 7)] {
         let mut model = etcd::Model::new();
@@ -103,7 +103,7 @@ fn etcd_leases() {
     }
 }
 
-/// A key that was made anew on another lease, deleted meanwhile or not, stays when the first lease ends.
+/// A key recreated on another lease, deleted meanwhile or not, stays when the first lease ends.
 fn etcd_keys_of_leases() {
     for deleted in [true, false] {
         let mut model = etcd::Model::new();
@@ -126,14 +126,14 @@ fn etcd_keys_of_leases() {
     }
 }
 
-/// `server/ExpiryQueue.java: roundToNextInterval`: the next whole tick of 2 s, never the one that has begun.
+/// `server/ExpiryQueue.java: roundToNextInterval`: the next whole tick of 2 s, never the current one.
 fn zookeeper_ticks() {
     for (ms, tick) in [(0, 2_000), (1, 2_000), (1_999, 2_000), (2_000, 4_000), (5_001, 6_000)] {
         assert_eq!(zookeeper::bucket_after(ms), tick, "ZooKeeper: the tick after {ms} ms");
     }
 }
 
-/// A watch from a version on is told of every write behind it, and of none up to it.
+/// A watch from a version reports every later write, and none up to it.
 fn kubernetes_watches() {
     let (mut model, key) = (kubernetes::Model::default(), ("default".to_owned(), "lock".to_owned()));
     let making = kubernetes::Making { now_us: 0, random: [0; 2] };
@@ -158,7 +158,8 @@ fn kubernetes_watches() {
     assert_eq!(told(second.version), [0_u64; 0], "Kubernetes: a watch is told of what was there before");
 }
 
-/// `src/backend/storage/lmgr/proc.c: ProcSleep, ProcLockWakeup`: first come, first served; a session's locks go with it.
+/// `src/backend/storage/lmgr/proc.c: ProcSleep, ProcLockWakeup`: first come, first served; a session's locks end with
+/// it.
 fn postgres_locks() {
     let (mut locks, mut woken, key) = (Locks::default(), Vec::new(), Key::Advisory(7));
     assert!(locks.take(1, &key, Scope::Session), "PostgreSQL: a free lock is refused");

@@ -1,4 +1,4 @@
-//! What it takes to fail: the plan again without each of its faults, and without whatever else is wrong in it.
+//! Finds what a failure needs: repeats the plan without each of its faults, and with everything else made right.
 
 use super::symptom::{Looked, Symptom};
 use crate::{
@@ -12,14 +12,14 @@ use reports::{Judgement, Verdict};
 use scenarios::{fault::PlannedFault, plan::Plan};
 use std::collections::BTreeSet;
 
-/// One thing that is made right in a plan.
+/// One thing made right in a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The fault in this place is left out.
+    /// The fault at this index is left out.
     Fault(usize),
     /// The store checks everything.
     Fencing,
-    /// The known bug of this id is switched off.
+    /// The known bug with this id is switched off.
     Bug(String),
     /// All wall clocks show true time.
     WallClocks,
@@ -34,7 +34,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Everything that can be made right in a plan: its faults first, in their order.
+    /// Everything that can be made right in a plan: first its faults, in order.
     pub fn all(plan: &Plan) -> Vec<Change> {
         let mut all: Vec<Change> = (0..plan.faults.len()).map(Change::Fault).collect();
         let network = &plan.network;
@@ -51,7 +51,7 @@ impl Change {
         all
     }
 
-    /// The plan with this made right.
+    /// The plan with this change.
     pub fn made_in(&self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
         match self {
@@ -70,52 +70,49 @@ impl Change {
     }
 }
 
-/// What a changed plan came to.
+/// The outcome of a changed plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Came {
-    /// It does not fail.
     Gone(Verdict),
-    /// It fails the same way.
     Same,
-    /// It fails in another way.
     Other(Symptom),
-    /// It is no plan that could be run: one sentence.
+    /// The change does not give a valid plan, for this reason.
     NoPlan(String),
 }
 
-/// Whether the faults that are needed, each of which was, are enough.
+/// Whether the faults that are individually needed suffice together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Rest {
-    /// The plan fails the same way without all the others.
+    /// The plan fails the same way with the needed faults alone.
     DoesNotMatter,
-    /// It does not; with any one of these besides, it does.
+    /// It needs any one of these in addition.
     AnyOf(Vec<usize>),
-    /// It takes several of the others.
+    /// It needs several of the others in addition.
     Several,
 }
 
-/// What it takes for a plan to fail.
+/// What a plan needs in order to fail.
 pub struct Explained {
-    /// The run of the plan as it is.
+    /// The run of the unchanged plan.
     pub run: Run,
     /// How it failed.
     pub symptom: Symptom,
-    /// Everything that was made right, one at a time, and what came of it.
+    /// Each change, made alone, and its outcome.
     pub flips: Vec<(Change, Came)>,
-    /// The faults without which this failure does not come about, by their places.
+    /// The indices of faults without which the failure does not occur.
     pub needed: Vec<usize>,
-    /// Those without which it does.
+    /// The indices of faults without which it does.
     pub spare: Vec<usize>,
-    /// Are the needed ones enough?
+    /// Whether the needed faults suffice.
     pub rest: Rest,
-    /// How many runs that took.
+    /// The number of runs made.
     pub runs: u64,
 }
 
-/// Runs `plan`, which is valid in the registry, as it is, and then once for each [`Change`], so many runs at a time.
+/// Runs `plan`, which is valid in the registry, unchanged and then once for each [`Change`], `jobs` runs at a time.
 ///
 /// # Errors
-/// A run could not be finished: one sentence.
+/// A run could not be finished.
 pub fn explain(plan: &Plan, registry: &Registry, jobs: usize) -> Result<Looked<Box<Explained>>, Failed> {
     let options = Options { registry: registry.clone(), timeline: true, ..Options::default() };
     let run = run::run(plan, options)?;
@@ -133,7 +130,7 @@ pub fn explain(plan: &Plan, registry: &Registry, jobs: usize) -> Result<Looked<B
         }
     }
     let mut rest = Rest::DoesNotMatter;
-    // One that is left out alone was tried already.
+    // A single spare fault was already left out alone.
     if spare.len() > 1 {
         let only = only_with(plan, &needed.iter().copied().collect());
         let Some(came) = trials.all(&[only])? else { return Ok(Looked::Interrupted) };
@@ -151,14 +148,14 @@ pub fn explain(plan: &Plan, registry: &Registry, jobs: usize) -> Result<Looked<B
     Ok(Looked::Failed(Box::new(Explained { run, symptom, flips, needed, spare, rest, runs })))
 }
 
-/// The plan with no other faults than those in these places.
+/// The plan with only the faults at these indices.
 fn only_with(plan: &Plan, places: &BTreeSet<usize>) -> Plan {
     let faults = plan.faults.iter().enumerate().filter(|(place, _)| places.contains(place));
     let faults: Vec<PlannedFault> = faults.map(|(_, fault)| fault.clone()).collect();
     Plan { faults, ..plan.clone() }
 }
 
-/// Plans that are compared with one failure.
+/// Compares plans with one failure.
 struct Trials<'a> {
     registry: &'a Registry,
     symptom: &'a Symptom,
@@ -166,7 +163,7 @@ struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// What came of each; `None` when it was asked to end.
+    /// The outcome of each plan; `None` if asked to end.
     fn all(&self, plans: &[Plan]) -> Result<Option<Vec<Came>>, Failed> {
         let mut came = Vec::new();
         let work = |place: u64| self.one(&plans[place as usize]);

@@ -1,4 +1,4 @@
-//! A plan that fails, taken apart: what it takes to fail, and the smallest plan that fails the same way.
+//! Reduces a plan that fails: finds what the failure needs, and the smallest plan that fails the same way.
 
 mod explain;
 mod shrink;

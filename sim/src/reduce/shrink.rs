@@ -1,10 +1,10 @@
 //! The smallest plan with the same failure.
 //!
-//! The plan is taken as JSON, so that every field that there is takes part, and so will the next. What is smaller is what
-//! [`scenarios::generate`] means by it too: fewer faults and candidates, and small numbers. Five moves are made until none
-//! changes anything: shorter lists, fields left out, `true` made `false`, numbers made 0 or the smallest round number that will
-//! do, and long numbers cut to fewer digits. Whatever makes runs cheap comes first. A change that makes no valid plan costs no
-//! run. Every move makes the plan smaller, so it ends; nothing is drawn, so the same plan gives the same.
+//! Works on the plan's JSON, so that every field takes part, including future ones. A smaller plan has fewer faults and
+//! candidates and smaller numbers, as in [`scenarios::generate`]. Five moves repeat until none changes anything:
+//! shorten lists, drop fields, set `true` to `false`, set numbers to 0 or the smallest round number that works, and cut
+//! long numbers to fewer digits. Changes that make runs cheaper come first, and a change that gives no valid plan costs
+//! no run. Every move makes the plan smaller, so the search ends; nothing is drawn, so the result is reproducible.
 //!
 //! Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE TSE 28(2), 2002, for lists.
 
@@ -22,35 +22,33 @@ use scenarios::plan::Plan;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Why it ended.
+/// Why the search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// No smaller plan that was tried fails the same way.
     Smallest,
-    /// All runs that it was given are used up.
+    /// The budget of runs is used up.
     Budget,
     /// It was asked to end.
     Interrupted,
 }
 
-/// The smallest plan that was found.
+/// The smallest plan found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shrunk {
-    /// The plan.
     pub plan: Plan,
-    /// How it fails, as the plan that it was made of does.
+    /// How it fails, the same way as the original plan.
     pub symptom: Symptom,
-    /// How many runs that took, the first included.
+    /// The number of runs made, the first included.
     pub runs: u64,
-    /// Why it ended.
     pub ending: Ending,
 }
 
-/// Shrinks `plan`, which is valid in the registry, with at most so many runs, and tells `told` of each: how many there were, and
-/// the smallest plan so far. Interrupted, it gives what it has.
+/// Shrinks `plan`, which is valid in the registry, in at most `budget` runs. Passes to `told`, after each run, the
+/// number of runs and the smallest plan so far. If interrupted, returns what it has.
 ///
 /// # Errors
-/// The plan itself could not be run: one sentence.
+/// The plan itself could not be run.
 pub fn shrink(
     plan: &Plan,
     registry: &Registry,
@@ -78,21 +76,21 @@ pub fn shrink(
     Ok(Looked::Failed(Shrunk { plan, symptom, runs, ending }))
 }
 
-/// A plan that is being shrunk.
+/// A plan being shrunk.
 struct Shrinker<'a, T> {
     registry: &'a Registry,
     symptom: Symptom,
     plan: Plan,
-    /// The same as JSON.
+    /// The plan as JSON.
     value: Value,
-    /// The digests of the plans that were tried.
+    /// The digests of the plans tried.
     tried: BTreeSet<String>,
     runs: u64,
     runs_max: u64,
     told: T,
 }
 
-/// What decides how long a run takes, in the order in which it is made small.
+/// What decides how long a run takes, in the order in which it is reduced.
 const DEAR: [&str; 4] = ["/groups", "/load/rate", "/load/reads_per_s", "/duration_ms"];
 
 impl<T: FnMut(u64, &Plan)> Shrinker<'_, T> {
@@ -100,7 +98,7 @@ impl<T: FnMut(u64, &Plan)> Shrinker<'_, T> {
         self.runs >= self.runs_max || interrupt::asked()
     }
 
-    /// Every move once.
+    /// Makes every move once.
     fn round(&mut self) {
         self.shorter("/faults");
         DEAR.iter().for_each(|place| self.smaller(place));
@@ -110,7 +108,7 @@ impl<T: FnMut(u64, &Plan)> Shrinker<'_, T> {
         places::numbers(&self.value).iter().for_each(|place| self.smaller(place));
     }
 
-    /// Takes the plan with another value in this place, if it fails the same way.
+    /// Adopts the plan with another value at this place if it fails the same way.
     fn attempt(&mut self, place: &str, other: Value) -> bool {
         let mut value = self.value.clone();
         let Some(there) = value.pointer_mut(place) else { return false };
@@ -128,10 +126,10 @@ impl<T: FnMut(u64, &Plan)> Shrinker<'_, T> {
         }
         self.runs += 1;
         let run = run::run(&plan, Options { registry: self.registry.clone(), ..Options::default() });
-        // A plan under which the harness fails does not fail the same way.
+        // A failure of the harness is not the same failure.
         let same = run.is_ok_and(|run| Symptom::of(&run.judgement).as_ref() == Some(&self.symptom));
         if same {
-            // As the plan writes itself: what is left at its default is left out.
+            // The plan's own form leaves out default values.
             self.value = serde_json::to_value(&plan).unwrap_or_default();
             self.plan = plan;
         }
@@ -139,7 +137,7 @@ impl<T: FnMut(u64, &Plan)> Shrinker<'_, T> {
         same
     }
 
-    /// A list with fewer entries: without all of them, then without halves, quarters, and so on.
+    /// Shortens a list: leaves out all entries, then halves, quarters, and so on.
     fn shorter(&mut self, place: &str) {
         let list = |value: &Value| value.pointer(place).and_then(Value::as_array).cloned().unwrap_or_default();
         let mut chunk = list(&self.value).len();
@@ -159,7 +157,7 @@ impl<T: FnMut(u64, &Plan)> Shrinker<'_, T> {
         }
     }
 
-    /// The plan without a field.
+    /// Leaves out a field.
     fn without(&mut self, place: &str) {
         let mut value = self.value.clone();
         let Some((parent, field)) = place.rsplit_once('/') else { return };
@@ -173,7 +171,7 @@ impl<T: FnMut(u64, &Plan)> Shrinker<'_, T> {
         self.attempt(place, Value::Bool(false));
     }
 
-    /// A number made 0, or else the smallest round one that will do, as far as halving finds it; or else of fewer digits.
+    /// Sets a number to 0, or to the smallest round number that bisection finds to work, or cuts it to fewer digits.
     fn smaller(&mut self, place: &str) {
         let number = |value: &Value| value.pointer(place).filter(|value| value.is_number()).cloned();
         let Some(was) = number(&self.value) else { return };

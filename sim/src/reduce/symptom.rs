@@ -1,20 +1,18 @@
-//! How a run failed, as far as it decides whether another run failed the same way.
+//! How a run failed, for comparison with other runs.
 
 use reports::{Judgement, Verdict, invariant::Class};
 use std::{collections::BTreeSet, fmt};
 
-/// The verdict of a run that failed, and what it violated. Whether its situation arose as well does not count: a run that is
-/// unsafe shows that it is.
+/// The verdict and the violated invariants, except vacuity: an unsafe run shows its failure even if the situation under
+/// test did not arise.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symptom {
-    /// Safety or liveness.
     pub verdict: Verdict,
-    /// The invariants that did not hold.
     pub violated: BTreeSet<&'static str>,
 }
 
 impl Symptom {
-    /// That of a run; `None` when it did not fail.
+    /// The symptom of a run; `None` if it did not fail.
     pub fn of(judgement: &Judgement) -> Option<Symptom> {
         let counts = judgement.invariants.iter().filter(|i| !i.holds && i.class != Class::Vacuity);
         match judgement.verdict {
@@ -32,13 +30,13 @@ impl fmt::Display for Symptom {
     }
 }
 
-/// What came of taking a plan apart.
+/// The result of reducing a plan.
 #[derive(Debug)]
 pub enum Looked<T> {
-    /// It fails, and this is what was found.
+    /// The plan fails; the findings.
     Failed(T),
-    /// It does not fail.
+    /// The plan does not fail.
     Holds(Verdict),
-    /// It was asked to end before anything was found.
+    /// The search was asked to end before it found anything.
     Interrupted,
 }

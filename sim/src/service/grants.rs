@@ -1,5 +1,5 @@
-//! What a service's state says of leadership, for the history. The models are pure, and also run where there is no world,
-//! against real servers' scripts; then nobody listens.
+//! Reports the leadership in a service's state to the history. The models are pure and also run without a world,
+//! against scripts for real servers; then nothing is reported.
 
 use crate::world;
 use protocols::history::GrantEnd;
@@ -7,19 +7,19 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use crate::world::Holder;
 
-/// Tells the world, if there is one, who holds leadership now, where there is one group; `why` says how anybody else's came
-/// to its end. A holder who is no candidate holds nothing.
+/// Reports the holder of leadership to the world, if there is one, for a single group; `why` says how another's
+/// leadership ended. A holder that is no candidate counts as none.
 pub fn tell(holder: Option<Holder>, why: GrantEnd) {
     tell_of(0, holder, why);
 }
 
-/// The same of a group's leadership.
+/// The same for one group.
 pub fn tell_of(group: u16, holder: Option<Holder>, why: GrantEnd) {
     world::try_with(|world| world.granted_to(group, holder, why));
 }
 
-/// The same by what the members of a service agree on: one of them has applied the log's entry of that index. The first to do
-/// so has it told; entries are told apart by their terms and bytes.
+/// The same for members that agree on a log: a member has applied the entry at `index`. Only the first member's
+/// application is reported; entries are distinguished by term and bytes.
 pub fn tell_agreed(index: u64, (term, data): (u64, &[u8]), why: GrantEnd, holder: impl Fn(u16) -> Option<Holder>) {
     let mut hasher = DefaultHasher::new();
     (term, data).hash(&mut hasher);
@@ -32,12 +32,12 @@ pub fn tell_agreed(index: u64, (term, data): (u64, &[u8]), why: GrantEnd, holder
     }
 }
 
-/// A member of a service was elected by the others in that epoch: no other one may be.
+/// A service's member was elected in this epoch; no other may be.
 pub fn tell_elected(epoch: u64, member: &str) {
     world::try_with(|world| world.elected_in(epoch, member));
 }
 
-/// How many groups the world has; one where there is no world.
+/// The number of groups in the world; one without a world.
 pub fn groups() -> u16 {
     world::try_with(|world| world.groups()).unwrap_or(1)
 }

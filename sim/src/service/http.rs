@@ -1,6 +1,6 @@
-//! HTTP/1.1 for models: requests read to their end, one at a time a connection, over `hyper` on any [`Env`].
+//! HTTP/1.1 for models, over `hyper` on any [`Env`]: reads whole requests, one at a time per connection.
 //!
-//! Bytes depend on nothing but what was asked and what was answered: no date header, and no timer.
+//! The bytes depend only on requests and answers: no date header, no timer.
 
 use http_body_util::{BodyExt, Either, Full, Limited, StreamBody};
 use hyper::{
@@ -16,18 +16,17 @@ use std::{convert::Infallible, future::Future, io};
 use tokio::sync::watch;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 
-/// The body of an answer: all of it, or in pieces as they come.
+/// An answer's body, whole or streamed.
 pub type Body = Either<Full<Bytes>, StreamBody<UnboundedReceiverStream<Result<Frame<Bytes>, Infallible>>>>;
-/// An answer.
 pub type Answer = Response<Body>;
 
-/// The longest body that is read, bytes.
+/// The longest request body, in bytes.
 const BODY_MAX: usize = 3 << 20;
 
 /// Serves until the process ends or the future is dropped, which breaks every connection.
 ///
 /// # Errors
-/// The port cannot be listened on, or the socket is gone.
+/// The port cannot be listened on, or the socket closed.
 pub async fn serve<E, F>(
     env: E,
     port: u16,
@@ -37,7 +36,7 @@ where
     E: Env,
     F: Future<Output = Answer> + Send + 'static,
 {
-    // Connections end when this sender is gone.
+    // Dropping this sender ends all connections.
     let (_alive, serving) = watch::channel(());
     let mut listener = env.listen(port).await?;
     loop {
@@ -52,7 +51,7 @@ where
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let mut serving = serving.clone();
         env.spawn_detached(async move {
-            // However it ended, there is nobody to tell.
+            // Nobody needs to know how the connection ended.
             tokio::select! {
                 biased;
                 _ = serving.changed() => {}
@@ -73,23 +72,20 @@ async fn read_and_answer<F: Future<Output = Answer>>(
     }
 }
 
-/// A body that is all there.
 pub fn whole(body: impl Into<Bytes>) -> Body {
     Either::Left(Full::new(body.into()))
 }
 
-/// An answer of text, as Go's `http.Error` gives it but for the line's end.
+/// A text answer like Go's `http.Error`, without its final newline.
 pub fn text(status: StatusCode, words: impl Into<Bytes>) -> Answer {
     with_type(status, "text/plain; charset=utf-8", words)
 }
 
-/// An answer of JSON.
 pub fn json(status: StatusCode, value: &impl serde::Serialize) -> Answer {
-    // Values of models are maps with keys of text, which serialise.
+    // Values of models are maps with string keys, which always serialise.
     with_type(status, "application/json", serde_json::to_vec(value).unwrap_or_default())
 }
 
-/// An answer without a body.
 pub fn empty(status: StatusCode) -> Answer {
     let mut answer = Response::new(whole(Bytes::new()));
     *answer.status_mut() = status;
@@ -103,7 +99,7 @@ fn with_type(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> 
     answer
 }
 
-/// With a header, if its value can be one.
+/// Adds a header, unless its value is invalid.
 pub fn with_header(mut answer: Answer, name: &'static str, value: &str) -> Answer {
     if let Ok(value) = value.parse() {
         answer.headers_mut().insert(name, value);

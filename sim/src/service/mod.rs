@@ -1,4 +1,4 @@
-//! Coordination services for the simulation: pure models, each served over its real wire protocol.
+//! Models of coordination services for the simulation: pure, each served over its real wire protocol.
 
 pub mod cluster;
 pub mod consul;
@@ -25,17 +25,16 @@ use protocols::{
 };
 use std::sync::Arc;
 
-/// A service that there is a model of.
+/// A service with a model.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// The service's name.
     pub service: &'static str,
-    /// So many members, none of which was ever used: with states of their own, or one that they share.
+    /// Creates a number of unused members, with separate states or a shared one.
     pub members: fn(usize, &Bugs) -> Vec<State>,
 }
 
 protocols::registry! {
-    /// The services of our own protocols that there is a model of.
+    /// The modelled services of our own protocols.
     pub const MODELS: [Entry] = [
         Entry { service: redis_service::SERVICE.name, members: redis::members },
         Entry { service: redis_servers::SERVICE.name, members: redis::members },
@@ -59,12 +58,12 @@ protocols::registry! {
     ];
 }
 
-/// So many members, each with a state of its own.
+/// `count` members with separate states.
 pub fn alone(count: usize, new: impl Fn() -> State) -> Vec<State> {
     (0..count).map(|_| new()).collect()
 }
 
-/// A service of so many members, none of which was ever used; none where there is no model of it among these.
+/// `count` unused members of a service; none if no model is known.
 pub fn of_members(models: &[Entry], service: &Service, count: usize, bugs: &Bugs) -> Vec<State> {
     models
         .iter()
@@ -75,8 +74,8 @@ pub fn of_members(models: &[Entry], service: &Service, count: usize, bugs: &Bugs
 /// Serves `state` until the process ends.
 ///
 /// # Panics
-/// The service cannot be served. Nobody else listens on the port of a process of its own; without its service a world shows
-/// nothing.
+/// The service cannot be served: no other listener uses the port of its process, and without its service the simulation
+/// shows nothing.
 pub async fn serve(state: State, env: SimEnv, port: u16) {
     if let Err(error) = state.serve(env, port).await {
         panic!("the service cannot be served: {error}");

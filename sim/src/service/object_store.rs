@@ -1,11 +1,12 @@
-//! An object store, as far as a lease needs one: objects that are read, replaced and deleted, under conditions.
+//! An object store with what a lease needs: conditional reads, replacements and deletions of objects.
 //!
-//! Reference: Amazon S3's API (PutObject, GetObject, DeleteObject; "Conditional writes"): `If-None-Match: *` and `If-Match`
-//! on PUT, 412 PreconditionFailed when they do not hold, 404 NoSuchKey when what is to be replaced is not there. A write is
-//! durable and seen by every read once it is acknowledged. The entity tag is a digest of the content, as S3's is.
+//! Reference: Amazon S3's API (PutObject, GetObject, DeleteObject; "Conditional writes"): `If-None-Match: *` and
+//! `If-Match` on PUT, 412 PreconditionFailed if they do not hold, 404 NoSuchKey if the object to replace does not
+//! exist. A write is durable and visible to all reads once acknowledged. The entity tag is a digest of the content, as
+//! in S3.
 //!
-//! Not here: signatures, buckets as things of their own, multipart uploads, versions, 409 ConditionalRequestConflict (writes
-//! are carried out one after the other).
+//! Not modelled: signatures, buckets as entities, multipart uploads, versions, 409 ConditionalRequestConflict (writes
+//! are sequential).
 
 use super::{
     Disk, Dropped, Model, Serving, State,
@@ -27,7 +28,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The store: contents by path.
+/// Contents by path.
 #[derive(Default)]
 pub struct ObjectStore(Arc<Mutex<BTreeMap<String, Bytes>>>);
 
@@ -35,7 +36,7 @@ fn tag(content: &Bytes) -> String {
     format!("\"{:032x}\"", xxhash_rust::xxh3::xxh3_128(content))
 }
 
-/// Who holds a group's leadership: whoever's name was written last.
+/// The holder of a group's leadership, which is the last name written.
 fn holder(objects: &BTreeMap<String, Bytes>, group: u16) -> Option<Holder> {
     let content: Value = serde_json::from_slice(objects.get(&path_of(group))?).ok()?;
     let (name, _) = content["holder"].as_str()?.split_once('/')?;
@@ -54,7 +55,7 @@ impl ObjectStore {
     /// Serves on any [`Env`] until the process ends.
     ///
     /// # Errors
-    /// The port is taken, or the socket is gone.
+    /// The port is taken, or the socket closed.
     pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
         let objects = self.0.clone();
         http::serve(env, port, move |request| {
@@ -91,7 +92,7 @@ impl ObjectStore {
     }
 }
 
-/// Tells the world who leads; `why` says how another's leadership ended.
+/// Reports the leaders to the world; `why` says how another's leadership ended.
 fn told(objects: &BTreeMap<String, Bytes>, why: GrantEnd) {
     for group in 0..grants::groups() {
         let holder = holder(objects, group);
@@ -104,7 +105,7 @@ fn tagged(content: &Bytes, body: Bytes) -> Answer {
     with_header(with_header(text(StatusCode::OK, body), "etag", &tag(content)), "content-type", "application/json")
 }
 
-/// What answers a write whose condition does not hold.
+/// The refusal of a write whose condition does not hold.
 fn refuses(headers: &HeaderMap, existing: Option<&Bytes>) -> Option<Answer> {
     let failed = || text(StatusCode::PRECONDITION_FAILED, "<Error><Code>PreconditionFailed</Code></Error>");
     if let Some(wanted) = headers.get(IF_MATCH) {

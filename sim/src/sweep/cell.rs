@@ -1,73 +1,71 @@
-//! What came of the runs of one cell of a sweep.
+//! The results of one cell of a sweep.
 
 use crate::{baseline::Seen, outcome::Ended, run::Run};
 use reports::statistics::quantile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The runs of one scenario with one protocol and so many candidates.
+/// The runs of one scenario with one protocol and one number of candidates.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Cell {
-    /// The scenario's name.
     pub scenario: String,
-    /// The protocol's name.
     pub protocol: String,
-    /// How many candidates.
+    /// The number of candidates.
     pub nodes: u16,
-    /// What the protocol promises there: `holds`, `breaks` or `may`.
+    /// The protocol's promise there: `holds`, `breaks` or `may`.
     pub promise: String,
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
     /// Runs by verdict.
     pub verdicts: BTreeMap<String, u64>,
-    /// Runs that went as promised.
+    /// Runs that kept the promise.
     pub kept: u64,
-    /// Runs that did not go as promised.
+    /// Runs that broke the promise.
     pub broken: u64,
-    /// Those, and seeds of which no plan could be made.
+    /// Runs that broke it, plus seeds without a valid plan.
     pub failures: u64,
     /// Runs in which the situation under test never arose.
     pub inconclusive: u64,
-    /// Seeds of which no plan could be made.
+    /// Seeds without a valid plan.
     pub invalid: u64,
     /// Stale writes that the store refused, over all runs.
     pub writes_fenced: u64,
-    /// Most nodes that believed at one time, over all runs.
+    /// The most nodes that believed at one time, over all runs.
     pub leaders_believing_max: u64,
-    /// Most leaders that took effect at one time, over all runs.
+    /// The most leaders in effect at one time, over all runs.
     pub leaders_acting_by_effect_max: u64,
-    /// Longest time in which two nodes believed, milliseconds.
+    /// The longest time in which two nodes believed, in milliseconds.
     pub dual_belief_ms_max: f64,
-    /// How many runs saw two nodes believe.
+    /// The number of runs in which two nodes believed.
     pub dual_belief_runs: u64,
-    /// Median failover time, milliseconds; null when there was none.
+    /// The median failover time, in milliseconds; null if there was none.
     pub failover_ms_p50: Option<f64>,
-    /// 95th percentile of the failover time, milliseconds.
+    /// The 95th percentile of the failover time, in milliseconds.
     pub failover_ms_p95: Option<f64>,
     /// Elections won, over all runs.
     pub elections: u64,
-    /// Changes of leadership that were not needed, over all runs.
+    /// Unnecessary changes of leader, over all runs.
     pub false_failovers: u64,
-    /// Changes of leadership that only a pause explains, over all runs.
+    /// Changes of leader that only a pause explains, over all runs.
     pub avoidable_failovers: u64,
-    /// Median time from a fault on the incumbent, or the end of its belief, to the next election, milliseconds.
+    /// The median time from a fault on the incumbent, or the end of its belief, to the next election, in milliseconds.
     pub election_time_ms_p50: Option<f64>,
-    /// 95th percentile of the same, milliseconds.
+    /// The 95th percentile of the election time, in milliseconds.
     pub election_time_ms_p95: Option<f64>,
-    /// Median time in which no request would have been served, per run, milliseconds.
+    /// The median, over runs, of the time in which no request would have been served, in milliseconds.
     pub dark_ms_p50: Option<f64>,
     /// Faults on the incumbent after which nobody took over before the run ended.
     pub failover_censored: u64,
-    /// Every failover time, milliseconds, sorted.
+    /// Every failover time, in milliseconds, sorted.
     #[serde(skip)]
     pub failovers_ms: Vec<f64>,
-    /// Every election time, milliseconds, sorted.
+    /// Every election time, in milliseconds, sorted.
     #[serde(skip)]
     pub election_times_ms: Vec<f64>,
-    /// The dark time of every run, milliseconds, sorted.
+    /// The dark time of every run, in milliseconds, sorted.
     #[serde(skip)]
     pub darks_ms: Vec<f64>,
-    /// What is compared with the baseline.
+    /// The values to compare with the baseline.
     #[serde(skip)]
     pub seen: Seen,
 }
@@ -78,7 +76,7 @@ impl Cell {
         format!("{} {} {}", self.scenario, self.protocol, self.nodes)
     }
 
-    /// Did the situation under test fail to arise in more than a fifth of the runs? In a few it may by chance.
+    /// Whether the situation under test did not arise in more than a fifth of the runs; a few may miss it by chance.
     pub fn is_inconclusive(&self) -> bool {
         self.inconclusive * 5 > self.runs
     }
@@ -113,7 +111,7 @@ impl Cell {
         self.darks_ms.extend(metrics.dark_ms);
     }
 
-    /// More runs of the same cell; [`Cell::finish`] has to follow.
+    /// Adds runs of the same cell; requires [`Cell::finish`] afterwards.
     pub(crate) fn join(&mut self, more: &Cell) {
         self.runs += more.runs;
         self.kept += more.kept;

@@ -1,4 +1,4 @@
-//! What the cells of a sweep are compared with: their baseline, and what is left to chance.
+//! Compares a sweep's cells with their baseline, and with the recorded shares of cells left to chance.
 
 use super::cell::Cell;
 use crate::{
@@ -10,25 +10,25 @@ use reports::invariant::Entry;
 use scenarios::Params;
 use serde::{Deserialize, Serialize};
 
-/// From so many runs of a cell on, what is left to chance is compared with what it was.
+/// The least number of runs for which a cell left to chance is compared with its recorded share.
 const CHANCE_RUNS_MIN: u64 = 100;
 
-/// What decides whether there is anything to compare with.
+/// What decides whether there is a comparison.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Compared {
-    /// The options that figures depend on; sweeps with others cannot be compared.
+    /// The options that affect figures; sweeps with other options are not comparable.
     pub options: String,
-    /// The seeds, the first and the one behind the last.
+    /// The first seed, and the one after the last.
     pub seeds: [u64; 2],
-    /// With fencing, or without, where it is known what chance does; nothing under other options.
+    /// Whether the store fences, if shares are recorded for these options; otherwise `None`.
     pub chance: Option<bool>,
 }
 
 impl Compared {
-    /// The figures that lie far outside the baseline, and, in words, what there was not when that was recorded.
+    /// The figures far outside the baseline, and, in words, the marks and invariants that it does not know.
     ///
     /// # Errors
-    /// The committed baseline is not readable, which a test rules out.
+    /// The committed baseline is unreadable, which a test rules out.
     pub fn with_baseline(
         &self,
         cells: &[Cell],
@@ -45,7 +45,8 @@ impl Compared {
         Ok((moved, baseline.unrecorded(invariants)))
     }
 
-    /// Cells left to chance in which safety was violated far more often, or less, than it was. A few runs cannot tell.
+    /// Cells left to chance in which safety was violated far more or less often than recorded. A few runs are not
+    /// compared.
     fn by_chance(&self, cells: &[Cell]) -> Vec<Moved> {
         let Some(fencing) = self.chance else { return Vec::new() };
         let known = cells.iter().filter(|c| c.nodes == Params::default().nodes && c.runs >= CHANCE_RUNS_MIN);

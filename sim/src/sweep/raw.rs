@@ -1,10 +1,10 @@
-//! A cell with everything that its medians are made of, for a file: parts of a cell can be joined by it.
+//! A cell with all the values behind its medians, as saved by shards for merging.
 
 use super::cell::Cell;
 use crate::{baseline::Seen, exact};
 use serde::{Deserialize, Serialize};
 
-/// A cell, and what its own JSON leaves out.
+/// A cell with the values that its own JSON omits.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Raw {
     cell: Cell,

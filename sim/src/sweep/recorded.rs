@@ -1,4 +1,4 @@
-//! What a sweep saw, as the baseline of later ones.
+//! A sweep's results as a baseline for later ones.
 
 use super::{Outcome, Sweep};
 use crate::{
@@ -11,8 +11,8 @@ use crate::{
 use std::path::Path;
 
 impl Sweep<'_> {
-    /// What is to stand in `file` from now on, in which `earlier` stands: figures of cells, or, where its name ends so, digests
-    /// of runs. Cells that this sweep leaves out stay as they are there.
+    /// The new content of `file`, whose present content is `earlier`: figures of cells, or, depending on its extension,
+    /// digests of runs. Cells that this sweep leaves out are kept.
     pub fn recorded(&self, outcome: &Outcome, file: &Path, earlier: &str) -> String {
         let keeps = |cell: &str| !self.covers(cell);
         if file.extension().is_some_and(|ending| ending == ENDING) {
@@ -25,7 +25,7 @@ impl Sweep<'_> {
     }
 
     fn baseline(&self, outcome: &Outcome) -> Baseline {
-        // Canaries have limits of their own.
+        // Canaries have their own limits.
         let cells = outcome
             .cells
             .iter()
@@ -39,7 +39,7 @@ impl Sweep<'_> {
         )
     }
 
-    /// Does it run the cell of that name in the baseline, if there is such a cell?
+    /// Whether the sweep runs this cell of the baseline.
     fn covers(&self, cell: &str) -> bool {
         if cell.starts_with(canary::PREFIX) {
             return !self.canaries().is_empty();

@@ -1,21 +1,19 @@
-//! How many candidates the runs of a sweep have.
+//! The numbers of candidates in a sweep.
 
 use protocols::election::Protocol;
 use scenarios::{Scenario, scenario};
 
-/// How many candidates the runs of a sweep have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sizes {
-    /// So many; a scenario that needs more is inconclusive.
+    /// These numbers; a scenario that needs more candidates is inconclusive.
     Of(Vec<u16>),
     /// Three and five.
     Usual,
-    /// From one to nine, where that is enough for the scenario.
+    /// One to nine, as far as the scenario allows.
     Long,
 }
 
 impl Sizes {
-    /// The numbers.
     pub fn numbers(&self) -> &[u16] {
         match self {
             Sizes::Of(numbers) => numbers,
@@ -24,7 +22,7 @@ impl Sizes {
         }
     }
 
-    /// Are so many candidates enough for the scenario?
+    /// Whether this number of candidates is enough for the scenario.
     pub(super) fn has(&self, scenario: &Scenario, protocol: &Protocol, nodes: u16) -> bool {
         matches!(self, Sizes::Of(_)) || nodes >= scenario::fewest(scenario, protocol)
     }

@@ -1,16 +1,15 @@
-//! What the world asks of whoever runs its processes.
+//! What the world asks the host to do with processes.
 
 use protocols::types::NodeId;
 
-/// What the world wants done with a process's tasks; carried out when the world is not borrowed.
+/// What to do with a process's tasks; carried out while the world is not borrowed.
 #[derive(Clone, Copy, Debug)]
 pub enum HostAction {
-    /// Start the process's tasks.
     Start(NodeId),
-    /// Drop them.
+    /// Drop the process's tasks.
     Kill(NodeId),
-    /// Run none of them.
+    /// Stop running the process's tasks.
     Pause(NodeId),
-    /// Run them again.
+    /// Run the process's tasks again.
     Resume(NodeId),
 }

@@ -1,4 +1,4 @@
-//! What an adversary does to the world, and a device that cannot be trusted.
+//! The effects of an adversary, and of an untrustworthy fencing device.
 
 use super::World;
 use protocols::{
@@ -12,7 +12,7 @@ use protocols::{
 use scenarios::fault::Fault;
 
 impl World {
-    /// A seal with a token that nobody handed out reaches the store, for every resource of a group.
+    /// A seal with a forged token reaches the store, for every resource of a group.
     pub(super) fn forge_token(&mut self, from: NodeId, group: u16) {
         let resources = self.topology.works().resources().count() as u16;
         for place in group * resources..(group + 1) * resources {
@@ -21,7 +21,7 @@ impl World {
         }
     }
 
-    /// Candidates are told in another's name that it leads.
+    /// Candidates receive a forged claim that another one leads.
     pub(super) fn forge_claim(&mut self, from: NodeId, to: &[NodeId]) {
         let Some(claim) = self.claim else { return };
         let message = claim(from, self.topology.candidates().len() as u16, self.now);
@@ -30,7 +30,7 @@ impl World {
         }
     }
 
-    /// The device is asked in a candidate's name to cut another's power.
+    /// The device receives a forged request to cut a candidate's power.
     pub(super) fn rogue_fence(&mut self, target: NodeId, by: &[NodeId]) {
         let Some(from) = by.iter().copied().find(|by| *by != target) else { return };
         let message = power::Message::Fence { target, request: self.now };
@@ -39,7 +39,7 @@ impl World {
         }
     }
 
-    /// A fencing device does its work in another manner from now on, or in the usual one again.
+    /// Sets the manner in which fencing devices work, or restores the usual one.
     pub(super) fn set_manner(&mut self, devices: &[NodeId], what: &Fault, on: bool) {
         let ns = |ms: f64| (ms * MILLISECOND as f64) as u64;
         let manner = match *what {
@@ -54,8 +54,8 @@ impl World {
         }
     }
 
-    /// A process's link carries so many thousand bits a second, or what it usually does. What waits on its connections and
-    /// as datagrams when it is wide again leaves at once.
+    /// Limits the bandwidth of a process's link, in kilobits per second, or restores it. When it is restored,
+    /// everything queued on its connections and as datagrams leaves at once.
     pub(super) fn narrow(&mut self, node: NodeId, kbps: u64, on: bool) {
         let now = self.now;
         self.links.uplink(node).narrow(now, kbps, on);

@@ -2,39 +2,38 @@
 
 use protocols::{clock::Now, types::MILLISECOND};
 
-/// Where true time starts on every wall clock: 2026-01-01T00:00:00Z, nanoseconds since the Unix epoch.
+/// The value of every wall clock at true time 0: 2026-01-01T00:00:00Z, in nanoseconds since the Unix epoch.
 pub const WALL_START: u64 = 1_767_225_600_000 * MILLISECOND;
 
-/// What every node's monotonic clock shows at the start, so that no two nodes' readings can be mistaken for each other's.
+/// The spacing of the nodes' initial monotonic clocks, so that no two nodes' readings can be mistaken for each other's.
 const MONO_START: u64 = 1_000_000 * MILLISECOND;
 
-/// The two clocks of one node.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocks {
-    /// True time at which the rate last changed, and what the monotonic clock showed then.
+    /// The true time of the last change of rate, and the monotonic clock at that time.
     true_base: u64,
     mono_base: u64,
     ppm: i64,
-    /// Wall clock minus monotonic clock, nanoseconds.
+    /// Wall clock minus monotonic clock, in nanoseconds.
     wall_minus_mono: i64,
 }
 
 impl Clocks {
-    /// Clocks of the `index`th node.
+    /// The clocks of the node at `index`.
     pub fn new(index: usize, wall_offset_ms: i64, ppm: i64) -> Self {
         let mono_base = MONO_START * (index as u64 + 1);
         let wall_minus_mono = WALL_START as i64 - mono_base as i64 + wall_offset_ms * MILLISECOND as i64;
         Clocks { true_base: 0, mono_base, ppm, wall_minus_mono }
     }
 
-    /// What the clocks show at true time `t`.
+    /// The clocks at true time `t`.
     #[inline]
     pub fn at(&self, t: u64) -> Now {
         let mono = self.mono(t);
         Now { mono, wall: (mono as i64 + self.wall_minus_mono).max(0) as u64 }
     }
 
-    /// What the monotonic clock shows at true time `t`.
+    /// The monotonic clock at true time `t`.
     #[inline]
     pub fn mono(&self, t: u64) -> u64 {
         let elapsed = t - self.true_base;
@@ -51,7 +50,7 @@ impl Clocks {
         if self.ppm == 0 {
             return self.true_base.saturating_add(ahead);
         }
-        // `mono` rounds down, so this rounds up: the two are exact inverses.
+        // `mono` rounds down, so this rounds up, to be its exact inverse.
         let rate = (1_000_000 + self.ppm).max(1) as u128;
         let elapsed = (u128::from(ahead) * 1_000_000).div_ceil(rate);
         self.true_base.saturating_add(u64::try_from(elapsed).unwrap_or(u64::MAX / 2))
@@ -69,12 +68,12 @@ impl Clocks {
         self.ppm = ppm;
     }
 
-    /// The rate, parts per million faster than true time.
+    /// How much faster than true time the clocks run, in parts per million.
     pub fn rate(&self) -> i64 {
         self.ppm
     }
 
-    /// Wall clock minus true time at true time `t`, nanoseconds.
+    /// Wall clock minus true time at true time `t`, in nanoseconds.
     pub fn wall_offset(&self, t: u64) -> i64 {
         self.mono(t) as i64 + self.wall_minus_mono - (WALL_START + t) as i64
     }

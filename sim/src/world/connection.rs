@@ -1,14 +1,14 @@
-//! Connections that messages travel on: between clients and nodes, nodes and the store, and candidates that do not elect by
-//! datagrams.
+//! Connections for messages: between clients and nodes, between nodes and the store, and between candidates that do not
+//! elect by datagrams.
 //!
-//! Messages are values, so a connection is a lane that never reorders, loses or doubles: what the network loses comes
-//! later, and what is behind it waits; how much later is in [`super::retransmit`]. A partition and a loss of power are
-//! silence; what was sent into it is sent again as TCP would. A crash resets. There is no message on the way that
-//! belongs to another connection than its lane's current one: when a connection is given up, what is under way leaves
-//! the lane, and arrives beside what the next connection carries.
+//! Messages are values, so a connection is a lane that never reorders, loses or duplicates: a message lost by the
+//! network arrives later, and those behind it wait; [`super::retransmit`] computes how long. Partitions and power
+//! losses are silence; messages sent into it are resent as by TCP. A crash resets. Every message in a lane belongs to
+//! the lane's current connection: when a connection is given up, its messages leave the lane, and arrive independently
+//! of the next connection's.
 //!
-//! A connection takes [`MESSAGES_MAX`] messages that the other side has not read, as a socket's buffers do; what is sent
-//! beyond that is dropped, as by a sender that does not wait for room. Cores send again what matters.
+//! A connection holds up to [`MESSAGES_MAX`] messages that the other side has not read, like a socket's buffers.
+//! Further ones are dropped, as by a sender that does not wait for room; cores resend what matters.
 
 mod parked;
 
@@ -27,21 +27,21 @@ use protocols::{
     types::NodeId,
 };
 
-/// What a reset counts as, for bandwidth.
+/// The size of a reset, for bandwidth.
 const RESET_BYTES: u64 = 40;
 
 /// A message that met silence.
 pub(super) struct Parked {
     since: u64,
     late: Late,
-    /// The connection it was sent on has been given up.
+    /// Whether the connection it was sent on has been given up.
     given_up: bool,
 }
 
-/// What becomes of the messages on a connection that ends.
+/// What happens to the messages of a connection that ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
-    /// The sender's kernel goes on sending them.
+    /// The sender's kernel keeps sending them.
     Lingers,
     /// The sender has no power: only what is on the wire still arrives.
     OnTheWire,
@@ -50,13 +50,13 @@ enum Rest {
 }
 
 impl World {
-    /// Sends a message on a connection, or as a datagram where there is none.
+    /// Sends a message on a connection, or as a datagram on a datagram lane.
     #[inline]
     pub fn send(&mut self, from: NodeId, to: NodeId, message: &Message) {
         self.send_packet(from, to, Packet::Message(*message));
     }
 
-    /// Sends what a candidate says to another, or to a fencing device, or that says.
+    /// Sends a message between candidates, or to or from a fencing device.
     #[inline(never)]
     pub fn tell(&mut self, from: NodeId, to: NodeId, message: Opaque) {
         if !message.is_data() {
@@ -90,14 +90,15 @@ impl World {
         self.queue.push_lane(at, from, to, message);
     }
 
-    /// When a message that is sent now has left its sender's machine.
+    /// When a message sent now has left its sender's machine.
     #[inline]
     pub(super) fn leaves(&mut self, from: NodeId, message: &Packet) -> u64 {
         let traffic = if self.said.elects(message) { Traffic::Control } else { Traffic::Data };
         self.links.leaves(from, self.now, MESSAGE_BYTES, traffic)
     }
 
-    /// A message is lost on its way, or one before it was: when it arrives. What waits may come sooner for it.
+    /// The arrival time of a message that is lost, or that follows a lost one. It may hasten the resend of earlier
+    /// ones.
     #[cold]
     fn send_at_gap(&mut self, from: NodeId, to: NodeId, sent: Sent) -> u64 {
         let trip = self.acknowledged_trip(from, to);
@@ -114,13 +115,13 @@ impl World {
         link.behind(sent.arrives)
     }
 
-    /// A round trip, nanoseconds, if what arrives is acknowledged.
+    /// The round-trip time in nanoseconds, if arrivals are acknowledged.
     pub(super) fn acknowledged_trip(&mut self, from: NodeId, to: NodeId) -> Option<u64> {
         let silent = self.is_silent(from, to) || self.links.get(to, from).is_blocked();
         (!silent).then(|| self.links.trip(from, to))
     }
 
-    /// Sees to it that there is a connection to send on. False when there cannot be: only whoever asked can connect.
+    /// Makes sure that there is a connection to send on; returns false if this side cannot connect.
     #[cold]
     fn make_connection(&mut self, from: NodeId, to: NodeId) -> bool {
         let link = self.links.get(from, to);
@@ -128,7 +129,7 @@ impl World {
             return false;
         }
         if link.open {
-            // Stuck: candidates' transports do that by themselves.
+            // The connection is stuck: candidates' transports then reconnect by themselves.
             self.redial(from, to);
         }
         self.links.dial(from, to, self.now);
@@ -136,7 +137,7 @@ impl World {
         true
     }
 
-    /// A process starts: whoever may have to write connects to the store at once, as the real link does.
+    /// A process starts: if it may have to write, it connects to the store at once, like the real link.
     pub(super) fn connect_early(&mut self, node: NodeId) {
         let store = self.links.store();
         let link = self.links.get(node, store);
@@ -159,7 +160,7 @@ impl World {
         });
     }
 
-    /// Something is lost for good.
+    /// A message is lost for good.
     #[cold]
     pub(super) fn lose(&mut self, why: &'static str, from: NodeId, to: NodeId, message: Packet) {
         self.note_lost(why, from, to, &message);
@@ -180,13 +181,13 @@ impl World {
         self.links.get(from, to).is_blocked() || !self.processes[to.index()].powered
     }
 
-    /// What arrived could not simply be delivered: there is a partition, or the receiver does not know the connection.
+    /// Handles an arrival during a partition, or on a connection that the receiver does not know.
     #[cold]
     pub(super) fn second_look(&mut self, from: NodeId, to: NodeId, message: Packet) {
         let link = self.links.get(from, to);
         let (lane, connection) = (link.lane, link.connection);
         if lane == Lane::Datagram {
-            // What met a partition on its way is gone; so is what reaches a dead process.
+            // A datagram is lost in a partition, and at a dead process.
             self.said.forget(message);
             return;
         }
@@ -225,7 +226,7 @@ impl World {
         }
     }
 
-    /// The number of the connection that messages in this direction travel on.
+    /// The number of the connection that carries messages in this direction.
     fn connection_number(&mut self, from: NodeId, to: NodeId) -> u32 {
         let (from, to) = if self.links.get(from, to).lane == Lane::Backward { (to, from) } else { (from, to) };
         self.links.get(from, to).connection.number
@@ -259,14 +260,14 @@ impl World {
         if to != self.links.store() {
             return self.arrives(from, to, late.message);
         }
-        // The store answers where it was asked, and nobody is there any more. (Whoever answers later than at once answers
-        // on the connection that it knows of by then.)
+        // The store's immediate answer goes to the old connection, where nobody listens any more. (A later answer goes
+        // to the connection known by then.)
         let open = std::mem::replace(&mut self.links.get(to, from).open, false);
         self.arrives(from, to, late.message);
         self.links.get(to, from).open = open;
     }
 
-    /// The machine of `to` answers what arrived there with a reset: nobody there knows the connection.
+    /// The receiver's machine answers with a reset, since no process there knows the connection.
     fn reset(&mut self, from: NodeId, to: NodeId) {
         let link = self.links.get(from, to);
         let number = link.connection.number;
@@ -274,13 +275,13 @@ impl World {
             let left = self.links.leaves(to, self.now, RESET_BYTES, Traffic::Data);
             let back = self.links.get(to, from);
             let at = back.segment(left);
-            // It does not overtake what was sent back before it.
+            // The reset does not overtake earlier answers.
             let at = if back.lane == Lane::Backward { back.behind(at) } else { at };
             self.queue.push(at, Event::Reset { from: to, to: from, number });
         }
     }
 
-    /// A reset arrives at whoever made the connection.
+    /// A reset arrives at the side that made the connection.
     pub(super) fn connection_reset(&mut self, acceptor: NodeId, initiator: NodeId, number: u32) {
         let blocked = self.links.get(acceptor, initiator).is_blocked();
         let link = self.links.get(initiator, acceptor);
@@ -288,7 +289,7 @@ impl World {
             return;
         }
         if blocked || !self.processes[initiator.index()].up {
-            // It is sent once; the next thing that arrives there is answered with another.
+            // A reset is not resent, but the next arrival there triggers another.
             link.connection.reset_sent = false;
             return;
         }
@@ -297,7 +298,7 @@ impl World {
         self.deliver(initiator, Input::Disconnected { peer: acceptor });
     }
 
-    /// A process gives up the connection that it has made.
+    /// A process gives up a connection that it made.
     pub fn redial(&mut self, from: NodeId, to: NodeId) {
         let link = self.links.get(from, to);
         if link.lane == Lane::Forward && link.open {
@@ -312,14 +313,14 @@ impl World {
         let (connection, wire) = (link.connection, self.now + link.wire_max());
         link.hang_up();
         let (number, starts) = (connection.number, connection.starts);
-        // On a connection that is not established nothing has left the sender but the wish for one.
+        // Until the connection is established, only the request for it has left the sender.
         let rest = if connection.established { rest } else { Rest::Lost };
         let mut behind_silence = false;
         self.parked.retain_mut(|p| {
             let of_it = (p.late.from, p.late.to, p.late.number) == (from, to, number);
             p.given_up |= of_it;
             behind_silence |= of_it;
-            // Answers on it are lost.
+            // Answers on the connection are lost.
             let answer = (p.late.from, p.late.to, p.late.number) == (to, from, number) && !p.given_up;
             !answer && (!of_it || rest == Rest::Lingers)
         });
@@ -339,7 +340,7 @@ impl World {
         }
     }
 
-    /// The process is gone: so are its connections. After a crash its machine says so; after a power loss nobody does.
+    /// A process's connections end with it. After a crash its machine sends resets; after a power loss it does not.
     pub(super) fn drop_connections(&mut self, node: NodeId, crash: bool) {
         for peer in (0..self.processes.len() as u16).map(NodeId) {
             let link = self.links.get(node, peer);
@@ -369,7 +370,7 @@ impl World {
         back.open = false;
         let wire = self.now + back.wire_max();
         if !crash {
-            // What was lost is not sent again by a machine without power.
+            // A machine without power does not resend lost messages.
             for (at, message) in self.queue.take_lane(node, peer).into_iter().take_while(|(at, _)| *at <= wire) {
                 self.queue.push_lane(at, node, peer, message);
             }

@@ -1,7 +1,7 @@
-//! Members of a service that lose what they have on disk, or are set back to a copy of it.
+//! Members of a service whose disk is lost, or restored from a copy.
 //!
-//! The process dies first: what it had on disk is gone before another one reads it. A copy is of one moment, as a snapshot of
-//! a volume or the service's own backup is, and whatever was acknowledged after it is not in it.
+//! The process dies first, so that no other one reads its disk. A copy is of one moment, like a volume snapshot or the
+//! service's own backup, and lacks everything acknowledged later.
 
 use super::{
     World,
@@ -16,19 +16,19 @@ use protocols::{
 use scenarios::{fault::Fault, plan::Plan, triggers::nanoseconds};
 use std::collections::BTreeMap;
 
-/// The copies that were made: by the fault that will restore them, and the member.
+/// The copies by the fault that will restore them, and by member.
 pub(super) type Copies = BTreeMap<(u32, NodeId), Copy>;
 
-/// What a member had on disk.
+/// The contents of a member's disk.
 pub(super) enum Copy {
-    /// Of a model that is durable as a whole.
+    /// The state of a model that is durable as a whole.
     State(State),
-    /// Of one that writes files, as members of a cluster do.
+    /// The files of a model that writes files, as clustered members do.
     Files(Files),
 }
 
 impl World {
-    /// Copies will be made when the plan says.
+    /// Schedules the copies that the plan's faults will restore.
     pub(super) fn schedule_copies(&mut self, plan: &Plan) {
         for (fault, planned) in (0..).zip(&plan.faults) {
             if let Fault::RestoreCopy { copied_at_ms, .. } = planned.what {
@@ -37,7 +37,7 @@ impl World {
         }
     }
 
-    /// The copy that a fault will restore is made.
+    /// Makes the copies that a fault will restore.
     pub(super) fn copy_data(&mut self, fault: u32) {
         let plan = self.faults.plan.clone();
         let named = plan.faults[fault as usize].what.groups().0.iter();
@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// A member dies, and comes back with the copy that was made for this fault, or with nothing.
+    /// Kills a member, and restarts it with the copy made for this fault, or with an empty disk.
     pub(super) fn replace_data(&mut self, node: NodeId, fault: u32, restart_after_ms: Option<f64>) {
         self.kill(node, true, restart_after_ms);
         let empty = || {
@@ -67,7 +67,7 @@ impl World {
         self.members.insert(node, state);
     }
 
-    /// What a member has on disk, if it has run before.
+    /// The durable state of a member that has run before.
     pub fn member_state(&self, node: NodeId) -> Option<State> {
         self.members.get(&node).cloned()
     }

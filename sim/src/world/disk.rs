@@ -1,13 +1,13 @@
-//! Disks: a folder of files per process. What was appended is safe from a crash of the process at once, and from a loss of
-//! power when it was synced; any part of the rest may be lost, and the last write may be torn.
+//! Disks: one folder of files per process. Appended bytes survive a crash of the process at once, and a power loss once
+//! synced; any part of the rest may be lost, and the last write may be torn.
 //!
-//! A sync that fails is worse than none (PostgreSQL's "fsyncgate", 2018; Rebello et al., "Can Applications Recover from
-//! fsync Failures?", USENIX ATC 2020): the kernel takes what it could not write for written. Whoever reads it may still see
-//! it, or find a hole already; a later sync succeeds without it; after a loss of power it is a hole.
+//! A failed sync is worse than none (PostgreSQL's "fsyncgate", 2018; Rebello et al., "Can Applications Recover from
+//! fsync Failures?", USENIX ATC 2020): the kernel marks the unwritten data as clean. A reader may still see it, or
+//! already find a hole; a later sync succeeds without it; after a power loss it is a hole.
 //!
-//! A disk that fails silently is worse still: it acknowledges a sync, and has everything in a cache that a loss of power empties
-//! (Rajimwale et al., "Coerced Cache Eviction and Discreet Mode Journaling", DSN 2011). No voter survives that; plans with it
-//! show that a loss of power takes something away.
+//! A disk that fails silently is worse still: it acknowledges syncs and keeps the data in a cache that a power loss
+//! empties (Rajimwale et al., "Coerced Cache Eviction and Discreet Mode Journaling", DSN 2011). No voter survives that;
+//! plans with it show that power losses really lose data.
 
 mod copy;
 
@@ -29,37 +29,37 @@ use std::{
     task::{Poll, Waker},
 };
 
-/// A sync takes at least this long, nanoseconds: a solid-state disk with a cache of its own.
+/// The shortest time of a sync, in nanoseconds: a solid-state disk with its own cache.
 const SYNC_MIN: u64 = 300 * MICROSECOND;
-/// And up to so much longer.
+/// The most that a sync takes longer, in nanoseconds.
 const SYNC_JITTER: u64 = 400 * MICROSECOND;
 
 /// Input/output error.
 const EIO: i32 = 5;
 
-/// What survives a loss of power, by its file's name.
+/// The contents that survive a power loss, by file name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// One process's disk.
 pub struct Folder {
     files: BTreeMap<String, File>,
-    /// What is under way, in the order in which the disk does it.
+    /// Operations in progress, in the order in which the disk performs them.
     under_way: VecDeque<Operation>,
     numbers: u64,
-    /// The number up to which everything is done.
+    /// All operations up to this number are finished.
     done: u64,
     free_at: u64,
-    /// Extra time for each sync by `SlowDisk` faults, nanoseconds.
+    /// The extra time per sync from `SlowDisk` faults, in nanoseconds.
     extra: u64,
-    /// How many `SyncHang` faults lie over it.
+    /// The number of active `SyncHang` faults.
     hangs: u32,
-    /// How many `SyncFail` faults lie over it that it tells of.
+    /// The number of active `SyncFail` faults that report failures.
     failing: u32,
-    /// And how many that it keeps to itself.
+    /// The number of active `SyncFail` faults that are silent.
     lying: u32,
-    /// Operations that failed, of which their tasks were not told yet.
+    /// Failed operations that their tasks have not been told of yet.
     failed: BTreeSet<u64>,
-    /// Another disk is in its place.
+    /// Whether another disk has taken its place.
     replaced: bool,
     random: ChaCha8Rng,
     waiting: Vec<Waker>,
@@ -68,16 +68,16 @@ pub struct Folder {
 #[derive(Default)]
 struct File {
     content: Vec<u8>,
-    /// So many bytes of it survive a loss of power, but for the holes.
+    /// How many bytes survive a power loss, apart from the holes.
     durable: usize,
-    /// What syncs have failed to write.
+    /// The ranges that failed syncs did not write.
     holes: Vec<Range<usize>>,
-    /// What is left of it after a loss of power, since the disk lied; `None` in it: no such file.
+    /// The content after a power loss, if the disk lied; the inner `None` means no file.
     behind: Option<Option<Vec<u8>>>,
 }
 
 impl File {
-    /// What was never written is nothing but zeros.
+    /// Bytes never written read as zeros.
     fn lose(&mut self, hole: &Range<usize>) {
         let end = hole.end.min(self.content.len());
         self.content[hole.start.min(end)..end].fill(0);
@@ -88,19 +88,19 @@ struct Operation {
     number: u64,
     file: String,
     what: What,
-    /// A core waits for it, not a task.
+    /// Whether a core waits for it, instead of a task.
     for_core: bool,
     starts: u32,
 }
 
 enum What {
-    /// So many bytes become durable.
+    /// Makes this many bytes durable.
     Sync(usize),
     Replace(Vec<u8>),
 }
 
 impl Folder {
-    /// The empty disk of the process of that name.
+    /// The empty disk of the process called `name`.
     pub fn new(seed: u64, name: &str) -> Self {
         Folder {
             files: BTreeMap::new(),
@@ -119,18 +119,18 @@ impl Folder {
         }
     }
 
-    /// Adds to, or takes away from, the time that a sync takes; nanoseconds.
+    /// Adds to, or subtracts from, the time of a sync, in nanoseconds.
     pub fn slow(&mut self, extra: u64, on: bool) {
         self.extra = if on { self.extra + extra } else { self.extra.saturating_sub(extra) };
     }
 
-    /// From now on no operation ends.
+    /// No operation finishes from now on.
     pub fn hang(&mut self) {
         self.hangs += 1;
     }
 
-    /// A hang is over at `now`. Gives the operations that were waiting, each with the time at which it will be done; none
-    /// while another hang lies over the disk.
+    /// A hang ends at `now`. Returns the waiting operations with the times at which they will finish; none while
+    /// another hang is active.
     fn end_hang(&mut self, now: u64) -> Vec<(u64, u64)> {
         self.hangs = self.hangs.saturating_sub(1);
         if self.hangs > 0 {
@@ -141,13 +141,12 @@ impl Folder {
         numbers.into_iter().map(|number| (number, self.next_free(now))).collect()
     }
 
-    /// From now on syncs fail, silently or not, or do so no more.
+    /// Syncs fail from now on, silently or not; or such a fault ends.
     pub fn fail_syncs(&mut self, silent: bool, on: bool) {
         let faults = if silent { &mut self.lying } else { &mut self.failing };
         *faults = if on { *faults + 1 } else { faults.saturating_sub(1) };
     }
 
-    /// A file's content.
     pub fn read(&self, file: &str) -> Option<Vec<u8>> {
         self.files.get(file).map(|f| f.content.clone())
     }
@@ -156,7 +155,7 @@ impl Folder {
         self.files.entry(file.to_owned()).or_default().content.extend_from_slice(bytes);
     }
 
-    /// Begins an operation at `now`: its number, and when it will be done.
+    /// Begins an operation at `now`; returns its number, and when it will finish.
     fn begin(&mut self, now: u64, file: &str, what: What, for_core: bool, starts: u32) -> (u64, u64) {
         let at = self.next_free(now);
         self.numbers += 1;
@@ -165,14 +164,14 @@ impl Folder {
         (number, at)
     }
 
-    /// When one more operation will be done.
+    /// When one more operation would finish.
     fn next_free(&mut self, now: u64) -> u64 {
         let takes = SYNC_MIN + ((u64::from(self.random.next_u32()) * SYNC_JITTER) >> 32) + self.extra;
         self.free_at = self.free_at.max(now) + takes;
         self.free_at
     }
 
-    /// The oldest operation is over: it, and whether it was done. `None` while the disk hangs.
+    /// Finishes the oldest operation; returns it, and whether it succeeded. `None` while the disk hangs.
     fn finish(&mut self) -> Option<(Operation, bool)> {
         if self.hangs > 0 {
             return None;
@@ -188,8 +187,8 @@ impl Folder {
         Some((operation, done))
     }
 
-    /// What a sync was to save is clean for the kernel and not on the disk; perhaps not in memory any more, either. What was
-    /// to be put in a file's place is forgotten.
+    /// A failed sync leaves its data clean for the kernel but not on disk, and perhaps no longer in memory. A failed
+    /// replacement has no effect.
     fn fail(&mut self, operation: &Operation) {
         if !operation.for_core {
             self.failed.insert(operation.number);
@@ -206,12 +205,12 @@ impl Folder {
         file.holes.push(hole);
     }
 
-    /// Did that operation fail? Tells it once.
+    /// Whether the operation failed; returns true only once.
     fn has_failed(&mut self, number: u64) -> bool {
         self.failed.remove(&number)
     }
 
-    /// Does what was asked for, or says so.
+    /// Performs an operation; a lying disk only acknowledges syncs.
     fn carry_out(&mut self, operation: &Operation) {
         let lies = self.lying > 0;
         let saved = |file: &File| file.content[..file.durable].to_vec();
@@ -230,8 +229,8 @@ impl Folder {
         }
     }
 
-    /// The process has died: what it asked the kernel to sync is synced, but it puts nothing in another's place any more.
-    /// What it was about to replace it may have replaced just now.
+    /// The process has died. Syncs that it requested still happen, but it replaces no more files; a replacement in
+    /// progress may just have happened.
     pub fn lose_process(&mut self) {
         let mut going_on = VecDeque::new();
         while let Some(operation) = self.under_way.pop_front() {
@@ -248,10 +247,11 @@ impl Folder {
         self.under_way = going_on;
     }
 
-    /// Power is gone: of what was not durable, a random part is left; of what was being replaced, the old or the new.
+    /// Power is lost: of data not yet durable, a random part remains; of a file being replaced, the old or the new
+    /// content.
     pub fn lose_power(&mut self) {
         while let Some(operation) = self.under_way.pop_front() {
-            // What was under way may have been done without anybody being told; if not, neither was all after it.
+            // An operation in progress may have finished unreported; if not, neither have those after it.
             if self.random.next_u32() & 1 == 0 || self.hangs + self.failing > 0 {
                 protocols::mark!(WorldSyncLost);
                 self.under_way.clear();
@@ -286,7 +286,7 @@ impl Folder {
 }
 
 impl World {
-    /// A core wants its state made durable.
+    /// Makes a core's state durable.
     pub(super) fn persist(&mut self, node: NodeId, state: Vec<u8>) {
         self.begin_on_disk(node, protocols_clients::task_driver::STATE, What::Replace(state), true);
     }
@@ -299,7 +299,7 @@ impl World {
         number
     }
 
-    /// An operation is done, unless power was lost meanwhile.
+    /// An operation finishes, unless power was lost meanwhile.
     pub(super) fn disk_is_done(&mut self, node: NodeId, number: u64) {
         let process = &mut self.processes[node.index()];
         if process.disk.under_way.front().is_none_or(|o| o.number != number) {
@@ -314,13 +314,13 @@ impl World {
         }
         match (operation.for_core && told, done) {
             (true, true) => self.deliver(node, Input::Persisted),
-            // As the task driver has it: the process cannot go on.
+            // As in the task driver, the process cannot continue.
             (true, false) => self.crash(node),
             (false, _) => {}
         }
     }
 
-    /// A hang of a disk is over: what was asked of it is done now.
+    /// A hang of a disk ends: waiting operations are performed now.
     pub(super) fn end_hang(&mut self, node: NodeId) {
         let now = self.now;
         for (number, at) in self.processes[node.index()].disk.end_hang(now) {
@@ -329,7 +329,7 @@ impl World {
     }
 }
 
-/// A process's disk, as the tasks see it that it runs for a group. The files of the first have their plain names.
+/// A process's disk, as seen by the tasks of one group. The first group's files have their plain names.
 #[derive(Clone, Copy, Debug)]
 pub struct SimDisk {
     pub(super) node: NodeId,
@@ -346,7 +346,7 @@ impl SimDisk {
             super::with(|world| {
                 let process = world.process(self.node);
                 let (up, disk) = (process.up, &mut process.disk);
-                // Whoever has died is told nothing any more.
+                // A dead process is told nothing.
                 if disk.done >= number && up {
                     let failed = disk.has_failed(number);
                     return Poll::Ready(if failed { Err(io::Error::from_raw_os_error(EIO)) } else { Ok(()) });

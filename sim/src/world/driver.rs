@@ -1,5 +1,5 @@
-//! The inline driver: steps cores from the event loop. A pause can fall at every named point; what the step still wanted
-//! done waits here until the process runs again.
+//! The inline driver: steps cores from the event loop. A pause can strike at every named point; the outputs left of
+//! that step wait here until the process resumes.
 
 use super::action::HostAction;
 use super::{
@@ -17,25 +17,26 @@ use protocols::{
 use std::{collections::VecDeque, task::Waker};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// What a paused process's machine takes for it, connections that were given up included; more is lost.
+/// How many messages a paused process's machine accepts, including those from connections that were given up; more are
+/// lost.
 const INBOX_MAX: usize = 1 << 16;
 
-/// What drives a process's core, and what waits for it.
+/// The driver's state for a process, and what waits for its core.
 #[derive(Default)]
 pub(super) struct Driven {
     pub core: Option<Box<dyn Core>>,
-    /// What the last step still wants done, after a pause fell into it.
+    /// The outputs left when a pause interrupted the last step.
     stash: VecDeque<Output>,
-    /// Inputs that came while it was paused.
+    /// Inputs that arrived during the pause.
     inbox: VecDeque<Input>,
-    /// Timers that fell due while it was paused.
+    /// Timers that fell due during the pause.
     due: VecDeque<TimerId>,
     timers: Vec<Timer>,
-    /// Where inputs go under the task driver.
+    /// The input queue, under the task driver.
     inputs: Option<UnboundedSender<Input>>,
-    /// Where requests to the coordination service go, by group.
+    /// The queues of requests to the coordination service, by group.
     service: Vec<UnboundedSender<ServiceOutput>>,
-    /// A task that stands at a point at which its process was paused.
+    /// A task that waits at the point where its process was paused.
     pub(super) at_point: Option<Waker>,
 }
 
@@ -47,7 +48,7 @@ struct Timer {
 }
 
 impl World {
-    /// Lets the next event happen; false when there is none.
+    /// Executes the next event; false if there is none.
     #[inline]
     pub(super) fn take_next(&mut self) -> bool {
         let Some((at, due)) = self.queue.pop() else { return false };
@@ -60,7 +61,6 @@ impl World {
         true
     }
 
-    /// Sends a datagram.
     #[inline]
     pub(super) fn send_datagram(&mut self, from: NodeId, to: NodeId, message: Packet) {
         let left = self.leaves(from, &message);
@@ -91,7 +91,7 @@ impl World {
         if !self.links.get(from, to).clear || !self.processes[to.index()].up {
             return self.second_look(from, to, message);
         }
-        // Most are no candidate's, and are not moved about more than they must.
+        // Fast path: most messages are not between candidates, and are copied as little as possible.
         let Packet::Message(message) = message else { return self.arrives(from, to, message) };
         self.delivered += 1;
         let process = &self.processes[to.index()];
@@ -107,13 +107,13 @@ impl World {
         self.message_arrives(from, to, message);
     }
 
-    /// Queues an input that does not travel, to be taken as the next event.
+    /// Queues a local input, to be taken as the next event.
     pub fn input(&mut self, node: NodeId, input: Input) {
         let starts = self.processes[node.index()].starts;
         self.queue.push(self.now, Event::Input { node, starts, input: Box::new(input) });
     }
 
-    /// Gives an input to a process that is up.
+    /// Passes an input to a running process.
     pub(super) fn deliver(&mut self, node: NodeId, input: Input) {
         let process = &self.processes[node.index()];
         if process.paused || process.driven.inputs.is_some() {
@@ -123,12 +123,12 @@ impl World {
         }
     }
 
-    /// Gives an input to a process that is paused, or whose core a task steps.
+    /// Passes an input to a process that is paused, or whose core is stepped by a task.
     #[inline(never)]
     fn hand_over(&mut self, node: NodeId, input: Input) {
         let process = &mut self.processes[node.index()];
         if process.paused {
-            // Its machine takes it, as long as there is room.
+            // Its machine accepts it while there is room.
             if process.driven.inbox.len() < INBOX_MAX {
                 if let Input::Message { from, .. } | Input::Peer { from, .. } = &input {
                     self.links.get(*from, node).unread += 1;
@@ -143,7 +143,7 @@ impl World {
         }
     }
 
-    /// Steps a core. The input is made where the core takes it: to move what was just made is to wait for it.
+    /// Steps a core. A closure makes the input in place, which avoids a slow move of a fresh value.
     #[inline]
     fn step(&mut self, node: NodeId, input: impl FnOnce() -> Input) {
         let process = &mut self.processes[node.index()];
@@ -156,7 +156,7 @@ impl World {
         let starts = process.starts;
         let mut rest = outputs.drain(..);
         loop {
-            // Copied from where it lies, as most outputs are messages.
+            // Fast path: most outputs are messages, which are copied from where they lie.
             if let Some(Output::Send { to, message }) = rest.as_slice().first() {
                 self.send(node, *to, message);
                 rest.next();
@@ -178,7 +178,7 @@ impl World {
         self.outputs = outputs;
     }
 
-    /// Carries out one output; true when the process was stopped by it.
+    /// Carries out an output; returns whether it stopped the process.
     #[inline(always)]
     pub(super) fn carry_out(&mut self, node: NodeId, output: Output) -> bool {
         match output {
@@ -202,14 +202,14 @@ impl World {
         false
     }
 
-    /// The same for a group that is not the first.
+    /// The same for a group other than the first.
     #[inline(never)]
     fn carry_out_of_group(&mut self, node: NodeId, group: u16, output: Output) -> bool {
         match output {
             Output::Record(kind) => self.record_in(group, kind),
             Output::Point(point) => return self.point(node, group, point),
             Output::Service(output) => self.ask_service(node, group, *output),
-            // Nothing else tells its group so.
+            // Other outputs do not depend on the group.
             _ => {}
         }
         false
@@ -255,7 +255,7 @@ impl World {
         }
     }
 
-    /// A node's clocks have changed their rate: what is due by them is due at another true time.
+    /// A node's clock rate has changed, so its timers are due at other true times.
     pub(super) fn reschedule_timers(&mut self, node: NodeId) {
         for id in 0..self.processes[node.index()].driven.timers.len() {
             let Timer { due, set, .. } = self.processes[node.index()].driven.timers[id];
@@ -265,7 +265,7 @@ impl World {
         }
     }
 
-    /// Passes a named point; true when the process does not go on from here.
+    /// Passes a named point; returns whether the process stops there.
     #[inline]
     pub fn point(&mut self, node: NodeId, group: u16, point: Point) -> bool {
         if !self.faults.watches(point) {
@@ -277,7 +277,7 @@ impl World {
         process.paused || !process.up || process.starts != starts
     }
 
-    /// The process runs again: first what it was in the middle of, then what has arrived, then what is due.
+    /// The process resumes: first the interrupted step, then inputs, then timers.
     pub(super) fn catch_up(&mut self, node: NodeId) {
         let waker = self.processes[node.index()].driven.at_point.take();
         self.wake(waker);
@@ -299,7 +299,7 @@ impl World {
                 self.deliver(node, input);
             } else if let Some(id) = driven.due.pop_front() {
                 protocols::mark!(WorldOverdue);
-                // It may have been set again, or cancelled, by what came before.
+                // Earlier inputs may have set it again, or cancelled it.
                 if driven.timers.get(id as usize).is_some_and(|t| !t.set) {
                     self.step(node, || Input::Timer(id));
                 }
@@ -309,24 +309,24 @@ impl World {
         }
     }
 
-    /// Where a process's requests to the coordination service go, by group.
+    /// Sets the queues of requests to the coordination service, by group.
     pub fn set_service(&mut self, node: NodeId, service: Vec<UnboundedSender<ServiceOutput>>) {
         self.processes[node.index()].driven.service = service;
     }
 
-    /// Puts a process under the task driver: its inputs go there.
+    /// Puts a process under the task driver, with this input queue.
     pub fn set_inputs(&mut self, node: NodeId, inputs: UnboundedSender<Input>) {
         self.processes[node.index()].driven.inputs = Some(inputs);
     }
 
-    /// The process is gone, with all that waited for it. A store keeps what it has made durable.
+    /// The process is gone, and everything that waited for it. A store keeps what it has made durable.
     pub(super) fn forget(&mut self, node: NodeId, durable: bool) {
         let process = &mut self.processes[node.index()];
         let driven = std::mem::take(&mut process.driven);
         if durable {
             process.driven.core = driven.core;
         }
-        // Generations live on, or the next incarnation would take an old timer for its own.
+        // Generations continue, or the next incarnation would take an old timer for its own.
         process.driven.timers = driven.timers;
         for timer in &mut process.driven.timers {
             timer.generation += 1;
@@ -350,12 +350,11 @@ impl World {
         self.todo.push_back(HostAction::Start(node));
     }
 
-    /// The driver in use.
     pub fn driver(&self) -> Driver {
         self.driver
     }
 
-    /// True when the process has a core already: a store that is started again.
+    /// Whether the process already has a core, as a restarted store does.
     pub fn has_core(&self, node: NodeId) -> bool {
         self.processes[node.index()].driven.core.is_some()
     }

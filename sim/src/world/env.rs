@@ -1,4 +1,4 @@
-//! [`Env`] in the simulated world: what clients and servers of coordination services run on.
+//! [`Env`] in the simulated world, for clients and servers of coordination services.
 
 use super::{disk::SimDisk, try_with, with};
 use crate::host::task::{self, Task};
@@ -16,17 +16,15 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// One simulated process's view of the world.
+/// A simulated process's view of the world.
 #[derive(Clone, Copy, Debug)]
 pub struct SimEnv {
-    /// The process.
     pub node: NodeId,
-    /// The group for which it is asked: points and votes are that group's, and so are files.
+    /// The group of points, votes and files.
     pub group: u16,
 }
 
 impl SimEnv {
-    /// A process's view of the world.
     pub fn new(node: NodeId) -> SimEnv {
         SimEnv { node, group: 0 }
     }
@@ -66,7 +64,7 @@ impl Env for SimEnv {
     fn voted(&self, candidate: NodeId, term: u64) {
         let SimEnv { node: voter, group } = *self;
         with(|world| {
-            // What a task of a process still does in the instant in which it dies never leaves its machine.
+            // A task may still run in the instant of its process's death, but nothing leaves the machine.
             if world.process(voter).up {
                 world.record_in(group, Kind::Vote { voter, candidate, token: term });
             }
@@ -79,7 +77,7 @@ impl Env for SimEnv {
             let to = world.find(&to.host).ok_or(io::ErrorKind::NotFound)?;
             Ok::<_, io::Error>(SimStream { conn: world.connect(from, to, port), end: 0 })
         })?;
-        // Held across the wait, so that a connect that is given up leaves nothing behind.
+        // Held during the wait, so that an abandoned connect leaves nothing behind.
         poll_fn(|context| match with(|world| world.poll_connected(stream.conn, context.waker())) {
             Some(result) => Poll::Ready(result),
             None => Poll::Pending,
@@ -116,7 +114,7 @@ impl Env for SimEnv {
     async fn point(&self, point: Point) {
         let stops = with(|world| world.point(self.node, self.group, point));
         if stops {
-            // A process that was killed here is never woken: its tasks are about to be dropped.
+            // If the process was killed here, the task is never woken: it is about to be dropped.
             poll_fn(|context| match with(|world| world.poll_past_point(self.node, context.waker())) {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
@@ -163,18 +161,17 @@ impl Future for SimSleep {
 impl Drop for SimSleep {
     fn drop(&mut self) {
         if let SleepState::Waiting(slot) = self.state {
-            // The waker may own a task: it is dropped when the world is no longer borrowed.
+            // The waker may own a task, so it is dropped once the world is no longer borrowed.
             drop(try_with(|world| world.drop_sleep(slot)));
         }
     }
 }
 
-/// A listening socket.
 #[derive(Debug)]
 pub struct SimListener {
     node: NodeId,
     port: u16,
-    /// Which start of its process it belongs to.
+    /// The incarnation of its process.
     starts: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Faults: when they strike, whom, and what they do to the world.
+//! Faults: when they strike, which processes, and their effects on the world.
 
 use super::{
     World,
@@ -21,29 +21,28 @@ use scenarios::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The plan's faults and how far each has come.
+/// The plan's faults and their progress.
 pub(super) struct Faults {
     pub(super) plan: Arc<Plan>,
     triggers: Triggers,
     struck: Vec<Option<Struck>>,
-    /// Struck while nobody led: they strike whoever leads next.
+    /// Faults that struck while nobody led; they will strike the next leader.
     waiting: Vec<u32>,
-    /// What faults will restore.
+    /// The copies that faults will restore.
     pub(super) copies: Copies,
-    /// The rates of clocks that faults have changed, the own one first, parts per million.
+    /// The rates of clocks that faults changed, in parts per million, the original one first.
     rates: BTreeMap<NodeId, Vec<i64>>,
 }
 
-/// A fault that goes on.
+/// An active fault.
 #[derive(Clone)]
 struct Struck {
     on: Vec<NodeId>,
     to: Vec<NodeId>,
-    /// The group that the fault speaks of.
     group: u16,
-    /// How often each of `on` had been started: a resume is for that incarnation only.
+    /// The incarnations of `on`: a resume applies to these only.
     starts: Vec<u32>,
-    /// The point at which it struck, if one set it off.
+    /// The point that triggered it, if any.
     point: Option<(Point, NodeId)>,
 }
 
@@ -53,12 +52,12 @@ impl Faults {
         Faults { plan, triggers, struck, waiting: Vec::new(), copies: Copies::new(), rates: BTreeMap::new() }
     }
 
-    /// The faults that strike at a time, with it.
+    /// The faults that strike at a given time.
     pub fn scheduled(&self) -> Vec<(u64, u32)> {
         self.triggers.scheduled().to_vec()
     }
 
-    /// Does some fault wait for this point?
+    /// Whether some fault waits for this point.
     #[inline]
     pub fn watches(&self, point: Point) -> bool {
         self.triggers.watches(point)
@@ -86,17 +85,16 @@ impl World {
         }
     }
 
-    /// Faults that found nobody leading strike now.
+    /// Strikes the faults that found no leader.
     pub(super) fn leader_appeared(&mut self, group: u16) {
         let plan = self.faults.plan.clone();
         let speaks_of_it = |index: &mut u32| plan.faults[*index as usize].group == group;
         for fault in self.faults.waiting.extract_if(.., speaks_of_it).collect::<Vec<_>>() {
-            // As an event of its own: whoever was just elected first finishes what it does.
+            // Queued as an event, so that the new leader first finishes its step.
             self.queue.push(self.now, Event::Strike { fault });
         }
     }
 
-    /// A fault strikes.
     pub(super) fn strike(&mut self, index: u32, point: Option<(Point, NodeId)>) {
         let plan = self.faults.plan.clone();
         let PlannedFault { what, group, .. } = &plan.faults[index as usize];
@@ -127,12 +125,11 @@ impl World {
         self.faults.struck[index as usize] = Some(struck);
     }
 
-    /// A fault is over.
     pub(super) fn heal(&mut self, index: u32) {
         let plan = self.faults.plan.clone();
         let what = &plan.faults[index as usize].what;
         let Some(struck) = self.faults.struck[index as usize].take() else { return };
-        // What a process does when it runs again comes after the fault's end.
+        // The fault ends before the process acts again.
         let ends_first = matches!(what, Fault::Pause { .. });
         if ends_first {
             self.record_fault(index, what, &struck, Phase::End);
@@ -143,7 +140,7 @@ impl World {
         }
     }
 
-    /// What a fault does to the world when it strikes; and, not `on` any more, when it is over, if it lasts.
+    /// Applies a fault's effect (`on`), or ends it if it lasts.
     fn carry_out_fault(&mut self, index: u32, what: &Fault, struck: &Struck, on: bool) {
         let Struck { on: nodes, group, .. } = struck;
         let group = *group;
@@ -199,7 +196,7 @@ impl World {
         }
     }
 
-    /// A process that died while it was stopped has nothing to resume.
+    /// A process that died while paused is not resumed.
     fn resume_all(&mut self, struck: &Struck) {
         for (node, starts) in struck.on.iter().zip(&struck.starts) {
             if self.processes[node.index()].starts == *starts {
@@ -234,7 +231,7 @@ impl World {
         }
     }
 
-    /// Candidates are to become members, or to be none any more. Who is to join starts first.
+    /// Asks a leader to add or remove members. A new member starts first.
     fn ask_leader(&mut self, nodes: &[NodeId], group: u16, join: bool) {
         for node in nodes {
             if join {
@@ -253,13 +250,13 @@ impl World {
         }
     }
 
-    /// What a member of a service knows, now that it runs.
+    /// Sets the state of a running member of a service.
     pub fn set_member_state(&mut self, node: NodeId, state: State) {
         self.members.insert(node, state);
         self.service_leads();
     }
 
-    /// A member of the service leads, or may: faults that found none leading strike now.
+    /// A member of the service may have become leader: strikes the faults that found none.
     pub fn service_leads(&mut self) {
         let plan = self.faults.plan.clone();
         let waits = |index: &u32| plan.faults[*index as usize].what.whom().contains(&&Who::ServiceLeader);
@@ -268,24 +265,24 @@ impl World {
         }
     }
 
-    /// Somebody takes from every member of the coordination service what makes a candidate leader. A member that is down
-    /// keeps it.
+    /// Takes leadership from a candidate at every member of the coordination service, from outside. A member that is
+    /// down is not changed.
     fn drop_leadership(&mut self, node: NodeId, group: u16, what: Dropped) {
         let up: Vec<NodeId> = self.members.keys().copied().filter(|n| self.processes[n.index()].up).collect();
         up.into_iter().for_each(|server| self.drop_from(server, node, group, what));
     }
 
-    /// The same of one member.
+    /// The same at one member.
     fn drop_from(&mut self, server: NodeId, node: NodeId, group: u16, what: Dropped) {
         let wall_ms = self.clocks(server).wall / MILLISECOND;
         let Some(service) = self.members.get(&server).filter(|_| self.processes[server.index()].up) else { return };
         let holder = service.drop_leadership(&self.processes[node.index()].name, group, what, wall_ms);
         self.granted_to(group, holder, GrantEnd::Lost);
-        // Those who watch it are told.
+        // Its watchers are notified.
         self.woke = true;
     }
 
-    /// A fault gives a process's clocks another rate, or is over. Of several the last to strike counts, while it lasts.
+    /// A fault changes the rate of a process's clocks, or ends. Of several active ones, the last to strike counts.
     fn change_rate(&mut self, node: NodeId, ppm: i64, on: bool) {
         let own = self.processes[node.index()].clocks.rate();
         let rates = self.faults.rates.entry(node).or_insert_with(|| vec![own]);
@@ -307,7 +304,7 @@ impl World {
         self.record_clock(node);
     }
 
-    /// Tells what a process's clocks do from now on.
+    /// Records a process's clock settings from now on.
     pub(super) fn record_clock(&mut self, node: NodeId) {
         let clocks = &self.processes[node.index()].clocks;
         let (wall_offset_us, rate_ppm) = (clocks.wall_offset(self.now) / MICROSECOND as i64, clocks.rate());
@@ -316,7 +313,7 @@ impl World {
 
     fn pause(&mut self, node: NodeId) {
         let process = &mut self.processes[node.index()];
-        // What does not run cannot be stopped; when it is started, it runs.
+        // A process that is down cannot be paused; it will start running.
         process.pauses += u32::from(process.up);
         if process.up && !process.paused {
             process.paused = true;
@@ -336,7 +333,7 @@ impl World {
         }
     }
 
-    /// A fencing device cuts a machine's power, and perhaps gives it back after so many nanoseconds.
+    /// A fencing device cuts a machine's power, and may restore it after `restart_after` nanoseconds.
     pub fn power_off(&mut self, node: NodeId, restart_after: Option<u64>) {
         self.kill(node, false, None);
         if let Some(after) = restart_after {
@@ -344,7 +341,7 @@ impl World {
         }
     }
 
-    /// A process ends by itself, and its supervisor starts it again.
+    /// A process ends by itself, and its supervisor restarts it.
     pub fn crash(&mut self, node: NodeId) {
         self.kill(node, true, Some(SUPERVISOR_MS));
     }
@@ -383,7 +380,7 @@ impl World {
         let mut event = what.event(index, phase, (&struck.on, &struck.to), names);
         event.point = struck.point.map(|(point, node)| (point.name().to_owned(), node));
         let kind = Kind::Fault(Box::new(event));
-        // What strikes a process belongs to no group.
+        // A fault on a process, rather than on one leadership, belongs to no group.
         let group = if kind.is_shared() { 0 } else { struck.group };
         self.record_in(group, kind);
     }

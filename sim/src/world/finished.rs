@@ -1,25 +1,24 @@
-//! What a run leaves behind.
+//! The results of a run.
 
 use super::World;
 use crate::recorder::Recorder;
 use protocols::coverage::{self, Marks};
 
-/// What a run leaves behind.
 pub struct Finished {
     /// The hash over everything that happened.
     pub trace_hash: String,
-    /// The trace's text could not be written.
+    /// Why the trace's text could not be written.
     pub trace_error: Option<std::io::Error>,
-    /// How many events happened.
+    /// The number of events.
     pub events: u64,
-    /// What listened to the history.
+    /// The listeners to the history.
     pub recorder: Recorder,
-    /// The coverage marks that the run came to.
+    /// The coverage marks that the run reached.
     pub marks: Marks,
 }
 
 impl World {
-    /// Takes apart what is left at the end.
+    /// Ends the run and returns its results.
     pub fn finish(mut self: Box<Self>) -> Finished {
         let (hash, trace_error) = self.trace.finish();
         let marks = coverage::take();

@@ -1,11 +1,11 @@
-//! Leadership as the coordination service's own state has it, from grant to end.
+//! Leadership in the coordination service's own state, from grant to end.
 //!
-//! A grant whose time is counted on the service's wall clock ends when that clock shows it, whether or not the service runs,
-//! is stopped, or somebody looks: so the world keeps the time, and moves it when the clock is stepped or changes its rate.
+//! A grant timed by the service's wall clock ends when that clock says so, even while the service is down or paused, or
+//! nobody looks. So the world keeps that time, and moves it when the clock is stepped or its rate changes.
 //!
-//! Where members of a service agree on a log, leadership is what the log makes of it: granted or over at the moment when the
-//! first of them applies an entry, once for all of them. Of members that do not agree (Redlock's servers) no state alone says who
-//! leads, and nothing is told.
+//! If members of a service agree on a log, the log decides: a grant begins or ends, once for all members, when the
+//! first of them applies an entry. If members do not agree (Redlock's servers), no single state says who leads, and
+//! nothing is recorded.
 
 use super::{World, queue::Event};
 use protocols::{
@@ -15,73 +15,67 @@ use protocols::{
 use scenarios::fault::PlannedFault;
 use std::collections::BTreeMap;
 
-/// A leadership as a service's state has it.
+/// A leadership in a service's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
-    /// The holder's name.
     pub name: String,
-    /// The fencing token that goes with it; 0 when there is none.
+    /// Its fencing token; 0 if there is none.
     pub token: u64,
-    /// When it ends unless it is renewed, nanoseconds of the server's wall clock; `None` when the server ends it itself.
+    /// When it ends unless renewed, in nanoseconds of the server's wall clock; `None` if the server ends it itself.
     pub until: Option<u64>,
 }
 
 /// A leadership that the service has granted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Grant {
-    /// To whom.
     node: NodeId,
-    /// With which token; 0 when there is none.
+    /// 0 if there is none.
     token: u64,
-    /// When it ends unless it is renewed, nanoseconds of the service's wall clock; `None` when it ends by what the service
-    /// does alone.
+    /// When it ends unless renewed, in nanoseconds of the service's wall clock; `None` if only the service's own action
+    /// ends it.
     until: Option<u64>,
 }
 
-/// The grants that there are.
 pub(super) struct Grants {
     groups: Vec<Granted>,
-    /// What tells apart the log's entries that some member has applied, from the first on.
+    /// The identities of the log entries that some member has applied, from the first on.
     log: Vec<u64>,
-    /// Which of the service's members was elected in which epoch, where what they elect for is not in a log.
+    /// By epoch, the member that the others elected, for elections that are not in a log.
     elected: BTreeMap<u64, String>,
 }
 
 impl Grants {
-    /// None yet.
     pub(super) fn new(groups: u16) -> Grants {
         Grants { groups: (0..groups).map(|_| Granted::default()).collect(), log: Vec::new(), elected: BTreeMap::new() }
     }
 }
 
-/// The grant that there is in a group.
+/// A group's current grant.
 #[derive(Default)]
 struct Granted {
     grant: Option<Grant>,
-    /// Which of the scheduled ends counts.
+    /// Identifies the scheduled end that counts.
     generation: u32,
 }
 
-/// A token, if it is one.
 fn some(token: u64) -> Option<u64> {
     Some(token).filter(|token| *token > 0)
 }
 
 impl World {
-    /// The service's state has changed, or may have: it has granted a group's leadership to this holder now. What was granted before,
-    /// if that is something else, is over, for the reason given; if its time was up, for that. A holder who is no candidate
-    /// holds nothing.
+    /// The service's state may have changed: it now grants a group's leadership to `holder`. A different former grant
+    /// has ended: for the reason `why`, or because its time was up. A holder that is no candidate counts as none.
     pub fn granted_to(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
         let grant = self.grant_of(holder);
         self.granted(group, grant, why);
     }
 
-    /// A member of a service that agrees on a log has applied the entry of that index, from 1 on, which that number tells from
-    /// others; is it the first to do so? A service that was set back to an earlier log goes on from there.
+    /// A member of a service has applied the log entry at `index`, counted from 1 and identified by `entry`; returns
+    /// whether it is the first member to do so. A service that was set back to an earlier log continues from there.
     ///
     /// # Panics
-    /// When another member has applied something else at that place, and no fault of the plan takes data away: then the members
-    /// disagree, and whatever the run shows is worth nothing. Whoever runs the world reports the panic, with the plan.
+    /// Another member has applied a different entry at that index, and no fault of the plan loses data: the members
+    /// disagree, which makes the run worthless. The panic is reported with the plan.
     pub fn is_first_to_apply(&mut self, index: u64, entry: u64) -> bool {
         let log = &self.granted.log;
         let place = (index as usize).saturating_sub(1);
@@ -97,17 +91,17 @@ impl World {
         true
     }
 
-    /// Does some fault of the plan take data away, so that members forget what they have said?
+    /// Whether some fault of the plan loses data, so that members may forget what they said.
     fn is_set_back(&self) -> bool {
         let takes = |fault: &PlannedFault| fault.what.kind().loses_data();
         self.faults.plan.faults.iter().any(takes)
     }
 
-    /// A member of a service was elected by the others for something in that epoch, such as a sentinel for a failover.
+    /// A service's member was elected by the others in this epoch, such as a sentinel for a failover.
     ///
     /// # Panics
-    /// When another one was elected in the same epoch, and no fault of the plan takes data away: then the members do not keep to
-    /// their votes.
+    /// Another member was elected in the same epoch, and no fault of the plan loses data: the members do not keep their
+    /// votes.
     pub fn elected_in(&mut self, epoch: u64, member: &str) {
         if self.is_set_back() {
             return;
@@ -119,7 +113,7 @@ impl World {
         );
     }
 
-    /// The same as [`World::granted_to`], by what the members of a service have agreed on.
+    /// The same as [`World::granted_to`], for members that agree on a log.
     pub fn granted_by_agreement(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
         let grant = self.grant_of(holder);
         self.record_grant(group, grant, why);
@@ -130,7 +124,7 @@ impl World {
         Some(Grant { node: self.find(&name)?, token, until })
     }
 
-    /// What was granted before, if that is something else, is over; gives it back.
+    /// Replaces a group's grant; returns the former one if it differs.
     fn record_grant(&mut self, group: u16, grant: Option<Grant>, why: GrantEnd) -> Option<Grant> {
         let before = std::mem::replace(&mut self.granted.groups[usize::from(group)].grant, grant);
         let same = |a: Grant, b: Grant| (a.node, a.token) == (b.node, b.token);
@@ -168,7 +162,7 @@ impl World {
         self.queue.push(at, Event::GrantEnds { group, generation });
     }
 
-    /// The end of a grant, unless it was put off meanwhile.
+    /// A grant ends, unless it was renewed meanwhile.
     pub(super) fn grant_ends(&mut self, group: u16, generation: u32) {
         let Some(service) = self.topology.only_member() else { return };
         let granted = &self.granted.groups[usize::from(group)];
@@ -177,7 +171,7 @@ impl World {
         }
     }
 
-    /// A process's clocks were changed: what ends by them ends at another true time.
+    /// A process's clocks have changed, so grants timed by them end at other true times.
     pub(super) fn reschedule_grant(&mut self, node: NodeId) {
         if self.topology.only_member() == Some(node) {
             (0..self.groups()).for_each(|group| self.schedule_grant_end(group, node));

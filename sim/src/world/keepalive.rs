@@ -1,32 +1,32 @@
-//! When a kernel gives a connection up.
+//! When a kernel gives up a connection.
 //!
-//! After torvalds/linux, `net/ipv4/tcp_timer.c: tcp_keepalive_timer`: after `idle` without a sign of life a probe goes out, and
-//! then one every `interval`; after `count` of them without an answer, or with `TCP_USER_TIMEOUT` once that has passed in
-//! silence, the connection is gone. While something that was sent is not acknowledged no probes are sent, and sending again
-//! ends after `TCP_USER_TIMEOUT`, or `tcp_retries2` (about 15 minutes).
+//! Modelled on torvalds/linux, `net/ipv4/tcp_timer.c: tcp_keepalive_timer`: after `idle` without a sign of life, the
+//! kernel sends a probe, and then one every `interval`; the connection ends after `count` unanswered probes, or after
+//! `TCP_USER_TIMEOUT` of silence, if set. While sent data is unacknowledged there are no probes; resending ends after
+//! `TCP_USER_TIMEOUT`, or `tcp_retries2` (about 15 minutes).
 
 use protocols::types::MILLISECOND;
 use protocols_clients::env::Peer;
 
 /// Linux' `tcp_keepalive_probes`.
 pub const PROBES: u64 = 9;
-/// How long Linux sends again what is not acknowledged (`tcp_retries2` = 15), nanoseconds.
+/// How long Linux resends unacknowledged data (`tcp_retries2` = 15), in nanoseconds.
 const SENT_AGAIN: u64 = 924_600 * MILLISECOND;
 
-/// A socket's options. Times are nanoseconds.
+/// A socket's options; times in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Probing {
-    /// Silence before the first probe.
+    /// The silence before the first probe.
     pub idle: u64,
-    /// From one probe without an answer to the next.
+    /// The interval between unanswered probes.
     pub interval: u64,
-    /// So many without an answer are enough.
+    /// The number of unanswered probes that end the connection.
     pub count: u64,
     /// `TCP_USER_TIMEOUT`.
     pub user_timeout: Option<u64>,
 }
 
-/// What a kernel knows of a silent connection. Times are nanoseconds of one clock.
+/// A kernel's view of a silent connection; times in nanoseconds of one clock.
 #[derive(Debug)]
 pub struct Keepalive {
     probing: Probing,
@@ -36,17 +36,16 @@ pub struct Keepalive {
 }
 
 impl Keepalive {
-    /// Something came just now.
+    /// Starts after a sign of life at `now`.
     pub fn new(probing: Probing, now: u64) -> Keepalive {
         Keepalive { probing, heard: now, unanswered: 0, due: now.saturating_add(probing.idle) }
     }
 
-    /// When the next probe is due.
     pub fn due(&self) -> u64 {
         self.due
     }
 
-    /// It is due, and this is what comes of it: is the connection gone?
+    /// Handles a due probe; returns whether the connection has ended.
     pub fn probe(&mut self, peer: Peer, now: u64) -> bool {
         let Probing { idle, interval, count, user_timeout } = self.probing;
         match peer {
@@ -85,7 +84,7 @@ mod tests {
         Probing { idle: idle_s * SECOND, interval: interval_s * SECOND, count, user_timeout: None }
     }
 
-    /// After how many seconds of silence it is gone.
+    /// The seconds of silence after which the connection ends.
     fn lasts_s(probing: Probing) -> u64 {
         let mut keepalive = Keepalive::new(probing, 0);
         loop {

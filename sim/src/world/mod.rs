@@ -1,11 +1,11 @@
-//! The simulated world: one event loop, its network, clocks, processes and faults, in one thread.
+//! The simulated world: an event loop with network, clocks, processes and faults, in one thread.
 //!
-//! Architecture invariant: time moves only from event to event. `now` is the time of the current event; every task that it
-//! woke runs until it waits again before the next event is taken. So what a library does with an extra poll moves nothing.
+//! Architecture invariant: time moves only from event to event. `now` is the time of the current event; every task that
+//! it woke runs until it waits again, before the next event. So an extra poll by a library changes nothing.
 //!
-//! Architecture invariant: the world is a thread-local and handles to it are plain integers. Nothing needs a lock, and
-//! everything is `Send` for free. Wakers are called within its borrow, which is safe because waking only queues a task;
-//! whatever runs tasks or futures (faults on the host, drops) happens outside of it.
+//! Architecture invariant: the world is a thread-local, and handles to it are plain integers. So nothing needs a lock,
+//! and everything is `Send`. Wakers are called while the world is borrowed, which is safe because waking only queues a
+//! task; tasks, futures and drops run outside of the borrow.
 
 pub mod action;
 mod adversary;
@@ -78,23 +78,19 @@ pub enum Driver {
     Task,
 }
 
-/// A process.
 pub struct Process {
-    /// Its name.
     pub name: String,
-    /// Its clocks.
     pub clocks: Clocks,
-    /// How often it has been started.
+    /// How many times it has been started.
     pub starts: u32,
-    /// Does it run (perhaps paused)?
+    /// Whether it runs; it may be paused.
     pub up: bool,
-    /// Does its machine have power?
+    /// Whether its machine has power.
     pub powered: bool,
-    /// Is it stopped?
     pub paused: bool,
-    /// Its own random stream, for what code asks of its environment.
+    /// Its random stream, for code that asks its environment for randomness.
     pub random: ChaCha8Rng,
-    /// How many pauses lie over it.
+    /// The number of active pauses.
     pauses: u32,
     connections: u64,
     driven: Driven,
@@ -115,22 +111,22 @@ pub struct World {
     free_sleeps: Vec<u32>,
     faults: Faults,
     granted: Grants,
-    /// What candidates have said and is on its way.
+    /// Messages between candidates in flight.
     said: Said,
     /// With their groups, in the order of their elections.
     believers: Vec<(u16, Incarnation)>,
     division: Division,
     topology: Arc<Topology>,
-    /// What candidates say when they lead, which somebody may forge.
+    /// Makes the message with which a leader announces itself; adversaries forge it.
     claim: Option<fn(NodeId, u16, u64) -> Opaque>,
-    /// The states of the services' members, which an operator can reach.
+    /// The states of the services' members, for operators' interventions.
     members: BTreeMap<NodeId, model::State>,
     trace: Trace,
     recorder: Recorder,
     delivered: u64,
-    /// Messages of the election that were sent, by kind.
+    /// Messages sent for elections, by kind.
     by_kind: BTreeMap<&'static str, u64>,
-    /// When services were asked in the last second, from the first fault on.
+    /// The times of requests to services in the last second, counted from the first fault on.
     asked: Option<VecDeque<u64>>,
     driver: Driver,
     outputs: Vec<protocols::core::Output>,
@@ -147,26 +143,25 @@ thread_local! {
 /// Works on this thread's world.
 ///
 /// # Panics
-/// When there is none, or it is being worked on: both are defects of the harness.
+/// There is no world, or it is already borrowed: both are defects of the harness.
 #[inline]
 pub fn with<T>(work: impl FnOnce(&mut World) -> T) -> T {
     WORLD.with(|world| work(world.borrow_mut().as_mut().expect("the world is installed")))
 }
 
-/// Works on this thread's world if there is one: for drops, which also happen while everything is torn down.
+/// Works on this thread's world, if any: for drops, which also happen during teardown.
 pub fn try_with<T>(work: impl FnOnce(&mut World) -> T) -> Option<T> {
     WORLD.try_with(|world| world.try_borrow_mut().ok()?.as_mut().map(|w| work(w))).ok().flatten()
 }
 
-/// Makes `world` this thread's.
 pub fn install(world: World) {
     WORLD.with(|place| *place.borrow_mut() = Some(Box::new(world)));
 }
 
-/// Takes this thread's world away.
+/// Removes this thread's world.
 ///
 /// # Panics
-/// When there is none.
+/// There is none.
 pub fn uninstall() -> Box<World> {
     WORLD.with(|place| place.borrow_mut().take()).expect("the world is installed")
 }
@@ -234,7 +229,7 @@ impl World {
     }
 
     fn schedule(&mut self, plan: &Plan) {
-        // The service and the store are up before anyone looks for them.
+        // Service and store start first, so that they are up when others look for them.
         let candidates = plan.candidates.len();
         for index in (candidates..self.processes.len()).chain(0..candidates) {
             let at = plan.candidates.get(index).map_or(0, |c| c.starts_at_ms * MILLISECOND);
@@ -250,33 +245,30 @@ impl World {
         self.topology.candidates().for_each(|node| self.record_clock(node));
     }
 
-    /// True time, nanoseconds.
+    /// True time, in nanoseconds.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// A process's clocks.
     #[inline]
     pub fn clocks(&self, node: NodeId) -> Now {
         self.processes[node.index()].clocks.at(self.now)
     }
 
-    /// A process.
     pub fn process(&mut self, node: NodeId) -> &mut Process {
         &mut self.processes[node.index()]
     }
 
-    /// The process of that name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.processes.iter().position(|p| p.name == name).map(|index| NodeId(index as u16))
     }
 
-    /// A message of the election was sent.
+    /// Counts a message of the election.
     pub fn count(&mut self, kind: &'static str) {
         *self.by_kind.entry(kind).or_default() += 1;
     }
 
-    /// An elector has asked its service's client for something.
+    /// Counts a request of an elector to its service's client.
     pub fn count_request(&mut self, output: &ServiceOutput) {
         let asks =
             matches!(output, ServiceOutput::Request { .. } | ServiceOutput::Push(_) | ServiceOutput::Open { .. });
@@ -295,17 +287,16 @@ impl World {
         }
     }
 
-    /// A fault strikes. From the first on it is counted: what everybody asked at the start is not what a fault costs.
+    /// A fault strikes. Peaks count from the first fault on, since requests at the start are not due to faults.
     fn count_peak(&mut self) {
         self.asked.get_or_insert_default();
     }
 
-    /// Is the run over?
     pub fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Whatever was woken has run.
+    /// All woken tasks have run.
     pub fn forget_woken(&mut self) {
         self.woke = false;
     }
@@ -323,7 +314,7 @@ impl World {
         }
     }
 
-    /// Runs events one by one until a task was woken, the host has something to do, or the run is over.
+    /// Executes events until a task is woken, the host has something to do, or the run is over.
     pub fn run(&mut self) {
         if self.recorder.stops && !self.done && interrupt::asked() {
             return self.end();
@@ -373,7 +364,7 @@ impl World {
         self.done = true;
     }
 
-    /// May a task that was stopped at a point go on? If not, `waker` will be told when the process is resumed.
+    /// Whether a task that stopped at a point may continue; if not, `waker` is called when the process resumes.
     fn poll_past_point(&mut self, node: NodeId, waker: &Waker) -> bool {
         let process = &mut self.processes[node.index()];
         let goes_on = process.up && !process.paused;
@@ -383,7 +374,7 @@ impl World {
         goes_on
     }
 
-    /// Gives a process its core; it is stepped with `Start` at once.
+    /// Gives a process its core, and steps it with `Start` at once.
     pub fn set_core(&mut self, node: NodeId, core: Box<dyn Core>) {
         self.processes[node.index()].driven.core = Some(core);
         self.input(node, protocols::core::Input::Start);

@@ -1,5 +1,5 @@
-//! What the world knows of a coordination service: that its members have states, which outlive their processes, and how an
-//! operator reaches into them.
+//! The world's view of a coordination service: its members have states that outlive their processes, and operators can
+//! change them.
 
 use super::with;
 use super::{Holder, World, env::SimEnv};
@@ -10,65 +10,60 @@ use std::{future::Future, io, pin::Pin, sync::Arc};
 /// What a service is made to drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dropped {
-    /// A lease, and every key on it.
+    /// A lease, with all its keys.
     Lease,
-    /// A key.
     Key,
     /// The counter that tokens are drawn from, whoever leads.
     Counter,
 }
 
-/// What a member's twin begins with.
+/// The initial disk of a member's twin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Disk {
-    /// Nothing: it was never used.
     Empty,
-    /// All that is on this one's.
+    /// A copy of this member's disk.
     Copied,
 }
 
-/// What serves until the process ends, or until the port cannot be bound or the socket fails.
+/// Serves until the process ends, or until the port cannot be bound or the socket fails.
 pub type Serving = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-/// The model of one member of a service: its state, and how that is served. It outlives the process that serves it: services
-/// make durable what they acknowledge.
+/// The model of one member of a service: its state, and how to serve it. It outlives its process, since services make
+/// durable what they acknowledge.
 pub trait Model: Send + Sync {
-    /// Does the member that has this state lead the others?
+    /// Whether the member with this state leads the others.
     fn leads(&self) -> bool {
         false
     }
 
-    /// Drops what makes the candidate of that name leader of a group, or next in the queue. Who watches it is told, as after any
-    /// deletion; the candidate itself is not.
-    /// Gives back who holds leadership then, when the server's wall clock shows so many milliseconds.
+    /// Drops what makes a candidate a group's leader, or next in the queue, at wall time `wall_ms`. Watchers are
+    /// notified as of any deletion; the candidate is not. Returns the resulting holder.
     fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) -> Option<Holder>;
 
-    /// Who holds a group's leadership when the server's wall clock shows so many milliseconds, where one member's state says so.
+    /// The holder of a group's leadership at wall time `wall_ms`, if a single member's state says so.
     fn holder(&self, _group: u16, _wall_ms: u64) -> Option<Holder> {
         None
     }
 
-    /// Another member like it, with what this one has on disk, or with nothing; none where that is in files.
+    /// A second member like this one, with a copy of its disk or an empty one; `None` if its state is in files.
     fn twin(&self, _disk: Disk) -> Option<State> {
         None
     }
 
-    /// A process of the service starts, and serves this.
+    /// Serves this state in a starting process.
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving;
 }
 
-/// The state of a fleet's service.
 pub type State = Arc<dyn Model>;
 
-/// What a model may ask of the world that it is in, to be configured by.
+/// What a model may ask the world for its configuration.
 impl World {
-    /// Who is who.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// The names of the members of the service that this process is one of, and which of them was elected before anything
-    /// began, where they elect; nobody was, when this one has another disk.
+    /// The names of the members like this process, and which of them was elected beforehand, if they elect; none if
+    /// this process has a new disk.
     pub fn members_like(&self, node: NodeId) -> (Vec<String>, Option<usize>) {
         let services = self.topology.services().iter();
         let members: Vec<NodeId> =
@@ -79,19 +74,19 @@ impl World {
         (members.into_iter().map(|member| self.topology.name(member).to_owned()).collect(), founder)
     }
 
-    /// How long what a primary acknowledges takes to its replicas, beside the way there, milliseconds.
+    /// How long a primary delays acknowledged writes to its replicas, apart from the network, in milliseconds.
     pub fn replica_lag_ms(&self) -> i64 {
         let lag_ms = self.faults.plan.timings.replica_lag_ms.unwrap_or(0);
         i64::try_from(lag_ms).unwrap_or(i64::MAX)
     }
 
-    /// How long a lease lasts that nobody renews, milliseconds.
+    /// How long a lease lasts without renewal, in milliseconds.
     pub fn lease_ms(&self) -> i64 {
         (self.faults.plan.timings.resolved().lease_ttl / MILLISECOND) as i64
     }
 }
 
-/// A process ends by itself, since it cannot go on; its supervisor starts it again. Nothing comes after this.
+/// Ends the calling process, which its supervisor restarts. Never returns.
 pub async fn crash_here(node: NodeId) -> io::Result<()> {
     with(|world| world.crash(node));
     std::future::pending().await

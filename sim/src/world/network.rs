@@ -1,5 +1,5 @@
-//! Links: one per direction between any two processes, each with its own random stream, so that what happens on one never
-//! shifts another.
+//! Links: one per direction between any two processes, each with its own random stream, so that events on one never
+//! affect another.
 
 use super::{
     retransmit::{Gap, LOST_MAX, RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts},
@@ -17,37 +17,36 @@ use scenarios::{
     topology::Topology,
 };
 
-/// What a message counts as, for bandwidth and windows: a small request with its headers.
+/// The size of a message for bandwidth and windows: a small request with its headers.
 pub const MESSAGE_BYTES: u64 = scenarios::plan::MESSAGE_BYTES;
-/// How many messages may be under way on a connection: what fits into the window of a byte stream.
+/// The most messages in flight on a connection, as fit into a byte stream's window.
 pub const MESSAGES_MAX: usize = super::stream::WINDOW / MESSAGE_BYTES as usize;
 
-/// What a message takes from a process to itself, nanoseconds.
+/// The latency of a message from a process to itself, in nanoseconds.
 const LOOPBACK: u64 = 20 * MICROSECOND;
 
 /// How messages travel in one direction between two processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lane {
-    /// As datagrams.
     Datagram,
     /// On a connection that the sender makes.
     Forward,
-    /// On the connection that the receiver has made.
+    /// On the connection that the receiver made.
     Backward,
 }
 
-/// The connection on a forward lane.
+/// The connection of a forward lane.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Connection {
-    /// Counts the connections from the one process to the other.
+    /// Counts the connections in this direction.
     pub number: u32,
-    /// The other side has accepted it, and something has arrived there.
+    /// Whether the other side has accepted it and received something.
     pub established: bool,
-    /// How often the process that accepted it had been started.
+    /// The incarnation of the accepting process.
     pub starts: u32,
-    /// That process is gone.
+    /// Whether the accepting process is gone.
     pub dead: bool,
-    /// Its machine has said so, and that is under way.
+    /// Whether its machine has sent a reset, which is in flight.
     pub reset_sent: bool,
 }
 
@@ -59,45 +58,43 @@ pub struct Link {
     loss: u32,
     duplicate: u32,
     reorder: u32,
-    /// Extra latency by `Latency` faults, nanoseconds.
+    /// Extra latency from `Latency` faults, in nanoseconds.
     extra: u64,
-    /// Extra loss by `Loss` faults, and of each of them.
+    /// Extra loss from all `Loss` faults, and from each of them.
     extra_loss: u32,
     losses: Vec<f64>,
-    /// How many partitions lie over it.
+    /// The number of active partitions.
     blocked: u32,
     last_at: u64,
-    /// How messages travel.
     pub lane: Lane,
     /// The connection, on a forward lane.
     pub connection: Connection,
-    /// Can messages be sent without a second look? On a forward lane: there is a connection.
+    /// Whether messages can be sent without further checks; on a forward lane, whether there is a connection.
     pub open: bool,
-    /// Does what arrives need no second look? Kept by [`Link::refresh`].
+    /// Whether arrivals need no further checks. Updated by [`Link::refresh`].
     pub clear: bool,
-    /// When the connection that was asked for can carry the first message.
+    /// When the requested connection can carry its first message.
     opens_at: u64,
-    /// Messages under way that are in no lane: they met silence, or a paused process has not read them.
+    /// Messages in flight that are in no lane: they met silence, or a paused process has not read them.
     pub unread: usize,
-    /// When the oldest message that met silence did; 0 for none.
+    /// When the oldest parked message met silence; 0 if there is none.
     pub parked_since: u64,
-    /// What was lost on the connection and is missing.
+    /// The messages lost on the connection and not yet resent.
     pub gap: Gap,
-    /// Between these times nothing arrives on the connection, since something was lost.
+    /// The period in which nothing arrives on the connection because of a loss.
     stalled: (u64, u64),
-    /// Between candidates: a connection that is stuck for so many nanoseconds is given up by the sender's transport.
+    /// Between candidates: how long a connection may be stuck before the sender's transport gives it up, in
+    /// nanoseconds.
     patience: u64,
 }
 
-/// How a datagram travels.
 pub enum Passage {
-    /// In order, arriving at this nanosecond.
+    /// In order, arriving at this time.
     InOrder(u64),
     /// Out of order.
     Astray(u64),
-    /// In order, and once more at the second time.
+    /// In order, and a duplicate at the second time.
     Twice(u64, u64),
-    /// Not at all.
     Lost,
 }
 
@@ -133,7 +130,7 @@ impl Link {
         }
     }
 
-    /// It does not leave the machine: a leader's node writes to the copy that it has itself.
+    /// Marks a link within one machine: a leader's node writes to its own copy.
     fn is_loopback(&mut self) {
         (self.latency, self.jitter) = (LOOPBACK, 0);
         (self.loss, self.duplicate, self.reorder) = (0, 0, 0);
@@ -141,7 +138,7 @@ impl Link {
 
     #[inline]
     fn chance(&mut self, threshold: u32) -> bool {
-        // No draw where there is no chance: a quiet profile costs nothing.
+        // No draw for a zero probability: a quiet profile costs nothing.
         threshold != 0 && self.random.next_u32() < threshold
     }
 
@@ -151,7 +148,7 @@ impl Link {
         self.latency + self.extra + jitter
     }
 
-    /// A datagram leaves at `left`.
+    /// A datagram that leaves at `left`.
     #[inline]
     pub fn datagram(&mut self, left: u64) -> Passage {
         let at = left + self.latency();
@@ -171,20 +168,20 @@ impl Link {
         Passage::InOrder(at)
     }
 
-    /// When a segment that leaves at `left` arrives, if nobody learns that it is lost but by timeouts.
+    /// When a segment that leaves at `left` arrives, if losses are detected only by timeouts.
     pub fn segment(&mut self, left: u64) -> u64 {
         let sent = self.transmit(left);
         sent.arrives + late_by_timeouts(sent.lost, RETRANSMIT_FIRST)
     }
 
-    /// A segment leaves at `left`.
+    /// Transmits a segment that leaves at `left`.
     #[inline]
     pub fn transmit(&mut self, left: u64) -> Sent {
         let arrives = left + self.latency();
         Sent { left, arrives, lost: self.losses() }
     }
 
-    /// How many times in a row something that is sent is lost.
+    /// How many times in a row a segment is lost.
     #[inline]
     fn losses(&mut self) -> u32 {
         let mut lost = 0;
@@ -194,7 +191,7 @@ impl Link {
         lost
     }
 
-    /// A message on a connection leaves at `left`, or when there is a connection.
+    /// Sends a message on a connection at `left`, or once there is a connection.
     #[inline]
     pub fn message(&mut self, left: u64) -> Sent {
         let left = left.max(self.opens_at);
@@ -205,19 +202,19 @@ impl Link {
         Sent { left, arrives, lost: self.losses() }
     }
 
-    /// When a message that is sent again at `left`, after silence, arrives: never before the one that was sent before it.
+    /// When a message resent at `left`, after silence, arrives: never before its predecessor.
     pub fn in_order(&mut self, left: u64) -> u64 {
         let sent = self.message(left);
         self.behind(sent.arrives + late_by_timeouts(sent.lost, RETRANSMIT_FIRST))
     }
 
-    /// Nothing arrives on the connection from now on until `at`.
+    /// Nothing arrives on the connection from now until `at`.
     pub fn stalls(&mut self, now: u64, at: u64) {
         let since = if self.stalled.1 > now { self.stalled.0 } else { now };
         self.stalled = (since, at);
     }
 
-    /// `at`, or when the one before it arrives.
+    /// `at`, or the arrival of the predecessor if that is later.
     #[inline]
     pub fn behind(&mut self, at: u64) -> u64 {
         self.last_at = self.last_at.max(at);
@@ -229,7 +226,7 @@ impl Link {
         self.latency() + late_by_timeouts(self.losses(), SYN_RETRANSMIT_FIRST)
     }
 
-    /// The connection is gone; another may follow.
+    /// The connection has ended; another may follow.
     pub fn hang_up(&mut self) {
         self.connection = Connection { number: self.connection.number + 1, ..Connection::default() };
         (self.open, self.unread, self.last_at, self.opens_at) = (false, 0, 0, 0);
@@ -237,23 +234,23 @@ impl Link {
         self.refresh();
     }
 
-    /// What met silence is sent again: nothing of what is on the lane has arrived, so nothing has to be behind it.
+    /// Messages that met silence are resent. Nothing of the lane has arrived, so they need not queue behind it.
     pub fn start_lane(&mut self) {
         (self.last_at, self.gap) = (0, Gap::default());
     }
 
-    /// What is on the lane arrives at other times now, the last of it at `last_at`.
+    /// The lane's messages have new arrival times, the last of them `last_at`.
     pub fn is_retimed(&mut self, last_at: u64) {
         self.last_at = last_at;
     }
 
-    /// What met silence has been sent again.
+    /// All messages that met silence have been resent.
     pub fn resumes(&mut self) {
         self.stalled = (self.parked_since, self.last_at);
         self.parked_since = 0;
     }
 
-    /// Does a connection between candidates carry nothing for longer than its transport has patience?
+    /// Whether a connection between candidates has been silent for longer than its transport tolerates.
     #[inline]
     pub fn is_stuck(&self, now: u64) -> bool {
         let parked = || self.parked_since != 0 && now - self.parked_since >= self.patience;
@@ -261,32 +258,30 @@ impl Link {
         self.patience != 0 && (parked() || stalled())
     }
 
-    /// How long a packet is on the wire on average when it is not lost, nanoseconds.
+    /// The average time of a packet on the wire if it is not lost, in nanoseconds.
     fn wire(&self) -> u64 {
         self.latency + self.jitter / 2 + self.extra
     }
 
-    /// Longest that a packet is on the wire when it is not lost, nanoseconds.
+    /// The longest time of a packet on the wire if it is not lost, in nanoseconds.
     pub fn wire_max(&self) -> u64 {
         self.latency + self.jitter + self.extra
     }
 
-    /// Recomputes [`Link::clear`].
     pub fn refresh(&mut self) {
         let there = self.lane != Lane::Forward || (self.connection.established && !self.connection.dead);
         self.clear = self.blocked == 0 && there;
     }
 
-    /// Is there a partition over it?
+    /// Whether a partition blocks it.
     #[inline]
     pub fn is_blocked(&self) -> bool {
         self.blocked > 0
     }
 }
 
-/// All links.
 pub struct Links {
-    /// What each process's packets leave by, by process.
+    /// The uplink of each process.
     uplinks: Vec<Uplink>,
     links: Vec<Link>,
     nodes: usize,
@@ -294,7 +289,6 @@ pub struct Links {
 }
 
 impl Links {
-    /// Links between the plan's processes.
     pub fn new(plan: &Plan, protocol: &Protocol, topology: &Topology) -> Self {
         let names = topology.names();
         let pairs = names.iter().flat_map(|from| names.iter().map(move |to| (from, to)));
@@ -308,12 +302,12 @@ impl Links {
         links
     }
 
-    /// Clients connect to candidates, and candidates to the store, as they do in production; what candidates say to each
-    /// other is their protocol's choice. What they say to a fencing device travels as datagrams, as IPMI does.
+    /// Clients connect to candidates, and candidates to the store, as in production; the protocol chooses how
+    /// candidates talk to each other. Messages to a fencing device are datagrams, as with IPMI.
     fn lay_lanes(&mut self, plan: &Plan, protocol: &Protocol, topology: &Topology) {
         let candidates = || topology.candidates();
         if protocol.transport == Transport::Stream {
-            // The transport gives up where a request would be given up.
+            // The transport's timeout is that of a request.
             let patience = plan.timings.request_timeout_ms.saturating_mul(MILLISECOND);
             for (from, to) in candidates().flat_map(|a| candidates().map(move |b| (a, b))).filter(|(a, b)| a != b) {
                 let link = self.get(from, to);
@@ -334,7 +328,7 @@ impl Links {
         }
     }
 
-    /// One process asks for a connection to another at `now`: a packet there and one back, before anything else leaves.
+    /// A process requests a connection to another at `now`: nothing else leaves before a round trip.
     pub fn dial(&mut self, from: NodeId, to: NodeId, now: u64) {
         let back = self.get(to, from).greeting();
         let link = self.get(from, to);
@@ -342,7 +336,6 @@ impl Links {
         link.open = true;
     }
 
-    /// The fenced store.
     pub fn store(&self) -> NodeId {
         self.store
     }
@@ -353,37 +346,36 @@ impl Links {
         &mut self.links[from.index() * self.nodes + to.index()]
     }
 
-    /// When what a process hands to its machine at `now` has left it, nanoseconds.
+    /// When data handed to the machine at `now` has left it, in nanoseconds.
     #[inline]
     pub fn leaves(&mut self, from: NodeId, now: u64, bytes: u64, traffic: Traffic) -> u64 {
         self.uplinks[from.index()].leaves(now, bytes, traffic)
     }
 
-    /// What carries a process's packets away.
     pub fn uplink(&mut self, node: NodeId) -> &mut Uplink {
         &mut self.uplinks[node.index()]
     }
 
-    /// A round trip from one process to another, nanoseconds.
+    /// The round-trip time between two processes, in nanoseconds.
     pub fn trip(&mut self, from: NodeId, to: NodeId) -> u64 {
         self.get(from, to).wire() + self.get(to, from).wire()
     }
 
-    /// Lays a partition over one direction, or takes one away.
+    /// Adds a partition to one direction, or removes one.
     pub fn block(&mut self, from: NodeId, to: NodeId, on: bool) {
         let link = self.get(from, to);
         link.blocked = if on { link.blocked + 1 } else { link.blocked.saturating_sub(1) };
         link.refresh();
     }
 
-    /// Adds or takes away latency, microseconds, on one direction.
+    /// Adds latency to one direction, in microseconds, or removes it.
     pub fn slow(&mut self, from: NodeId, to: NodeId, extra_us: u64, on: bool) {
         let link = self.get(from, to);
         let extra = extra_us * MICROSECOND;
         link.extra = if on { link.extra + extra } else { link.extra.saturating_sub(extra) };
     }
 
-    /// Lays loss over one direction, or takes it away.
+    /// Adds loss to one direction, or removes it.
     pub fn lose(&mut self, from: NodeId, to: NodeId, probability: f64, on: bool) {
         let link = self.get(from, to);
         if on {

@@ -1,5 +1,5 @@
-//! What travels between processes. Clients', nodes' and the store's messages are copied as they are; what candidates say to
-//! each other is of any size, so that only its place travels.
+//! What travels between processes. Messages of clients, nodes and the store are copied; messages between candidates
+//! vary in size, so only an index travels.
 
 use crate::words;
 use protocols::{
@@ -9,16 +9,16 @@ use protocols::{
     types::NodeId,
 };
 
-/// A message on its way.
+/// A message in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Packet {
     /// Between clients, nodes and the store.
     Message(Message),
-    /// Between candidates, and to and from a fencing device: where it is kept.
+    /// Between candidates, or to or from a fencing device: the index of the stored message.
     Peer(u32),
 }
 
-/// What candidates have said and is on its way. What a crash takes from a connection stays here until the run is over.
+/// Messages between candidates in flight. Messages lost with a crashed connection stay here until the run ends.
 #[derive(Default)]
 pub(super) struct Said {
     kept: Vec<Option<Opaque>>,
@@ -26,7 +26,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Keeps a message for as long as it travels.
+    /// Stores a message while it travels.
     pub fn keep(&mut self, message: Opaque) -> Packet {
         let Some(place) = self.free.pop() else {
             self.kept.push(Some(message));
@@ -36,7 +36,7 @@ impl Said {
         Packet::Peer(place)
     }
 
-    /// The same once more.
+    /// Stores a duplicate.
     pub fn copy(&mut self, packet: Packet) -> Packet {
         match packet {
             Packet::Peer(place) => match self.kept[place as usize].clone() {
@@ -47,7 +47,7 @@ impl Said {
         }
     }
 
-    /// Is it part of the election? Otherwise it is data.
+    /// Whether it is part of the election; otherwise it is data.
     #[inline]
     pub fn elects(&self, packet: &Packet) -> bool {
         match packet {
@@ -56,7 +56,7 @@ impl Said {
         }
     }
 
-    /// It travels no more.
+    /// Removes a message that no longer travels.
     pub fn forget(&mut self, packet: Packet) -> Option<Opaque> {
         let Packet::Peer(place) = packet else { return None };
         let message = self.kept[place as usize].take()?;
@@ -64,7 +64,7 @@ impl Said {
         Some(message)
     }
 
-    /// It has arrived. `None` for what has arrived before.
+    /// Takes a message that has arrived; `None` if it arrived before.
     #[cold]
     pub fn input(&mut self, from: NodeId, packet: Packet) -> Option<Input> {
         match packet {
@@ -73,7 +73,7 @@ impl Said {
         }
     }
 
-    /// In three words, for the trace.
+    /// As three words, for the trace.
     #[inline]
     pub fn words(&self, packet: &Packet) -> [u64; 3] {
         match packet {
@@ -87,7 +87,7 @@ impl Said {
         words::of_peer(self.kept[place as usize].as_ref())
     }
 
-    /// In the trace's text.
+    /// As text, for the trace.
     pub fn text(&self, packet: &Packet) -> String {
         match packet {
             Packet::Message(message) => format!("{message:?}"),

@@ -1,7 +1,7 @@
-//! The event queue: what will happen, in order of time, and in order of scheduling within an instant.
+//! The event queue, ordered by time, and within an instant by scheduling.
 //!
-//! Messages in order on one link never overtake each other, so the heap holds only the head of each link's lane; the rest
-//! waits in the lane. That keeps the heap as small as the number of busy links.
+//! Messages on one link never overtake each other, so the heap holds only the head of each link's lane; the rest waits
+//! in the lane. The heap thus stays as small as the number of busy links.
 
 use super::{keepalive::Keepalive, packet::Packet};
 use protocols::{
@@ -13,62 +13,58 @@ use std::{
     collections::{BinaryHeap, VecDeque, binary_heap::PeekMut},
 };
 
-/// Something that will happen. Small, as timers are most of them; what is large and rare has a place of its own.
+/// An event. Small, since most are timers; large and rare variants are boxed.
 pub enum Event {
-    /// Nothing: cancelled.
+    /// A cancelled event.
     Void,
-    /// A datagram that is not bound to its lane's order arrives.
+    /// A datagram arrives out of its lane's order.
     Datagram(Box<(NodeId, NodeId, Packet)>),
     /// A message arrives on a connection that was given up.
     Late(Box<Late>),
-    /// Whoever made the connection of that number learns that it is no more.
+    /// The connecting side learns that the connection with this number has ended.
     Reset { from: NodeId, to: NodeId, number: u32 },
     /// A core's timer is due.
     CoreTimer { node: NodeId, id: TimerId, generation: u32 },
-    /// An input for a core that did not travel: from its own client, or an order.
+    /// A local input for a core: from its own client, or an order.
     Input { node: NodeId, starts: u32, input: Box<Input> },
     /// A task's sleep is due.
     Sleep { slot: u32, generation: u32 },
-    /// A disk has done something.
+    /// A disk has finished an operation.
     Disk { node: NodeId, number: u64 },
     /// Something on a byte stream.
     Stream(super::stream::segment::Segment),
-    /// A connection is probed: its number, and what its kernel knows of it.
+    /// A connection is probed: its number, and its kernel's state.
     KeepAlive(Box<(u32, Keepalive)>),
     /// A planned fault strikes.
     Strike { fault: u32 },
-    /// A planned fault is over.
+    /// A planned fault ends.
     Heal { fault: u32 },
-    /// The time of what the service has granted is up.
+    /// A timed grant of the service ends.
     GrantEnds { group: u16, generation: u32 },
     /// A process starts.
     Boot { node: NodeId },
-    /// What a planned fault will restore is copied.
+    /// The copy for a planned fault is made.
     Copy { fault: u32 },
-    /// The run is over.
+    /// The run ends.
     End,
 }
 
-/// A message on a connection that was given up, on its way to the process that had accepted it.
+/// A message on a connection that was given up, in flight to the process that accepted it.
 #[derive(Clone, Copy)]
 pub struct Late {
-    /// Who sent it.
     pub from: NodeId,
-    /// Who had accepted the connection.
+    /// The process that accepted the connection.
     pub to: NodeId,
-    /// The connection's number.
     pub number: u32,
-    /// How often that process had been started then.
+    /// The incarnation of the accepting process.
     pub starts: u32,
-    /// What it says.
     pub message: Packet,
 }
 
-/// What the queue hands out.
 pub enum Due {
     /// The next message of a lane.
     Message { from: NodeId, to: NodeId, message: Packet },
-    /// Anything else.
+    /// Any other event.
     Event(Event),
 }
 
@@ -76,7 +72,6 @@ const LANE: u32 = 1 << 31;
 
 type Key = (u64, u64, u32);
 
-/// Events in order.
 pub struct Queue {
     heap: BinaryHeap<Reverse<Key>>,
     order: u64,
@@ -88,14 +83,13 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// An empty queue for so many processes.
     pub fn new(nodes: usize) -> Self {
         let lanes = (0..nodes * nodes).map(|_| VecDeque::new()).collect();
         let heap = BinaryHeap::with_capacity(1024);
         Queue { heap, order: 0, slots: Vec::new(), free: Vec::new(), lanes, nodes, cancelled: 0 }
     }
 
-    /// Schedules an event at nanosecond `at`; the handle is good until it happens.
+    /// Schedules an event at `at`, in nanoseconds; the handle is valid until it happens.
     #[inline(always)]
     pub fn push(&mut self, at: u64, event: Event) -> u32 {
         self.order += 1;
@@ -113,13 +107,13 @@ impl Queue {
         slot
     }
 
-    /// How many messages are in a lane.
+    /// The number of messages in a lane.
     #[inline]
     pub fn lane_len(&self, from: NodeId, to: NodeId) -> usize {
         self.lanes[from.index() * self.nodes + to.index()].len()
     }
 
-    /// Empties a lane, and gives back what was in it, with the times of its arrival.
+    /// Empties a lane; returns its messages with their arrival times.
     pub fn take_lane(&mut self, from: NodeId, to: NodeId) -> Vec<(u64, Packet)> {
         let lane = from.index() * self.nodes + to.index();
         let waiting = std::mem::take(&mut self.lanes[lane]);
@@ -130,7 +124,7 @@ impl Queue {
         waiting.into_iter().map(|(at, _, message)| (at, message)).collect()
     }
 
-    /// Schedules a message on its lane; `at` is not before that of the one sent last on it.
+    /// Schedules a message on its lane; `at` must not precede its predecessor's.
     #[inline]
     pub fn push_lane(&mut self, at: u64, from: NodeId, to: NodeId, message: Packet) {
         self.order += 1;
@@ -142,7 +136,7 @@ impl Queue {
         waiting.push_back((at, self.order, message));
     }
 
-    /// What was to arrive on a lane at `was` or later arrives at `is`, or with what is before it. Gives when the last arrives.
+    /// Moves arrivals on a lane from `was` or later to `is`, or to the predecessor's arrival. Returns the last arrival.
     #[cold]
     pub fn retime_lane(&mut self, from: NodeId, to: NodeId, was: u64, is: u64) -> u64 {
         let lane = from.index() * self.nodes + to.index();
@@ -161,18 +155,18 @@ impl Queue {
         before
     }
 
-    /// The event behind a handle.
+    /// The event of a handle.
     #[inline]
     pub fn get_mut(&mut self, slot: u32) -> &mut Event {
         &mut self.slots[slot as usize]
     }
 
-    /// One scheduled event has become pointless; the queue is compacted when most are.
+    /// A scheduled event was cancelled; the queue is compacted when most are.
     pub fn note_cancelled(&mut self) {
         self.cancelled += 1;
     }
 
-    /// Drops events that `is_void` calls pointless when there are many of them.
+    /// Drops events that `is_void` matches, if there are many.
     pub fn compact(&mut self, is_void: impl Fn(&Event) -> bool) {
         if self.cancelled < 1024 || self.cancelled * 2 < self.heap.len() {
             return;
@@ -189,7 +183,7 @@ impl Queue {
         self.cancelled = 0;
     }
 
-    /// Takes the next event, with its time.
+    /// Removes and returns the next event with its time.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, Due)> {
         let mut top = self.heap.peek_mut()?;

@@ -1,4 +1,4 @@
-//! What goes into the history, and who believes by it.
+//! Records history events, and tracks who believes.
 
 use super::World;
 use protocols::{
@@ -7,7 +7,7 @@ use protocols::{
 };
 
 impl World {
-    /// Records an event of the history, now; of the first group, unless its resource or client says otherwise.
+    /// Records an event now, in the first group unless its resource or client belongs to another.
     #[inline(always)]
     pub fn record(&mut self, kind: Kind) {
         self.enter(None, kind);
@@ -18,7 +18,14 @@ impl World {
         self.enter(Some(group), kind);
     }
 
-    /// The one place for both, so that all it calls becomes part of it.
+    /// A member of the service leads the others from now on, or no longer. The trace has what members do: that one of them
+    /// leads follows from it.
+    pub fn member_leads(&mut self, node: NodeId, leads: bool) {
+        let kind = Kind::MemberLeads { node, leads };
+        self.recorder.record(&Event { t_us: self.now / MICROSECOND, group: 0, kind });
+    }
+
+    /// Shared by both and not inlined, so that the functions it calls can be inlined here.
     #[inline(never)]
     fn enter(&mut self, group: Option<u16>, kind: Kind) {
         let group = match group {
@@ -44,12 +51,11 @@ impl World {
         }
     }
 
-    /// Whoever was elected last in a group and still believes.
+    /// The last node elected in a group that still believes.
     pub(super) fn leader(&self, group: u16) -> Option<NodeId> {
         self.believers.iter().rev().find(|(of, _)| *of == group).map(|(_, believer)| believer.node)
     }
 
-    /// How many groups there are.
     pub fn groups(&self) -> u16 {
         self.division.groups
     }

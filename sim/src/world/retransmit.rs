@@ -1,28 +1,29 @@
-//! When TCP sends again what was lost or met silence.
+//! When TCP resends what was lost or met silence.
 //!
-//! What was lost shows when something that was sent later is acknowledged (RACK, RFC 8985 §6; Linux: `tcp_recovery.c`), so on
-//! a busy connection a loss costs about a round trip. When nothing follows, the sender's timers tell. A lone segment's tail
-//! loss probe allows for an acknowledgement that the receiver delays, and comes no sooner than the retransmission timeout
-//! (RFC 8985 §7.2; Linux: `tcp_schedule_loss_probe` adds `TCP_RTO_MIN` when one packet is out). Where several are out, it
-//! comes after two round trips, and what it tells is the same. Once a timeout has struck, the window is one segment (RFC 5681
-//! §3.1), nothing new follows, and timeouts double.
+//! A loss is detected when data sent later is acknowledged (RACK, RFC 8985 §6; Linux: `tcp_recovery.c`), so on a busy
+//! connection it costs about a round trip. If nothing follows, the sender's timers detect it. With one segment in
+//! flight, the tail loss probe allows for a delayed acknowledgement, and fires no sooner than the retransmission
+//! timeout (RFC 8985 §7.2; Linux: `tcp_schedule_loss_probe` adds `TCP_RTO_MIN` when one packet is out). With several,
+//! it fires after two round trips, and also reveals the loss. After a timeout, the window is one segment (RFC 5681
+//! §3.1), nothing new is sent, and timeouts double.
 //!
-//! Windows never limit otherwise: messages are small, and a round trip has few of them.
+//! Windows never limit otherwise: messages are small, and few are in flight.
 
 use protocols::types::{MILLISECOND, SECOND};
 
-/// First retransmission timeout, nanoseconds (Linux: TCP_RTO_MIN).
+/// The first retransmission timeout, in nanoseconds (Linux: TCP_RTO_MIN).
 pub const RETRANSMIT_FIRST: u64 = 200 * MILLISECOND;
-/// Longest retransmission timeout, nanoseconds (Linux: TCP_RTO_MAX).
+/// The longest retransmission timeout, in nanoseconds (Linux: TCP_RTO_MAX).
 pub const RETRANSMIT_MAX: u64 = 120 * SECOND;
-/// Nothing is lost more often than this in a row: as long as timeouts are shorter than [`RETRANSMIT_MAX`].
+/// The most losses in a row: as many as keep timeouts below [`RETRANSMIT_MAX`].
 pub const LOST_MAX: u32 = 10;
-/// First retransmission of a connect, nanoseconds (RFC 6298).
+/// The first retransmission timeout of a connect, in nanoseconds (RFC 6298).
 pub const SYN_RETRANSMIT_FIRST: u64 = SECOND;
-/// What a tail loss probe waits beyond two round trips when several segments are out, nanoseconds (Linux: TCP_TIMEOUT_MIN_US).
+/// What a tail loss probe waits beyond two round trips if several segments are out, in nanoseconds (Linux:
+/// TCP_TIMEOUT_MIN_US).
 const PROBE_SLACK: u64 = 2 * MILLISECOND;
 
-/// When something first sent at `since` is sent again, at `now` or later, with timeouts that double from `first`.
+/// When data first sent at `since` is resent, at `now` or later, with timeouts that double from `first`.
 pub fn retransmitted_at(since: u64, now: u64, first: u64) -> u64 {
     let (mut at, mut timeout) = (since + first, first);
     while at < now {
@@ -32,50 +33,50 @@ pub fn retransmitted_at(since: u64, now: u64, first: u64) -> u64 {
     at
 }
 
-/// How much later something arrives that is lost so many times, if only timeouts that double from `first` tell; nanoseconds.
+/// The delay of data lost `lost` times, if only timeouts that double from `first` detect it; in nanoseconds.
 pub fn late_by_timeouts(lost: u32, first: u64) -> u64 {
     (0..lost).map(|nth| first << nth).take_while(|timeout| *timeout < RETRANSMIT_MAX).sum()
 }
 
-/// A segment on its way. Times are nanoseconds.
+/// A segment in flight; times in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// When it has left the sender.
+    /// When it left the sender.
     pub left: u64,
-    /// When it arrives, or would if it were not lost.
+    /// When it arrives, or would without loss.
     pub arrives: u64,
-    /// How many times in a row it is lost, what is sent again included.
+    /// How many times in a row it is lost, including resends.
     pub lost: u32,
 }
 
-/// What is missing at the receiver of a connection in one direction, with what waits behind it: all of that arrives at one
-/// time, which may come nearer while more is sent.
+/// The segments that are missing at one end of a connection, and those waiting behind them: they all arrive at one
+/// time, which further sends may bring forward.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Gap {
-    /// When what is missing was last sent.
+    /// When a missing segment was last sent.
     sent: u64,
-    /// How many times it will be lost again.
+    /// How many more times it will be lost.
     again: u32,
-    /// When it arrives, as far as is known; 0: nothing is missing.
+    /// When it arrives, as far as known; 0 if nothing is missing.
     arrives: u64,
 }
 
 impl Gap {
-    /// Is something missing?
+    /// Whether anything is missing.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.arrives != 0
     }
 
-    /// Forgets what has arrived by now.
+    /// Closes the gap if it has arrived by now.
     pub fn expire(&mut self, now: u64) {
         if self.arrives <= now {
             *self = Gap::default();
         }
     }
 
-    /// Something is sent. `trip`: a round trip, nanoseconds, if acknowledgements come back. When a gap opens, or what is in it
-    /// comes at another time: when it was to come, 0 for a gap that opens, and when it comes.
+    /// Notes a sent segment. `trip` is a round trip in nanoseconds, if acknowledgements return. If the gap opens or its
+    /// arrival moves, returns the former arrival (0 if it opens) and the new one.
     pub fn note(&mut self, sent: Sent, trip: Option<u64>) -> Option<(u64, u64)> {
         let was = self.arrives;
         let is = match (sent.lost, self.is_open()) {
@@ -87,16 +88,16 @@ impl Gap {
         (is != was).then_some((was, is))
     }
 
-    /// Only timeouts tell of what is lost once, and then `again` times. Gives when it comes.
+    /// Only timeouts detect the loss, and `again` further ones. Returns the arrival.
     fn wait(&mut self, sent: Sent, again: u32) -> u64 {
         let arrives = sent.arrives + late_by_timeouts(again + 1, RETRANSMIT_FIRST);
         *self = Gap { sent: sent.left, again, arrives };
         arrives
     }
 
-    /// What was sent later arrives, and the sender is told. Gives when what is missing comes, if that makes a difference.
+    /// A later segment arrives, and its acknowledgement reveals the loss. Returns the new arrival, if it changes.
     fn followed(&mut self, by: Sent, trip: u64) -> Option<u64> {
-        // What might only be out of order is waited for (RFC 8985 §6.2, RACK.reo_wnd).
+        // Possible reordering is waited for (RFC 8985 §6.2, RACK.reo_wnd).
         let resent = by.left.max(self.sent + trip / 4) + trip;
         if by.left < self.sent || resent >= self.sent + RETRANSMIT_FIRST {
             return None;
@@ -109,16 +110,16 @@ impl Gap {
         Some(arrives)
     }
 
-    /// More is lost before anything was found out. Gives when what is missing comes.
+    /// Another segment is lost before the loss was detected. Returns the arrival.
     fn widen(&mut self, sent: Sent, again: u32, trip: Option<u64>) -> u64 {
         let timeout = self.arrives;
         if sent.left < self.sent || sent.left >= self.sent + RETRANSMIT_FIRST {
-            // It is sent again with what went before.
+            // It is resent together with the earlier ones.
             return timeout;
         }
         self.wait(sent, again.max(self.again));
         if let (Some(trip), 0) = (trip, self.again) {
-            // The last is the probe; what it tells of is sent a round trip later.
+            // The last segment serves as probe; what it reveals is resent a round trip later.
             self.arrives = timeout.min(sent.arrives + 2 * trip + PROBE_SLACK + trip);
         }
         self.arrives
@@ -132,12 +133,12 @@ mod tests {
     const MS: u64 = MILLISECOND;
     const TRIP: u64 = 4 * MS;
 
-    /// Sent at that millisecond on a link that takes 2 ms, and lost so many times.
+    /// A segment sent at `ms` on a link of 2 ms, and lost `lost` times.
     fn sent(ms: u64, lost: u32) -> Sent {
         Sent { left: ms * MS, arrives: (ms + 2) * MS, lost }
     }
 
-    /// What is said of the last of those that are sent.
+    /// The result for the last segment.
     fn after(all: &[Sent], trip: Option<u64>) -> (Option<u64>, Gap) {
         let mut gap = Gap::default();
         let notes = all.iter().map(|sent| gap.note(*sent, trip).map(|(_, at)| at / MS)).collect::<Vec<_>>();
@@ -169,11 +170,11 @@ mod tests {
     #[test]
     fn what_follows_tells_of_a_loss() {
         let trip = Some(TRIP);
-        // Sent at 15, acknowledged at 19, and what was lost is sent again.
+        // Sent at 15, acknowledged at 19, and then the lost segment is resent.
         assert_eq!(after(&[sent(10, 1), sent(15, 0)], trip), (Some(21), Gap::default()));
-        // At once behind it: it might be out of order by a quarter of a trip.
+        // Right behind it: it might be reordered, by up to a quarter of a trip.
         assert_eq!(after(&[sent(10, 1), sent(10, 0)], trip), (Some(17), Gap::default()));
-        // What is sent again and lost is found out by what is sent after that.
+        // A lost resend is detected by segments sent after it.
         let twice = [sent(10, 2), sent(15, 0), sent(18, 0), sent(30, 0)];
         assert_eq!(after(&twice[..2], trip).0, Some(221));
         assert_eq!(after(&twice[..3], trip).0, None);
@@ -192,11 +193,12 @@ mod tests {
     #[test]
     fn when_all_that_is_out_is_lost_a_probe_tells() {
         let trip = Some(TRIP);
-        // The probe is sent 2 × 4 + 2 ms after the last; it is acknowledged 4 ms later, and takes 2 ms.
+        // The probe is sent 2 × 4 + 2 ms after the last segment; it is acknowledged 4 ms later, and the resend takes 2
+        // ms.
         assert_eq!(after(&[sent(10, 1), sent(12, 1)], trip).0, Some(12 + 10 + 4 + 2));
         assert_eq!(after(&[sent(10, 1), sent(209, 1)], trip).0, None, "the timeout comes first");
         assert_eq!(after(&[sent(10, 1), sent(12, 2)], trip).0, Some(614), "so does it when the probe is lost");
-        // What follows tells sooner.
+        // A following segment reveals it sooner.
         assert_eq!(after(&[sent(10, 1), sent(12, 1), sent(14, 0)], trip), (Some(20), Gap::default()));
     }
 

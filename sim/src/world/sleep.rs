@@ -4,7 +4,6 @@ use super::{World, queue::Event};
 use protocols::types::NodeId;
 use std::task::Waker;
 
-/// A task's sleep.
 pub(super) struct Sleep {
     node: NodeId,
     due: u64,
@@ -15,7 +14,7 @@ pub(super) struct Sleep {
 }
 
 impl World {
-    /// Starts a sleep until the node's monotonic clock shows `due`; `None` when it does already.
+    /// Starts a sleep until the node's monotonic clock shows `due`; `None` if it already does.
     pub(super) fn start_sleep(&mut self, node: NodeId, due: u64, waker: &Waker) -> Option<u32> {
         if self.clocks(node).mono >= due {
             return None;
@@ -38,7 +37,7 @@ impl World {
         Some(slot)
     }
 
-    /// Has the sleep ended? If not, `waker` will be told.
+    /// Whether the sleep has ended; if not, `waker` will be called.
     pub(super) fn poll_sleep(&mut self, slot: u32, waker: &Waker) -> bool {
         let sleep = &mut self.sleeps[slot as usize];
         if !sleep.fired && !sleep.waker.as_ref().is_some_and(|w| w.will_wake(waker)) {
@@ -52,7 +51,7 @@ impl World {
         if sleep.generation != generation || !sleep.live {
             return;
         }
-        // Its node's clock was slowed down meanwhile; it was scheduled again then.
+        // The node's clock was slowed down meanwhile, and the sleep rescheduled.
         if self.processes[sleep.node.index()].clocks.mono(self.now) < sleep.due {
             return;
         }
@@ -62,7 +61,7 @@ impl World {
         self.wake(waker);
     }
 
-    /// Ends a sleep. Gives back its waker, to be dropped outside the world's borrow.
+    /// Ends a sleep. Returns its waker, to be dropped outside the world's borrow.
     pub(super) fn drop_sleep(&mut self, slot: u32) -> Option<Waker> {
         let sleep = &mut self.sleeps[slot as usize];
         let fired = sleep.fired;
@@ -76,12 +75,12 @@ impl World {
         waker
     }
 
-    /// A node's clocks have changed their rate: what is due by them is due at another true time.
+    /// A node's clock rate has changed, so its sleeps are due at other true times.
     pub(super) fn reschedule_sleeps(&mut self, node: NodeId) {
         for slot in 0..self.sleeps.len() {
             let sleep = &mut self.sleeps[slot];
             if sleep.node == node && sleep.live && !sleep.fired {
-                // The event that was scheduled for it is void; only a holder of the slot checks `live`, so moving on is safe.
+                // The event scheduled before is void; only a holder of the slot checks `live`, so moving on is safe.
                 let at = self.processes[node.index()].clocks.true_time(sleep.due).max(self.now);
                 let generation = sleep.generation;
                 self.queue.push(at, Event::Sleep { slot: slot as u32, generation });

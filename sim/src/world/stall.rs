@@ -1,14 +1,14 @@
-//! A run whose virtual time stands still: it ends as a failure of the harness instead of going round for ever.
+//! Detects a run whose virtual time stands still, and ends it as a failure of the harness.
 //!
-//! What counts is events, not wall time, so that the same plan ends at the same event on every machine.
+//! Counts events instead of wall time, so that a plan ends at the same event on every machine.
 
 use protocols::types::{MILLISECOND, SECOND};
 
-/// Most events, and most steps of tasks, within a millisecond of virtual time. The busiest plans that may be written,
-/// 50,000 requests a second through hundreds of processes, have some ten thousand.
+/// The most events, and task steps, within a millisecond of virtual time. The busiest valid plans (50,000 requests per
+/// second through hundreds of processes) need some ten thousand.
 pub const EVENTS_MAX: u64 = 2_000_000;
 
-/// Counts what happens while virtual time does not move on.
+/// Counts events while virtual time stands still.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stall {
     since: u64,
@@ -16,10 +16,10 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// One more event, at this time in nanoseconds.
+    /// Counts an event at time `now` in nanoseconds.
     ///
     /// # Panics
-    /// When [`EVENTS_MAX`] have happened within a millisecond. Whoever runs the world reports the panic, with the plan.
+    /// [`EVENTS_MAX`] events have happened within a millisecond. The panic is reported with the plan.
     #[inline]
     pub fn event(&mut self, now: u64) {
         if now >= self.since + MILLISECOND {

@@ -1,7 +1,7 @@
 //! Byte streams between processes: FIFO, with back-pressure, half-close and resets, over the same links as datagrams.
 //!
-//! A crash resets a process's connections as far as packets can travel; a power loss and a partition are silence. What was
-//! sent into the silence is sent again as TCP would, so it arrives some time *after* the partition is healed.
+//! A crash resets a process's connections as far as packets can travel; power losses and partitions are silence. Data
+//! sent into the silence is resent as by TCP, so it arrives some time *after* a partition heals.
 
 mod hang;
 mod keepalive;
@@ -13,7 +13,7 @@ use protocols::types::NodeId;
 use segment::Segment;
 use std::{collections::VecDeque, io, task::Waker};
 
-/// Bytes under way before a writer has to wait.
+/// Bytes in flight before a writer has to wait.
 pub(super) const WINDOW: usize = 256 * 1024;
 
 /// One end of a connection.
@@ -33,7 +33,7 @@ pub struct Side {
     closed: bool,
     last_at: u64,
     last_segment: (u64, u32),
-    /// What was lost on its way here, and the segments that wait for it, itself included.
+    /// The segments lost on the way to this side, and those waiting behind them.
     gap: Gap,
     behind_gap: Vec<u32>,
 }
@@ -45,19 +45,17 @@ enum Opening {
     Refused,
 }
 
-/// A connection.
 pub struct Conn {
-    /// The connecting process's count of its connections, for traces.
+    /// The connecting process's connection count, for traces.
     number: u64,
     sides: [Side; 2],
     opening: Opening,
     opener: Option<Waker>,
-    /// How many faults make it hang, and what has arrived meanwhile.
+    /// The number of faults that make it hang, and what has arrived meanwhile.
     hangs: u32,
     withheld: Vec<Segment>,
 }
 
-/// A listening socket.
 pub struct Listening {
     pub starts: u32,
     queue: VecDeque<u32>,
@@ -105,7 +103,7 @@ impl World {
         if self.links.get(from, node).is_blocked() || !self.processes[node.index()].powered {
             self.note_segment("silence", conn, to, 0, 0);
             protocols::mark!(WorldHeld);
-            // A reset is sent once; whoever missed it learns from the next thing that it sends.
+            // A reset is not resent; a side that missed it learns from its next send.
             if !matches!(segment, Segment::Reset { .. }) {
                 self.held.push(Held { since: self.now, segment });
             }
@@ -163,7 +161,7 @@ impl World {
         };
         self.side(conn, 1).starts = starts;
         self.wake(waker);
-        // The kernel accepts, also for a process that is paused.
+        // The kernel accepts, even while the process is paused.
         self.send_segment(Segment::SynAck { conn }, self.now);
     }
 
@@ -189,7 +187,7 @@ impl World {
         }
         let opener = conn.opener.take();
         let side = &mut conn.sides[to as usize];
-        // What had arrived before can be read still.
+        // Data that arrived before can still be read.
         side.reset = true;
         let (reader, writer) = (side.reader.take(), side.writer.take());
         self.wake(reader);
@@ -197,7 +195,7 @@ impl World {
         self.wake(opener);
     }
 
-    /// The process is gone: its ends close. After a crash its machine resets them; after a power loss nobody is told.
+    /// A process's ends close with it. After a crash its machine sends resets; after a power loss it does not.
     pub(super) fn close_all(&mut self, node: NodeId, crash: bool) {
         self.drop_connections(node, crash);
         let starts = self.processes[node.index()].starts;
@@ -215,7 +213,7 @@ impl World {
         }
     }
 
-    /// Starts to connect; the result is polled for with [`World::poll_connected`].
+    /// Starts to connect; poll the result with [`World::poll_connected`].
     pub fn connect(&mut self, from: NodeId, to: NodeId, port: u16) -> u32 {
         let process = &mut self.processes[from.index()];
         process.connections += 1;
@@ -229,7 +227,7 @@ impl World {
         conn
     }
 
-    /// Is the connection open? `None`: not yet, and `waker` will be told.
+    /// Whether the connection is open; `None` if not yet, and then `waker` will be called.
     pub fn poll_connected(&mut self, conn: u32, waker: &Waker) -> Option<io::Result<()>> {
         let conn = &mut self.conns[conn as usize];
         match conn.opening {
@@ -242,7 +240,8 @@ impl World {
         }
     }
 
-    /// Opens a port, for this start of the process, which is given back. `None` when it is taken.
+    /// Listens on a port; returns the process's incarnation, to which the listener belongs. `None` if the port is
+    /// taken.
     pub fn listen(&mut self, node: NodeId, port: u16) -> Option<u32> {
         let starts = self.processes[node.index()].starts;
         if self.listeners.get(&(node, port)).is_some_and(|l| l.starts == starts) {
@@ -252,12 +251,12 @@ impl World {
         Some(starts)
     }
 
-    /// The listening socket was dropped: the port is free, and whoever was not accepted yet is reset. Gives back a waker,
+    /// The listening socket was dropped: the port is free, and connections not yet accepted are reset. Returns a waker,
     /// to be dropped outside the world's borrow.
     pub fn stop_listening(&mut self, node: NodeId, port: u16, starts: u32) -> Option<Waker> {
         let process = &self.processes[node.index()];
         if !process.up || process.starts != starts {
-            // The process is gone, and has closed everything already.
+            // The process is gone, and everything is already closed.
             return None;
         }
         let listening = self.listeners.remove(&(node, port))?;
@@ -272,7 +271,7 @@ impl World {
         listening.waker
     }
 
-    /// The next connection to a port. `None`: none yet, and `waker` will be told.
+    /// The next connection to a port; `None` if there is none yet, and then `waker` will be called.
     pub fn poll_accept(&mut self, node: NodeId, port: u16, waker: &Waker) -> Option<io::Result<u32>> {
         let Some(listening) = self.listeners.get_mut(&(node, port)) else {
             return Some(Err(io::ErrorKind::NotConnected.into()));
@@ -284,7 +283,8 @@ impl World {
         conn.map(Ok)
     }
 
-    /// Reads what has arrived into `room` by calling `put` with slices; `None`: nothing yet, and `waker` will be told.
+    /// Reads up to `room` bytes by calling `put` with slices; `None` if nothing has arrived, and then `waker` will be
+    /// called.
     pub fn poll_read(
         &mut self,
         conn: u32,
@@ -323,7 +323,7 @@ impl World {
         None
     }
 
-    /// Writes at most what the window allows. `None`: no room, and `waker` will be told.
+    /// Writes as much as the window allows; `None` if it is full, and then `waker` will be called.
     pub fn poll_write(&mut self, conn: u32, end: u8, bytes: &[u8], waker: &Waker) -> Option<io::Result<usize>> {
         let now = self.now;
         let side = self.side(conn, end);
@@ -339,7 +339,7 @@ impl World {
             return None;
         }
         side.in_flight += take;
-        // What is written at one instant travels together.
+        // Bytes written at one instant travel together.
         let (at, slot) = side.last_segment;
         if at == now
             && let Event::Stream(Segment::Data { conn: other, to, bytes: data }) = self.queue.get_mut(slot)
@@ -362,7 +362,7 @@ impl World {
         }
     }
 
-    /// The handle was dropped. Gives back wakers, to be dropped outside the world's borrow.
+    /// The handle was dropped. Returns wakers, to be dropped outside the world's borrow.
     pub fn close(&mut self, conn: u32, end: u8) -> [Option<Waker>; 2] {
         let side = self.side(conn, end);
         let wakers = [side.reader.take(), side.writer.take()];
@@ -376,7 +376,7 @@ impl World {
         side.received = VecDeque::new();
         let refused = self.conns[conn as usize].opening == Opening::Refused;
         if unread && !reset {
-            // Data that nobody will read is answered with a reset, as TCP does.
+            // As in TCP, data that nobody will read is answered with a reset.
             self.send_segment(Segment::Reset { conn, to: 1 - end }, self.now);
         } else if !reset && !fin_sent && !refused {
             self.send_segment(Segment::Fin { conn, to: 1 - end }, self.now);

@@ -1,33 +1,33 @@
-//! The trace: everything the world did. Only its running hash is kept, and its text when somebody asks for it.
+//! The trace of everything the world did. Only its running hash is kept, and its text on request.
 
 use std::io::Write;
 use xxhash_rust::xxh3::Xxh3;
 
-/// So many bytes are hashed at once.
+/// The number of bytes hashed at once.
 const BUFFERED: usize = 8 << 10;
-/// An event's bytes: its time and three words.
+/// The size of an event: its time and three words.
 const EVENT: usize = 32;
 
-/// The running hash over every event, and the text of it on request.
+/// The running hash over all events, and their text on request.
 pub struct Trace {
     hasher: Xxh3,
     buffer: Vec<u8>,
     count: u64,
     text: Option<Box<dyn Write + Send>>,
     text_error: Option<std::io::Error>,
-    /// What processes are called, by their place in the topology.
+    /// The processes' names, by place in the topology.
     names: Vec<String>,
     sealed: bool,
 }
 
 impl Trace {
-    /// An empty trace; `text` receives a line per event, in which processes have these names.
+    /// An empty trace; `text` receives one line per event, with these process names.
     pub fn new(text: Option<Box<dyn Write + Send>>, names: Vec<String>) -> Self {
         let buffer = Vec::with_capacity(BUFFERED);
         Trace { hasher: Xxh3::new(), buffer, count: 0, text, text_error: None, names, sealed: false }
     }
 
-    /// Records one event at true time `t`: four words that say all there is to it, and a line for people.
+    /// Records an event at true time `t`: the words determine it completely, the line is for people.
     #[inline]
     pub fn note(&mut self, t: u64, words: [u64; 3], line: impl FnOnce() -> String) {
         if self.sealed {
@@ -62,17 +62,17 @@ impl Trace {
         self.buffer.clear();
     }
 
-    /// How many events there were.
+    /// The number of events.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Takes no more events: what tasks do while they are torn down is not part of the run.
+    /// Accepts no more events: what tasks do during teardown is not part of the run.
     pub fn seal(&mut self) {
         self.sealed = true;
     }
 
-    /// The hash over every event and their number, in hex.
+    /// The hash over all events and their number, in hex, and any error in writing the text.
     pub fn finish(&mut self) -> (String, Option<std::io::Error>) {
         self.drain();
         self.hasher.update(&self.count.to_le_bytes());
@@ -85,7 +85,7 @@ impl Trace {
     }
 }
 
-/// A line with the processes' names for their places: `n2` for `NodeId(1)`.
+/// A line with the processes' names in place of their numbers: `n2` for `NodeId(1)`.
 fn named(line: &str, names: &[String]) -> String {
     const PLACE: &str = "NodeId(";
     let (mut text, mut rest) = (String::with_capacity(line.len()), line);

@@ -1,37 +1,36 @@
-//! Bandwidth: what a process sends leaves its machine one packet after the other, whomever it is for.
+//! Bandwidth: a process's packets leave its machine one after the other, whatever their destinations.
 //!
-//! Two kinds of traffic are told apart. *Data* is what clients, nodes and the store say to each other; *control* is what
-//! candidates say to each other, to a fencing device and to the coordination service: heartbeats, votes, renewals. Usually both
-//! leave by one link, in the order in which they were sent, and a heartbeat waits for the data before it. With a link of its
-//! own, control does not.
+//! There are two kinds of traffic. *Data* travels between clients, nodes and the store; *control* travels between
+//! candidates, fencing devices and the coordination service: heartbeats, votes, renewals. Usually both share one link,
+//! in the order of sending, and a heartbeat waits for the data before it. Control may also have its own link.
 //!
-//! A message counts as [`super::network::MESSAGE_BYTES`], a segment of a client library's connection as what is in it. What is
-//! sent on a connection waits here, as in a socket's buffer, until its window is full; datagrams wait without a limit. Only
-//! senders have links that can be full, and what is sent again by a machine, unasked, takes no room.
+//! A message counts [`super::network::MESSAGE_BYTES`], a segment of a client library's connection its content. Data on
+//! a connection waits here, as in a socket's buffer, until the window is full; datagrams wait without limit. Only
+//! senders have limited links, and retransmissions take no bandwidth.
 
 use scenarios::plan::Network;
 
-/// What a packet is part of.
+/// The kind of traffic that a packet belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Traffic {
-    /// What clients, nodes and the store say.
+    /// Traffic between clients, nodes and the store.
     Data,
-    /// What elects.
+    /// Traffic of elections.
     Control,
 }
 
 /// A queue of packets that leave one after the other.
 #[derive(Clone, Copy, Default, Debug)]
 struct Queue {
-    /// Nanoseconds that a byte takes, times 1024; 0 where it takes none.
+    /// Nanoseconds per byte, times 1024; 0 for unlimited bandwidth.
     byte_cost: u64,
     free_at: u64,
 }
 
 impl Queue {
-    /// One that carries so many thousand bits a second; 0 is any number.
+    /// A queue with this bandwidth in kilobits per second; 0 is unlimited.
     fn of_kbps(kbps: u64) -> Queue {
-        // 8 bits a byte, a million nanoseconds per (kbit/s)⁻¹.
+        // 8 bits per byte, a million nanoseconds per (kbit/s)⁻¹.
         Queue { byte_cost: (8 * 1_000_000 * 1_024_u64).checked_div(kbps).unwrap_or(0), free_at: 0 }
     }
 
@@ -41,21 +40,21 @@ impl Queue {
     }
 }
 
-/// What carries a process's packets away.
+/// The outgoing link of a process.
 #[derive(Clone, Debug)]
 pub struct Uplink {
     data: Queue,
     /// Control's own link, if it has one.
     control: Option<Queue>,
     usual_kbps: u64,
-    /// What faults leave of the link that carries data, each in thousand bits a second.
+    /// The bandwidth that active faults leave to the data link, in kilobits per second each.
     narrowed_kbps: Vec<u64>,
-    /// Is any of it narrow?
+    /// Whether any bandwidth is limited.
     limited: bool,
 }
 
 impl Uplink {
-    /// As the network has it when nothing is wrong.
+    /// The network's bandwidth without faults.
     pub fn new(network: &Network) -> Uplink {
         let usual_kbps = network.bandwidth_mbps * 1_000;
         let own = Queue::of_kbps(usual_kbps);
@@ -63,10 +62,10 @@ impl Uplink {
         Uplink { data: own, control, usual_kbps, narrowed_kbps: Vec::new(), limited: usual_kbps > 0 }
     }
 
-    /// When a packet of so many bytes that is handed over at `now` has left.
+    /// When a packet of `bytes` bytes handed over at `now` has left.
     #[inline]
     pub fn leaves(&mut self, now: u64, bytes: u64, traffic: Traffic) -> u64 {
-        // Nearly always.
+        // The common case.
         if !self.limited {
             return now;
         }
@@ -76,8 +75,8 @@ impl Uplink {
         }
     }
 
-    /// A fault leaves the link that carries data so many thousand bits a second from now on, or is over. Of several that
-    /// with the least counts. What still waited when it is over leaves at once.
+    /// A fault limits the data link to `kbps` kilobits per second from now on, or ends. The lowest of several limits
+    /// counts. Packets that still wait when it ends leave at once.
     pub fn narrow(&mut self, now: u64, kbps: u64, on: bool) {
         if on {
             self.narrowed_kbps.push(kbps);
@@ -90,7 +89,7 @@ impl Uplink {
         self.limited = least > 0 || self.control.is_some_and(|control| control.byte_cost > 0);
     }
 
-    /// Its machine has lost what waited.
+    /// The machine has lost the waiting packets.
     pub fn forget(&mut self) {
         self.data.free_at = 0;
         if let Some(control) = &mut self.control {
@@ -112,7 +111,7 @@ mod tests {
     #[test]
     fn packets_leave_one_after_the_other() {
         let mut link = uplink(1, false);
-        // 1,000 bytes are 8 ms at 1 Mbit/s.
+        // 1,000 bytes take 8 ms at 1 Mbit/s.
         assert_eq!(link.leaves(SECOND, 1_000, Traffic::Data), SECOND + 8 * MILLISECOND);
         assert_eq!(link.leaves(SECOND, 125, Traffic::Control), SECOND + 9 * MILLISECOND);
         assert_eq!(link.leaves(2 * SECOND, 125, Traffic::Control), 2 * SECOND + MILLISECOND);

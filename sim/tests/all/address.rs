@@ -1,4 +1,4 @@
-//! Clients that an address sends to a former leader: a violation names the address, and a pass does not hide it.
+//! Clients whom an address sends to a former leader: a violation names the address, and a pass does not hide it.
 
 use protocols::{
     address::{KEPT_AFTER_LOSS, Kind},

@@ -1,5 +1,5 @@
-//! An adversary, a link that is full, a fencing device that cannot be trusted, and the token counter that helps against most
-//! of it: what holds, and what breaks.
+//! Adversaries, full links, untrustworthy fencing devices, and the token counter that protects against most of them:
+//! what holds, and what breaks.
 
 use crate::common::run;
 use protocols::election::{self, Protocol, stonith::ACCEPTED_IS_STOPPED, token_counter::FENCED};
@@ -27,7 +27,7 @@ fn judged(scenario: &str, protocol: &str, params: &Params, seed: u64) -> Judgeme
     run(&plan(scenario, protocol, params, seed)).judgement
 }
 
-/// How many messages of a kind were sent.
+/// The number of messages of a kind.
 fn sent(judgement: &Judgement, kind: &str) -> u64 {
     judgement.metrics.messages_by_kind.get(kind).copied().unwrap_or_default()
 }

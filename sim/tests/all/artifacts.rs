@@ -1,4 +1,4 @@
-//! What a failing run leaves is the same whether somebody listened while it ran, or it is made of the events that were kept.
+//! A failing run leaves the same artifacts whether they were recorded during the run or made from the events kept.
 
 use crate::common::named;
 use sim::{
@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 const AGAIN: Again = Again { repro: "the command", meaning: None, next: &[] };
 
-/// The files of a folder but for the real time that a run took.
+/// The files of a folder, without the run's real time.
 fn files(folder: &Path) -> BTreeMap<&'static str, String> {
     let told = |name: &'static str| {
         let text = fs::read_to_string(folder.join(name)).ok()?;
@@ -27,7 +27,7 @@ fn artifacts_of_kept_events_are_those_of_a_run_that_was_listened_to() {
     plan.load.rate = 100;
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("artifacts-kept");
     let registry = Registry::default();
-    // As `--quiet` runs it: nobody listens for the story or the page.
+    // As with `--quiet`: nothing records the story or the page.
     let kept = run::run(&plan, Options { keep: true, ..Options::default() }).expect("it runs");
     assert!(kept.kept.as_ref().is_some_and(|events| events.len() < KEPT_MAX && !events.is_empty()));
     let left = artifacts::leave(&out.join("kept"), &kept, AGAIN).expect("written");
@@ -39,7 +39,7 @@ fn artifacts_of_kept_events_are_those_of_a_run_that_was_listened_to() {
         assert!(other[name] == *text, "{name} differs");
     }
     assert_eq!(left.cause, again.cause);
-    // And the history is what the run writes while it goes on.
+    // The history equals the one that the run writes as it goes.
     let written = crate::common::run_with_history(&plan, Options::default()).1;
     assert!(history == written, "the history of what was kept differs");
     let wrong = artifacts::repeat(&plan, &registry, "another hash", None).err();
@@ -55,7 +55,7 @@ fn a_run_that_is_too_long_to_keep_leaves_no_history() {
         run::run(&plan, Options { timeline: true, page: true, keep: true, ..Options::default() }).expect("it runs");
     let short = artifacts::leave(&out, &run, AGAIN).expect("written");
     assert!(short.folder.join("history.jsonl").is_file() && !short.history_left_out);
-    // Half a history would be judged as a whole one.
+    // A part of a history would be judged like a whole.
     let long = artifacts::leave(&out, &run::Run { kept: None, ..run }, AGAIN).expect("written");
     assert!(!long.folder.join("history.jsonl").exists() && long.history_left_out);
     assert!(long.folder.join("timeline.html").is_file());

@@ -1,5 +1,5 @@
-//! What timers alone say of a pause and of a cut is so in the world, of every protocol that they say anything of; and where they
-//! say nothing, nothing is called safe.
+//! What a protocol's timers say of pauses and cuts holds in the simulated world; where they say nothing, nothing is
+//! called safe.
 
 use protocols::{election, fence::checks::Fencing};
 use scenarios::{Params, clearance};
@@ -8,13 +8,13 @@ use sim::{
     registry::Registry,
 };
 
-/// Seeds of each protocol.
+/// Seeds per protocol.
 const SEEDS: u64 = 6;
-/// Of each at its own lease, which is up to a minute long.
+/// Seeds per protocol at its own lease, which may be up to a minute.
 const SEEDS_OF_DEFAULTS: u64 = 3;
 
 fn params(protocol: &election::Protocol) -> Params {
-    // client-go sees whole seconds; the others have the shortest lease that is usual.
+    // client-go uses whole seconds; the others get the shortest usual lease.
     let ttl_ms = if protocol.name == "k8s-lease" { 15_000 } else { 3_000 };
     let ttl_ms = protocol.election_timeout.is_none().then_some(ttl_ms);
     Params { lease_ttl_ms: ttl_ms, rate: 100, ..Params::default() }
@@ -45,7 +45,7 @@ fn nobody_takes_over_within_what_the_timers_exclude_and_somebody_does_beyond() {
             pauses += 1;
             let within = pause(ms);
             assert!(within.iter().all(|run| run.struck && !run.took_over()), "{} {ms} ms: {within:#?}", protocol.name);
-            // A silent client's lease is in danger before it ends, and ends for sure.
+            // A silent client's lease is at risk before it ends, and surely lost afterwards.
             let lasts_ms = ms.max(params.granted_ttl_ms(protocol) as f64);
             let longer = lasts_ms + params.takeover_max_ms(protocol) as f64 + 2_000.0;
             let beyond = pause(longer);
@@ -87,7 +87,7 @@ fn two_do_not_believe_where_the_timers_say_that_a_leader_stops_in_time() {
 #[test]
 fn runs_alone_make_nothing_safe() {
     let registry = Registry::default();
-    // It elects among its own nodes, has no token, and no clock ends a belief.
+    // It elects among its own nodes without tokens, and no clock ends a belief.
     let protocol = election::find("bully").expect("a protocol");
     let hazards = Hazards { pause_ms: Some(1_000), ..Hazards::default() };
     let case = Case { registry: &registry, protocol, params: &params(protocol), hazards, jobs: 2 };

@@ -1,4 +1,4 @@
-//! Known bugs that can be switched on: each violates what it says, and the same runs without it hold.
+//! Known bugs: each violates what it says, and the same runs without it hold.
 
 use protocols::{
     bug::{Bug, Shown},
@@ -22,7 +22,7 @@ fn plans(scenario: &str, protocol: &str, bug: &'static Bug, seeds: u64) -> [Vec<
     [of(vec![bug]), of(Vec::new())]
 }
 
-/// How many runs violate what the bug says that it violates.
+/// The number of runs that violate the bug's invariant.
 fn violations(bug: &Bug, plans: &[Plan]) -> usize {
     let violates = |plan: &&Plan| {
         let run = crate::common::run(plan);
@@ -55,7 +55,7 @@ fn every_bug_says_where_it_is_and_what_it_violates() {
 #[test]
 fn a_server_that_forgets_gives_the_key_away_twice() {
     let bug = &election::redis_common::FORGOTTEN_ON_RESTART;
-    // `redlock` has a test of its own: one server of the majority is enough there.
+    // `redlock` has its own test: one server of the majority suffices there.
     for protocol in bug.protocols.iter().filter(|name| **name != "redlock") {
         let [with, without] = plans("service-restart", protocol, bug, 8).map(|plans| violations(bug, &plans));
         assert!(with > 0 && without == 0, "{protocol}: {with} with it, {without} without");
@@ -71,7 +71,7 @@ fn a_store_that_forgets_gives_numbers_twice() {
     }
 }
 
-/// The lease that a stalled member revokes is its holder's no more, and the holder is told late.
+/// A stalled member revokes a lease that was renewed, and its holder learns of it late.
 #[test]
 fn a_member_that_stalled_revokes_leases_that_were_renewed() {
     let bug = &protocols::service::etcd::STALE_REVOCATION;

@@ -1,5 +1,5 @@
-//! What heads the report of a failure, on a failure of every scenario: as data in `sim/tests/causes.txt`, reviewed by reading
-//! it. A scenario in which no protocol fails, with fencing or without, at any of a few seeds, has what a run of it says.
+//! The head of a failure's report for a failure of every scenario, in `sim/tests/causes.txt` for review. If no protocol
+//! fails a scenario, with or without fencing, at a few seeds, the file shows one of its other runs.
 
 use crate::common::{root, updating};
 use protocols::election::{self, Protocol};
@@ -11,14 +11,14 @@ use scenarios::{
 use sim::run::{self, Options};
 use std::{fs, path::PathBuf};
 
-/// Seeds at which a failure is looked for.
+/// Seeds to search for a failure.
 const SEEDS: u64 = 2;
 
 fn file() -> PathBuf {
     root().join("sim/tests/causes.txt")
 }
 
-/// One run of the file: what was run, and what it says.
+/// One run of the file.
 struct Told {
     head: String,
     text: String,
@@ -27,7 +27,7 @@ struct Told {
     nodes: Vec<String>,
 }
 
-/// Light enough for many of them.
+/// Runs a light plan.
 fn told(scenario: &str, protocol: &str, seed: u64, fencing: bool) -> Told {
     let params = Params { rate: 50, fencing: fencing.into(), ..Params::default() };
     let of = scenario::find(scenario).unwrap_or_else(|| panic!("no scenario {scenario}"));
@@ -41,12 +41,12 @@ fn told(scenario: &str, protocol: &str, seed: u64, fencing: bool) -> Told {
     Told { head, text: format!("  {}{rule}", cause.text()), verdict, cause, nodes: run.header.nodes }
 }
 
-/// The first failure of a scenario: with fencing if there is one, then without; or else a run of it that says something.
+/// The first failure of a scenario, preferably with fencing, or else a run with something to tell.
 fn failure(scenario: &'static Scenario) -> Told {
     let mut passed = None;
-    // It fails everywhere, and so tells little of a scenario.
+    // Last, since it fails everywhere and so tells little about a scenario.
     let everywhere = |protocol: &&'static Protocol| protocol.name == "pg-advisory-pooled";
-    // Some protocols are for one scenario alone, and are known by their names.
+    // Some protocols serve a single scenario, and are found by name only.
     let named = match scenario.needs {
         Needs::Named(names) => names.iter().filter_map(|name| election::find(name)).collect(),
         _ => Vec::new(),
@@ -67,7 +67,7 @@ fn failure(scenario: &'static Scenario) -> Told {
     passed.expect("a protocol that it applies to")
 }
 
-/// The runs of the file: their heads.
+/// The heads of the runs in the file.
 fn heads(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')).collect()
 }
@@ -108,6 +108,6 @@ fn a_failure_of_every_scenario_says_who_did_what_and_when() {
     let missing: Vec<&str> = scenario::ALL.iter().map(|s| s.name).filter(|name| !known.contains(name)).collect();
     assert!(missing.is_empty(), "{missing:?} have no sentence yet; FENCEPOST_UPDATE=1 cargo test writes it");
     assert_eq!(now.join("\n"), text, "FENCEPOST_UPDATE=1 cargo test writes it anew");
-    // Of the others it is true what `docs/matrix.md` says: no protocol fails there.
+    // As `docs/matrix.md` says, no protocol fails the other scenarios.
     assert!(failures > 40, "only {failures} of {} fail", known.len());
 }

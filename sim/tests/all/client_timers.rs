@@ -1,4 +1,4 @@
-//! What the timers of Consul's and Kubernetes' clients are good for, and what not.
+//! What the timers of Consul's and Kubernetes' clients protect against, and what not.
 
 use crate::common::run;
 use protocols::election::{self, Timers};
@@ -11,8 +11,8 @@ fn judged(scenario: &str, protocol: &str, params: &Params, seed: u64) -> Judgeme
     run(&scenario.compile(params, protocol, seed).expect("the parameters make sense")).judgement
 }
 
-/// A leader that is stopped for so long, under a lock-delay: a session of 10 s ends 20 s after its last renewal, which was up
-/// to 5 s before the pause.
+/// The leader is paused under a lock-delay. A session of 10 s ends 20 s after its last renewal, which came up to 5 s
+/// before the pause.
 fn asleep(lock_delay_ms: u64, pause_ms: u64, fencing: bool, seed: u64) -> Judgement {
     let own_ms = Timers { lock_delay: Some(lock_delay_ms), ..Timers::NONE };
     let params = Params { own_ms, pause_ms: Some(pause_ms), fencing: fencing.into(), rate: 20, ..Params::default() };
@@ -22,13 +22,13 @@ fn asleep(lock_delay_ms: u64, pause_ms: u64, fencing: bool, seed: u64) -> Judgem
 #[test]
 fn lock_delay_is_needed_and_not_enough() {
     for seed in 0..4 {
-        // Without it whoever waits is elected when the session ends, and the sleeper writes after it.
+        // Without a lock-delay, a waiter is elected when the session ends, and the paused leader writes after it.
         assert_eq!(asleep(0, 27_000, false, seed).verdict, Verdict::Safety, "seed {seed}, no lock-delay");
-        // With it nobody is, until the sleeper has written and has looked at its lock.
+        // With it, nobody is elected until the paused leader has written and checked its lock.
         let delayed = asleep(15_000, 27_000, false, seed);
         assert_ne!(delayed.verdict, Verdict::Safety, "seed {seed}: {delayed:?}");
         assert_eq!(delayed.metrics.writes_fenced, 0);
-        // Not if the sleeper sleeps for longer than both.
+        // It does not help if the pause outlasts both.
         assert_eq!(asleep(15_000, 45_000, false, seed).verdict, Verdict::Safety, "seed {seed}, a longer pause");
         // A token needs no delay.
         for (delay_ms, pause_ms) in [(0, 27_000), (15_000, 45_000)] {
@@ -39,8 +39,8 @@ fn lock_delay_is_needed_and_not_enough() {
     }
 }
 
-/// For how long two believe at one time when the leader is cut off from the API server, all clocks being right; milliseconds,
-/// at the worst of a few seeds.
+/// The longest dual belief over a few seeds when the leader is cut off from the API server and all clocks are right, in
+/// milliseconds.
 fn dual_belief_ms(renew_deadline_ms: u64) -> f64 {
     let own_ms = Timers { renew_deadline: Some(renew_deadline_ms), ..Timers::NONE };
     let params = Params {
@@ -57,9 +57,9 @@ fn dual_belief_ms(renew_deadline_ms: u64) -> f64 {
 
 #[test]
 fn a_renew_deadline_as_long_as_the_lease_leaves_no_tolerance_for_clocks() {
-    // client-go's own, 15 s to 10 s and 2 s: a leader stops 3 s before anybody may take the lease.
+    // client-go's defaults, 15 s, 10 s and 2 s: a leader stops 3 s before anybody may take the lease.
     assert_eq!(dual_belief_ms(10_000), 0.0);
-    // Flink's: two believe although all clocks are right, by up to a retry period.
+    // Flink's: two believe for up to a retry period although all clocks are right.
     let worst_ms = dual_belief_ms(15_000);
     assert!(worst_ms > 0.0 && worst_ms < 2_100.0, "{worst_ms} ms");
 }

@@ -1,4 +1,5 @@
-//! Services with several members, whole runs: who is struck, who leads then, and that the plan says it all.
+//! Whole runs of services with several members: which member is struck, who then leads, and that the plan determines it
+//! all.
 
 use crate::common;
 use protocols::{
@@ -25,7 +26,7 @@ fn topology(plan: &Plan) -> Topology {
     plan.topology_of(election::find(&plan.protocol).expect("a protocol"))
 }
 
-/// Runs a plan; what happened, with milliseconds.
+/// Runs a plan; returns its events, with times in milliseconds.
 fn run(plan: &Plan) -> (Run, Vec<(u64, Kind)>) {
     let (run, history) = common::run_with_history(plan, Options::default());
     let events = Reader::new(history.as_bytes()).expect("a history").map(|event| event.expect("an event"));
@@ -50,7 +51,7 @@ fn a_run_with_members_is_the_same_again() {
     }
 }
 
-/// Somebody else revokes the leader's lease, or deletes its key: whichever member leads carries it out.
+/// The leader's lease is revoked or its key deleted from outside; whichever member leads carries it out.
 #[test]
 fn a_lease_is_lost_in_a_cluster_too() {
     for protocol in PROTOCOLS {
@@ -61,8 +62,8 @@ fn a_lease_is_lost_in_a_cluster_too() {
     }
 }
 
-/// Whoever leads is killed, and whoever leads then, and whoever leads then: three of five, each another one, and still a
-/// leader is elected in time.
+/// The leaders of the service are killed one after the other, three of five members, and a new leader is still elected
+/// in time.
 #[test]
 fn leaders_of_the_service_die_one_after_the_other() {
     for protocol in PROTOCOLS {
@@ -84,7 +85,7 @@ fn leaders_of_the_service_die_one_after_the_other() {
     }
 }
 
-/// Two members cannot reach each other, everybody else reaches both: the third keeps the service going.
+/// Two members cannot reach each other, but all other links work: the third keeps the service running.
 #[test]
 fn a_link_between_two_members_is_struck_alone() {
     for protocol in PROTOCOLS {
@@ -102,7 +103,7 @@ fn a_link_between_two_members_is_struck_alone() {
     }
 }
 
-/// Without a majority nobody is granted anything: two of three members are gone for good, and everybody stops for good.
+/// Without a majority nothing is granted: with two of three members gone for good, leaders stop for good.
 #[test]
 fn a_minority_grants_nothing() {
     for protocol in PROTOCOLS {

@@ -1,4 +1,4 @@
-//! What the tests of whole runs share.
+//! Helpers for tests of whole runs.
 
 use protocols::election::{self, Protocol};
 use scenarios::{Params, Plan, Scenario, scenario};
@@ -12,9 +12,9 @@ use std::{
     thread,
 };
 
-/// The workspace's top folder.
+/// The workspace's root folder.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim/ lies in the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("sim/tests/ lies in the workspace").to_owned()
 }
 
 /// Every scenario with every protocol.
@@ -22,7 +22,7 @@ pub fn pairs() -> impl Iterator<Item = (&'static Scenario, &'static Protocol)> {
     election::ALL.into_iter().flat_map(|p| scenario::of(p).map(move |s| (s, p)))
 }
 
-/// Does something with every scenario and protocol, on two threads; what fails there fails the test.
+/// Does `work` for every scenario and protocol, on two threads; failures there fail the test.
 pub fn for_each_pair(work: impl Fn(&'static Scenario, &'static Protocol) + Sync) {
     let pairs: Vec<_> = pairs().collect();
     let next = AtomicUsize::new(0);
@@ -37,13 +37,13 @@ pub fn for_each_pair(work: impl Fn(&'static Scenario, &'static Protocol) + Sync)
     });
 }
 
-/// The plan of a scenario at a seed, light enough for many of them.
+/// A light plan of a scenario at a seed.
 pub fn plan(scenario: &Scenario, protocol: &Protocol, seed: u64, fencing: bool) -> Plan {
     let params = Params { rate: 200, fencing: fencing.into(), ..Params::default() };
     scenario.compile(&params, protocol, seed).expect("the default parameters make sense")
 }
 
-/// The same by names, at the defaults.
+/// The same by names, with default parameters.
 pub fn named(scenario: &str, protocol: &str, seed: u64, fencing: bool) -> Plan {
     let scenario = scenario::find(scenario).expect("a scenario");
     let protocol = election::find(protocol).expect("a protocol");
@@ -51,19 +51,18 @@ pub fn named(scenario: &str, protocol: &str, seed: u64, fencing: bool) -> Plan {
     scenario.compile(&params, protocol, seed).expect("the default parameters make sense")
 }
 
-/// Runs a plan.
 pub fn run(plan: &Plan) -> Run {
     run::run(plan, Options::default()).expect("the run ends")
 }
 
-/// Runs a plan and keeps its history.
+/// Runs a plan and returns its history.
 pub fn run_with_history(plan: &Plan, options: Options) -> (Run, String) {
     let text = Shared::default();
     let options = Options { history: Some(Box::new(text.clone())), ..options };
     (run::run(plan, options).expect("the run ends"), text.text())
 }
 
-/// Does the user want data files written anew?
+/// Whether to rewrite data files.
 pub fn updating() -> bool {
     std::env::var_os("FENCEPOST_UPDATE").is_some_and(|v| v == "1")
 }

@@ -1,5 +1,5 @@
-//! Copies of the data on every node: what is lost where they acknowledge for themselves, and that nothing is where a majority
-//! has to.
+//! A copy of the data per node: what is lost if copies acknowledge alone, and that nothing is lost if a majority must
+//! acknowledge.
 
 use crate::common::{run, run_with_history};
 use protocols::{copies::Copies, election};
@@ -18,7 +18,8 @@ fn two_sides_that_acknowledge_differ_from_the_first_number_after_the_cut() {
         let judgement = run(&plan("diverging-copies", "bully", Copies::Async, 3, seed)).judgement;
         let copies = judgement.metrics.copies.clone().expect("there are copies");
         assert_eq!(copies.writes_acknowledged, judgement.metrics.writes_accepted);
-        // Both clients are served for about 11 s less the 3 s in which nobody has noticed; one of the two sides is lost.
+        // Both clients are served for about 11 s, minus the 3 s until the failure is detected; one of the two sides is
+        // lost.
         assert!(copies.writes_lost > 100, "seed {seed}: {copies:?}");
         let first = copies.first_divergence.as_ref().expect("they differ");
         assert_eq!(first.resource, "sequence");
@@ -26,7 +27,8 @@ fn two_sides_that_acknowledge_differ_from_the_first_number_after_the_cut() {
         assert_ne!(first.lost, *kept);
         assert!(!copies.still_diverged, "seed {seed}: the cut is healed, and the loser rewound: {copies:?}");
         assert!(copies.diverged_ms >= judgement.metrics.dual_effect_ms - 1_000.0, "seed {seed}: {copies:?}");
-        // Copies count side by side: from one's number to the other's nothing is skipped, and nothing is handed over.
+        // The copies count independently: no numbers are skipped from one copy to the other, and nothing is handed
+        // over.
         let metrics = &judgement.metrics;
         assert!(metrics.seq_gaps < 10, "seed {seed}: {} numbers skipped", metrics.seq_gaps);
         let gaps = metrics.handoff_effect_gap_ms.iter().chain(&metrics.handoff_intent_gap_ms);
@@ -71,7 +73,7 @@ fn nothing_is_lost_while_nothing_goes_wrong() {
 
 #[test]
 fn a_copy_survives_its_process_and_follows_when_that_is_back() {
-    // Every machine loses power at once: what the copies had is there when they are back.
+    // All machines lose power at once: the copies still have their data afterwards.
     let (run, history) =
         run_with_history(&plan("power-outage", "raft-core", Copies::Majority, 3, 2), Options::default());
     let copies = run.judgement.metrics.copies.expect("there are copies");

@@ -1,20 +1,20 @@
-//! Every defect of the list can be put into the code as it is. What sweeps make of them is measured by the example
-//! `defects`, and stands in `tests/defects/README.md`.
+//! Every defect of the list still applies to the code. The example `defects` measures which of them sweeps detect; the
+//! results are in `tests/defects/README.md`.
 
 #[path = "../defects/list.rs"]
 mod list;
 
+use crate::common::root;
 use list::{AREAS, Defect, FoundBy};
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs};
 
 fn defects() -> Vec<Defect> {
-    list::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects"))
-        .unwrap_or_else(|w| panic!("{}", w.join("\n")))
+    list::read(&root().join("sim/tests/defects")).unwrap_or_else(|w| panic!("{}", w.join("\n")))
 }
 
 #[test]
 fn every_defect_has_its_place() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim/ lies in the workspace");
+    let root = root();
     let defects = defects();
     let mut by_file = BTreeMap::<&str, Vec<(usize, &Defect)>>::new();
     for (number, defect) in defects.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! The same plan gives the same bytes: in one process, on parallel threads, whatever else runs. In a fresh
-//! process: see the command's tests.
+//! The same plan gives the same bytes, on one thread or on parallel threads. The command's tests cover fresh processes.
 
 use crate::common::{for_each_pair, named, run, run_with_history};
 use protocols::election::{self, Protocol};
@@ -39,11 +38,11 @@ fn a_history_on_disk_gives_the_verdict_of_the_run() {
     }
 }
 
-/// What a history says of the election, as (time, what, who) in order: what both drivers must agree on even where two
-/// requests of one node are under way at one instant, and the executor's seed decides which is sent first.
+/// A history's election events as (time, event), in order: both drivers must agree on these even if two requests of one
+/// node are in flight at once, and the executor's seed decides which is sent first.
 fn election(history: &str) -> Vec<(u64, String)> {
     let mut events = Vec::new();
-    // Requests and writes are the most by far, and are not asked about.
+    // Most lines are requests and writes, which are not needed here.
     let work = ["invoke", "issue", "reply", "apply", "read-invoke", "read-reply"].map(|k| format!("\"event\":\"{k}\""));
     for line in history.lines().filter(|line| !work.iter().any(|k| line.contains(k))) {
         let event: serde_json::Value = serde_json::from_str(line).expect("a history is JSON lines");
@@ -56,9 +55,10 @@ fn election(history: &str) -> Vec<(u64, String)> {
     events
 }
 
-/// Histories line by line. The number of messages is the last line's; segments may be cut differently. What different
-/// processes do at one instant has no order of its own. openraft is many tasks: when a node wakes and finds a candidate's
-/// question and the elected leader's first entry, the executor decides which it takes first, and whether it still votes.
+/// Splits histories into lines that must agree. The last line's number of messages is left out, since segments may be
+/// cut differently; events of different processes at one instant have no defined order. openraft consists of many
+/// tasks: if a node wakes and finds both a candidate's request and the elected leader's first entry, the executor
+/// decides which comes first, and whether the node still votes.
 fn lines(history: &str, protocol: &str) -> String {
     let vote = |line: &str| protocol == "raft" && line.contains("\"event\":\"vote\"");
     let mut lines: Vec<_> = history.lines().filter(|l| !l.contains("\"end\"") && !vote(l)).collect();
@@ -89,29 +89,31 @@ fn same_history(takes_part: impl Fn(&Scenario, &Protocol) -> bool + Sync) {
         if !takes_part(scenario, protocol) {
             return;
         }
-        // Members of a cluster draw how long they wait for each other, and several groups on a process ask at one instant:
-        // which of them is first there, decides.
+        // Members of a cluster draw their timeouts, and several groups on a process send at one instant: the outcome
+        // depends on which is first.
         let clusters_or_groups =
             scenario.needs == Needs::Cluster || ["outage-recovery", "shard-rebalance"].contains(&scenario.name);
-        // An etcd without its data grants to whoever's watch is told first, and it draws when it looks for expired leases.
+        // After etcd has lost its data, the candidate whose watch fires first wins, and its scan for expired leases has
+        // a random phase.
         let forgets = ["service-data-loss", "service-restored"].contains(&scenario.name);
         if clusters_or_groups || (forgets && protocol.service.name == "etcd") {
             return;
         }
-        // Where every packet takes equally long, what one node sends at one instant has no order that matters.
+        // If every packet takes equally long, the order in which a node sends within an instant does not matter.
         let net = Profile::find("ideal").expect("a known network");
         let ideal = Params { net, rate: 50, ..Params::default() };
         let mut plan = scenario.compile(&ideal, protocol, 0).expect("the parameters make sense");
-        // Two clients that look for late answers at the same instant are heard in either order.
+        // Two clients that check for late answers at the same instant are served in either order.
         plan.load.clients = 1;
-        // Clients that begin to wait for an answer at the same instant go on asking at the same instants: only there does
-        // a leader find questions of two of them in one moment, in either order.
-        // An etcd that starts again draws when it looks for leases that have expired.
+        // Clients that start waiting at the same instant keep asking at the same instants: only there does a leader
+        // receive requests of both at once, in either order.
+        // The scan for expired leases of a restarted etcd has a random phase.
         let draws = protocol.service.name == "etcd" && ["power-outage", "service-restart"].contains(&scenario.name);
         let within_us = if draws { EXPIRY_SCAN_US } else { PACKETS_US };
         compare_drivers(&plan, scenario.name != "read-lease" && !draws, within_us);
-        // Where links lose and delay by chance, what is said in another order of one instant is said to other ears.
-        // A service that starts again draws when it looks for what has expired.
+        // If links lose or delay at random, the order of sends within an instant changes which messages are lost or
+        // late.
+        // A restarted service's scans have a random phase.
         let chance = [
             "detector-comparison",
             "read-lease",
@@ -121,13 +123,13 @@ fn same_history(takes_part: impl Fn(&Scenario, &Protocol) -> bool + Sync) {
             "service-restart",
             "service-data-loss",
             "service-restored",
-            // What a job has done outside is told by the store beside its answers to the leader's other writes, at one instant.
+            // The store reports a job's effects together with its answers to the leader's other writes, at one instant.
             "long-job",
         ]
         .contains(&scenario.name);
         let seeds = if chance || protocol.service.is_none() { 0 } else { 1 };
         for seed in 0..seeds {
-            // Redis is asked one thing at a time; etcd's client has requests and streams on one connection.
+            // Redis gets one request at a time; etcd's client has requests and streams on one connection.
             let one_at_a_time = protocol.service.name == "redis";
             let params = Params { rate: 50, ..Params::default() };
             let plan = scenario.compile(&params, protocol, seed).expect("the parameters make sense");
@@ -138,20 +140,20 @@ fn same_history(takes_part: impl Fn(&Scenario, &Protocol) -> bool + Sync) {
 
 /// How much later one of two packets may arrive.
 const PACKETS_US: u64 = 5_000;
-/// Whose candidates are all told of a vacancy at one instant, and ask at once.
+/// In these, all candidates learn of a vacancy at one instant, and request at once.
 const RACES: [&str; 3] = ["kafka-zk-controller", "etcd-key", "consul-session"];
-/// How often etcd looks for leases that have expired.
+/// The interval of etcd's scans for expired leases.
 const EXPIRY_SCAN_US: u64 = 500_000;
 
-/// Runs `plan` under both drivers. They agree line by line, or, where jitter and the executor's seed decide which of two
-/// packets is the faster one, on the election's events within a time.
+/// Runs `plan` under both drivers. They must agree line by line, or, if jitter and the executor's seed decide which of
+/// two packets is faster, on the election's events within a time.
 fn compare_drivers(plan: &Plan, line_by_line: bool, within_us: u64) {
     let (inline_run, inline) = run_with_history(plan, Options::default());
     let (task_run, task) = run_with_history(plan, Options { driver: Driver::Task, ..Options::default() });
     let name = format!("{} {} {} seed {}", plan.scenario, plan.protocol, plan.network.profile, plan.seed);
     assert_eq!(inline_run.judgement.verdict, task_run.judgement.verdict, "{name}");
     if RACES.contains(&plan.protocol.as_str()) {
-        // Who wins is up to the faster packet, and what happens then is another story.
+        // The faster packet decides who wins, and everything after that.
         return;
     }
     if line_by_line {

@@ -1,11 +1,12 @@
-//! The enactor: what it makes, makes live and deletes, and what a former leader's does behind a fence and without one.
+//! The enactor: what it creates, activates and deletes, and what a former leader's enactor does with a fence and
+//! without.
 
 use crate::common::run;
 use protocols::{election, point::Point, work};
 use reports::Verdict;
 use scenarios::{Params, Plan, fault::Trigger, scenario};
 
-/// `stale-enactor` at a seed; and does the pause fall into a clean-up?
+/// `stale-enactor` at a seed, and whether the pause strikes during a clean-up.
 fn plan(params: &Params, seed: u64) -> (Plan, bool) {
     let scenario = scenario::find("stale-enactor").expect("a scenario");
     let protocol = election::find("redis-fenced").expect("a protocol");
@@ -16,7 +17,7 @@ fn plan(params: &Params, seed: u64) -> (Plan, bool) {
     (plan, cleans_up)
 }
 
-/// What `no_stale_deletion` and `vacuity` say of each seed; the verdict must be this.
+/// The details of `no_stale_deletion` and `vacuity` for each seed, whose verdict must be `verdict`.
 fn told(params: &Params, verdict: Verdict) -> [Vec<String>; 2] {
     let mut told = [Vec::new(), Vec::new()];
     for seed in 0..8 {
@@ -38,7 +39,7 @@ fn told(params: &Params, verdict: Verdict) -> [Vec<String>; 2] {
 fn behind_the_fence_a_sleeper_deletes_nothing_and_makes_nothing_live() {
     for detail in told(&Params { rate: 50, ..Params::default() }, Verdict::Pass).into_iter().flatten() {
         assert!(detail.ends_with("1 stale clean-up or enactment reached the store, and did no harm"), "{detail}");
-        // Of 22 s at least 10, in which there is a clean-up every 20 ms.
+        // At least 10 of the 22 s, with a clean-up every 20 ms.
         let deletions: u64 = detail.replace(',', "").split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
         assert!(deletions > 10 * 40, "{detail}");
     }

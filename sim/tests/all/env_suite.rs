@@ -1,4 +1,4 @@
-//! What protocol code may rely on in an `Env`: one suite, and two worlds to run it in, tokio's and the simulated one.
+//! What protocol code may rely on in an `Env`: one suite, run on tokio's and on the simulated one.
 use protocols::{
     point::Point,
     types::{MILLISECOND, NodeId, SECOND},
@@ -26,20 +26,20 @@ use std::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Long enough for anything that happens at all, on a loaded machine too, nanoseconds.
+/// Longer than anything takes, even on a loaded machine, in nanoseconds.
 const PATIENCE: u64 = 20 * SECOND;
-/// Long enough for what was sent to arrive, nanoseconds.
+/// Long enough for a message to arrive, in nanoseconds.
 const A_WHILE: u64 = 100 * MILLISECOND;
-/// More than any connection holds when nobody reads.
+/// More than any connection buffers if nobody reads.
 const TOO_MUCH: usize = 256 << 20;
 
-/// A world with two processes in it.
+/// An environment with two processes.
 struct Place<E> {
     server: E,
     client: E,
     /// The server's name.
     host: String,
-    /// Ports that nobody listens on.
+    /// A port that nobody listens on.
     port: fn() -> u16,
 }
 
@@ -61,7 +61,7 @@ impl<E: Env> Place<E> {
         (client, listener.accept().await.expect("somebody connected"))
     }
 
-    /// Reads that much, or to the end.
+    /// Reads `count` bytes, or to the end.
     async fn read(&self, stream: &mut E::Stream, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         let mut read = 0;
@@ -104,10 +104,10 @@ async fn clocks_and_sleeps<E: Env>(place: &Place<E>) {
         env.sleep_until(due).await;
         assert!(env.now().mono >= due, "woken {} ns early", due - env.now().mono);
     }
-    // The past is over at once; so late that nobody lives to see it is not.
+    // A sleep until the past ends at once; one until the end of time does not.
     env.sleep_until(0).await;
     assert!(env.timeout(A_WHILE, env.sleep_until(u64::MAX)).await.is_none());
-    // The one that is due first wakes first, whichever was set first.
+    // Sleeps end in order of their due times, not of creation.
     let (late, early) = (env.sleep(60 * MILLISECOND), env.sleep(20 * MILLISECOND));
     tokio::select! {
         biased;
@@ -169,7 +169,7 @@ async fn listening<E: Env>(place: &Place<E>) {
     let taken = place.server.listen(port).await.err().map(|error| error.kind());
     assert_eq!(taken, Some(ErrorKind::AddrInUse));
     assert!(place.server.timeout(A_WHILE / 2, listener.accept()).await.is_none(), "nobody connected");
-    // Whoever connects need not wait for an accept; one that was accepted outlives the listener, one that was not does not.
+    // Connecting does not wait for an accept. An accepted connection outlives the listener, a pending one does not.
     let mut first = place.connect(port).await.expect("somebody listens");
     first.write_all(b"early").await.expect("room");
     let mut second = place.connect(port).await.expect("somebody listens");
@@ -203,7 +203,7 @@ async fn bytes_in_order<E: Env>(place: &Place<E>) {
     let (mut client, mut server) = place.pair().await;
     let sent: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
     let (there, back) = (sent.clone(), sent.clone());
-    // Both ways at once, in pieces of every size.
+    // Both ways at once, in chunks of every size.
     let echo = place.server.spawn(async move {
         let mut bytes = vec![0; 7_919];
         while let Ok(count @ 1..) = server.read(&mut bytes).await {
@@ -224,7 +224,7 @@ async fn bytes_in_order<E: Env>(place: &Place<E>) {
     let both = async { tokio::join!(write, read) };
     let ((), received) = place.client.timeout(PATIENCE, both).await.expect("it gets there");
     assert!(received == sent, "what came back is not what was sent");
-    // Many small ones.
+    // Many small writes.
     for number in 0..3_000u32 {
         client.write_all(&[number as u8]).await.expect("the server reads");
     }
@@ -240,7 +240,7 @@ async fn half_closed<E: Env>(place: &Place<E>) {
     assert_eq!(client.write(b"x").await.err().map(|error| error.kind()), Some(ErrorKind::BrokenPipe));
     assert_eq!(place.read(&mut server, 100).await, b"last words", "and then the end");
     assert_eq!(place.read(&mut server, 1).await, b"", "the end stays the end");
-    // The other direction still works, and long after.
+    // The other direction still works, even much later.
     for _ in 0..3 {
         place.server.sleep(A_WHILE / 4).await;
         server.write_all(b"answer").await.expect("the client reads");
@@ -260,18 +260,18 @@ async fn back_pressure<E: Env>(place: &Place<E>) {
     }
     assert!(written > 0);
     assert_eq!(place.read(&mut server, written).await.len(), written, "nothing is lost");
-    // And there is room again.
+    // There is room again.
     let again = place.client.timeout(PATIENCE, client.write(&piece)).await;
     assert!(again.expect("room again").expect("the server is there") > 0);
 }
 
 async fn endings<E: Env>(place: &Place<E>) {
-    // Closed with everything read: an end of file. What was written before it arrives.
+    // Closed after reading everything: an end of file, after all data written before it.
     let (mut client, mut server) = place.pair().await;
     server.write_all(b"bye").await.expect("room");
     drop(server);
     assert_eq!(place.read(&mut client, 100).await, b"bye");
-    // Closed with something unread: a reset. What had arrived before can be read still.
+    // Closed with unread data: a reset. Data that arrived before can still be read.
     let (mut client, mut server) = place.pair().await;
     client.write_all(b"never read").await.expect("room");
     server.write_all(b"bye").await.expect("room");
@@ -281,7 +281,7 @@ async fn endings<E: Env>(place: &Place<E>) {
     assert_eq!(place.read(&mut client, 3).await, b"bye");
     let after = place.client.timeout(PATIENCE, client.read(&mut [0; 8])).await.expect("it is told");
     assert_eq!(after.err().map(|error| error.kind()), Some(ErrorKind::ConnectionReset));
-    // A write to a peer that is gone is refused sooner or later, never hangs.
+    // A write to a peer that is gone eventually fails, and never hangs.
     let (mut client, server) = place.pair().await;
     drop(server);
     place.client.sleep(A_WHILE).await;
@@ -293,7 +293,7 @@ async fn endings<E: Env>(place: &Place<E>) {
     assert!(refused, "somebody should have said that nobody is there");
 }
 
-/// What is appended is read at once, what is replaced is gone, and a file that nobody wrote is none.
+/// Appended bytes can be read at once, replaced ones are gone, and a file never written does not exist.
 async fn disks<E: Env>(place: &Place<E>) {
     let disk = place.server.disk();
     assert_eq!(disk.read("log").await.expect("the disk works"), None);
@@ -357,7 +357,7 @@ fn in_the_simulated_world() {
             let (name, ends) = (name.clone(), ends.clone());
             Box::pin(async move {
                 if node != client.node {
-                    // The other process is there, and that is all.
+                    // The other process does nothing.
                     return pending().await;
                 }
                 client.sleep(SECOND).await;

@@ -1,7 +1,7 @@
 //! The genuine etcd client, and electors on it, against the served model over real sockets on loopback.
 //!
-//! `the_client_sees_etcd` writes down what the client sees; `FENCEPOST_ETCD=127.0.0.1:PORT` runs the same calls against a
-//! real etcd with an empty store instead, and must give the same text.
+//! `the_client_sees_etcd` records what the client sees; `FENCEPOST_ETCD=127.0.0.1:PORT` makes the same calls to a real
+//! etcd with an empty store instead, which must give the same text.
 
 use etcd_client::{
     Client, Compare, CompareOp, DeleteOptions, Error, EventType, GetOptions, GetResponse, LeaseGrantOptions,
@@ -30,7 +30,7 @@ use std::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// A port that was free a moment ago.
+/// A port that was just free.
 fn free_port() -> u16 {
     servers::free_address().port()
 }
@@ -40,7 +40,7 @@ fn run(test: impl Future<Output = ()>) {
     runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await.expect("within a minute") });
 }
 
-/// Serves a fresh model.
+/// Serves a new model.
 fn serve(env: &TokioEnv) -> (Endpoint, Arc<Mutex<Model>>, <TokioEnv as Env>::Task) {
     let (port, model) = (free_port(), Arc::new(Mutex::new(Model::new())));
     let served = wire::serve(env.clone(), port, model.clone());
@@ -179,13 +179,13 @@ async fn leases(env: &TokioEnv, c: &mut Client, log: &mut Vec<String>) -> Result
     let mut watch = c.watch("short", None).await?;
     log_events("expired", &mut watch, log, 1).await?;
     let took = env.now().mono - granted;
-    // The scan comes within 500 ms; the rest is for a busy machine.
+    // The scan comes within 500 ms; the rest allows for a busy machine.
     let in_time = (2 * SECOND..6 * SECOND).contains(&took);
     log.push(format!("expired after its 2 s: {in_time}"));
     Ok(())
 }
 
-/// Reads a watch until it brought that many events, or was cancelled.
+/// Logs a watch's events until `count` have arrived, or it was cancelled.
 async fn log_events(
     what: &str,
     watch: &mut etcd_client::WatchStream,
@@ -254,7 +254,7 @@ fn the_client_sees_etcd() {
         leases(&env, &mut client, &mut log).await.expect("answers");
         watches(&mut client, &mut log).await.expect("answers");
         let text = log.join("\n") + "\n";
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/etcd-client.txt");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/etcd-client.txt");
         if std::env::var_os("FENCEPOST_UPDATE").is_some() {
             fs::write(&path, text).expect("writable");
         } else {
@@ -263,7 +263,7 @@ fn the_client_sees_etcd() {
     });
 }
 
-/// A candidate: core, genuine client, real timers. Everything ends when it is dropped.
+/// A candidate: core, genuine client, real timers. Dropping it ends everything.
 struct Candidate {
     inputs: UnboundedSender<Input>,
     outputs: UnboundedReceiver<Output>,
@@ -331,7 +331,7 @@ impl Candidate {
         Candidate { inputs, outputs, _tasks: [env.spawn(client), env.spawn(core)] }
     }
 
-    /// Waits for the first output that `want` takes something from.
+    /// Waits for the first output from which `want` takes something.
     async fn wait<T>(&mut self, want: impl Fn(&Output) -> Option<T>) -> T {
         loop {
             let output = self.outputs.recv().await.expect("it runs");
@@ -371,7 +371,7 @@ fn candidates_take_turns() {
         let deposed = first.wait(|output| matches!(output, Output::Deposed(_)).then_some(())).await;
         assert_eq!(deposed, ());
 
-        // etcd restarts: keys and leases are still there, and both clients find it again.
+        // etcd restarts with its keys and leases, and both clients reconnect.
         drop(task);
         let restarted = wire::serve(env.clone(), endpoint.port, model);
         let _task = env.spawn(async move { drop(restarted.await) });
@@ -383,7 +383,7 @@ fn candidates_take_turns() {
         };
         second.wait(renewed).await;
 
-        // The second dies: the first waits for the server to expire its lease, and has a higher token again.
+        // The second dies: the first waits until its lease expires, and gets a higher token again.
         let died: Now = env.now();
         drop(second);
         let (third_token, _) = first.elected().await;

@@ -1,7 +1,7 @@
-//! Plays the transcripts in `testdata/etcd-model.txt` to the model of etcd.
+//! Plays the transcripts in `testdata/etcd-model.txt` to the etcd model.
 //!
-//! `@ SECONDS` sets the member's clock, `> request` asks, `< answer` is what it said, `~ stream …` what its watches said.
-//! `<` and `~` lines are written by `FENCEPOST_UPDATE=1 cargo test -p sim etcd_model::`.
+//! `@ SECONDS` sets the member's clock, `> request` asks, `< answer` is the answer, `~ stream …` a watch response.
+//! `FENCEPOST_UPDATE=1 cargo test -p sim etcd_model::` records the `<` and `~` lines anew.
 
 use crate::{
     texts::etcd::{
@@ -50,7 +50,7 @@ fn ask(model: &mut Model, n: &Names, now: u64, text: &str) -> Result<String, Err
             show_txn(n, &model.txn(&txn(n, &mut tokens))?)
         }
         "txn_of" => {
-            // Too long to write down: so many operations.
+            // Too long to write out: this many operations.
             let size = w.plain(1).parse().expect("a number");
             let operation = PbTxnRequestOp { request: operation(n, "get a") };
             let request = PbTxnRequest { success: vec![operation; size], ..PbTxnRequest::default() };
@@ -116,6 +116,6 @@ fn play(script: &str) -> String {
 
 #[test]
 fn transcripts() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/etcd-model.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/etcd-model.txt");
     transcripts::check(&file, 3, play);
 }

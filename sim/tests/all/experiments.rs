@@ -1,5 +1,5 @@
-//! The reduced set of the experiments gives the committed numbers: whoever changes what a run comes to sees here which
-//! number of the findings is no longer true. `fencepost experiments` writes them anew.
+//! The reduced set of the experiments gives the committed numbers: a change of behaviour shows here which numbers of
+//! the findings are outdated. `fencepost experiments` records them anew.
 
 use reports::experiments::{Numbers, numbers::SCHEMA};
 use sim::{

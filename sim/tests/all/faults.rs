@@ -1,4 +1,4 @@
-//! Each kind of fault does something: a fault that did nothing would prove everything.
+//! Each kind of fault has an effect: a fault without effect would prove everything.
 
 use crate::common::{run, run_with_history};
 use protocols::{election, history::FaultKind};
@@ -11,7 +11,7 @@ use scenarios::{
 use sim::run::Options;
 use std::collections::BTreeSet;
 
-/// A steady run in which `faults` strike, each at its time in milliseconds.
+/// A steady run with `faults`, each at its time in milliseconds.
 fn plan(protocol: &str, seed: u64, faults: Vec<(f64, Fault)>) -> Plan {
     let params = Params { rate: 100, duration_ms: Some(20_000), read_lease: Some(false), ..Params::default() };
     let steady = scenario::find("steady").expect("a scenario");
@@ -24,7 +24,7 @@ fn plan(protocol: &str, seed: u64, faults: Vec<(f64, Fault)>) -> Plan {
     plan
 }
 
-/// What happened, without the faults themselves and how many events there were.
+/// A run's events, without the faults and the number of events.
 fn story(plan: &Plan) -> Vec<String> {
     let (_, history) = run_with_history(plan, Options::default());
     let is_effect =
@@ -32,7 +32,7 @@ fn story(plan: &Plan) -> Vec<String> {
     history.lines().skip(1).filter(is_effect).map(str::to_owned).collect()
 }
 
-/// When who was elected, milliseconds.
+/// The elections, with times in milliseconds.
 fn elections(plan: &Plan) -> Vec<(u64, String)> {
     let events = story(plan).into_iter().map(|line| serde_json::from_str::<serde_json::Value>(&line).expect("JSON"));
     let elected = events.filter(|event| event["event"] == "elected");
@@ -92,7 +92,7 @@ fn every_kind_of_fault_changes_what_happens() {
             let times = (0..).map(|place| 8_000.0 + f64::from(place));
             plan(protocol, 7, times.zip(faults.iter().take(left).cloned()).collect())
         };
-        // The one that a case is about is the only one of its kind that is not a plain kill.
+        // The fault that the case is about: its only one, or the only one that is not a plain kill.
         let about = faults.iter().find(|what| faults.len() == 1 || what.kind() != FaultKind::Kill).expect("a fault");
         seen.insert(about.kind());
         let mut without = struck(faults.len());
@@ -163,7 +163,7 @@ fn who_loses_its_lease_or_key_is_replaced_and_believes_for_a_while() {
             assert!(elected.len() >= 2 && elected[1].0 >= 8_000, "{protocol}, {what}: {elected:?}");
             most = most.max(run(&plan).judgement.metrics.leaders_believing_max);
         }
-        // By the phase of its renewal a leader may hear of it first. etcd's candidates watch their keys.
+        // Depending on the phase of its renewal, a leader may learn of it first. etcd's candidates watch their keys.
         assert!(most >= if protocol == "etcd-election" { 1 } else { 2 }, "{protocol}, {what}: {most}");
     }
 }

@@ -1,5 +1,5 @@
-//! Generated plans: whatever the protocol, the faults and the clocks, every promise is kept, and what is rare happens.
-//! Shrinking works on the plan; a failure prints the smallest one, ready for `fencepost replay`.
+//! Generated plans: under any protocol, faults and clocks, every promise is kept, and rare events do occur. Shrinking
+//! works on the plan; a failure prints the smallest one, ready for `fencepost replay`.
 
 use crate::common::{self, run};
 use proptest::prelude::*;
@@ -18,12 +18,12 @@ use sim::{
     swarm::{self, Swarm, Swept},
 };
 
-/// Cases per run of the tests; the environment can ask for more.
+/// Cases per run of the tests; the environment can set more.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(512)
 }
 
-/// The seeds that are swept here. The command sweeps as many as one likes.
+/// The seeds swept here; the command can sweep more.
 const SEEDS: u64 = 2_000;
 
 proptest! {
@@ -51,7 +51,7 @@ fn a_swarm_keeps_every_promise_generates_every_fault_and_reaches_every_mark() {
     let why: Vec<_> = swept.outcome.failures.iter().map(|f| format!("{}: {}", f.repro, f.why)).collect();
     assert!(why.is_empty(), "{}", why.join("\n"));
     assert_eq!(swept.runs, SEEDS);
-    // These are for scenarios of their own.
+    // The other kinds have their own scenarios.
     for kind in generate::drawn_kinds() {
         assert!(swept.kinds.contains_key(kind), "no {kind} in {SEEDS} plans");
     }
@@ -93,7 +93,7 @@ fn a_swarm_finds_a_store_that_checks_nothing() {
     }
 }
 
-/// A swarm found it: the pause was counted, its end was not, and the next one never ended.
+/// Found by a swarm: the pause was counted but not its end, and the next pause never ended.
 #[test]
 fn a_pause_of_a_process_that_has_not_started_stops_nobody_later() {
     let mut plan = common::named("steady", "raft", 1, true);
@@ -118,7 +118,7 @@ fn every_mark_stands_somewhere() {
         read_all(&folder, &mut text);
     }
     for mark in coverage::ALL {
-        // Shared code names those of each protocol.
+        // Shared code names the marks of each protocol.
         let stands = [format!("::mark!({mark:?})"), format!(": Mark::{mark:?},")];
         assert!(stands.iter().any(|stands| text.contains(stands)), "{mark:?} stands nowhere");
     }

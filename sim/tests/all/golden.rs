@@ -1,8 +1,8 @@
-//! Golden histories: what happens in each scenario with one protocol, as data under `seeds/golden`, reviewed as a diff. That
-//! the other protocols behave as they did is held by the digests of their traces, `seeds/baseline/scenarios.runs`.
+//! Golden histories: the events of each scenario with one protocol, in `seeds/golden`, for review as a diff. Changes in
+//! other protocols show in the digests of their traces, `seeds/baseline/scenarios.runs`.
 //!
-//! A history names what happened at the protocol's boundary, and should survive a new version of a dependency; the trace's
-//! hash need not. Client requests that went well are left out: they are many, and say nothing.
+//! A history has the events at the protocol's boundary, and should survive a dependency's update; the trace's hash need
+//! not. Successful client requests are left out: they are many, and not interesting.
 
 use crate::common::{for_each_pair, root, run_with_history};
 use protocols::election;
@@ -16,9 +16,9 @@ use std::{
     sync::Mutex,
 };
 
-/// The lines that tell a story: everything but requests, of the writes only the first of each incarnation and verdict, and of
-/// what they have deleted only the first of each incarnation.
-/// There are millions of lines, so they are told apart without being read as JSON.
+/// The interesting lines: everything but requests, with only the first write of each incarnation and verdict, and only
+/// the first deletion of each incarnation. There are millions of lines, so they are filtered without parsing them as
+/// JSON.
 fn story(history: &str) -> String {
     let mut seen = BTreeSet::new();
     let mut story = String::new();
@@ -36,20 +36,20 @@ fn story(history: &str) -> String {
     story
 }
 
-/// What stands between two texts.
+/// The text between two markers.
 fn between<'l>(line: &'l str, from: &str, to: &str) -> Option<&'l str> {
     let (_, rest) = line.split_once(from)?;
     rest.split_once(to).map(|(text, _)| text)
 }
 
-/// Whoever has a file of this scenario, or the first that could have one.
+/// A protocol with a file for this scenario, or the first that could have one.
 fn teller(folder: &Path, scenario: &Scenario) -> Option<&'static str> {
     let tellers = || election::ALL.into_iter().filter(|p| scenario.needs.met_by(p)).map(|p| p.name);
     let has_file = |teller: &&str| folder.join(format!("{}.{teller}.jsonl", scenario.name)).exists();
     tellers().find(has_file).or_else(|| tellers().min())
 }
 
-/// The first line in which two texts differ.
+/// The first line that differs between two texts.
 fn difference(was: &str, is: &str) -> Option<String> {
     if was == is {
         return None;
@@ -71,7 +71,7 @@ fn histories_are_as_they_were() {
         if teller(&folder, scenario) != Some(protocol.name) {
             return;
         }
-        // Requests are left out, and few of them make the same story.
+        // Requests are left out, so a low rate gives the same story.
         let params = Params { rate: 50, ..Params::default() };
         let plan = scenario.compile(&params, protocol, 42).expect("the default parameters make sense");
         let (_, history) = run_with_history(&plan, Options::default());

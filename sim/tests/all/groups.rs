@@ -1,4 +1,4 @@
-//! Several groups in one run: each has its own leader, tokens, resources and clients, and is judged on its own.
+//! Several groups in one run: each has its own leader, tokens, resources and clients, and is judged separately.
 
 use crate::common::{run, run_with_history};
 use protocols::{
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 const GROUPS: u16 = 8;
 
-/// Eight groups over three nodes.
+/// Eight groups on three nodes.
 fn plan(name: &str, protocol: &str, seed: u64, fencing: bool) -> Plan {
     let params = Params { groups: GROUPS, rate: 20, fencing: fencing.into(), ..Params::default() };
     let scenario = scenario::find(name).expect("a scenario");
@@ -32,7 +32,7 @@ fn plan(name: &str, protocol: &str, seed: u64, fencing: bool) -> Plan {
     plan
 }
 
-/// The same with faults that speak of another group than the first.
+/// The same plan with all faults on another group than the first.
 fn about(group: u16, plan: Plan) -> Plan {
     let faults = plan.faults.iter().map(|fault| PlannedFault { group, ..fault.clone() }).collect();
     Plan { faults, ..plan }
@@ -50,7 +50,7 @@ fn group(event: &Value) -> u64 {
     event["group"].as_u64().unwrap_or(0)
 }
 
-/// All eight pass, and each has written.
+/// All eight groups pass, and each has written.
 fn passes(run: &Run, name: &str) {
     assert_eq!(verdicts(run), vec![Verdict::Pass; GROUPS.into()], "{name}: {:#?}", run.judgement.invariants);
     for (group, judged) in run.judgement.groups.iter().enumerate() {
@@ -87,14 +87,15 @@ fn leaders_of_several_groups_need_not_be_one_node() {
         let (run, history) = run_with_history(&plan("clean-kill", protocol, 7, true), Options::default());
         passes(&run, protocol);
         let events = events(&history);
-        // Who leads each group at the end.
+        // The last leader of each group.
         let last = |of: u64| {
             let mut elected = events.iter().filter(|event| event["event"] == "elected" && group(event) == of);
             elected.next_back().map(|event| event["node"].to_string())
         };
         (0..u64::from(GROUPS)).filter_map(last).collect::<BTreeSet<_>>()
     };
-    // Chance decides in each group on its own; where there is a queue or a preference, it is the same in every group.
+    // Where chance decides, it does so per group; where there is a queue or a preference, it is the same in every
+    // group.
     for (protocol, several) in [("redis-fenced", true), ("raft", true), ("etcd-election", false), ("bully", false)] {
         let leaders = leaders(protocol);
         assert_eq!(leaders.len() > 1, several, "{protocol}: {leaders:?}");
@@ -124,7 +125,7 @@ fn both_drivers_step_groups_alike() {
         let of =
             |event: &Value| ["elected", "deposed", "grant", "fault"].contains(&event["event"].as_str().unwrap_or(""));
         let mut all: Vec<Value> = events(history).into_iter().filter(of).collect();
-        // Which of two groups' clients is the faster one, jitter and the executor decide.
+        // Jitter and the executor decide which of two groups' clients is faster.
         all.sort_by_key(group);
         let line =
             |event: Value| format!("{} {} {} {}\n", group(&event), event["event"], event["node"], event["token"]);
@@ -134,7 +135,7 @@ fn both_drivers_step_groups_alike() {
     assert!(inline == task, "{}", sim::determinism::first_difference(&inline, &task));
 }
 
-/// A leader of group 3 is stopped with a write in its hands; other groups' leaders on its node have none.
+/// A leader of group 3 pauses with a write in flight; other groups' leaders on its node have none.
 #[test]
 fn a_violation_is_that_of_its_own_group() {
     for protocol in ["redis-fenced", "redis-lease", "etcd-election", "raft", "bully"] {
@@ -144,7 +145,7 @@ fn a_violation_is_that_of_its_own_group() {
         let mut expected = vec![Verdict::Pass; GROUPS.into()];
         expected[3] = Verdict::Safety;
         assert_eq!(broken.judgement.verdict, Verdict::Safety, "{protocol}");
-        // Whoever believes until it is told, does so in every group on its node.
+        // A leader that believes until it is told does so in every group on its node.
         match protocol {
             "bully" => assert_eq!(verdicts(&broken)[3], Verdict::Safety, "{protocol}"),
             _ => assert_eq!(verdicts(&broken), expected, "{protocol}: {:#?}", broken.judgement.invariants),

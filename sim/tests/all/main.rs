@@ -1,8 +1,8 @@
-//! Whole runs and the parts of the simulation, in one binary: linking the world takes longer than most of these tests.
+//! Whole runs and parts of the simulation, in one binary: linking the world takes longer than most of these tests.
 //!
-//! Tests here share a process and run on parallel threads. So none of them sets a variable of the environment, changes the
-//! folder it runs in, listens for signals or asks commands to end; what a run reads lies in its own thread, and what they
-//! write has names of its own.
+//! These tests share a process and run on parallel threads. So none of them sets an environment variable, changes the
+//! working directory, listens for signals, or asks commands to end. A run's state is in its own thread, and files
+//! written have unique names.
 
 #![cfg(madsim)]
 

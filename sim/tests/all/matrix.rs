@@ -1,4 +1,4 @@
-//! The committed matrix, held in a reduced form: some of its columns are run again.
+//! Checks the committed matrix by running some of its columns again.
 
 use crate::common::root;
 use protocols::election;
@@ -9,13 +9,13 @@ use sim::{
 };
 use std::collections::BTreeMap;
 
-/// The columns that are run again: one that most protocols hold by fencing only, and one of a service's doing.
+/// The columns to run: one that most protocols hold by fencing only, and one caused by the service.
 const COLUMNS: [&str; 2] = ["gc-pause", "session-expiry-unnoticed"];
 
-/// How the matrix was made.
+/// The command that made the matrix.
 const COMMAND: &str = "cargo run --release -- matrix --why";
 const SEEDS: std::ops::Range<u64> = 0..5;
-/// What a sweep and a matrix ask a second without being told.
+/// The default rate of a sweep and a matrix, in requests per second.
 const RATE: u64 = 200;
 
 /// The signs in `docs/matrix.md`, by scenario and protocol.

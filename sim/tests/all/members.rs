@@ -1,5 +1,5 @@
-//! A service with five members, each a process of its own: one that is cut off, stopped, or has a clock that jumps, does
-//! not take the others with it.
+//! A service with five members in separate processes: one that is cut off or paused, or whose clock jumps, does not
+//! affect the others.
 
 use crate::quorum::{Heard, QUORUM, heard};
 use protocols::{
@@ -18,10 +18,10 @@ use sim::{
 };
 
 const MEMBERS: u16 = 5;
-/// From when to when something is wrong, milliseconds.
+/// When the trouble begins and ends, in milliseconds.
 const TROUBLE: (f64, f64) = (10_000.0, 20_000.0);
 
-/// Was that heard in this part of a run with trouble from the first to the second time, milliseconds?
+/// Whether an answer was heard in this part of a run with trouble between two times, in milliseconds.
 type During = fn(&Heard, u64, u64) -> bool;
 
 fn registry() -> Registry {
@@ -38,7 +38,7 @@ fn during(what: impl Fn(f64) -> Fault) -> PlannedFault {
     PlannedFault { when: Trigger::At { ms: TROUBLE.0 }, what: what(TROUBLE.1 - TROUBLE.0), group: 0 }
 }
 
-/// Nothing passes between candidates and these members.
+/// Cuts these members off from the candidates.
 fn cut_off(members: &[&str]) -> PlannedFault {
     let to: Vec<Who> = members.iter().map(|name| named(name)).collect();
     during(|ms| Fault::Partition { from: vec![Who::Candidates], to: to.clone(), one_way: false, for_ms: Some(ms) })
@@ -75,13 +75,13 @@ fn passes(run: &Run) -> bool {
 }
 
 fn elected_in_trouble(events: &[(u64, Kind)]) -> usize {
-    // Who was elected before is renewed no more after one lease.
+    // After one lease, a former leader is no longer renewed.
     let (from, to) = (TROUBLE.0 as u64 + 3_000, TROUBLE.1 as u64);
     let elected = events.iter().filter(|(at, kind)| matches!(kind, Kind::Elected(_)) && (from..to).contains(at));
     elected.count()
 }
 
-/// Did a write come through in the second half of the trouble?
+/// Whether a write succeeded in the second half of the trouble.
 fn serves_in_trouble(events: &[(u64, Kind)]) -> bool {
     let (from, to) = ((TROUBLE.0 + TROUBLE.1) as u64 / 2, TROUBLE.1 as u64);
     events.iter().any(|(at, kind)| matches!(kind, Kind::Apply { .. }) && (from..to).contains(at))
@@ -89,7 +89,7 @@ fn serves_in_trouble(events: &[(u64, Kind)]) -> bool {
 
 #[test]
 fn four_answer_and_the_fifth_that_was_cut_off_comes_back_with_what_it_knows() {
-    // One candidate whose clock is right, and that does not lead for long: when it is renewed it is asked to resign.
+    // A single candidate with a correct clock, which is asked to resign whenever it renews.
     let mut faults = vec![cut_off(&["redis-3"])];
     let renewed = |nth| Trigger::Passage {
         point: Point::Renewed.name().to_owned(),
@@ -111,7 +111,7 @@ fn four_answer_and_the_fifth_that_was_cut_off_comes_back_with_what_it_knows() {
     assert_eq!(ran.header.nodes[1..6], ["redis-1", "redis-2", "redis-3", "redis-4", "redis-5"]);
     assert_eq!((ran.header.services.len(), ran.header.services_needed), (5, 3));
     let heard = heard("cut-off-1");
-    // Requests run into the timeout that were under way; and the clock starts with the process.
+    // Leaves out requests that were in flight and time out. The clock starts with the process.
     let (from, to) = (TROUBLE.0 as u64, TROUBLE.1 as u64);
     let of = |member: usize, is_in: During| {
         heard.iter().filter(move |h| h.member == member && is_in(h, from, to)).map(|h| h.answer).collect::<Vec<_>>()
@@ -126,7 +126,7 @@ fn four_answer_and_the_fifth_that_was_cut_off_comes_back_with_what_it_knows() {
     }
     let silent = of(2, within);
     assert!(!silent.is_empty() && silent.iter().all(Option::is_none), "{silent:?}");
-    // It counts on from where it stood, and is behind the others: nobody has told it what they gave away meanwhile.
+    // It continues from its own count, and is behind the others: nobody told it what they granted meanwhile.
     let (stood, now) = (most(&of(2, before)).expect("it answered"), most(&of(2, after)).expect("it answers again"));
     let others = most(&of(0, after)).expect("it answers");
     assert!(stood < now && now < others, "{stood}, then {now}; the others {others}");
@@ -137,19 +137,19 @@ fn a_majority_of_the_members_is_enough_and_less_is_not() {
     let (ran, events) = run(&plan("majority-1", 3, vec![cut_off(&["redis-2", "redis-5"])]));
     assert!(passes(&ran), "{:#?}", ran.judgement.invariants);
     assert!(serves_in_trouble(&events));
-    // Only a majority makes a leader, and the judge does not ask for one meanwhile.
+    // Only a majority makes a leader, and the judge does not expect one meanwhile.
     let (ran, events) = run(&plan("minority-1", 3, vec![cut_off(&["redis-1", "redis-2", "redis-5"])]));
     assert!(passes(&ran), "{:#?}", ran.judgement.invariants);
     assert_eq!(elected_in_trouble(&events), 0);
     assert!(!serves_in_trouble(&events));
-    // Stopped or dead is as good as cut off.
+    // A paused or dead member has the same effect as one that is cut off.
     let dies = during(|ms| Fault::Kill { node: named("redis-4"), restart_after_ms: Some(ms) });
     let stops = during(|ms| Fault::Pause { node: named("redis-1"), for_ms: ms });
     let (ran, events) = run(&plan("stopped-1", 3, vec![dies.clone(), stops.clone()]));
     assert!(passes(&ran) && serves_in_trouble(&events), "{:#?}", ran.judgement.invariants);
     let (ran, events) = run(&plan("stopped-2", 3, vec![dies, stops, cut_off(&["redis-2"])]));
     assert!(passes(&ran) && !serves_in_trouble(&events), "{:#?}", ran.judgement.invariants);
-    // All of them by the service's name, or by the word for it.
+    // All members, by the service's name or by the word for it.
     for (first, who) in [("all-1", Who::Service), ("all-2", named("redis"))] {
         let stops = during(|ms| Fault::Pause { node: who.clone(), for_ms: ms });
         let (ran, events) = run(&plan(first, 3, vec![stops]));
@@ -159,7 +159,8 @@ fn a_majority_of_the_members_is_enough_and_less_is_not() {
     }
 }
 
-/// Kleppmann, "How to do distributed locking": a clock that jumps gives a key away early. One of five changes nothing.
+/// Kleppmann, "How to do distributed locking": a clock that jumps gives a key away early. On one of five members that
+/// changes nothing.
 #[test]
 fn every_member_has_a_clock_of_its_own() {
     let jump = |name: &str| {
@@ -200,11 +201,11 @@ fn what_no_service_has_is_refused() {
     for (protocol, members, expected) in refused {
         assert_eq!(with(protocol, members).expect_err(expected).0, expected);
     }
-    // One member keeps its name, and its plan says nothing of it.
+    // A single member keeps the plain name, and its plan does not mention members.
     let one = with("redis-quorum", 1).expect("a plan");
     assert!(!one.to_json_pretty().contains("members"), "{}", one.to_json_pretty());
     assert_eq!(one.topology_of(&QUORUM).names()[3], "redis");
-    // Nobody leads servers that know nothing of each other; etcd's only member leads.
+    // Independent servers have no leader; etcd's only member leads.
     let mut plan = with("redis-quorum", 3).expect("a plan");
     plan.faults = vec![during(|for_ms| Fault::Pause { node: Who::ServiceLeader, for_ms })];
     let expected = "faults[0] (pause) strikes the leader of the service, but that of `redis-quorum` has none; there is \

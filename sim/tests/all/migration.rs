@@ -1,4 +1,4 @@
-//! A migration from one lock to another: half done it has two leaders, done right it has one (`mixed-locks`).
+//! Migration from one lock to another: halfway there are two leaders; done right there is one (`mixed-locks`).
 
 use crate::common::run;
 use protocols::election;

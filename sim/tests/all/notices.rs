@@ -1,4 +1,4 @@
-//! What protocols promise to notice by themselves is what runs show, and a promise that is a lie is found out.
+//! Runs confirm which failures protocols promise to notice by themselves, and a false promise is detected.
 
 use crate::common::run;
 use protocols::election::{self, Bounds, Notice, Notices, Promise, Protocol, pg_advisory, redis_fenced, zab_fle};
@@ -19,7 +19,7 @@ fn judged(scenario: &str, protocol: &Protocol, seed: u64) -> Judgement {
     run(&scenario.compile(&light(), protocol, seed).expect("the parameters make sense")).judgement
 }
 
-/// What a run in that scenario does not keep of what the protocol promises.
+/// How a run in that scenario breaks the protocol's promise.
 fn broken(scenario: &str, protocol: &Protocol, judgement: &Judgement) -> Option<String> {
     let scenario = scenario::find(scenario).expect("a scenario of that name");
     promise::broken(scenario::promised(scenario, protocol, &light()), &Bounds::default(), judgement)
@@ -56,7 +56,8 @@ fn who_promises_to_notice_and_does_not_is_found_out_and_so_is_who_says_never_and
     }
 }
 
-/// The leader hears neither the service nor the others, and all of them hear it, for three times as long as anybody may take.
+/// The leader hears neither the service nor the others, but they hear it, for three times as long as any protocol may
+/// take.
 fn deaf(protocol: &Protocol, seed: u64) -> Judgement {
     let steady = scenario::find("steady").expect("a scenario of that name");
     let mut plan = steady.compile(&light(), protocol, seed).expect("the parameters make sense");
@@ -86,7 +87,7 @@ fn a_leader_that_hears_nobody_is_got_over_where_that_is_promised_and_nowhere_els
 #[test]
 fn a_run_in_which_nobody_gets_over_a_deaf_leader_is_no_pass_and_only_that_promise_excuses_it() {
     const BOASTS: Protocol = Protocol { notices: Notices::SILENCE, ..zab_fle::PROTOCOL };
-    // By the seed, the leader is deaf, or mute and replaced.
+    // Depending on the seed, the leader is deaf, or mute and replaced.
     let scenario = "asymmetric-partition";
     let dark: Vec<_> = (0..8).map(|seed| judged(scenario, &zab_fle::PROTOCOL, seed)).collect();
     let dark: Vec<_> = dark.iter().filter(|judgement| !acts_in_time(judgement)).collect();
@@ -94,11 +95,11 @@ fn a_run_in_which_nobody_gets_over_a_deaf_leader_is_no_pass_and_only_that_promis
     for judgement in dark {
         assert_eq!(judgement.verdict, Verdict::Liveness);
         let seen = judgement.invariant("liveness").expect("it is always judged");
-        assert!(seen.while_half_heard && seen.detail.contains("did not hear the others in time"), "{}", seen.detail);
+        assert!(seen.while_half_heard && seen.detail.contains("did not hear them in time"), "{}", seen.detail);
         assert_eq!(broken(scenario, &zab_fle::PROTOCOL, judgement), None);
         assert!(broken(scenario, &BOASTS, judgement).is_some());
     }
-    // The excuse is for that alone.
+    // The excuse covers only that case.
     let stuck = judged("leader-cannot-work", &zab_fle::PROTOCOL, 1);
     assert!(!stuck.invariant("liveness").expect("it is always judged").while_half_heard);
     assert!(broken(scenario, &zab_fle::PROTOCOL, &stuck).is_some());

@@ -1,4 +1,4 @@
-//! What cannot be undone: how often invoices are charged twice behind each check, and what becomes of jobs that are longer than
+//! Irreversible effects: how often invoices are charged twice under each check, and what happens to jobs longer than
 //! the lease.
 
 use crate::common::run;
@@ -12,7 +12,7 @@ use protocols::{
 use reports::{Judgement, Verdict};
 use scenarios::{Params, Plan, scenario};
 
-/// A run of a scenario at few requests.
+/// A run of a scenario at a low rate.
 fn judged(told: &str, protocol: &str, params: &Params, seed: u64) -> Judgement {
     let (scenario, protocol) =
         (scenario::find(told).expect("a scenario"), election::find(protocol).expect("a protocol"));
@@ -23,7 +23,7 @@ fn judged(told: &str, protocol: &str, params: &Params, seed: u64) -> Judgement {
     judgement
 }
 
-/// How many invoices are charged twice behind that check, and what is violated.
+/// The number of invoices charged twice under this check, and the violated invariants.
 fn charged_twice(protocol: &str, check: ChargeCheck, seed: u64) -> (u64, Vec<&'static str>) {
     let params = Params { charge_check: Some(check), ..Params::default() };
     let judgement = judged("incident-invoice", protocol, &params, seed);
@@ -39,14 +39,14 @@ fn charged_twice(protocol: &str, check: ChargeCheck, seed: u64) -> (u64, Vec<&'s
 fn only_a_token_and_the_invoices_id_give_order_and_once() {
     for protocol in ["redis-fenced", "etcd-election", "k8s-lease"] {
         for seed in 0..6 {
-            // What the sleeper had in its hands, and what the dead one had not marked.
+            // The charge that the paused leader had in flight, and the one that the dead leader had not marked.
             for check in [ChargeCheck::None, ChargeCheck::Row] {
                 let (twice, violated) = charged_twice(protocol, check, seed);
                 assert_eq!(twice, 2, "{protocol} {check:?} {seed}");
                 assert!(violated.contains(&"no_stale_write"), "{protocol} {check:?} {seed}: {violated:?}");
             }
             assert_eq!(charged_twice(protocol, ChargeCheck::Sealed, seed), (1, vec!["done_once"]), "{protocol} {seed}");
-            // The id counts each once, and lets the sleeper's charge in among its successor's.
+            // The id makes each charge count once, but the paused leader's charge comes in between its successor's.
             let (twice, violated) = charged_twice(protocol, ChargeCheck::Id, seed);
             assert!(twice == 0 && violated.contains(&"read_version"), "{protocol} {seed}: {twice} {violated:?}");
             assert_eq!(charged_twice(protocol, ChargeCheck::SealedId, seed), (0, vec![]), "{protocol} {seed}");
@@ -85,7 +85,7 @@ fn a_job_longer_than_the_lease_is_done_twice_by_who_renews_between_jobs_and_neve
             assert!(twice.violated().any(|name| name == "done_once"), "{protocol} {seed}: {:?}", twice.invariants);
             let behind = of(true, true).metrics;
             if election::find(protocol).is_some_and(|protocol| protocol.tokened) {
-                // Whoever is done has lost its lease, and another leads.
+                // A leader that finishes has lost its lease, and another leads.
                 assert_eq!((behind.effects_done, behind.elections >= 3), (Some(0), true), "{protocol} {seed}");
             }
         }
@@ -119,7 +119,7 @@ fn nights(protocol: &str, seed: u64) -> Plan {
     scenario.compile(&Params::default(), protocol, seed).expect("it makes sense")
 }
 
-/// How often jobs were run in all, again, and not at all; and what is violated.
+/// How many jobs ran in all, ran again, and did not run; and the violated invariants.
 fn ran(plan: &Plan) -> ([Option<u64>; 3], Vec<&'static str>) {
     let judgement = run(plan).judgement;
     let vacuity = judgement.invariant("vacuity").expect("it is judged");
@@ -133,7 +133,7 @@ fn ran(plan: &Plan) -> ([Option<u64>; 3], Vec<&'static str>) {
 fn a_lock_runs_a_job_twice_a_hash_misses_it_and_a_key_for_each_night_runs_it_once() {
     for seed in 0..6 {
         let of = |protocol| ran(&nights(protocol, seed));
-        // Seven nights, and the late host comes to each.
+        // Seven nights, and the late host runs each again.
         assert_eq!(of("cron-lock"), ([Some(7), Some(7), Some(0)], vec!["done_once"]), "{seed}");
         assert_eq!(of("cron-hash"), ([Some(5), Some(0), Some(2)], vec!["nothing_skipped"]), "{seed}");
         assert_eq!(of("cron-key"), ([Some(7), Some(0), Some(0)], vec![]), "{seed}");

@@ -1,4 +1,4 @@
-//! What each protocol promises under each scenario is kept, with fencing and without, and no run is vacuous.
+//! Each protocol keeps its promises under each scenario, with fencing and without, and no run is vacuous.
 
 use crate::common::{self, named, run};
 use protocols::{
@@ -24,7 +24,7 @@ fn promises_are_kept_with_fencing() {
         scenarios,
         protocols,
         sizes: Sizes::Of(vec![3]),
-        // CI sweeps over more, and without fencing too.
+        // CI sweeps more seeds, and also without fencing.
         seeds: 0..1,
         params: &params,
         shard: (1, 1),
@@ -34,7 +34,7 @@ fn promises_are_kept_with_fencing() {
     let why: Vec<_> =
         outcome.failures.iter().chain(&outcome.inconclusive).map(|f| format!("{}: {}", f.repro, f.why)).collect();
     assert!(why.is_empty(), "{}", why.join("\n"));
-    // This is a fresh process, and most of what was recorded was recorded by another build.
+    // This is a fresh process, and most of the baseline was recorded by another build.
     assert!(
         outcome.moved.is_empty(),
         "{}",
@@ -43,7 +43,7 @@ fn promises_are_kept_with_fencing() {
     assert_eq!(outcome.cells.iter().map(|c| c.runs).sum::<u64>(), sweep.runs());
 }
 
-/// Runs these scenarios on a network, and asserts that what these protocols promise is kept.
+/// Runs these scenarios on a network, and asserts that these protocols keep their promises.
 fn on_network(net: &str, scenarios: &[&str], protocols: Vec<&'static Protocol>) {
     let params = Params { rate: 100, net: Profile::find(net).expect("a network"), ..Params::default() };
     let scenarios = scenarios.iter().map(|name| scenario::find(name).expect("a scenario")).collect();
@@ -82,7 +82,7 @@ fn a_token_is_safe_on_datagrams_that_get_lost_doubled_and_reordered() {
             assert!(marks.iter().any(|m| m == mark), "{}: {}", protocol.name, mark.text());
         }
     }
-    // And what has none is not: the network shows what it is there for.
+    // A protocol without a token breaks it there: the network has its effect.
     let params = Params { net: Profile::find("hostile").expect("a network"), ..Params::default() };
     let (scenario, protocol) = (scenario::find("steady"), election::find("redis-lease"));
     let plan = scenario.zip(protocol).map(|(scenario, protocol)| scenario.compile(&params, protocol, 1));
@@ -123,12 +123,12 @@ fn a_pause_shorter_than_the_lease_is_vacuous() {
     assert_eq!(run(&plan).judgement.verdict, Verdict::Vacuous);
 }
 
-/// Invariants about safety that there are, but what makes a run vacuous.
+/// All safety invariants except vacuity.
 fn safety() -> impl Iterator<Item = &'static str> {
     invariant::ALL.iter().map(|entry| entry.name).filter(|name| *name != "vacuity" && *name != "liveness")
 }
 
-/// What the tables say must break, at the default parameters.
+/// The invariants that must be violated according to the tables, at the default parameters.
 fn must_break() -> BTreeSet<&'static str> {
     let promises = [true, false].into_iter().flat_map(|fencing| {
         let params = Params { fencing: fencing.into(), ..Params::default() };
@@ -138,7 +138,7 @@ fn must_break() -> BTreeSet<&'static str> {
     tables.flatten().copied().collect()
 }
 
-/// Does a known history violate the invariant?
+/// Whether a known history violates the invariant.
 fn is_known(name: &str) -> bool {
     let begins = format!("{name}-bad");
     let mut bad = known::ALL.iter().filter(|known| known.name.starts_with(&begins));
@@ -153,7 +153,7 @@ fn every_invariant_has_something_that_must_break_it() {
         assert!(is_known(name), "no known history violates {name}: it could go blind");
     }
     let only_defects = |name: &str| invariant::ALL.iter().any(|entry| entry.name == name && entry.only_defects);
-    // The known histories, by which every sweep begins, must violate the others.
+    // The known histories, with which every sweep begins, must violate the others.
     for name in safety().chain(["liveness"]).filter(|name| !only_defects(name)) {
         assert!(broken.contains(name), "nothing must break {name}: it could go blind");
     }
@@ -184,7 +184,7 @@ fn what_is_left_to_chance_is_as_it_was() {
         let by_chance = |s, p| scenario::promise(s, p, &params) == Promise::May;
         for (scenario, protocol) in common::pairs().filter(|(s, p)| by_chance(s, p)) {
             let Some(chance) = Chance::find(scenario.name, protocol.name, fencing) else {
-                // The committed baseline says what the others come to.
+                // The committed baseline records the others.
                 let cell = format!("{} {} 3", scenario.name, protocol.name);
                 assert!(baseline["cells"].get(&cell).is_some(), "{cell} is left to chance, and has no baseline");
                 continue;

@@ -1,5 +1,5 @@
-//! Raft through what can happen to it: kills, power losses of everybody, cuts, clocks, slow disks, handing over, members
-//! that come and go. At no time do two nodes believe, and no term comes twice or goes back.
+//! Raft under kills, power losses of all nodes, partitions, clock errors, slow disks, transfers, and membership
+//! changes. Two nodes never believe at once, and terms only increase.
 
 use crate::common::run_with_history;
 use protocols::election;
@@ -11,7 +11,7 @@ use scenarios::{
 use sim::run::Options;
 use std::collections::BTreeMap;
 
-/// A plan of nothing but `faults`, for as long as they take and 3 s more.
+/// A plan with only `faults`, until 3 s after the last one.
 fn plan(nodes: u16, seed: u64, faults: Vec<(f64, Fault)>) -> Plan {
     let last_ms = faults.iter().map(|(ms, _)| *ms as u64).max().unwrap_or(0);
     let params = Params { nodes, rate: 100, duration_ms: Some(last_ms + 3_000), ..Params::default() };
@@ -30,17 +30,18 @@ fn cut(from: Vec<Who>, to: Vec<Who>, one_way: bool, for_ms: f64) -> Fault {
     Fault::Partition { from, to, one_way, for_ms: Some(for_ms) }
 }
 
-/// What a history says of leaders.
+/// The leaders in a history.
 struct Reigns {
     /// Term and node of every election, in order.
     elected: Vec<(u64, String)>,
-    /// When who joined (`true`) and left, milliseconds.
+    /// Who joined (`true`) or left, and when, in milliseconds.
     members: Vec<(u64, String, bool)>,
-    /// When each election was, milliseconds.
+    /// When each election took place, in milliseconds.
     at_ms: Vec<u64>,
 }
 
-/// Runs a plan, which must hold every invariant, and checks that no two nodes ever believed at one time and that terms rose.
+/// Runs a plan, which must hold every invariant, and checks that no two nodes believed at once and that terms
+/// increased.
 fn reigns(plan: &Plan) -> Reigns {
     plan.validate().expect("the plan makes sense");
     let (run, history) = run_with_history(plan, Options::default());
@@ -88,7 +89,7 @@ fn a_killed_leader_is_followed_by_one_of_a_later_term() {
 fn everybody_loses_power_and_comes_back_to_a_later_term() {
     for (nodes, seed) in [(1, 0), (3, 1), (3, 2), (3, 3), (5, 4), (5, 5)] {
         let dark = |ms| (ms, Fault::PowerLoss { node: Who::Candidates, restart_after_ms: Some(150.0) });
-        // Once while a leader reigns, and again in the middle of the election that follows.
+        // Once while a leader reigns, and again in the middle of the following election.
         let faults = vec![dark(1_500.0), dark(4_500.0), dark(4_500.0 + 150.0 + 300.0 + 170.0 + 7.0 * seed as f64)];
         let reigns = reigns(&plan(nodes, seed, faults));
         let (before, after) = (reigns.at_ms.first(), reigns.at_ms.last());
@@ -102,11 +103,11 @@ fn a_leader_that_is_cut_off_has_stopped_believing_before_another_begins() {
         let faults = vec![
             (1_500.0, followers_from_leader(false, 1_200.0)),
             (4_500.0, followers_from_leader(true, 1_200.0)),
-            // Too short for a successor, long enough for the belief to end.
+            // Too short for a successor, but long enough for the belief to end.
             (7_500.0, followers_from_leader(false, 300.0 + 20.0 * seed as f64)),
         ];
         let mut plan = plan([3, 5][seed as usize % 2], seed, faults);
-        // The bound leaves a tenth for clocks.
+        // The bound allows for 10 % of clock error.
         for (index, candidate) in plan.candidates.iter_mut().enumerate() {
             candidate.rate_ppm = if index % 2 == 0 { 45_000 } else { -45_000 };
         }
@@ -125,9 +126,9 @@ fn a_follower_that_restarts_does_not_break_the_promise_it_gave_the_leader() {
         let (lonely, forgetful) = (named(&others[0]), named(&others[1]));
         let at = |ms, what| PlannedFault { when: Trigger::At { ms }, what, group: 0 };
         plan.faults = vec![
-            // One follower waits for the leader until its patience is over, and stands again and again ...
+            // One follower is cut off past its election timeout, and keeps standing ...
             at(1_500.0, cut(vec![lonely.clone()], vec![named(&leader)], false, 1_500.0)),
-            // ... and the other, which has just acknowledged the leader, dies and is back at once.
+            // ... and the other, which has just acknowledged the leader, dies and restarts at once.
             at(1_950.0 + 10.0 * seed as f64, cut(vec![forgetful.clone()], vec![named(&leader)], false, 1_000.0)),
             at(1_951.0 + 10.0 * seed as f64, Fault::Kill { node: forgetful, restart_after_ms: Some(2.0) }),
         ];
@@ -136,7 +137,7 @@ fn a_follower_that_restarts_does_not_break_the_promise_it_gave_the_leader() {
     }
 }
 
-/// Who leads first in a plan without faults.
+/// The first leader of a plan without faults.
 fn run_leader(plan: &Plan) -> String {
     reigns(plan).elected.first().expect("somebody leads").1.clone()
 }
@@ -173,7 +174,7 @@ fn members_come_and_go_the_leader_too() {
             (4_500.0, Fault::Leave { node: named("n1") }),
             (6_000.0, Fault::Leave { node: Who::Leader }),
         ];
-        // Of the three that are left, two are enough.
+        // Two of the remaining three are enough.
         faults.push((8_500.0, Fault::Kill { node: Who::Leader, restart_after_ms: Some(2_000.0) }));
         let mut plan = plan(5, seed, faults);
         plan.candidates[3].joins_later = true;

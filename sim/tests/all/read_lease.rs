@@ -1,4 +1,4 @@
-//! Reads from a leader's memory: as good as the clocks allow, and never better than the store.
+//! Reads from a leader's memory: as correct as the clocks allow, and never better than the store.
 
 use crate::common::run;
 use protocols::election::{self, Promise, Protocol};
@@ -24,7 +24,7 @@ fn drifting(clock_drift_ppm: u64) -> Params {
     Params { clock_drift_ppm, rate: 200, ..Params::default() }
 }
 
-/// The bound of a protocol at the defaults.
+/// The bound of a protocol at the default parameters.
 fn bound(protocol: &Protocol) -> Option<Bound> {
     let params = Params::default();
     read_lease::bound(protocol, &params.timings(protocol).resolved(), &params.network())
@@ -43,7 +43,7 @@ fn no_read_is_stale_while_clocks_drift_no_more_than_the_bound_says() {
             let reads = judgement.invariant("no_stale_read").expect("reads are judged");
             assert!(reads.holds, "{} at ±{ppm} ppm, seed {seed}: {reads:?}", protocol.name);
         }
-        // Without a token, what was written into the cut takes effect after it: nothing is promised but reads.
+        // Without a token, writes sent before the cut take effect after it: only reads are promised.
         let expected = if protocol.tokened { Promise::Holds } else { Promise::May };
         assert_eq!(scenario::promise(scenario, protocol, &params), expected, "{}", protocol.name);
         let (scenarios, protocols) = (vec![scenario], vec![protocol]);

@@ -1,5 +1,5 @@
-//! The adapter over the genuine `redis` crate against the simulated server, over real sockets: this build is for the
-//! simulation, but outside of one tokio is tokio.
+//! The adapter for the genuine `redis` crate against the simulated server, over real sockets. (This build is for the
+//! simulation, but outside of a simulation, tokio works normally.)
 
 use protocols::{
     elector::{RequestNumber, ServiceInput, ServiceOutput},
@@ -24,7 +24,7 @@ use tokio::{
     time::sleep,
 };
 
-/// Long enough for a loaded machine, nanoseconds.
+/// Long enough for a loaded machine, in nanoseconds.
 const PATIENCE: u64 = 20_000 * MILLISECOND;
 
 fn free_port() -> u16 {
@@ -47,7 +47,7 @@ impl Server {
         Server { port, model, task }
     }
 
-    /// The process dies: every connection is closed, memory that Redis does not keep is lost.
+    /// The process dies: all connections close, and state that Redis does not persist is lost.
     async fn stop(self) -> (u16, Arc<Mutex<Model>>) {
         self.task.abort();
         assert!(self.task.await.unwrap_err().is_cancelled());
@@ -183,12 +183,12 @@ async fn a_broken_connection_is_made_anew() {
     let mut client = Client::new(server.port);
     assert_eq!(client.ask(take_fenced("a", 600_000)).await, Ok(Reply::Token(Some(1))));
     let (port, model) = server.stop().await;
-    // Whether it is the old connection that is found dead or a new one that is refused: nobody knows.
+    // Either the old connection turns out dead or a new one is refused; which of them is not determined.
     for _ in 0..2 {
         let reply = client.ask(get()).await;
         assert!(matches!(reply, Err(Failure::Unknown(_))), "{reply:?}");
     }
-    // What was acknowledged is there, the scripts are not: they are loaded again.
+    // Acknowledged writes are kept, scripts are not: they are loaded again.
     let _server = Server::start(port, model).await;
     assert_eq!(client.ask(get()).await, Ok(Reply::Value(Some(b"a".to_vec()))));
     assert_eq!(client.ask(give_back("a")).await, Ok(Reply::Done(true)));
@@ -198,7 +198,7 @@ async fn a_broken_connection_is_made_anew() {
 #[tokio::test]
 async fn a_mute_server_is_an_unknown_outcome_and_the_next_request_connects_again() {
     let port = free_port();
-    // It accepts, and says nothing.
+    // It accepts, but never answers.
     let mute = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
     let mut client = Client::new(port);
     for _ in 0..2 {

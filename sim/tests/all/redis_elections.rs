@@ -1,5 +1,5 @@
-//! The Redis elections against the model: three candidates at a bench, one server, late and lost messages, pauses. It is
-//! much less than the simulation, and asks one thing of it: do the *leases* of two nodes ever overlap?
+//! The Redis elections against the model: three candidates on a bench, one server, late and lost messages, pauses. Much
+//! smaller than the simulation, it checks one thing: that the *leases* of two nodes never overlap.
 
 use protocols::{
     bench::{
@@ -25,7 +25,7 @@ const TIMINGS: Timings = Timings {
     rules: protocols::election::rules::Rules::USUAL,
     own: Timers::NONE,
 };
-/// Until then messages are lost and late and nodes pause.
+/// Until then, messages are lost and late, and nodes pause.
 const CALM_FROM: u64 = 120 * SECOND;
 const END: u64 = 140 * SECOND;
 
@@ -39,7 +39,7 @@ struct Seen {
 
 struct World {
     bench: Bench,
-    /// Requests that are on their way to the server, or were, by the number of their alarm.
+    /// Requests sent to the server, by the number of their alarm.
     requests: Vec<(NodeId, u64, Request)>,
     leases: [u64; 3],
     model: Model,
@@ -60,7 +60,7 @@ impl World {
         self.bench.now() < CALM_FROM && self.bench.draw(n) == 0
     }
 
-    /// Mostly a few milliseconds, now and then longer than a lease.
+    /// Mostly a few milliseconds, occasionally longer than a lease.
     fn latency(&mut self) -> u64 {
         let most = if self.one_in(30) { 5 * SECOND } else { 5 * MILLISECOND };
         1 + self.bench.draw(most)
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// A request reaches the server; its answer starts back then, unless it is lost.
+    /// A request reaches the server, whose answer is sent back unless it is lost.
     fn arrived(&mut self, (node, number, request): (NodeId, u64, Request)) {
         let reply = Ok(self.serve(&request).erase());
         if !self.one_in(20) {
@@ -111,7 +111,7 @@ impl World {
                 self.seen.elections += 1;
                 self.seen.tokens.push(leadership.token);
                 self.lease(node, leadership.valid_until);
-                // Sometimes the resource says no, sometimes an operator does.
+                // Occasionally the resource refuses a write, or an operator asks for a resignation.
                 if self.one_in(10) {
                     self.bench.give_at(now + SECOND, node, Input::Fenced);
                 } else if self.one_in(10) {
@@ -124,7 +124,7 @@ impl World {
         }
     }
 
-    /// A lease is a promise about the future: no two may be open at once, whoever is paused and does not know.
+    /// A lease is a promise about the future: no two may be open at once, even if a paused node does not know.
     fn lease(&mut self, node: NodeId, until: u64) {
         let now = self.bench.now();
         self.leases[node.index()] = until;
@@ -194,7 +194,8 @@ fn leases_never_overlap_and_somebody_leads_again() {
 #[test]
 fn tokens_rise_from_election_to_election() {
     for (seed, seen) in many("redis-fenced").into_iter().enumerate() {
-        // A token may be lost with its answer, and an answer may be late; the leases do not overlap, so the order holds.
+        // A token may be lost with its answer, and an answer may be late; but the leases do not overlap, so the order
+        // holds.
         assert!(seen.tokens.is_sorted_by(|before, after| before < after), "seed {seed}: {:?}", seen.tokens);
         assert_ne!(seen.tokens.first(), Some(&0), "seed {seed}");
     }

@@ -1,5 +1,5 @@
-//! The simulated Redis: its model against transcripts, its parser against anything, and the whole of it, over real sockets,
-//! against the genuine client.
+//! The simulated Redis: its model against transcripts, its parser against arbitrary input, and all of it, over real
+//! sockets, against the genuine client.
 
 use crate::{
     texts::redis::{command as words_of, show},
@@ -13,17 +13,17 @@ use sim::service::redis::{
 };
 use std::{fmt::Write as _, path::Path};
 
-/// The wall clock at a transcript's time 0, milliseconds since the Unix epoch.
+/// The wall clock at a transcript's time 0, in milliseconds since the Unix epoch.
 const EPOCH_MS: u64 = 1_800_000_000_000;
 
-/// Each section of `testdata/redis.txt` is a conversation: `> TIME COMMAND`, quoted as on Redis's own command line, and below
-/// it the reply. `@name` stands for a script, `#name` for its digest; `! reconnect` and `! restart` are what they say.
-/// `FENCEPOST_UPDATE=1` writes the replies anew. What needs no exact time lies in `testdata/conformance`, where it is held
-/// against the real server; those here were compared with Redis 7.0.15 by hand, but for
-/// `clock-steps`, `simulated-only` and what happens within a millisecond.
+/// Each section of `testdata/redis.txt` is a conversation: `> TIME COMMAND`, quoted as on Redis's command line,
+/// followed by the reply. `@name` stands for a script, `#name` for its digest; `! reconnect` and `! restart` do what
+/// they say. `FENCEPOST_UPDATE=1` records the replies anew. Conversations that need no exact times are in
+/// `testdata/conformance`, where they are compared with the real server; these were compared with Redis 7.0.15 by hand,
+/// except for `clock-steps`, `simulated-only` and sub-millisecond timing.
 #[test]
 fn transcripts() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/redis.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/redis.txt");
     transcripts::check(&file, 5, replay);
 }
 
@@ -53,7 +53,7 @@ fn replay(transcript: &str) -> String {
     text
 }
 
-/// Everything that comes out of a parser for some input, in whatever pieces it comes in.
+/// All results of a parser for some input, fed in pieces of `piece` bytes.
 fn parse(bytes: &[u8], piece: usize) -> (Vec<Vec<Vec<u8>>>, Option<Broken>) {
     let (mut parser, mut commands) = (Parser::default(), Vec::new());
     for piece in bytes.chunks(piece) {
@@ -135,7 +135,7 @@ fn replies_have_the_bytes_of_their_protocol() {
     assert_eq!((bytes(Protocol::Resp2).as_str(), bytes(Protocol::Resp3).as_str()), (resp2, resp3));
 }
 
-/// Bytes that look enough like RESP to get somewhere.
+/// Bytes similar enough to RESP to be partly parsed.
 fn nearly_resp() -> impl Strategy<Value = Vec<u8>> {
     let token = prop_oneof![
         Just(b"\r\n".to_vec()),

@@ -1,5 +1,5 @@
-//! What Redlock leans on beside clocks: that a server which forgot what it granted stays away for a ttl, and that nobody
-//! sets the wall clock while a lock is under way.
+//! What Redlock relies on in addition to clocks: that a server which has forgotten its grants stays down for a ttl, and
+//! that nobody sets the wall clock while a lock is held.
 
 use protocols::{election::redlock::PROTOCOL, point::Point};
 use scenarios::{
@@ -35,13 +35,14 @@ fn at(ms: f64, what: Fault) -> PlannedFault {
     PlannedFault { when: Trigger::At { ms }, what, group: 0 }
 }
 
-/// The `nth` passage of a point by the leader, after another.
+/// The `nth` passage of a point by the leader, after another trigger.
 fn passed(point: Point, nth: u64, after: Option<Trigger>) -> Trigger {
     let point = point.name().to_owned();
     Trigger::Passage { point, node: Who::Leader, nth, after: after.map(Box::new), delay_ms: 0.0 }
 }
 
-/// The leader's keys live on three of the five. One of these dies just after a renewal, and is back empty after so long.
+/// The leader's keys are on three of the five servers. One of these dies just after a renewal, and is back empty after
+/// `back_after_ms`.
 fn forgets(seed: u64, back_after_ms: f64) -> Plan {
     let cut = |for_ms| {
         let to = ["redis-4", "redis-5"].map(named).to_vec();
@@ -58,10 +59,10 @@ fn a_server_that_comes_back_empty_votes_twice_unless_it_stays_away_for_a_ttl() {
     let soon = runs(|seed| forgets(seed, 20.0));
     assert!(believing_at_once(&soon) > SEEDS as usize / 2, "{} of {SEEDS}", believing_at_once(&soon));
     assert!(soon.iter().any(|run| run.judgement.verdict.name() == "safety"));
-    // The remedy: "delayed restarts". Until then two of five are left to the leader, and it gives its lock up.
+    // The remedy: "delayed restarts". Until the server is back, the leader has two of five keys, and gives up its lock.
     let late = runs(|seed| forgets(seed, 3_100.0));
     assert_eq!(late.iter().filter(|run| run.judgement.metrics.elections > 1).count(), SEEDS as usize);
-    // What it keeps on disk it never grants twice.
+    // A server that persists its grants never grants twice.
     let kept = runs(|seed| Plan { bugs: Vec::new(), ..forgets(seed, 20.0) });
     assert_eq!(believing_at_once(&kept), 0);
 }

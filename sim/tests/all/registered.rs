@@ -1,4 +1,4 @@
-//! A work and an invariant of somebody else's: a plan names the one, and every run is judged by the other.
+//! A work and an invariant from another crate: a plan names the one, and the other judges every run.
 
 use protocols::{
     core::TimerId,
@@ -17,7 +17,7 @@ use sim::{
     run::{self, Options},
 };
 
-/// Says at every tick which cache entries are stale.
+/// Reports at every tick which cache entries are stale.
 static INVALIDATOR: work::Kind = work::Kind {
     name: "search-index",
     about: "Says at every tick which cache entries are stale.",

@@ -1,4 +1,4 @@
-//! One fleet whose leader is killed again and again: what `cargo real measure` plays and replays.
+//! A fleet whose leader is killed repeatedly, as `cargo real measure` plays and replays it.
 
 use protocols::election;
 use scenarios::{Params, scenario::clean_kill};

@@ -1,10 +1,10 @@
-//! Regressions: every plan under `seeds/`, with what it must come to and the story of why it is there.
+//! Regressions: every plan in `seeds/` gives its recorded result, next to the story of why it is there.
 
 use crate::common::{root, run};
 use scenarios::{Case, Plan, Registry, capsule::Mended};
 use std::collections::BTreeMap;
 
-/// A plan comes to this verdict, violates these invariants and no others, and has these figures.
+/// A plan gives this verdict, violates exactly these invariants, and has these figures.
 fn comes_to(name: &str, plan: &Plan, verdict: &str, violated: &[String], figures: &BTreeMap<String, f64>) {
     let run = run(plan);
     let seen: Vec<_> = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name).collect();

@@ -1,5 +1,5 @@
-//! Redis behind Sentinel when the primary is lost: it is replaced when enough sentinels miss it, and what it acknowledged
-//! and no replica had is gone.
+//! Redis under Sentinel when the primary is lost: it is replaced once enough sentinels consider it down, and
+//! acknowledged writes that no replica has are lost.
 
 use protocols::{
     election::redis_sentinel::PROTOCOL,
@@ -21,8 +21,8 @@ use sim::{
 };
 
 const SEEDS: u64 = 6;
-/// The trouble begins here and lasts so long, milliseconds: the replicas have got everything by then, and what follows is
-/// over before the trouble is: two leases of silence, the vote, the promotion.
+/// When the trouble begins and how long it lasts, in milliseconds. By then the replicas have their full copies, and the
+/// failover ends within the trouble: two leases of silence, the vote, the promotion.
 const TROUBLE: (f64, f64) = (12_000.0, 20_000.0);
 
 fn named(names: &[&str]) -> Vec<Who> {
@@ -41,12 +41,12 @@ fn plan(seed: u64, fencing: Fencing, faults: Vec<PlannedFault>) -> Plan {
     let params = Params { rate: 50, fencing, duration_ms: Some(50_000), ..Params::default() };
     let mut plan = scenario::find("steady").expect("a scenario").compile(&params, &PROTOCOL, seed).expect("a plan");
     plan.faults = faults;
-    // Nobody can act until the primary is replaced, and two may believe as long as there are two.
+    // Nobody can lead until the primary is replaced, and two may believe while there are two primaries.
     (plan.liveness_bound_ms, plan.dual_belief_bound_ms) = (30_000, None);
     plan
 }
 
-/// The primary and the leader are cut off, together, from the other servers and all sentinels, and the primary from the
+/// The primary and the leader are cut off together from the other servers and all sentinels, and the primary from the
 /// other candidates.
 fn split(seed: u64, fencing: Fencing) -> Plan {
     let others = ["redis-2", "redis-3", "sentinel-1", "sentinel-2", "sentinel-3"];
@@ -78,7 +78,7 @@ fn a_dead_primary_is_replaced_and_the_tokens_go_on() {
         let dies = Fault::Kill { node: named(&["redis-1"]).remove(0), restart_after_ms: Some(15_000.0) };
         let (run, elected) = play(&plan(seed, Fencing::On, vec![at(TROUBLE.0, dies)]));
         assert_eq!(violated(&run), Vec::<&str>::new(), "seed {seed}");
-        // Somebody leads again before the former primary is back, by a token that the former leader did not have.
+        // A new leader is elected before the former primary is back, with a token that the former leader did not have.
         let after: Vec<&(u64, u64)> = elected.iter().filter(|(ms, _)| *ms > TROUBLE.0 as u64).collect();
         assert!(after.first().is_some_and(|(ms, token)| *ms < 27_000 && *token > 1), "seed {seed}: {elected:?}");
     }
@@ -94,7 +94,7 @@ fn a_cut_off_primary_goes_on_acknowledging_and_tokens_come_twice() {
         tokens.sort_unstable();
         tokens.dedup();
         twice += usize::from(tokens.len() < count);
-        // The resource refuses a token that belongs to another, and every lower one.
+        // The resource refuses a token that belongs to another node, and every lower one.
         assert!(violated(&run).iter().all(|name| *name == "elections"), "seed {seed}: {:?}", violated(&run));
         assert!(run.judgement.metrics.writes_fenced > 0, "seed {seed}");
     }
@@ -113,7 +113,7 @@ fn without_fencing_two_primaries_are_two_leaders() {
 #[test]
 fn a_minority_of_sentinels_promotes_nobody() {
     for seed in 0..SEEDS {
-        // One sentinel sees both replicas; the other two see the primary alone, and miss nothing.
+        // One sentinel sees both replicas but not the primary; the other two see only the primary, and miss nothing.
         let far = cut(named(&["redis-1"]), named(&["sentinel-1", "redis-2", "redis-3"]));
         let apart = cut(named(&["sentinel-1"]), named(&["sentinel-2", "sentinel-3"]));
         let (run, elected) = play(&plan(seed, Fencing::On, vec![far, apart]));
@@ -121,7 +121,7 @@ fn a_minority_of_sentinels_promotes_nobody() {
     }
 }
 
-/// Three leaders give leadership up, and then `redis-1` loses its disk and is back after so long.
+/// Three leaders step down, and then `redis-1` loses its disk and is back after `back_ms`.
 fn loses_data(back_ms: f64) -> Vec<PlannedFault> {
     let resigns = [6_000.0, 8_000.0, 10_000.0].map(|ms| at(ms, Fault::Resign { node: Who::Leader }));
     let node = named(&["redis-1"]).remove(0);
@@ -132,7 +132,7 @@ fn loses_data(back_ms: f64) -> Vec<PlannedFault> {
 #[test]
 fn a_primary_that_comes_back_empty_empties_its_replicas() {
     for seed in 0..SEEDS {
-        // Nobody has missed it, and who takes its place later has nothing either.
+        // Nobody has missed the primary, and its later replacement has no data either.
         let mut faults = loses_data(300.0);
         faults.push(at(25_000.0, Fault::Kill { node: named(&["redis-1"]).remove(0), restart_after_ms: None }));
         let (_, elected) = play(&plan(seed, Fencing::On, faults));
@@ -140,7 +140,7 @@ fn a_primary_that_comes_back_empty_empties_its_replicas() {
         let promoted = elected.iter().filter(|(ms, _)| *ms > 30_000).map(|(_, token)| *token).next();
         assert_eq!(before, Some(4), "seed {seed}: {elected:?}");
         assert!(elected.iter().any(|(ms, token)| *ms > TROUBLE.0 as u64 && *token == 1), "seed {seed}: {elected:?}");
-        // Without the restart it would have been the one after those.
+        // Without the restart, the token would be the one after those.
         assert!(promoted.is_some_and(|token| token < elected.len() as u64), "seed {seed}: {elected:?}");
     }
 }
@@ -166,7 +166,7 @@ fn what_replicas_are_told_late_is_lost_with_the_primary() {
             play(&plan).1.iter().map(|(_, token)| *token).collect::<Vec<u64>>()
         };
         assert_eq!(with_lag(None), [1, 2, 3], "seed {seed}");
-        // The second token was drawn a second before, and no replica knows of it.
+        // The second token was drawn a second before, and no replica has it.
         assert!(with_lag(Some(3_000)).starts_with(&[1, 2, 2]), "seed {seed}: {:?}", with_lag(Some(3_000)));
     }
 }
@@ -187,7 +187,7 @@ fn min_replicas_to_write_refuses_what_no_replica_acknowledges_lately() {
     assert_eq!(say(&mut server, client, 1_000, "SET a 1"), refused);
     assert_eq!(say(&mut server, replica, 1_000, "REPLCONF listening-port 6379"), "+OK\r\n");
     say(&mut server, replica, 1_000, "PSYNC ? -1");
-    // It is not told anything yet.
+    // The replica has not been sent anything yet.
     assert_eq!(say(&mut server, client, 2_000, "SET a 1"), refused);
     server.tick(6_000);
     assert!(String::from_utf8_lossy(&server.take(replica).0).starts_with("+FULLRESYNC "));

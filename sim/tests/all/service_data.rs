@@ -1,12 +1,12 @@
-//! Services that lose their data or are set back, and locks that are mixed: what is left when the service's word is worth nothing
-//! is the highest token that the resource has seen.
+//! Services that lose their data or are set back, and mixed locks: when the service's word is worthless, only the
+//! highest token that the resource has seen protects it.
 
 use crate::common::{plan, run};
 use protocols::election;
 use scenarios::{Params, Plan, fault::Fault, scenario};
 use std::collections::BTreeSet;
 
-/// What only the service, or the believers, did wrong; the resource may still be right.
+/// Violations by the service or the believers; the resource may still be correct.
 const NOT_OF_THE_RESOURCE: [&str; 3] = ["elections", "phantom_leader", "dual_belief"];
 
 fn planned(scenario: &str, protocol: &str, fencing: bool) -> Plan {
@@ -51,10 +51,10 @@ fn without_one_it_takes_old_tokens_for_new_ones() {
 fn as_many_leaders_are_refused_as_the_counter_has_forgotten() {
     let plan = planned("service-data-loss", "redis-fenced", true);
     let changes = plan.faults.iter().filter(|planned| matches!(planned.what, Fault::Resign { .. })).count() as u64;
-    // One for each that led before, and as many again until a token is higher than the last of theirs.
+    // One election per former leader, and as many again until a token exceeds the last of theirs.
     let lost = run(&plan).judgement.metrics.elections;
     assert_eq!(lost, 2 * (changes + 1) + 1);
-    // With the disk there would have been nothing to catch up with.
+    // With its disk, the service would have had nothing to catch up with.
     let mut kept = plan;
     for planned in &mut kept.faults {
         if let Fault::LoseData { node, restart_after_ms } = planned.what.clone() {
@@ -76,7 +76,7 @@ fn a_cluster_forgets_as_a_single_server_does() {
             let wrong = judgement.invariants.into_iter().filter(|seen| !seen.holds).map(|seen| seen.name);
             wrong.collect::<BTreeSet<_>>()
         };
-        // Tokens begin again, and whoever has one is refused.
+        // Tokens start again, and their holders are refused.
         assert!(wrong(&plan).contains("elections"), "{name}: {:?}", wrong(&plan));
         for planned in &mut plan.faults {
             if let Fault::LoseData { node, restart_after_ms } = planned.what.clone() {

@@ -50,7 +50,7 @@ fn what_a_member_had_moves_and_comes_back_and_nothing_else() {
             assert_eq!(change.leaders.values().sum::<u64>(), u64::from(SHARDS), "{protocol}: {change:?}");
         }
         let (after_death, after_order) = (left.dark_ms_p50_max().unwrap().0, came.dark_ms_p50_max().unwrap().1);
-        // Who is named on Redis finds that out when it polls, once a second.
+        // On Redis, the named successor learns of it when it polls, once per second.
         let most = if protocol.starts_with("redis") { 1_300.0 } else { 100.0 };
         assert!(after_order < most && after_order < after_death, "{protocol}: {after_death} and {after_order} ms");
     }
@@ -66,7 +66,8 @@ fn a_modulo_moves_what_it_says() {
     }
 }
 
-/// Two nodes do not see each other, and both see the service and the third: they disagree on who should lead what.
+/// Two nodes cannot see each other, but both see the service and the third: they disagree on who should lead which
+/// shard.
 #[test]
 fn views_that_differ_harm_nothing_and_pass_nothing_around() {
     for protocol in ["etcd-election", "redis-fenced"] {
@@ -79,7 +80,8 @@ fn views_that_differ_harm_nothing_and_pass_nothing_around() {
         plan.validate().expect("a valid plan");
         let run = run(&plan);
         passes(&run, protocol);
-        // Whoever starts first wins each and hands most over; then one way through the cut, and back.
+        // The first node to start wins each shard and hands most over; then shards move once because of the cut, and
+        // back.
         let elections = run.judgement.metrics.elections;
         assert!(elections <= 4 * u64::from(SHARDS), "{protocol}: {elections} elections");
     }
@@ -92,7 +94,7 @@ fn both_drivers_place_alike_and_a_plan_is_one_run() {
     assert_eq!(again, plan);
     let (inline, history) = run_with_history(&plan, Options::default());
     assert_eq!(history, run_with_history(&again, Options::default()).1);
-    // Which of two groups' clients is the faster one is up to the driver; where shards settle is not.
+    // The driver decides which of two groups' clients is faster, but not where shards settle.
     let (task, _) = run_with_history(&plan, Options { driver: Driver::Task, ..Options::default() });
     assert_eq!(inline.judgement.verdict, task.judgement.verdict);
     let settled = |run: &Run| changes(run).iter().map(|c| (c.moved, c.leaders.clone())).collect::<Vec<_>>();

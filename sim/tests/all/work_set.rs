@@ -1,5 +1,5 @@
-//! The leader's work-set over a hand-over: how much is done again, that nothing is left out, and what a cursor that is kept too
-//! early does.
+//! The leader's work-set across a change of leader: how much is repeated, that nothing is left out, and the effect of a
+//! cursor that is saved too early.
 
 use crate::common::run;
 use protocols::{
@@ -9,7 +9,7 @@ use protocols::{
 use reports::{Metrics, Verdict};
 use scenarios::{Params, scenario};
 
-/// One run with a work-set, which has to end so.
+/// One run with a work-set, which must give this verdict.
 fn ran(told: &str, params: &Params, seed: u64, verdict: Verdict) -> Metrics {
     let sequencer = protocols::work::find("sequencer").expect("a work");
     let works = if params.works.is_empty() { vec![sequencer, &COMPACTION] } else { params.works.clone() };
@@ -34,11 +34,11 @@ fn what_is_done_again_is_what_lies_behind_the_cursor() {
         for seed in 0..4 {
             let [none, ten, one] = [0, 10, 1].map(|each| ran(told, &every(each), seed, Verdict::Pass));
             let [of_none, of_ten, of_one] = [&none, &ten, &one].map(|metrics| metrics.work_redone.unwrap_or(u64::MAX));
-            // Of a segment that was done the cursor may be under way.
+            // The cursor of a finished segment may be in flight.
             assert!(of_one <= 1 && of_ten <= 10, "{told} {seed}: {of_one} {of_ten}");
             assert!(of_none > 4, "{told} {seed}: without a cursor everything is done again: {of_none}");
             let stalled = |metrics: &Metrics| metrics.work_stalled_ms_max.unwrap_or(0.0);
-            // Each that is done again takes its 320 ms.
+            // Each repeated job takes 320 ms.
             let more_ms = stalled(&none) - stalled(&one);
             let again_ms = 320.0 * (of_none - of_one) as f64;
             assert!((more_ms - again_ms).abs() < 640.0, "{told} {seed}: {more_ms} {again_ms}");
@@ -64,7 +64,7 @@ fn what_has_to_be_loaded_is_waited_for() {
         ran("clean-kill", &params, 1, Verdict::Pass).work_stalled_ms_max.unwrap_or(0.0)
     };
     let more_ms = stalled_ms(2_000) - stalled_ms(0);
-    // Ten batches at most are done again by one and not by the other.
+    // One repeats at most ten batches more than the other.
     assert!((1_000.0..=3_000.0).contains(&more_ms), "{more_ms}");
 }
 

@@ -1,4 +1,4 @@
-//! A leader does any works: three of them, whose records the judge checks.
+//! A leader with three works, whose records the judge checks.
 
 use crate::common::run;
 use protocols::{election, history::usual_resources};
@@ -6,8 +6,8 @@ use reports::{Verdict, invariant::InvariantResult};
 use scenarios::{Params, Plan, scenario};
 use sim::run::Run;
 
-/// `gc-pause` with three works. There are more claims than requests, so that most pauses fall between checking the lease for
-/// a claim and sending it.
+/// `gc-pause` with three works. Claims outnumber requests, so that most pauses strike between the lease check for a
+/// claim and its send.
 fn plan(seed: u64, fencing: bool) -> Plan {
     let params = Params { rate: 10, fencing: fencing.into(), ..Params::default() };
     let scenario = scenario::find("gc-pause").expect("a scenario");
@@ -27,7 +27,7 @@ fn no_job_is_claimed_twice_behind_the_fence() {
         let records = records(&run);
         assert_eq!(run.judgement.verdict, Verdict::Pass, "seed {seed}: {:?}", run.judgement.invariants);
         assert!(records.could_fail, "{}", records.detail);
-        // Of 21 s at least 10, in which a job takes 20 ms and its claim a trip.
+        // At least 10 of the 21 s, in which a job takes 20 ms and its claim a trip.
         let recorded: u64 = records.detail.replace(',', "").split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
         assert!(recorded > 10 * 40, "seed {seed}: {}", records.detail);
     }
@@ -41,7 +41,7 @@ fn without_the_fence_a_sleeper_claims_a_job_that_its_successor_has_done() {
         !records.holds && records.detail.contains("jobs recorded number")
     };
     let seeds: Vec<u64> = (0..6).filter(claimed_twice).collect();
-    // The others pause at a request of a client.
+    // At the other seeds, the pause strikes at a client's request.
     assert!(seeds.len() >= 3, "only at the seeds {seeds:?}");
 }
 

@@ -1,14 +1,14 @@
-//! The list of defects of our own making, and how all of them get into one build.
+//! The list of injected defects, and how all of them get into one build.
 //!
-//! Each file beside this one is an area. A defect is a heading with its name, a sentence, where it is, and a diff: what
-//! stands there and what is to stand there instead. Blanks and line ends do not matter when it is looked for, nor a comma
-//! before a closing bracket, so that reformatting moves nothing. `after` names a place (once in the file) behind which the
-//! first occurrence counts. Both versions are put into the code, and a variable of the environment says which one runs; so
-//! both have to make sense to the compiler: statements, or expressions of one type.
+//! Each file next to this one is an area. A defect is a heading with its name, a sentence, its place, and a diff of the
+//! present and the defective code. When the code is located, blanks and line ends are ignored, as is a comma before a
+//! closing bracket, so reformatting does not matter. `after` names a text that occurs once in the file, and the first
+//! occurrence behind it counts. The build contains both versions, and an environment variable selects one; so both must
+//! compile: as statements, or as expressions of one type.
 
 use std::{collections::BTreeMap, fs, ops::Range, path::Path};
 
-/// The areas, in the order of the table, and what they are called.
+/// The areas in the order of the table, with their titles.
 pub const AREAS: [(&str, &str); 13] = [
     ("electors", "electors"),
     ("clients", "clients of the services"),
@@ -25,45 +25,43 @@ pub const AREAS: [(&str, &str); 13] = [
     ("seventh", "a seventh list, written without knowing the checks"),
 ];
 
-/// One thing that could be wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Defect {
-    /// Its name, in kebab case.
+    /// In kebab case.
     pub id: String,
-    /// The file of the list that it stands in, without its ending.
+    /// The list file that contains it, without its extension.
     pub area: &'static str,
-    /// What is wrong, and why such a thing happens.
+    /// What is wrong, and how it may come about.
     pub about: String,
-    /// The source, from the root of the repository.
+    /// The source file, relative to the repository's root.
     pub file: String,
-    /// Only what comes behind this place counts.
+    /// A text in the file behind which the code is located.
     pub after: Option<String>,
-    /// What stands there.
+    /// The present code.
     pub old: String,
-    /// What is to stand there.
+    /// The defective code.
     pub new: String,
-    /// What should notice it.
     pub found_by: FoundBy,
 }
 
-/// What should notice a defect.
+/// What should detect a defect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FoundBy {
     /// A sweep with default arguments.
     Sweep,
-    /// A test alone.
+    /// Only a test.
     Unit {
-        /// Arguments of `cargo test` that run it.
+        /// The arguments of `cargo test` that run it.
         test: String,
-        /// Why that is enough.
+        /// Why a test is enough.
         because: String,
     },
 }
 
-/// Reads the list in `folder`, the areas in order.
+/// Reads the list in `folder`, in the order of the areas.
 ///
 /// # Errors
-/// One sentence for everything that is wrong with it.
+/// A sentence for each error in the list.
 pub fn read(folder: &Path) -> Result<Vec<Defect>, Vec<String>> {
     let (mut defects, mut wrong) = (Vec::new(), Vec::new());
     for (area, _) in AREAS {
@@ -91,7 +89,7 @@ pub fn read(folder: &Path) -> Result<Vec<Defect>, Vec<String>> {
     if wrong.is_empty() { Ok(defects) } else { Err(wrong) }
 }
 
-/// One section of a list's file, without the marks of its heading.
+/// Parses a section of a list file, without its heading's marks.
 fn defect(area: &'static str, section: &str) -> Result<Defect, String> {
     let mut lines = section.lines();
     let id = lines.next().unwrap_or_default().trim().to_owned();
@@ -132,14 +130,14 @@ fn defect(area: &'static str, section: &str) -> Result<Defect, String> {
     if old.starts_with("let ") && !old.starts_with("let _ ") {
         return Err(format!("`{old}` names a value for what follows; give the expression alone"));
     }
-    // A block stands in its place, and a block is no pattern and no arm.
+    // The code is replaced by a block, which cannot be a pattern or a match arm.
     if let Some(arm) = [&old, &new].into_iter().find(|text| is_part_of_an_arm(text)) {
         return Err(format!("`{arm}` is part of a match arm; give the arm's condition or what it does alone"));
     }
     Ok(Defect { id, area, about, file, after, old, new, found_by })
 }
 
-/// Does `text` close every bracket that it opens? Both versions stand in the copy as a block each.
+/// Whether `text` closes every bracket that it opens. In the copy, each version is put into a block.
 fn is_balanced(text: &str) -> bool {
     let mut open = Vec::new();
     text.bytes().all(|byte| match byte {
@@ -154,7 +152,7 @@ fn is_balanced(text: &str) -> bool {
     }) && open.is_empty()
 }
 
-/// A pattern with its condition, or what ends in an arrow.
+/// Whether `text` contains a pattern with its condition, or ends in an arrow.
 fn is_part_of_an_arm(text: &str) -> bool {
     let starts_as_one = text.starts_with(|first: char| first.is_ascii_uppercase() || first == '(');
     text.trim_end().ends_with("=>") || (starts_as_one && text.contains(") if "))
@@ -169,11 +167,10 @@ fn found_by(text: &str) -> Result<FoundBy, String> {
     Ok(FoundBy::Unit { test: test.to_owned(), because: because.to_owned() })
 }
 
-/// Puts `defects`, with their numbers, into a source: in place of each what was there and what is wrong, of which the
-/// environment chooses.
+/// Splices numbered defects into a source: in place of each, both versions, between which the environment selects.
 ///
 /// # Errors
-/// One sentence for each that does not apply.
+/// A sentence for each defect that does not apply.
 pub fn splice(text: &str, defects: &[(usize, &Defect)]) -> Result<String, Vec<String>> {
     let (mut places, mut wrong) = (BTreeMap::<(usize, usize), Vec<(usize, &Defect)>>::new(), Vec::new());
     for (number, defect) in defects {
@@ -197,18 +194,18 @@ pub fn splice(text: &str, defects: &[(usize, &Defect)]) -> Result<String, Vec<St
     if wrong.is_empty() { Ok(result) } else { Err(wrong) }
 }
 
-/// `if` for each variant, `else` what was there.
+/// An `if` for each variant, and `else` the present code.
 fn choice(old: &str, variants: &[(usize, &Defect)]) -> String {
     let mut text = String::new();
     for (number, defect) in variants {
         text += &format!("if ::protocols::defect::on({number}) {{ {} }} else ", defect.new);
     }
     text += &format!("{{ {old} }}");
-    // A statement stands for itself; an expression may be an operand.
+    // A statement stands alone; an expression may be an operand, and needs brackets.
     if old.ends_with([';', '}']) { text } else { format!("({text})") }
 }
 
-/// Where `defect` stands in `text`.
+/// The place of `defect` in `text`.
 fn place(text: &str, defect: &Defect) -> Result<Range<usize>, String> {
     let Some(after) = &defect.after else {
         return only(text, &defect.old);
@@ -217,7 +214,7 @@ fn place(text: &str, defect: &Defect) -> Result<Range<usize>, String> {
     find(text, &defect.old, from).ok_or_else(|| format!("`{}` is not there behind `{after}`", defect.old))
 }
 
-/// The one occurrence of `pattern`.
+/// The only occurrence of `pattern`.
 fn only(text: &str, pattern: &str) -> Result<Range<usize>, String> {
     let place = find(text, pattern, 0).ok_or_else(|| format!("`{pattern}` is not there"))?;
     match find(text, pattern, place.end) {
@@ -226,7 +223,7 @@ fn only(text: &str, pattern: &str) -> Result<Range<usize>, String> {
     }
 }
 
-/// The first occurrence of `pattern` from a byte on.
+/// The first occurrence of `pattern` from byte `from` on.
 fn find(text: &str, pattern: &str, from: usize) -> Option<Range<usize>> {
     let (text, pattern) = (text.as_bytes(), pattern.trim().as_bytes());
     let is_word = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
@@ -238,7 +235,7 @@ fn find(text: &str, pattern: &str, from: usize) -> Option<Range<usize>> {
     })
 }
 
-/// Where `pattern`, if it begins at `start`, ends; blanks make no difference, nor a comma before a closing bracket.
+/// The end of `pattern` if it begins at `start`, ignoring blanks, and a comma before a closing bracket.
 fn ends_at(text: &[u8], pattern: &[u8], start: usize) -> Option<usize> {
     let skip = |mut at: usize| {
         while text.get(at).is_some_and(u8::is_ascii_whitespace) {

@@ -1,4 +1,4 @@
-//! How servers are called: their arguments.
+//! The command-line arguments of servers.
 
 use crate::members::place::Place;
 use std::{
@@ -11,14 +11,14 @@ fn strings<const N: usize>(arguments: [&str; N]) -> Vec<String> {
     arguments.map(str::to_owned).into()
 }
 
-/// A `redis-server` that keeps its data below `data`. Every write is on disk before it is acknowledged.
+/// A `redis-server` with its data below `data`, which syncs every write before it acknowledges it.
 pub fn redis(address: SocketAddr, data: &Path) -> Vec<String> {
     let mut arguments = strings(["--port", &address.port().to_string()]);
     arguments.extend(redis_apart_from_its_port(data));
     arguments
 }
 
-/// The same as a replica of the server at `primary`, where there is one.
+/// The same as a replica of `primary`, if given.
 pub fn redis_replica(address: SocketAddr, data: &Path, primary: Option<SocketAddr>) -> Vec<String> {
     let mut arguments = redis(address, data);
     if let Some(primary) = primary {
@@ -27,7 +27,7 @@ pub fn redis_replica(address: SocketAddr, data: &Path, primary: Option<SocketAdd
     arguments
 }
 
-/// How patient a sentinel is; milliseconds.
+/// A sentinel's timeouts, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Watching {
     /// `down-after-milliseconds`.
@@ -37,17 +37,17 @@ pub struct Watching {
 }
 
 impl Watching {
-    /// As the defaults, 30 s and 3 minutes, are to a lease of 15 s.
+    /// The timeouts for this lease, in proportion to the defaults of 30 s and 3 minutes for a lease of 15 s.
     pub fn of_lease(ttl_ms: u64) -> Watching {
         Watching { down_after_ms: 2 * ttl_ms, failover_timeout_ms: 12 * ttl_ms }
     }
 }
 
-/// The configuration of a sentinel that watches a primary, `mymaster`, with two others; it writes down there what it finds
-/// out.
+/// Writes the configuration of a sentinel that watches the primary `mymaster` along with two others. The sentinel saves
+/// its findings in it.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn sentinel_file(
     address: SocketAddr,
     data: &Path,
@@ -65,12 +65,12 @@ pub fn sentinel_file(
     Ok(file)
 }
 
-/// A `redis-server` as a sentinel, with its configuration in that file.
+/// A `redis-server` as a sentinel with this configuration file.
 pub fn sentinel(file: &Path) -> Vec<String> {
     strings([&file.display().to_string(), "--sentinel"])
 }
 
-/// The same for clients that have certificates: its own, its key, and the authority's in these files.
+/// The same with mutual TLS: the server's certificate, its key, and the authority's certificate.
 pub fn redis_with_tls(address: SocketAddr, data: &Path, [cert, key, authority]: [&str; 3]) -> Vec<String> {
     let mut arguments =
         strings(["--port", "0", "--tls-port", &address.port().to_string(), "--tls-auth-clients", "yes"]);
@@ -86,12 +86,12 @@ fn redis_apart_from_its_port(data: &Path) -> Vec<String> {
     arguments
 }
 
-/// An `etcd` of one member that keeps its data below `data`. Peers would reach it at `peer`.
+/// A single-member `etcd` with its data below `data`, and `peer` as its peer address.
 pub fn etcd(address: SocketAddr, peer: SocketAddr, data: &Path) -> Vec<String> {
     etcd_at(&format!("http://{address}"), peer, data)
 }
 
-/// The same for clients that have certificates: its own, its key, and the authority's in these files.
+/// The same with mutual TLS: the server's certificate, its key, and the authority's certificate.
 pub fn etcd_with_tls(
     address: SocketAddr,
     peer: SocketAddr,
@@ -113,8 +113,8 @@ fn etcd_at(client: &str, peer: SocketAddr, data: &Path) -> Vec<String> {
     arguments
 }
 
-/// An `etcd` that is a member of those, and keeps its data below `data`. It asks before it stands, which is the default since
-/// 3.5 and is modelled.
+/// An `etcd` member at these addresses, with its data below `data`. It uses pre-vote, the default since 3.5, as the
+/// model does.
 pub(crate) fn etcd_member(member: usize, places: &[Place], data: &Path) -> Vec<String> {
     let place = &places[member];
     let (client, peer) = (format!("http://{}", place.client), format!("http://{}", place.peer_of(member)));
@@ -129,7 +129,7 @@ pub(crate) fn etcd_member(member: usize, places: &[Place], data: &Path) -> Vec<S
     arguments
 }
 
-/// The settings of a ZooKeeper that is a member of those, in files below `data`: its defaults.
+/// Writes the settings of a ZooKeeper member at these addresses below `data`; otherwise its defaults.
 ///
 /// # Errors
 /// They cannot be written.
@@ -143,7 +143,7 @@ pub(crate) fn zookeeper_member(member: usize, places: &[Place], data: &Path) -> 
         client.port()
     );
     for (place, Place { peer, second, .. }) in places.iter().enumerate() {
-        // Its own line says where it listens, the others' where they are found.
+        // Its own line has its listening address, the others' lines their relays' addresses.
         let ip = if place == member { client.ip() } else { places[place].peer_of(place).ip() };
         text += &format!("server.{}={ip}:{peer}:{second}\n", place + 1);
     }
@@ -151,7 +151,7 @@ pub(crate) fn zookeeper_member(member: usize, places: &[Place], data: &Path) -> 
     fs::write(data.join("zoo.cfg"), text)
 }
 
-/// What `java` is called with to be that member, from the library in `jar`.
+/// The arguments of `java` for such a member, with the library `jar`.
 pub(crate) fn zookeeper_java(jar: &Path, data: &Path) -> Vec<String> {
     let (jar, settings) = (jar.display().to_string(), data.join("zoo.cfg").display().to_string());
     let mut arguments = strings(["-Xmx128m", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true", "-cp", &jar]);
@@ -159,7 +159,7 @@ pub(crate) fn zookeeper_java(jar: &Path, data: &Path) -> Vec<String> {
     arguments
 }
 
-/// A `consul` that is one of those servers, and keeps its data below `data`; timings as for production.
+/// A `consul` server at these addresses, with its data below `data`, and production timings.
 pub(crate) fn consul_member(member: usize, places: &[Place], data: &Path) -> Vec<String> {
     let Place { client, peer, second } = places[member];
     let node = format!("consul-{member}");
@@ -178,7 +178,7 @@ pub(crate) fn consul_member(member: usize, places: &[Place], data: &Path) -> Vec
     arguments
 }
 
-/// A `consul` that is no server: the agent on the machine of its clients, which gossips at `gossip`.
+/// A `consul` agent on its clients' machine, not a server, which gossips at `gossip`.
 pub(crate) fn consul_agent(address: SocketAddr, gossip: SocketAddr, places: &[Place], data: &Path) -> Vec<String> {
     let mut arguments = strings(["agent", "-node", "agent", "-log-level", "info", "-retry-interval", "1s"]);
     arguments.extend(strings(["-bind", "127.0.0.1", "-client", "127.0.0.1", "-data-dir", &data.display().to_string()]));
@@ -193,15 +193,15 @@ pub(crate) fn consul_agent(address: SocketAddr, gossip: SocketAddr, places: &[Pl
     arguments
 }
 
-/// What `java` is called with to be a ZooKeeper of one member, from the library in `jar`, that keeps its settings and its
-/// data below `data`. Every write is on disk before it is acknowledged, which is its default.
+/// The arguments of `java` for a single-member ZooKeeper from the library `jar`, with settings and data below `data`.
+/// By default it syncs every write before it acknowledges it.
 ///
 /// # Errors
 /// The settings cannot be written.
 pub fn zookeeper(address: SocketAddr, data: &Path, jar: &Path) -> io::Result<Vec<String>> {
     let settings = data.join("zoo.cfg");
     let (ip, port) = (address.ip(), address.port());
-    // Without the last two it would listen for administrators on a port of its own, and take 60 clients of one address.
+    // The last two disable the admin server, which has its own port, and the limit of 60 clients per address.
     let text = format!(
         "tickTime=2000\ndataDir={}\nclientPortAddress={ip}\nclientPort={port}\nadmin.enableServer=false\nmaxClientCnxns=0\n",
         data.display()
@@ -211,8 +211,8 @@ pub fn zookeeper(address: SocketAddr, data: &Path, jar: &Path) -> io::Result<Vec
     Ok(strings(["-Xmx256m", "-cp", &jar, "org.apache.zookeeper.server.ZooKeeperServerMain", &settings]))
 }
 
-/// A `consul` of one server that is its own agent and keeps its data below `data`. Its own traffic goes through `others`. It
-/// elects itself within a second or two, and says nothing of where machines are, which would take indexes.
+/// A single `consul` server that is its own agent, with its data below `data`, and `others` for its internal traffic.
+/// It elects itself within one or two seconds. Network coordinates are off, since their updates would take indexes.
 pub fn consul(address: SocketAddr, others: [SocketAddr; 2], data: &Path) -> Vec<String> {
     let [gossip, server] = others.map(|address| address.port().to_string());
     let mut arguments = strings(["agent", "-server", "-bootstrap", "-node", "consul", "-log-level", "err"]);
@@ -225,7 +225,7 @@ pub fn consul(address: SocketAddr, others: [SocketAddr; 2], data: &Path) -> Vec<
     arguments
 }
 
-/// A `postgres` on the data that `initdb` has made. It listens on loopback only, and on no socket.
+/// A `postgres` on the data folder made by `initdb`. It listens on loopback only, without a Unix socket.
 pub fn postgres(address: SocketAddr, data: &Path) -> Vec<String> {
     let (data, port) = (data.display().to_string(), address.port().to_string());
     strings(["-D", &data, "-p", &port, "-h", "127.0.0.1", "-k", ""])

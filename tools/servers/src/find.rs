@@ -1,4 +1,4 @@
-//! Programs: where they are.
+//! Finds installed programs.
 
 use super::{
     install, older,
@@ -9,22 +9,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The program of that name, where Debian keeps PostgreSQL's or on the search path.
+/// Finds a program in Debian's PostgreSQL folders or on the search path.
 pub fn look(program: &str) -> Option<PathBuf> {
     places(program).find(|file| file.is_file())
 }
 
-/// The library that Debian's package of ZooKeeper brings; `java` runs it.
+/// The library from Debian's ZooKeeper package, to run with `java`.
 pub fn zookeeper_jar() -> Option<PathBuf> {
     let jar =
         env::var_os("FENCEPOST_ZOOKEEPER_3_8").map_or_else(|| "/usr/share/java/zookeeper.jar".into(), PathBuf::from);
     (jar.is_file() && look("java").is_some()).then_some(jar)
 }
 
-/// The same for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+/// The same for a test; `None`, with a message, if it is missing and the test may pass without `what`.
 ///
 /// # Panics
-/// It is not there, and `FENCEPOST_SERVERS` wants it.
+/// It is missing, and `FENCEPOST_SERVERS` requires it.
 pub fn find_zookeeper(what: &str) -> Option<PathBuf> {
     if zookeeper_jar().is_none() && wish() == "install" {
         install::alone(|| {
@@ -40,7 +40,7 @@ pub fn find_zookeeper(what: &str) -> Option<PathBuf> {
     found
 }
 
-/// Every place where a program of that name may be.
+/// All places where the program may be.
 pub(super) fn places(program: &str) -> impl Iterator<Item = PathBuf> {
     let versions = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = versions.map(|v| v.path().join("bin")).collect();
@@ -51,15 +51,15 @@ pub(super) fn places(program: &str) -> impl Iterator<Item = PathBuf> {
     folders.into_iter().map(move |folder| folder.join(program))
 }
 
-/// Where Consul of an older Debian is unpacked.
+/// Where Consul from an older Debian is unpacked.
 fn older_consul() -> PathBuf {
     install::folder().join("consul-1.8")
 }
 
-/// Consul, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+/// Consul, for a test; `None`, with a message, if it is missing and the test may pass without `what`.
 ///
 /// # Panics
-/// It is not there, and `FENCEPOST_SERVERS` wants it.
+/// It is missing, and `FENCEPOST_SERVERS` requires it.
 pub fn consul(what: &str) -> Option<PathBuf> {
     if look("consul").is_none() && wish() == "install" {
         install::alone(|| {
@@ -76,11 +76,11 @@ pub fn consul(what: &str) -> Option<PathBuf> {
     found
 }
 
-/// Rotel, a collector for OpenTelemetry, for a test; `None`, said aloud, when it is not there and the test is to pass without
-/// `what`.
+/// Rotel, an OpenTelemetry collector, for a test; `None`, with a message, if it is missing and the test may pass
+/// without `what`.
 ///
 /// # Panics
-/// It is not there, and `FENCEPOST_SERVERS` wants it.
+/// It is missing, and `FENCEPOST_SERVERS` requires it.
 pub fn rotel(what: &str) -> Option<PathBuf> {
     let folder = install::folder().join("rotel");
     let agent = folder.join("rotel/rotel-agent");
@@ -98,10 +98,10 @@ pub fn rotel(what: &str) -> Option<PathBuf> {
     Some(agent)
 }
 
-/// The program of that name, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+/// A program, for a test; `None`, with a message, if it is missing and the test may pass without `what`.
 ///
 /// # Panics
-/// It is not there, and `FENCEPOST_SERVERS` wants it.
+/// It is missing, and `FENCEPOST_SERVERS` requires it.
 pub fn find(program: &str, package: &str, what: &str) -> Option<PathBuf> {
     if look(program).is_none() && wish() == "install" {
         install::alone(|| {

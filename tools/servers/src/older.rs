@@ -1,5 +1,5 @@
-//! Packages of another suite of Debian, unpacked into a folder: for servers that the machine's own suite has no more, or not
-//! yet.
+//! Unpacks packages of another Debian suite into a folder: for servers that the machine's own suite no longer has, or
+//! does not have yet.
 
 use super::{
     install::{folder, run},
@@ -7,7 +7,7 @@ use super::{
 };
 use std::{fs, path::Path};
 
-/// The machine's own sources for its suite, with another suite in its place, in the one form or the other.
+/// The machine's own apt sources with another suite in place of its own, in either format.
 fn sources(texts: &[(String, String)], own: &str, other: &str) -> Option<(&'static str, String)> {
     for (name, text) in texts {
         let is_of = |line: &str, start: &str| {
@@ -30,13 +30,13 @@ fn sources(texts: &[(String, String)], own: &str, other: &str) -> Option<(&'stat
     None
 }
 
-/// The suite that this machine runs.
+/// The suite of this machine.
 fn own_suite() -> Option<String> {
     let text = fs::read_to_string("/etc/os-release").ok()?;
     text.lines().find_map(|line| Some(line.strip_prefix("VERSION_CODENAME=")?.trim_matches('"').to_owned()))
 }
 
-/// Where this machine's packages come from: names and contents of apt's own files.
+/// The names and contents of apt's own source files.
 fn configured() -> Vec<(String, String)> {
     let apt = Path::new("/etc/apt");
     let parts = apt.join("sources.list.d").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
@@ -46,8 +46,8 @@ fn configured() -> Vec<(String, String)> {
     files.iter().filter_map(|path| text(path)).collect()
 }
 
-/// Downloads a package of another suite and unpacks it into `into`; nothing is installed, and apt's own lists stay as they
-/// are. What that does not achieve, the next look will tell.
+/// Downloads a package of another suite and unpacks it into `into`; nothing is installed, and apt's own lists stay
+/// unchanged. Failures show when the program is looked up again.
 pub(super) fn unpack(package: &str, suite: &str, into: &Path) {
     let found = own_suite().and_then(|own| sources(&configured(), &own, suite));
     let Some((name, text)) = found else {
@@ -68,7 +68,7 @@ pub(super) fn unpack(package: &str, suite: &str, into: &Path) {
     ];
     let options: Vec<&str> = options.iter().flat_map(|option| ["-o", option.as_str()]).collect();
     let packages = at("packages");
-    // apt-get downloads into the folder that it is called in.
+    // apt-get downloads into its working directory.
     let download = ["-c", "cd \"$0\" && exec apt-get \"$@\"", &packages];
     let wanted = [&download[..], &options, &["download", "-q", package]].concat();
     if !run("apt-get", &[&options[..], &["update", "-q"]].concat()) || !run("sh", &wanted) {

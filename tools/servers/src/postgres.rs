@@ -15,26 +15,24 @@ use std::{
     process::Command,
 };
 
-/// A PostgreSQL with one user, `store`; stopped when dropped.
+/// A PostgreSQL server with one user, `store`; stopped when dropped.
 pub struct Postgres {
-    /// Where it listens.
     pub server: Server,
     initdb: PathBuf,
     password: Option<String>,
 }
 
-/// Whom it lets in.
+/// Whom the server lets in.
 #[derive(Clone, Copy, Debug)]
 pub enum Access<'a> {
-    /// The user, by this password.
+    /// The user, with this password.
     Password(&'a str),
-    /// Anybody, by whatever name that is a role's; commits are not synced.
+    /// Anybody, as any role; commits are not synced.
     Anybody,
-    /// Anybody; and with TLS, by these files with a certificate and its key, who wants that.
+    /// Anybody, with TLS on request.
     Trust {
-        /// The certificate.
         certificate: &'a Path,
-        /// Its key.
+        /// Its private key.
         key: &'a Path,
     },
 }
@@ -61,7 +59,7 @@ impl fmt::Display for PostgresError {
 
 impl std::error::Error for PostgresError {}
 
-/// The server will not run as root: a process of somebody else's it is, then.
+/// The server refuses to run as root, so it runs as another user.
 fn as_nobody(root: bool, program: &Path) -> Command {
     if !root {
         return Command::new(program);
@@ -71,11 +69,11 @@ fn as_nobody(root: bool, program: &Path) -> Command {
     command
 }
 
-/// How to start a PostgreSQL of one's own that lets anybody in who calls himself `user`, with its data, made if need be, in that
-/// folder: the program and its arguments.
+/// How to start a PostgreSQL that lets in anybody as `user`, with its data, created if needed, in the folder `data`:
+/// the program and its arguments.
 ///
 /// # Errors
-/// It is not installed, or there is no making its data; one sentence.
+/// It is not installed, or its data cannot be created.
 pub fn own_postgres(address: SocketAddr, data: &Path, user: &str) -> Result<(PathBuf, Vec<String>), PostgresError> {
     let initdb = super::find::look("initdb").ok_or(PostgresError::NotInstalled)?;
     let unseen = |e: std::io::Error| PostgresError::Failed(format!("cannot look into {}: {e}", data.display()));
@@ -100,10 +98,10 @@ pub fn own_postgres(address: SocketAddr, data: &Path, user: &str) -> Result<(Pat
     Ok((program, before.chain(call::postgres(address, data)).collect()))
 }
 
-/// Starts one with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.
+/// Starts an empty PostgreSQL; `None`, with a message, if it is not installed and the test may pass without `what`.
 ///
 /// # Panics
-/// It does not start, or is missing although `FENCEPOST_SERVERS` wants it.
+/// It does not start, or it is missing and `FENCEPOST_SERVERS` requires it.
 pub fn postgres(folder: &Folder, what: &str, access: Access<'_>) -> Option<Postgres> {
     let initdb = find("initdb", "postgresql", what)?;
     find("psql", "postgresql-client", what)?;
@@ -161,7 +159,7 @@ pub fn postgres(folder: &Folder, what: &str, access: Access<'_>) -> Option<Postg
 }
 
 impl Postgres {
-    /// A URL without the password, of the database that is there from the start.
+    /// A URL of the initial database, without the password.
     pub fn url(&self) -> String {
         self.database("postgres")
     }
@@ -171,10 +169,10 @@ impl Postgres {
         format!("postgresql://store@{}/{name}", self.server.address)
     }
 
-    /// What `psql -q` says to a query: rows as lines, fields between `|`.
+    /// The output of `psql -q` for a query: one row per line, fields separated by `|`.
     ///
     /// # Errors
-    /// Its complaint.
+    /// Its error message.
     pub fn psql(&self, query: &str) -> Result<String, PostgresError> {
         let beside = self.initdb.with_file_name("psql");
         let mut command = Command::new(if beside.exists() { &beside } else { Path::new("psql") });
@@ -193,7 +191,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // Fast shutdown ends its sessions, and its own children with it.
+        // A fast shutdown ends its sessions, and with them its child processes.
         if !self.server.process.has_ended() {
             self.server.process.signal("INT");
             self.server.process.wait(SOON);

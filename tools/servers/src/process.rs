@@ -9,15 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long something may take that should be quick; a loaded machine is slow.
+/// How long a quick operation may take on a loaded machine.
 pub const SOON: Duration = Duration::from_secs(30);
-/// From one look to the next.
+/// The interval between checks.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Waits until `look` gives something.
+/// Waits until `look` returns a value.
 ///
 /// # Panics
-/// It does not in time.
+/// It does not within `within`.
 pub fn eventually<T>(what: &str, within: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -29,14 +29,14 @@ pub fn eventually<T>(what: &str, within: Duration, mut look: impl FnMut() -> Opt
     }
 }
 
-/// A process that was started; killed when dropped.
+/// A started process; killed when dropped.
 pub struct Process {
     child: Child,
     log: PathBuf,
 }
 
 impl Process {
-    /// Starts it; what it prints is appended to `log`.
+    /// Starts a process whose output is appended to `log`.
     ///
     /// # Panics
     /// It cannot be started.
@@ -48,24 +48,23 @@ impl Process {
         Process { child, log: log.to_owned() }
     }
 
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends it a signal, by its process id.
+    /// Sends a signal, by process id.
     ///
     /// # Panics
     /// It cannot be sent.
     pub fn signal(&mut self, name: &str) {
-        // A process that was waited for has an id that may be somebody else's.
+        // Once waited for, a child's process id may be reused.
         if !self.has_ended() {
             let sent = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status();
             assert!(sent.is_ok_and(|s| s.success()), "SIG{name} cannot be sent");
         }
     }
 
-    /// Has it ended?
+    /// Whether it has ended.
     ///
     /// # Panics
     /// The operating system does not say.
@@ -90,24 +89,24 @@ impl Process {
         self.wait(SOON)
     }
 
-    /// Kills it, as a power loss does.
+    /// Kills it, as in a power loss.
     pub fn kill(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// What it has printed.
+    /// Its output.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
-    /// Waits until it listens; false when it ended instead.
+    /// Waits until it listens; false if it ended instead.
     pub fn listens(&mut self, address: SocketAddr) -> bool {
         self.is_ready(&format!("something listens on {address}"), || TcpStream::connect(address).is_ok())
     }
 
-    /// Waits until that is so; false when it ended instead.
+    /// Waits until `ready` returns true; false if the process ended instead.
     pub(super) fn is_ready(&mut self, what: &str, ready: impl Fn() -> bool) -> bool {
         let what = format!("{what}, see {}", self.log.display());
         eventually(&what, SOON, || {
@@ -124,7 +123,7 @@ impl Drop for Process {
     }
 }
 
-/// Runs a command that is to end by itself, and soon.
+/// Runs a command that should end soon by itself.
 ///
 /// # Panics
 /// It cannot be started.
@@ -133,7 +132,7 @@ pub fn run(mut command: Command) -> Output {
     let child = spawned.unwrap_or_else(|e| panic!("{command:?} cannot be started: {e}"));
     let pid = child.id();
     let (done, ended) = std::sync::mpsc::channel();
-    // Whoever does not end is ended: the test then fails by the exit code.
+    // A command that does not end is killed, and the test fails by its exit code.
     let guard = std::thread::spawn(move || {
         if ended.recv_timeout(SOON).is_err() {
             let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
@@ -145,7 +144,6 @@ pub fn run(mut command: Command) -> Output {
     output
 }
 
-/// Bytes as text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

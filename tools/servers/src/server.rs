@@ -17,48 +17,44 @@ use std::{
     time::Duration,
 };
 
-/// A port that was free a moment ago may be taken the next; so often another is tried.
+/// How often another port is tried, since a free port may be taken before it is used.
 const PORTS_TRIED: u32 = 5;
-/// How long one look at whether a server answers may take.
+/// The timeout of one check whether a server answers.
 const PROBE_WITHIN: Duration = Duration::from_secs(1);
 
 /// A running server; killed when dropped.
 pub struct Server {
-    /// Its process.
     pub process: Process,
-    /// Where it listens.
     pub address: SocketAddr,
     call: Arc<dyn Fn(SocketAddr) -> Command + Send + Sync>,
     probe: Probe,
     log: PathBuf,
 }
 
-/// How it is known that a server answers: something that is said to it, and what its answer contains. `None`: it listens.
+/// How to tell that a server answers: a request, and what its answer contains. `None`: it listens.
 pub(super) type Probe = Option<(&'static [u8], &'static str)>;
 
-/// Redis says that it is there.
+/// Redis answers.
 pub(super) const REDIS: Probe = Some((b"PING\r\n", "+PONG"));
-/// etcd says that it is well.
+/// etcd reports that it is healthy.
 pub(super) const ETCD: Probe = Some((b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n", r#""health":"true""#));
 
-/// ZooKeeper says how it is, and that it is one that elects nobody.
+/// ZooKeeper reports its status as a standalone server.
 pub(super) const ZOOKEEPER: Probe = Some((b"srvr", "Mode: standalone"));
 
-/// Consul can write: it has elected itself.
+/// Consul can write, that is, it has elected itself.
 const CONSUL: Probe =
     Some((b"PUT /v1/kv/fencepost/ready HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", "\r\n\r\ntrue"));
 
-/// With or without TLS.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tls {
-    /// Without.
     Off,
-    /// By `cert.pem`, `key.pem` and `ca.pem` in the folder; clients need certificates.
+    /// With `cert.pem`, `key.pem` and `ca.pem` in the folder; clients need certificates.
     On,
 }
 
 impl Server {
-    /// Starts it on a free port; what it prints goes to `<name>.log` in the folder.
+    /// Starts the server on a free port; its output goes to `<name>.log` in the folder.
     pub(super) fn start(
         name: &str,
         folder: &Path,
@@ -78,7 +74,7 @@ impl Server {
         panic!("{name} does not start; see {}", log.display());
     }
 
-    /// Kills it and starts it again with what was on its disk, where it was.
+    /// Kills the server and restarts it at the same address, with its disk.
     ///
     /// # Panics
     /// It does not start again.
@@ -88,7 +84,7 @@ impl Server {
         assert!(self.wait(), "it does not start again; see {}", self.log.display());
     }
 
-    /// Waits until it answers; false when it ended instead.
+    /// Waits until it answers; false if it ended instead.
     fn wait(&mut self) -> bool {
         let (address, probe) = (self.address, self.probe);
         match probe {
@@ -100,7 +96,7 @@ impl Server {
     }
 }
 
-/// Does a first request get that answer?
+/// Whether the first request gets that answer.
 fn answers(address: SocketAddr, ask: &[u8], wanted: &str) -> io::Result<bool> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PROBE_WITHIN))?;
@@ -120,7 +116,7 @@ fn certificates(folder: &Folder) -> [String; 3] {
     ["cert.pem", "key.pem", "ca.pem"].map(|name| folder.file(name))
 }
 
-/// An etcd with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.
+/// An empty etcd; `None`, with a message, if it is not installed and the test may pass without `what`.
 pub fn etcd(folder: &Folder, what: &str, tls: Tls) -> Option<Server> {
     let program = find("etcd", "etcd-server", what)?;
     let (data, files) = (folder.path().join("etcd"), certificates(folder));
@@ -135,7 +131,7 @@ pub fn etcd(folder: &Folder, what: &str, tls: Tls) -> Option<Server> {
     Some(Server::start("etcd", folder.path(), ETCD.filter(|_| tls == Tls::Off), call))
 }
 
-/// A Consul with one key in it, `fencepost/ready`; `None`, said aloud, when it is not installed and the test is to pass
+/// A Consul with a single key, `fencepost/ready`; `None`, with a message, if it is not installed and the test may pass
 /// without `what`.
 pub fn consul(folder: &Folder, what: &str) -> Option<Server> {
     let (program, data) = (find::consul(what)?, folder.path().join("consul"));
@@ -147,7 +143,7 @@ pub fn consul(folder: &Folder, what: &str) -> Option<Server> {
     Some(Server::start("consul", folder.path(), CONSUL, call))
 }
 
-/// A Redis with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.
+/// An empty Redis; `None`, with a message, if it is not installed and the test may pass without `what`.
 pub fn redis(folder: &Folder, what: &str, tls: Tls) -> Option<Server> {
     let program = find("redis-server", "redis-server", what)?;
     let (data, files) = (folder.path().to_owned(), certificates(folder));
@@ -162,14 +158,14 @@ pub fn redis(folder: &Folder, what: &str, tls: Tls) -> Option<Server> {
     Some(Server::start("redis", folder.path(), REDIS.filter(|_| tls == Tls::Off), call))
 }
 
-/// A ZooKeeper with nothing in it; `None`, said aloud, when it is not installed and the test is to pass without `what`.
+/// An empty ZooKeeper; `None`, with a message, if it is not installed and the test may pass without `what`.
 pub fn zookeeper(folder: &Folder, what: &str) -> Option<Server> {
     let jar = find_zookeeper(what)?;
     let data = folder.path().join("zookeeper");
     fs::create_dir_all(&data).expect("temporary folders can be made");
     let call = move |address| {
         let mut command = Command::new("java");
-        // Once a minute it would delete containers that were left empty, whatever a test is doing.
+        // Otherwise it would delete empty containers once a minute, whatever a test is doing.
         command.arg("-Dznode.container.checkIntervalMs=86400000");
         command.args(call::zookeeper(address, &data, &jar).expect("temporary files can be written"));
         command
@@ -177,7 +173,7 @@ pub fn zookeeper(folder: &Folder, what: &str) -> Option<Server> {
     Some(Server::start("zookeeper", folder.path(), ZOOKEEPER, call))
 }
 
-/// A replica of the server on that port of loopback; otherwise as [`redis`].
+/// A replica of the server on loopback port `of`; otherwise as [`redis`].
 pub fn replica(folder: &Folder, what: &str, of: u16) -> Option<Server> {
     let program = find("redis-server", "redis-server", what)?;
     let data = folder.path().to_owned();
@@ -189,7 +185,7 @@ pub fn replica(folder: &Folder, what: &str, of: u16) -> Option<Server> {
     Some(Server::start("redis", folder.path(), REDIS, call))
 }
 
-/// A Redis Sentinel with these lines of configuration; otherwise as [`redis`].
+/// A Redis Sentinel with these configuration lines; otherwise as [`redis`].
 ///
 /// # Panics
 /// Its configuration cannot be written.
@@ -197,7 +193,7 @@ pub fn sentinel(folder: &Folder, what: &str, lines: &str) -> Option<Server> {
     let program = find("redis-server", "redis-server", what)?;
     let (data, lines) = (folder.path().to_owned(), lines.to_owned());
     let call = move |address: SocketAddr| {
-        // It writes down what it finds out.
+        // The sentinel saves its findings in it.
         let file = data.join(format!("sentinel-{}.conf", address.port()));
         let head = format!("bind 127.0.0.1\nport {}\ndir {}\n", address.port(), data.display());
         if !file.exists() {

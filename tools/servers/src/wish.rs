@@ -1,24 +1,24 @@
-//! What is done about programs that are missing.
+//! What to do about missing programs.
 
 use std::{env, io::Write};
 
-/// Says something that shows although the test passes.
+/// Prints a message that shows even if the test passes.
 pub fn say(line: &str) {
-    // Not `eprintln!`, which the test harness keeps to itself; if nobody listens, that is all right too.
+    // Not `eprintln!`, which the test harness captures. Errors are ignored, since nobody may be listening.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// What is to be done about missing programs: nothing, `require` or `install`.
+/// What to do about missing programs: nothing, `require` or `install`.
 ///
 /// # Panics
-/// `FENCEPOST_SERVERS` says something else.
+/// `FENCEPOST_SERVERS` has another value.
 pub fn wish() -> String {
     let wish = env::var("FENCEPOST_SERVERS").unwrap_or_default();
     assert!(["", "require", "install"].contains(&wish.as_str()), "FENCEPOST_SERVERS is `require` or `install`");
     wish
 }
 
-/// Says that a test is left out.
+/// Reports that a test is skipped.
 ///
 /// # Panics
 /// `FENCEPOST_SERVERS` does not allow that.

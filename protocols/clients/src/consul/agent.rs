@@ -1,14 +1,14 @@
-//! The agent that a client talks to, where it is given several servers: on the client's own machine, as far as a client can
-//! tell.
+//! A Consul agent in front of several servers. To its client it appears to run on the client's own machine.
 //!
 //! **After** hashicorp/consul 1.8.7, `agent/consul/client.go: RPC, lanNodeFailed`, `agent/router/manager.go:
-//! NotifyFailedServer`. It keeps to one server of an order that is drawn, and goes on to the next when that one cannot be
-//! reached, or answers with an error of any kind; it does not ask again by itself, since the server has held the request for as
-//! long as the agent would. It asks no server that gossip has given up. What was asked of one before hangs until the
-//! connection's keepalive has not been answered (hashicorp/yamux, `mux.go: DefaultConfig`).
+//! NotifyFailedServer`. It shuffles the servers once, stays with one, and moves on to the next when that one is
+//! unreachable or answers with any error. It does not retry a request, since the server has already held it for as long
+//! as the agent would. It avoids servers that gossip has declared dead. Requests already sent to one hang until the
+//! connection's keepalive times out (hashicorp/yamux, `mux.go: DefaultConfig`).
 //!
-//! **What is simplified.** Gossip is asked only about a server that has let a request wait: here every second by HTTP, where
-//! memberlist's members probe each other at random by UDP, together as often (`memberlist/config.go: DefaultLANConfig`).
+//! **What is simplified.** Only a server that keeps a request waiting is probed: here once a second over HTTP, where
+//! memberlist's members probe each other at random over UDP, at the same total rate (`memberlist/config.go:
+//! DefaultLANConfig`).
 
 use crate::{
     env::Env,
@@ -22,25 +22,24 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
-/// From one probe to the next, and how long one may take, nanoseconds (`ProbeInterval`).
+/// The interval between probes and the timeout of each, nanoseconds (`ProbeInterval`).
 const PROBE: u64 = SECOND;
-/// For how long a server is suspected before it is given up, nanoseconds: `SuspicionMult` of 4 probes among up to ten members,
-/// of which two more suspect it (`memberlist/suspicion.go`).
+/// How long a server stays suspected before it is declared dead, nanoseconds: `SuspicionMult` of 4 probes among up to
+/// ten members, two of which confirm the suspicion (`memberlist/suspicion.go`).
 const SUSPICION: u64 = 4 * SECOND;
-/// How often a connection is asked whether anybody is there, and how long the answer may take, nanoseconds
-/// (`KeepAliveInterval`, `ConnectionWriteTimeout`).
+/// The interval between a connection's keepalives and the timeout of each, nanoseconds (`KeepAliveInterval`,
+/// `ConnectionWriteTimeout`).
 const KEEPALIVE: (u64, u64) = (30 * SECOND, 10 * SECOND);
 
-/// May the answer take its time?
+/// Whether the server may hold the answer back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// It comes at once, unless something is wrong.
+    /// It answers at once, unless something is wrong.
     No,
-    /// It comes when something changes (`?index=`).
+    /// It answers when something changes (`?index=`).
     ForChange,
 }
 
-/// The agent.
 pub(super) struct Agent<E: Env> {
     servers: Vec<Arc<Server<E>>>,
     current: AtomicUsize,
@@ -58,10 +57,10 @@ impl<E: Env> Agent<E> {
         Agent { servers, current: AtomicUsize::new(0) }
     }
 
-    /// Asks the server that it keeps to.
+    /// Sends a request to the current server.
     ///
     /// # Errors
-    /// As for [`Http::ask`], and unknown where the server has fallen silent.
+    /// As for [`Http::ask`], and unknown if the server falls silent.
     pub(super) async fn ask(&self, ask: Ask, waits: Waits) -> Result<Answer, Failure> {
         let count = self.servers.len();
         let current = self.current.load(Ordering::Relaxed);
@@ -71,12 +70,12 @@ impl<E: Env> Agent<E> {
         let server = self.servers.get(at % count.max(1));
         let server = server.ok_or_else(|| Failure::Unknown("there is no server".into()))?;
         let answer = match count {
-            // The agent itself, on this machine.
+            // A single endpoint is the agent itself, on this machine.
             1 => server.http.ask(ask).await,
             _ => server.ask(ask, waits).await,
         };
         if answer.as_ref().map_or(true, |answer| answer.status >= 500) {
-            // Unless somebody else has gone on already.
+            // Unless another request has moved on already.
             let next = at.wrapping_add(1);
             let _ = self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
         }
@@ -84,16 +83,15 @@ impl<E: Env> Agent<E> {
     }
 }
 
-/// One server, and what is known of it.
 struct Server<E: Env> {
     env: E,
     http: Http<E>,
-    /// When the connection's first keepalive is due after it was made, nanoseconds.
+    /// When the connection's first keepalive is due, nanoseconds after it was made.
     keepalive_phase: u64,
     heard_at: AtomicU64,
-    /// Does [`Server::watch`] run?
+    /// Whether [`Server::watch`] is running.
     is_watched: AtomicBool,
-    /// Has gossip given it up?
+    /// Whether gossip has declared the server dead.
     is_down: AtomicBool,
 }
 
@@ -129,7 +127,7 @@ impl<E: Env> Server<E> {
         self.heard_at.store(self.env.now().mono, Ordering::Relaxed);
     }
 
-    /// Does it answer something that it knows by itself, in time?
+    /// Whether the server answers a request that it can serve alone within `patience` nanoseconds.
     async fn answers_within(&self, patience: u64) -> bool {
         let ask = self.http.ask(Ask::new(Method::GET, "/v1/status/leader?stale"));
         let answers = matches!(self.env.timeout(patience, ask).await, Some(Ok(_)));
@@ -139,7 +137,7 @@ impl<E: Env> Server<E> {
         answers
     }
 
-    /// What gossip makes of a server that was asked something: nothing, when it has answered before the first probe.
+    /// What gossip does about a server that was sent a request: nothing if it answers before the first probe.
     async fn watch(self: Arc<Self>) {
         let began = self.env.now().mono;
         let mut probe_at = began;
@@ -156,7 +154,7 @@ impl<E: Env> Server<E> {
         self.is_watched.store(false, Ordering::Relaxed);
     }
 
-    /// Waits until the connection is given up, since nobody has answered on it.
+    /// Waits until a keepalive times out.
     async fn falls_silent(&self) {
         loop {
             let now = self.env.now().mono;

@@ -1,5 +1,5 @@
-//! All that I/O shells (clients, servers, drivers) know of the world: clocks, sleep, spawn, byte streams, randomness,
-//! points. Two implementations: [`tokio`] here, and the simulated one in `sim`. Not on the hot path.
+//! What I/O shells (clients, servers, drivers) see of the world: clocks, sleep, spawn, byte streams, randomness,
+//! points. There are two implementations: [`tokio`] here, and the simulated one in `sim`. Not on the hot path.
 
 pub mod tokio;
 mod world;

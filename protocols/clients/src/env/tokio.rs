@@ -1,4 +1,4 @@
-//! The real world: tokio's tasks, sockets and timers, the machine's clocks.
+//! The real world: tokio's tasks, sockets and timers, and the machine's clocks.
 
 mod clocks;
 mod disk;
@@ -25,50 +25,48 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// Linux' own number of keepalive probes.
+/// Linux's default number of keepalive probes.
 const PROBES: u32 = 9;
 
 /// A byte stream of any kind: plain TCP, or TLS over it.
 pub trait Io: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Sync + Unpin> Io for T {}
 
-/// A connected byte stream.
 pub type Stream = Box<dyn Io>;
 
-/// A future in a box.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What lies between TCP and its user.
+/// A layer between TCP and its user, such as TLS.
 pub trait Wrap: Send + Sync {
-    /// Makes a stream to `to` out of a connection to it.
+    /// Wraps a connection to `to`.
     ///
     /// # Errors
-    /// The handshake failed.
+    /// A failed handshake.
     fn wrap<'a>(&'a self, stream: TcpStream, to: &'a Endpoint) -> Boxed<'a, io::Result<Stream>>;
 }
 
-/// Who wants to know of named points.
+/// A listener for named points.
 pub trait Points: Send + Sync {
-    /// A point is passed; what passes it goes on when this returns.
+    /// Called when the process reaches a point. The process continues once this returns.
     fn passed(&self, point: Point);
 }
 
-/// What makes one process's view of the real world differ from the machine's.
+/// How one process's view of the real world differs from the machine's.
 #[derive(Clone, Default)]
 pub struct EnvSettings {
-    /// Starts the random stream: give entropy in production, a constant in tests.
+    /// Seeds the random stream: entropy in production, a constant in tests.
     pub seed: u64,
-    /// The process's own clocks; the machine's when they are not given.
+    /// The process's own clocks; by default the machine's.
     pub clocks: Option<Clocks>,
-    /// What is done to every connection that is made.
+    /// Applied to every connection.
     pub wrap: Option<Arc<dyn Wrap>>,
-    /// Who is told of named points.
+    /// Is told of named points.
     pub points: Option<Arc<dyn Points>>,
-    /// The address that listeners are bound to; loopback when it is not given.
+    /// The address that listeners bind to; loopback by default.
     pub listen_on: Option<IpAddr>,
-    /// Where to connect to instead of to an address.
+    /// Pairs of an address and the one to connect to instead.
     pub routes: Vec<(Endpoint, Endpoint)>,
-    /// Where the process keeps its files; without it nothing can be kept.
+    /// Where the process keeps its files; without it, it cannot keep any.
     pub folder: Option<PathBuf>,
 }
 
@@ -85,25 +83,24 @@ struct Shared {
 }
 
 impl TokioEnv {
-    /// A view of the real world. `seed` starts its random stream: give entropy in production, a constant in tests.
+    /// A view of the real world. `seed` seeds its random stream: entropy in production, a constant in tests.
     pub fn new(seed: u64) -> Self {
         TokioEnv::with(EnvSettings { seed, ..EnvSettings::default() })
     }
 
-    /// A view of the real world through `settings`.
     pub fn with(settings: EnvSettings) -> Self {
         let random = Mutex::new(ChaCha8Rng::seed_from_u64(settings.seed));
         let clocks = settings.clocks.clone().unwrap_or_else(|| Clocks::new(0, 0));
         TokioEnv { shared: Arc::new(Shared { clocks, settings, random }) }
     }
 
-    /// Where to connect to instead, if that is configured.
+    /// Where to connect to instead of `to`, if configured.
     fn route<'a>(&'a self, to: &'a Endpoint) -> &'a Endpoint {
         let routes = &self.shared.settings.routes;
         routes.iter().find(|(address, _)| address == to).map_or(to, |(_, instead)| instead)
     }
 
-    /// The connection with what lies between it and its user.
+    /// Wraps the connection as configured.
     async fn wrapped(&self, stream: TcpStream, to: &Endpoint) -> io::Result<Stream> {
         stream.set_nodelay(true)?;
         match &self.shared.settings.wrap {
@@ -129,15 +126,14 @@ impl Drop for Task {
     }
 }
 
-/// A listening socket.
 #[derive(Debug)]
 pub struct Listening(TcpListener);
 
 impl Listening {
-    /// Where it listens.
+    /// The listener's address.
     ///
     /// # Errors
-    /// The system does not say.
+    /// The system cannot tell it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }

@@ -1,12 +1,13 @@
-//! One channel to several members, as etcd's own Go client has it: gRPC's `round_robin`.
+//! One channel to several members, balanced as in etcd's own Go client: gRPC's `round_robin`.
 //!
-//! `etcd-client`'s own balancer is tonic's, which dials by tokio's clock and sockets, and draws from a source of its own: it
-//! cannot run in the simulation. So the choice of the member is etcd's own client's (etcd-io/etcd, `client/v3/client.go:
-//! roundRobinQuorumBackoff`, the service config `round_robin`; grpc/grpc-go, `balancer/roundrobin`, `internal/backoff`):
-//! all members are dialled, and dialled again when a connection breaks, at once, then after 1 s, 1.6 s … a fifth more or
-//! less; every request and every stream goes to the next member that there is a connection to, from one that is drawn; it
-//! waits while there is none but some are being dialled, and fails when all have failed. A member that is silent keeps its
-//! connection until a ping goes unanswered. (tonic's takes a member at random, also one that cannot be reached.)
+//! `etcd-client` uses tonic's balancer, which dials by tokio's clock and sockets and draws from its own random source,
+//! so it cannot run in the simulation. This one follows etcd's Go client instead (etcd-io/etcd, `client/v3/client.go:
+//! roundRobinQuorumBackoff`, the service config `round_robin`; grpc/grpc-go, `balancer/roundrobin`,
+//! `internal/backoff`): it dials all members, and redials a broken connection at once, then after 1 s, 1.6 s …, give or
+//! take a fifth. Starting at a random member, every request and stream goes to the next connected one. It waits while
+//! no member is connected but some are being dialled, and fails once all dials have failed. A silent member keeps its
+//! connection until a ping goes unanswered. (tonic's balancer picks a random member, reachable or not.) connection
+//! until a ping goes unanswered. (tonic's takes a member at random, also one that cannot be reached.)
 
 use super::channel::{self, Opened};
 use crate::{env::Env, site::Endpoint};
@@ -21,7 +22,7 @@ use tokio::sync::Notify;
 use tonic::body::Body;
 use tower::{BoxError, Service};
 
-/// The first wait after a dial that failed, and the longest, nanoseconds.
+/// The first and the longest wait after a failed dial, nanoseconds.
 const BACK_OFF: (u64, u64) = (SECOND, 120 * SECOND);
 
 enum Line {
@@ -33,7 +34,7 @@ enum Line {
 struct State<E: Env> {
     lines: Vec<Line>,
     next: usize,
-    /// What keeps the lines; none before the first request.
+    /// One task per member; empty before the first request.
     keepers: Vec<E::Task>,
 }
 
@@ -44,7 +45,7 @@ struct Shared<E: Env> {
     changed: Notify,
 }
 
-/// The channel; clones share it.
+/// The channel; clones share its connections.
 pub struct Balanced<E: Env>(Arc<Shared<E>>);
 
 impl<E: Env> Clone for Balanced<E> {
@@ -54,7 +55,7 @@ impl<E: Env> Clone for Balanced<E> {
 }
 
 impl<E: Env> Balanced<E> {
-    /// A channel to these; nothing is dialled yet.
+    /// A channel to `endpoints`; nothing is dialled yet.
     pub fn new(env: E, endpoints: Vec<Endpoint>) -> Self {
         let lines = endpoints.iter().map(|_| Line::Connecting).collect();
         let state = Mutex::new(State { lines, next: 0, keepers: Vec::new() });
@@ -81,7 +82,7 @@ impl<E: Env> Shared<E> {
         self.changed.notify_waiters();
     }
 
-    /// The next member that there is a connection to; `Err` when all have failed.
+    /// The next connected member; `None` while none is connected, and `Err` when all dials have failed.
     fn pick(&self) -> Result<Option<(usize, channel::Sender)>, String> {
         let mut state = self.state();
         let count = state.lines.len();
@@ -117,7 +118,7 @@ impl<E: Env> Shared<E> {
     }
 }
 
-/// Keeps the connection to one member for as long as anybody has the channel.
+/// Keeps the connection to one member open for as long as the channel exists.
 async fn keep<E: Env>(channel: Weak<Shared<E>>, env: E, place: usize) {
     let mut wait = BACK_OFF.0;
     loop {

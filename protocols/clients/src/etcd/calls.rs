@@ -1,4 +1,4 @@
-//! Requests and streams, translated to the genuine client's calls and back.
+//! Translates requests and streams to calls of the genuine client, and its answers back.
 
 use etcd_client::{
     Client, Compare, CompareOp, Error, EventType, GetOptions, GetResponse, KeyValue, PutOptions, SortOrder, SortTarget,
@@ -14,7 +14,7 @@ use tonic::Code;
 /// Carries out one request.
 ///
 /// # Errors
-/// Rejected in etcd's own words; unknown for everything else, including an answer that makes no sense.
+/// Rejected, in etcd's own words; unknown for everything else, including an answer that makes no sense.
 pub(super) async fn request(mut client: Client, request: Request) -> Result<Reply, Failure> {
     match request {
         Request::Grant { ttl_s } => {
@@ -58,7 +58,7 @@ pub(super) async fn request(mut client: Client, request: Request) -> Result<Repl
     }
 }
 
-/// The one key of a prefix at an end of the order of creation.
+/// Selects a prefix's oldest or newest key by creation.
 fn top(order: SortOrder) -> GetOptions {
     GetOptions::new().with_prefix().with_sort(SortTarget::Create, order).with_limit(1)
 }
@@ -82,7 +82,7 @@ async fn create(mut client: Client, key: String, value: String, lease: i64) -> R
     }
 }
 
-/// Does `operation` if the key has that create revision; did it?
+/// Performs `operation` if the key has the create revision `revision`; returns whether it did.
 async fn guarded(mut client: Client, key: String, revision: i64, operation: TxnOp) -> Result<bool, Failure> {
     let guard = Compare::create_revision(key, CompareOp::Equal, revision);
     let answer = client.txn(Txn::new().when([guard]).and_then([operation])).await.map_err(failure)?;
@@ -108,7 +108,7 @@ fn odd(what: &str) -> Failure {
     Failure::Unknown(format!("an answer that makes no sense: {what}"))
 }
 
-/// Runs one stream, giving what it brings to `give`; comes back when the stream ended, with the reason.
+/// Runs one stream and passes its items to `give`. Returns when the stream ends, with the reason.
 pub(super) async fn stream(
     client: Client,
     request: StreamRequest,
@@ -137,7 +137,7 @@ async fn keepalive(
 ) -> Failure {
     let (mut keeper, mut answers) = match client.lease_keep_alive(lease).await {
         Ok(open) => open,
-        // The library's own words for a first answer with no time to live left.
+        // The library's own words for a first answer without any time to live.
         Err(Error::LeaseKeepAliveError(why)) if why.contains("lease not found") => {
             give(Item::KeptAlive { ttl_s: 0 });
             return Failure::Rejected(why);
@@ -188,7 +188,7 @@ async fn watch(mut client: Client, key: Vec<u8>, options: WatchOptions, give: im
     }
 }
 
-/// Sorts the client's errors: etcd's own *no*, or nobody knows.
+/// Sorts the client's errors: rejected by etcd itself, or unknown.
 fn failure(error: Error) -> Failure {
     let text = error.to_string();
     let no = match &error {
@@ -201,7 +201,7 @@ fn failure(error: Error) -> Failure {
             | Code::PermissionDenied
             | Code::Unauthenticated
             | Code::Unimplemented => true,
-            // The client library uses these as well, for answers that are too large: those requests may have been done.
+            // The client library also uses these codes for oversized answers, whose requests may have taken effect.
             Code::OutOfRange | Code::ResourceExhausted => status.message().starts_with("etcdserver:"),
             _ => false,
         },

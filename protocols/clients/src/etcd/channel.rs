@@ -1,8 +1,8 @@
 //! An HTTP/2 channel that redials, with every timer on the process's own clock.
 //!
-//! tonic's own `Endpoint` sets its timers on tokio's clock, which is not the node's, and which no simulation can skew or
-//! pause. So the genuine etcd client gets a channel of ours over `hyper`. The shims for `hyper`'s executor and timer serve
-//! the simulated etcd as well.
+//! tonic's own `Endpoint` sets its timers on tokio's clock, which is not the node's and which no simulation can skew or
+//! pause. So the genuine etcd client runs on this channel over `hyper`. The simulated etcd also uses the shims for
+//! `hyper`'s executor and timer.
 
 use crate::{env::Env, site::Endpoint};
 use hyper::client::conn::http2;
@@ -19,19 +19,19 @@ use tokio::sync::Mutex;
 use tonic::body::Body;
 use tower::{BoxError, Service};
 
-/// How long a dial may take, nanoseconds.
+/// The timeout of a dial, nanoseconds.
 pub const CONNECT_TIMEOUT: u64 = SECOND;
-/// How long a connection may be silent before it is pinged. Not less: a real etcd breaks connections that ping more often
-/// than every 5 s (`--grpc-keepalive-min-time`); one that pinged every 2 s lived for 9 s.
+/// How long a connection may be silent before it is pinged. It must not be shorter: a real etcd closes connections that
+/// ping more often than every 5 s (`--grpc-keepalive-min-time`); one that pinged every 2 s lived for 9 s.
 const PING_AFTER: Duration = Duration::from_millis(5_000);
-/// How long the answer to a ping may take before the connection is given up.
+/// How long the answer to a ping may take before the connection is closed.
 const PING_TIMEOUT: Duration = Duration::from_millis(2_000);
 
 /// Runs `hyper`'s background work as tasks of the process.
 #[derive(Clone, Debug)]
 pub struct EnvExecutor<E>(pub E);
 
-// Nothing pins what is inside; `hyper` asks for it.
+// `hyper` requires `Unpin`, and nothing in here is pinned.
 impl<E> Unpin for EnvExecutor<E> {}
 
 impl<E: Env, F> hyper::rt::Executor<F> for EnvExecutor<E>
@@ -51,8 +51,8 @@ where
 pub struct EnvTimer<E>(pub E);
 
 impl<E: Env> EnvTimer<E> {
-    /// `hyper` counts in `Instant`s, which only the standard library can make: one is taken as the zero of every
-    /// process's clock. Its value never matters, only what is added to it.
+    /// `hyper` counts in `Instant`s, which only the standard library can create. One of them serves as the zero of
+    /// every process's clock; its value never matters, only the offset from it.
     fn zero() -> Instant {
         static ZERO: OnceLock<Instant> = OnceLock::new();
         *ZERO.get_or_init(Instant::now)
@@ -85,18 +85,15 @@ impl<E: Env> Future for EnvSleep<E> {
 
 impl<E: Env> hyper::rt::Sleep for EnvSleep<E> {}
 
-/// Sends requests on one connection.
 pub(super) type Sender = http2::SendRequest<Body>;
 
-/// A connection that was just opened.
 pub(super) struct Opened<F> {
-    /// Sends requests on it.
     pub(super) sender: Sender,
-    /// Drives it until it ends.
+    /// Drives the connection until it ends.
     pub(super) ended: F,
 }
 
-/// Dials.
+/// Dials and sets up HTTP/2.
 pub(super) async fn open<E: Env>(
     env: &E,
     endpoint: &Endpoint,
@@ -105,15 +102,15 @@ pub(super) async fn open<E: Env>(
     let stream = stream.ok_or_else(|| format!("no connection within {} ms", CONNECT_TIMEOUT / MILLISECOND))??;
     let mut builder = http2::Builder::new(EnvExecutor(env.clone()));
     builder.timer(EnvTimer(env.clone()));
-    // Without pings the client of a server that lost power would never dial again.
+    // Without pings, the client of a server that lost power would never redial.
     builder.keep_alive_interval(PING_AFTER).keep_alive_timeout(PING_TIMEOUT).keep_alive_while_idle(true);
     let (sender, driver) = builder.handshake(TokioIo::new(stream)).await?;
-    // How it ended reaches every request that was on it.
+    // Requests on the connection learn how it ended.
     let ended = async move { drop(driver.await) };
     Ok(Opened { sender, ended })
 }
 
-/// A request as that member is to have it.
+/// The request, addressed to that member.
 pub(super) fn addressed(request: http::Request<Body>, to: &Endpoint) -> Result<http::Request<Body>, BoxError> {
     let (mut head, body) = request.into_parts();
     let mut uri = head.uri.into_parts();
@@ -123,7 +120,7 @@ pub(super) fn addressed(request: http::Request<Body>, to: &Endpoint) -> Result<h
     Ok(http::Request::from_parts(head, body))
 }
 
-/// The channel: one connection, dialled when it is needed and dialled again when it broke. Clones share it.
+/// A single connection, dialled when needed and redialled after it breaks. Clones share it.
 pub struct Channel<E: Env> {
     shared: Arc<Shared<E>>,
 }
@@ -142,7 +139,7 @@ struct Shared<E: Env> {
 
 struct Connection<E: Env> {
     sender: Sender,
-    /// Drives the connection; aborted with it.
+    /// Drives the connection; dropping it aborts that task.
     _driver: E::Task,
 }
 
@@ -154,7 +151,7 @@ impl<E: Env> Channel<E> {
 }
 
 impl<E: Env> Shared<E> {
-    /// The open connection's sender, after dialling if there is none.
+    /// The open connection's sender; dials if there is none.
     async fn sender(&self) -> Result<Sender, BoxError> {
         let mut connection = self.connection.lock().await;
         if let Some(open) = connection.as_ref().filter(|c| !c.sender.is_closed()) {

@@ -18,7 +18,7 @@ use protocols::{
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The client as registries know it.
+/// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -26,15 +26,15 @@ pub fn client<E: Env>() -> client::Client<E> {
     }
 }
 
-/// Runs the genuine client for one elector until `outputs` closes: carries out what comes from it and hands every answer
-/// to `deliver`. Dials when there is something to send, and again when the connection broke.
+/// Runs the genuine client for one elector until `outputs` closes: carries out its requests and hands every answer to
+/// `deliver`. Dials when there is something to send, and redials a broken connection.
 pub async fn run<E: Env>(
     env: E,
     endpoints: Vec<Endpoint>,
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    // Without credentials this sends nothing, so it has no way to fail.
+    // This cannot fail: it sends nothing without credentials.
     if let Ok(client) = connect_to(env.clone(), endpoints).await {
         Queue::new(env.clone(), &SERVICE, deliver).run(Etcd { env, client }, outputs).await;
     }
@@ -50,7 +50,7 @@ impl<E: Env> Backend for Etcd<E> {
 
     fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
         let (env, client) = (self.env.clone(), self.client.clone());
-        // On its own: the library's futures are large, and would be moved each time that they are wrapped.
+        // Boxed on its own: the library's futures are large, and would be moved each time they are wrapped.
         let answer = Box::pin(calls::request(client, request));
         Box::pin(async move { within(&env, timeout, answer).await })
     }
@@ -64,12 +64,12 @@ impl<E: Env> Backend for Etcd<E> {
 /// The genuine client on a channel of the process's own; nothing is dialled yet.
 ///
 /// # Errors
-/// None while it has no credentials; the library's signature has one.
+/// None without credentials; the library's signature has an error.
 pub async fn connect<E: Env>(env: E, endpoint: Endpoint) -> Result<etcd_client::Client, etcd_client::Error> {
     connect_to(env, vec![endpoint]).await
 }
 
-/// The same to the members of a cluster, or to one that is by itself.
+/// Like [`connect`], to the members of a cluster or to a single server.
 ///
 /// # Errors
 /// As for [`connect`].

@@ -1,4 +1,4 @@
-//! The one connection, and which requests it is for.
+//! The single connection, and which session a request needs.
 
 use super::{
     options::{DATABASE, Options, USER},
@@ -13,7 +13,7 @@ use protocols::{
 use std::sync::{Mutex, PoisonError};
 use tokio_postgres::{Config, Error, NoTls, config::SslMode, error::SqlState};
 
-/// Makes the connection when it is first needed, and keeps it.
+/// Connects when first needed, and keeps the connection.
 pub(super) struct Connector<E: Env> {
     pub(super) env: E,
     endpoint: Endpoint,
@@ -21,19 +21,19 @@ pub(super) struct Connector<E: Env> {
     slot: Mutex<Slot<E>>,
 }
 
-/// The connection while no request is under way on it, and how many there were.
+/// The connection while it is idle, and how many have been made.
 struct Slot<E: Env> {
     sessions: u64,
     live: Option<Session<E>>,
-    /// What a pool has taken back and does not hand out again, since it has others: see [`Lent`].
+    /// Sessions that a pool has taken back and does not lend again, since it has others: see [`Lent`].
     back: Vec<Session<E>>,
 }
 
-/// The session of a request that is under way. A request that is given up takes it along: the server ends it, and what was
-/// taken on it without anybody having been told. A pool that is not told of that takes it back as it is.
+/// The session of a request under way. If the request is given up, the session is dropped with it, and the server ends
+/// it along with any lock that it took unnoticed. A pool that is not told takes the session back as it is.
 struct Lent<'a, E: Env> {
     session: Option<Session<E>>,
-    /// Where it goes in that case.
+    /// The pool that takes it back in that case.
     pool: Option<&'a Connector<E>>,
 }
 
@@ -50,8 +50,8 @@ impl<E: Env> Connector<E> {
         Connector { env, endpoint, options, slot: Mutex::new(Slot { sessions: 0, live: None, back: Vec::new() }) }
     }
 
-    /// Carries out one request, connecting first if need be. The connection is kept when that was answered, and not when this
-    /// is dropped, or nobody knows.
+    /// Carries out one request, connecting first if necessary. The connection is kept if the request was answered; it
+    /// is closed if this future is dropped or the outcome is unknown.
     pub(super) async fn carry_out(&self, request: &Request) -> Result<Reply, Failure> {
         let pool = self.options.keeps_dropped.then_some(self);
         let mut lent = Lent { session: Some(self.session(request).await?), pool };
@@ -64,7 +64,7 @@ impl<E: Env> Connector<E> {
         let Some(session) = lent.session.take() else { return answer.map_err(failure) };
         let usable = match &answer {
             Ok(_) => true,
-            // What is left of a transaction ends with its connection.
+            // An open transaction must end with its connection.
             Err(error) => error.as_db_error().is_some() && !session.in_transaction && !session.client.is_closed(),
         };
         if usable {
@@ -82,7 +82,7 @@ impl<E: Env> Connector<E> {
         }
     }
 
-    /// The session that the request is for: a new one where any will do and there is none.
+    /// The session that the request needs: a new one if any will do and none is usable.
     async fn session(&self, request: &Request) -> Result<Session<E>, Failure> {
         let live = self.slot().live.take().filter(|session| !session.client.is_closed());
         let gone = |what: &str| Err(Failure::Rejected(format!("the {what} is gone with its connection")));
@@ -97,7 +97,7 @@ impl<E: Env> Connector<E> {
                     None => gone("session"),
                 }
             }
-            // Whoever begins anew has forgotten about what it began before.
+            // A new attempt has no use for the transaction of an earlier one.
             (_, Some(session)) if !session.in_transaction => Ok(session),
             (_, _) => self.connect(request.who()).await,
         }
@@ -112,15 +112,15 @@ impl<E: Env> Connector<E> {
             config.options(keepalive.options());
         }
         let (client, connection) = config.connect_raw(stream, NoTls).await.map_err(failure)?;
-        // How it ended is said to whoever asks next.
+        // The next request learns how it ended.
         let driver = self.env.spawn(async move { drop(connection.await) });
         let mut slot = self.slot();
         slot.sessions += 1;
         Ok(Session { client, number: slot.sessions, in_transaction: false, _driver: driver })
     }
 
-    /// Makes the tables that are missing. Somebody else may be doing the same: "if not exists" is looked at before the name is
-    /// taken, so one of two is told that it is there.
+    /// Creates missing tables. Another client may be doing the same: "if not exists" is checked before the name is
+    /// taken, so one of the two may be told that the table already exists.
     async fn prepare(&self, session: &mut Session<E>) -> Result<(), Failure> {
         if std::mem::take(&mut session.in_transaction) {
             session.client.batch_execute("ROLLBACK").await.map_err(failure)?;
@@ -148,8 +148,8 @@ fn is_there(error: &Error) -> bool {
     error.code().is_some_and(|code| told.contains(code))
 }
 
-/// An error that the server tells is a refusal, unless it says itself that it does not know; whatever else went wrong, the
-/// statement may have got through.
+/// An error that the server reports is a refusal, unless it reports an unknown outcome itself. After any other error
+/// the statement may have taken effect.
 fn failure(error: Error) -> Failure {
     match error.as_db_error() {
         Some(told) if told.code().code() != "40003" && !told.code().code().starts_with("08") => {

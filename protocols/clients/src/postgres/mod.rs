@@ -1,8 +1,8 @@
 //! PostgreSQL over the genuine `tokio-postgres` crate.
 //!
-//! Statements go out unnamed, with their types (`query_typed`): one round trip each. Named ones are counted for the whole
-//! process in `tokio-postgres`, so that the bytes of one run would depend on what had run before it; and a pool in transaction
-//! mode does not know them. No timer of tokio is used: it would be blind to the node's clock.
+//! Statements go out unnamed, with their types (`query_typed`): one round trip each. `tokio-postgres` numbers named
+//! ones across the whole process, so the bytes of one run would depend on earlier runs, and a pool in transaction mode
+//! does not know them. tokio's timers are not used: they would ignore the node's clock.
 
 mod connection;
 mod options;
@@ -27,7 +27,7 @@ use protocols::{
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The client of rows that end by the database's clock.
+/// The client for lease rows that expire by the database's clock.
 pub fn rows<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -40,7 +40,7 @@ pub fn rows<E: Env>() -> client::Client<E> {
     }
 }
 
-/// The client of rows of check-ins.
+/// The client for rows of check-ins.
 pub fn check_ins<E: Env>() -> client::Client<E> {
     client::Client {
         service: CHECK_INS.name,
@@ -53,7 +53,7 @@ pub fn check_ins<E: Env>() -> client::Client<E> {
     }
 }
 
-/// The client of locks of sessions.
+/// The client for session locks.
 pub fn sessions<E: Env>() -> client::Client<E> {
     client::Client {
         service: SESSIONS.name,
@@ -66,7 +66,7 @@ pub fn sessions<E: Env>() -> client::Client<E> {
     }
 }
 
-/// The same through a pool. PgBouncer refuses settings at the start of a connection.
+/// The same through a pool. PgBouncer refuses settings in the startup message.
 pub fn pooled<E: Env>() -> client::Client<E> {
     client::Client {
         service: POOLED.name,
@@ -79,8 +79,8 @@ pub fn pooled<E: Env>() -> client::Client<E> {
 
 /// Carries out the requests that come from `outputs` and hands every answer to `deliver`, until `outputs` closes.
 ///
-/// One connection is kept. A request that is given up takes it along: nobody knows what was under way on it, or whether a
-/// transaction is open. What the session had, its locks, is gone when the server notices.
+/// A single connection is kept. A request that is given up closes it, since the outcome and whether a transaction is
+/// open are then unknown. The session's locks are gone once the server notices.
 pub async fn run<E: Env>(
     env: E,
     endpoint: Endpoint,

@@ -1,14 +1,14 @@
-//! A connection, and what is known of it.
+//! A connection and its state.
 
 use crate::env::Env;
 use tokio_postgres::Client;
 
-/// A connection. Dropped, it is closed.
+/// A connection, closed when dropped.
 pub(super) struct Session<E: Env> {
     pub(super) client: Client,
-    /// Which of them it is, from 1.
+    /// Its ordinal among this client's connections, from 1.
     pub(super) number: u64,
-    /// A transaction is open on it.
+    /// Whether a transaction is open on it.
     pub(super) in_transaction: bool,
     pub(super) _driver: E::Task,
 }

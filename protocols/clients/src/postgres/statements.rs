@@ -1,4 +1,4 @@
-//! Requests as statements, and what comes back.
+//! Requests as statements, and their answers.
 
 use super::session::Session;
 use crate::env::Env;
@@ -11,10 +11,10 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-/// A statement's parameters with their types.
+/// A statement's typed parameters.
 type Params<'a> = [(&'a (dyn ToSql + Sync), Type)];
 
-/// Asks, and waits for ever.
+/// Carries out a request, without a timeout.
 pub(super) async fn ask<E: Env>(session: &mut Session<E>, number: u64, request: &Request) -> Result<Reply, Error> {
     let client = &session.client;
     match request {
@@ -38,12 +38,12 @@ pub(super) async fn ask<E: Env>(session: &mut Session<E>, number: u64, request: 
             session.in_transaction = true;
             let mut row = query(&session.client, LOCK_CHECK_IN, &[text(name)]).await?;
             if row.is_none() {
-                // A row that is not there cannot be locked: two would take what nobody has had.
+                // A missing row cannot be locked, so two clients could both take a lease that nobody has held yet.
                 session.client.execute_typed(FIRST_CHECK_IN, &[text(name)]).await?;
                 row = query(&session.client, LOCK_CHECK_IN, &[text(name)]).await?;
             }
             let row = row.map(|row| check_in(&row)).transpose()?;
-            // Before the first leader there is a row, but no token.
+            // Before the first leader the row exists but has no token.
             Ok(Reply::CheckIn(row.filter(|row| row.token > 0)))
         }
         Request::End { put } => end(session, put.as_ref()).await,
@@ -63,8 +63,8 @@ pub(super) async fn ask<E: Env>(session: &mut Session<E>, number: u64, request: 
     }
 }
 
-/// The same in the simple protocol, as through a pool in transaction mode. What needs more than one statement, or a table, is
-/// not asked through it.
+/// The same in the simple protocol, as needed for a pool in transaction mode. Requests that need several statements or
+/// a table are not sent through it.
 pub(super) async fn ask_simply(client: &Client, number: u64, request: &Request) -> Result<Reply, Error> {
     let with_key = |statement: &str, key: i64| statement.replace("$1", &key.to_string());
     match request {

@@ -30,7 +30,7 @@ use std::{
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The client as registries know it.
+/// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -65,9 +65,9 @@ pub async fn run<E: Env>(
 
 /// Why a Raft node is stopped.
 enum Over {
-    /// Nobody wants it any more.
+    /// The elector has closed its channel.
     Closed,
-    /// It failed, or is to begin anew.
+    /// It failed, or is to be restarted.
     Restart,
 }
 
@@ -77,13 +77,12 @@ struct Client<E: Env, D> {
     settings: RaftSettings,
     links: Links<E>,
     queue: Queue<E, Api, D>,
-    /// What each open watch was told last.
+    /// The last item of each open watch.
     told: BTreeMap<StreamNumber, Item>,
-    /// A request is done once the node has been started again.
+    /// Set by a restart request, which is done once the node has been started again.
     restart: Arc<AtomicBool>,
 }
 
-/// A Raft node that runs.
 struct Node<'a, E: Env> {
     env: &'a E,
     scope: &'a Scope,
@@ -124,7 +123,7 @@ impl<E: Env, D: Fn(ServiceInput)> Client<E, D> {
                         return;
                     }
                 }
-                // A disk or a port may be back later.
+                // A disk or a port may become available later.
                 Err(_) if !outputs.is_closed() => self.env.sleep(self.settings.lease()).await,
                 Err(_) => return,
             }
@@ -166,19 +165,19 @@ impl<E: Env, D: Fn(ServiceInput)> Client<E, D> {
     }
 }
 
-/// What the elector is told of a Raft node; nothing while a new leader has not been acknowledged.
+/// The item for the elector; none while a new leader is unacknowledged.
 fn item(metrics: &RaftMetrics<Types>, now: u64) -> Option<Item> {
     let term = metrics.current_term;
     match metrics.state {
         ServerState::Leader => {
-            // Nobody acknowledges the only voter, and openraft says no time then.
+            // Nobody acknowledges a sole voter, and openraft then gives no time.
             let alone = other_voters(metrics, metrics.id).next().is_none();
             let acked_at = if alone { Some(now) } else { metrics.last_quorum_acked.map(|at| at.0) };
             acked_at.map(|acked_at| Item::Leading { term, acked_at })
         }
         ServerState::Candidate => Some(Item::Candidate { term }),
         ServerState::Follower | ServerState::Learner => {
-            // A founder's first vote is for itself, and a leader that steps down is none.
+            // A founder's first vote is for itself, and a leader that has stepped down still names itself.
             let leader = metrics.current_leader.filter(|leader| *leader != metrics.id);
             Some(Item::Following { term, leader: leader.and_then(|id| u16::try_from(id).ok()).map(NodeId) })
         }

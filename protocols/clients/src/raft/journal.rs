@@ -1,9 +1,9 @@
-//! What a Raft node must not forget: an append-only file of checksummed records on [`Disk`].
+//! The durable state of a Raft node: an append-only file of checksummed records on [`Disk`].
 //!
-//! A record is its length and its CRC-32, four bytes each with the lowest first, and its JSON. The file's records, applied
-//! one after the other, are the state. What a loss of power leaves is cut at the first record that is not whole: a sync
-//! that succeeded covers everything before it, so only records that nobody was told of can be behind it. The file is
-//! written anew when most of it is past.
+//! A record is its length, its CRC-32 (both four bytes, little-endian) and its JSON. The file's records, applied in
+//! order, are the state. After a loss of power the file is cut at the first incomplete record: a successful sync covers
+//! everything before it, so only records that nobody was told of can be lost. The file is rewritten once most of it is
+//! obsolete.
 
 use super::types::{Entry, LogId, SnapshotMeta, Vote};
 use crate::env::Disk;
@@ -14,11 +14,11 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The file's name.
 pub const FILE: &str = "raft.log";
-/// A longer record is taken for damage, bytes.
+/// A longer record counts as damage, bytes.
 const RECORD_MAX: usize = 1 << 20;
-/// The file is written anew when it has grown by so many bytes, and at least [`GROWTH`] times what it was then.
+/// The file is rewritten once it has grown by this many bytes, and to at least [`GROWTH`] times its size when last
+/// rewritten.
 const GARBAGE_MIN: usize = 32 << 10;
 const GROWTH: usize = 4;
 /// Length and checksum, bytes.
@@ -27,42 +27,36 @@ const HEADER: usize = 8;
 /// One change of the state.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Record {
-    /// The vote.
     Vote(Vote),
-    /// The last entry that is known to be committed.
+    /// The last entry known to be committed.
     Committed(Option<LogId>),
-    /// An entry, in place of the one of that index and everything behind it.
+    /// An entry, replacing the one at its index and everything after it.
     Entry(Entry),
-    /// The log ends here.
+    /// The log now ends with this entry.
     TruncateAfter(Option<LogId>),
-    /// The log begins behind this.
+    /// The log now begins after this entry.
     Purge(LogId),
-    /// The last snapshot.
     Snapshot(SnapshotMeta),
 }
 
-/// What the journal holds.
+/// The journal's contents.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct State {
-    /// The vote.
     pub vote: Option<Vote>,
-    /// The last entry that is known to be committed.
+    /// The last entry known to be committed.
     pub committed: Option<LogId>,
-    /// The log begins behind this.
+    /// The log begins after this entry.
     pub purged: Option<LogId>,
-    /// The log.
     pub log: BTreeMap<u64, Entry>,
-    /// The last snapshot.
     pub snapshot: Option<SnapshotMeta>,
 }
 
 impl State {
-    /// The last entry, or the last that was purged when there is none.
+    /// The last entry, or the last purged one if the log is empty.
     pub fn last(&self) -> Option<LogId> {
         self.log.last_key_value().map(|(_, entry)| entry.log_id).or(self.purged)
     }
 
-    /// Applies a record.
     pub fn apply(&mut self, record: Record) {
         match record {
             Record::Vote(vote) => self.vote = Some(vote),
@@ -83,7 +77,7 @@ impl State {
         }
     }
 
-    /// The records that make this state out of nothing.
+    /// The records that rebuild this state from nothing.
     pub fn records(&self) -> Vec<Record> {
         let mut records: Vec<Record> = self.vote.map(Record::Vote).into_iter().collect();
         records.extend(self.snapshot.clone().map(Record::Snapshot));
@@ -101,10 +95,10 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Records as bytes of the file.
+/// Encodes records for the file.
 ///
 /// # Errors
-/// A record is longer than any should be.
+/// A record is too long.
 pub fn encode(records: &[Record]) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for record in records {
@@ -119,7 +113,7 @@ pub fn encode(records: &[Record]) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The first record of `bytes` and its length with its header; `None` when it is not whole.
+/// The first record of `bytes` and its length including the header; `None` if it is incomplete.
 fn first(bytes: &[u8]) -> Option<(Record, usize)> {
     let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let end = HEADER + usize::try_from(number(0)?).ok().filter(|length| *length <= RECORD_MAX)?;
@@ -130,7 +124,7 @@ fn first(bytes: &[u8]) -> Option<(Record, usize)> {
     Some((serde_json::from_slice(body).ok()?, end))
 }
 
-/// The state that a file holds, and how many of its bytes are whole records.
+/// The state that a file holds, and the length of its complete records in bytes.
 pub fn replay(bytes: &[u8]) -> (State, usize) {
     let (mut state, mut at) = (State::default(), 0);
     while let Some((record, length)) = first(&bytes[at..]) {
@@ -140,17 +134,17 @@ pub fn replay(bytes: &[u8]) -> (State, usize) {
     (state, at)
 }
 
-/// The file's writer; one at a time.
+/// The file's writer; there is one at a time.
 #[derive(Debug)]
 struct Writer {
     length: usize,
-    /// Its length when it was last written anew.
+    /// The length when it was last rewritten.
     compact: usize,
-    /// A write has failed: nobody knows what the file holds, until it is opened again.
+    /// A write has failed: what the file holds is unknown until it is reopened.
     broken: bool,
 }
 
-/// The journal of a node that runs.
+/// The journal of a running node.
 #[derive(Debug)]
 pub struct Journal<D> {
     disk: D,
@@ -159,12 +153,12 @@ pub struct Journal<D> {
 }
 
 impl<D: Disk> Journal<D> {
-    /// Opens the journal, or makes an empty one; a torn tail is cut off. What is read may not be on the disk: whoever wrote
-    /// it may have died before the sync, or been told that it failed, after which no sync ever saves it. So it is written
-    /// anew before anybody relies on it.
+    /// Opens the journal, or creates an empty one; a torn tail is cut off. What is read may not be durable: its writer
+    /// may have died before the sync, or seen the sync fail, after which no later sync ever makes it durable. So it is
+    /// rewritten before anybody relies on it.
     ///
     /// # Errors
-    /// The disk's.
+    /// Those of the disk.
     pub async fn open(disk: D) -> io::Result<Journal<D>> {
         let bytes = disk.read(FILE).await?.unwrap_or_default();
         let (state, length) = replay(&bytes);
@@ -179,23 +173,22 @@ impl<D: Disk> Journal<D> {
         Ok(Journal { disk, state: Mutex::new(state), writer })
     }
 
-    /// What it holds.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes records; when `durable`, a loss of power after this does not undo them.
+    /// Writes records; if `durable`, they survive a loss of power once this returns.
     ///
     /// # Errors
-    /// The disk's, now or before: part of the records may be in the file, and nothing more will be written to it until it
-    /// is opened again.
+    /// Those of the disk, now or earlier: some of the records may be in the file, and nothing more is written to it
+    /// until it is reopened.
     pub async fn write(&self, records: Vec<Record>, durable: bool) -> io::Result<()> {
         let bytes = encode(&records)?;
         let mut writer = self.writer.lock().await;
         if writer.broken {
             return Err(io::Error::other("the journal could not be written to before"));
         }
-        // Also when this future is dropped half way.
+        // Stays set if this future is dropped half way.
         writer.broken = true;
         writer.length += bytes.len();
         self.disk.append(FILE, bytes).await?;

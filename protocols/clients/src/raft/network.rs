@@ -1,8 +1,8 @@
-//! How a Raft node asks its peers: one connection to each, dialled when there is something to ask and again after it
-//! broke.
+//! How a Raft node talks to its peers: one connection to each, dialled when there is a request and redialled after it
+//! breaks.
 //!
-//! Every request says until when its answer is wanted. When one is not answered by then, the connection is dropped with
-//! everything on it: a peer behind a partition is dialled anew, instead of waiting for a connection to come back to life.
+//! Every request has a deadline. When one passes unanswered, the connection is dropped with everything on it: a peer
+//! behind a partition is redialled, instead of waiting for the connection to recover.
 
 use super::{
     types::{Snapshot, SnapshotMeta, Types, Vote},
@@ -27,15 +27,14 @@ use tokio::{
     },
 };
 
-/// A request on its way to a peer.
 struct Call {
     request: Request,
-    /// When its answer is no longer wanted, nanoseconds of the monotonic clock.
+    /// The deadline, nanoseconds of the monotonic clock.
     due: u64,
     answer: oneshot::Sender<Answer>,
 }
 
-/// The connections to all peers. Clones share them; the last one to go closes them.
+/// The connections to all peers. Clones share them; dropping the last clone closes them.
 pub struct Links<E: Env> {
     env: E,
     links: Arc<BTreeMap<u64, Link<E>>>,
@@ -64,15 +63,15 @@ impl<E: Env> Links<E> {
         Links { env, links }
     }
 
-    /// Asks `to`, and waits for the answer for at most `ttl` nanoseconds.
+    /// Sends a request to `to`, and waits for the answer for at most `ttl` nanoseconds.
     ///
     /// # Errors
-    /// Nobody of that id, or no answer.
+    /// An unknown id, or no answer.
     pub async fn ask(&self, to: u64, request: Request, ttl: u64) -> io::Result<Answer> {
         let link = self.links.get(&to).ok_or_else(|| io::Error::other(format!("there is no node {to}")))?;
         let (answer, answered) = oneshot::channel();
         let due = self.env.now().mono.saturating_add(ttl);
-        // A link that is gone drops the call, which is then answered by nobody.
+        // If the link is gone, the call is dropped and so ends without an answer.
         let _ = link.calls.send(Call { request, due, answer });
         answered.await.map_err(|_| io::Error::other(format!("node {to} did not answer")))
     }
@@ -94,9 +93,9 @@ impl<E: Env> Dialler<E> {
                 continue;
             }
             match self.env.timeout(patience, self.env.connect(&self.endpoint)).await {
-                // It ends when the connection broke or was dropped; what was not answered then fails.
+                // It returns when the connection breaks or is dropped; unanswered calls then fail.
                 Some(Ok(stream)) => drop(self.converse(stream, call).await),
-                // What came meanwhile would fare no better.
+                // Calls that arrived meanwhile would fail too.
                 Some(Err(_)) | None => while self.calls.try_recv().is_ok() {},
             }
         }
@@ -121,7 +120,7 @@ impl<E: Env> Dialler<E> {
                 answer = frames.next::<Numbered<Answer>>() => {
                     let Numbered { number, body } = answer?;
                     if let Some((_, answer)) = waiting.remove(&number) {
-                        // Whoever asked may have given up.
+                        // The caller may have given up.
                         let _ = answer.send(body);
                     }
                 }
@@ -153,11 +152,10 @@ impl<E: Env> Dialler<E> {
     }
 }
 
-/// openraft's client of one peer.
 pub struct Client<E: Env> {
     links: Links<E>,
     to: u64,
-    /// How its appends are counted.
+    /// The kind under which its appends are counted.
     appends: &'static str,
 }
 
@@ -174,7 +172,7 @@ impl<E: Env> RaftNetworkFactory<Types> for Links<E> {
 }
 
 impl<E: Env> Client<E> {
-    /// Asks, and takes what it wants from the answer. openraft backs off from peers that do not answer.
+    /// Sends a request and extracts the answer. openraft backs off from peers that do not answer.
     async fn ask<T>(
         &self,
         kind: &'static str,

@@ -1,9 +1,9 @@
-//! openraft's asynchronous runtime on an [`Env`]: its time is the node's monotonic clock, its randomness the node's stream,
-//! its tasks the process's.
+//! openraft's asynchronous runtime on an [`Env`]: the node's monotonic clock, the node's random stream, the process's
+//! tasks.
 //!
-//! openraft asks its runtime through functions without a receiver, so the process that they work for is a thread-local,
-//! set while a future of that process is polled and put back afterwards, as task-locals are. Every future that calls into
-//! openraft must therefore run in a [`Scope`]. Channels and locks are tokio's, which know neither time nor a scheduler.
+//! openraft calls its runtime through functions without a receiver, so the current process is a thread-local, set while
+//! one of its futures is polled and restored afterwards, as with task-locals. Every future that calls into openraft
+//! must therefore run in a [`Scope`]. Channels and locks are tokio's, which depend neither on time nor on a scheduler.
 
 use crate::env::Env;
 use openraft::{AsyncRuntime, OptionalSend};
@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What openraft needs of an [`Env`], whichever it is.
+/// What openraft needs of an [`Env`], with its type erased.
 trait Process: Send + Sync {
     fn mono(&self) -> u64;
     fn random(&self) -> u64;
@@ -55,7 +55,7 @@ fn current() -> Arc<dyn Process> {
     CURRENT.with(|current| current.borrow().clone()).expect("openraft runs only inside a scope")
 }
 
-/// Puts back the process that was current before.
+/// Restores the previous process when dropped.
 struct Entered(Option<Arc<dyn Process>>);
 
 impl Drop for Entered {
@@ -64,17 +64,16 @@ impl Drop for Entered {
     }
 }
 
-/// A process, as far as openraft's futures are concerned.
+/// A process as openraft's futures see it.
 #[derive(Clone)]
 pub struct Scope(Arc<dyn Process>);
 
 impl Scope {
-    /// The scope of a process.
     pub fn new(env: impl Env) -> Scope {
         Scope(Arc::new(env))
     }
 
-    /// `future`, which may now call into openraft. What openraft spawns from it is in the same scope.
+    /// Wraps `future`, which may then call into openraft. What openraft spawns from it gets the same scope.
     pub fn run<F: Future>(&self, future: F) -> Scoped<F> {
         Scoped { scope: self.clone(), future: Box::pin(future) }
     }
@@ -92,7 +91,7 @@ impl fmt::Debug for Scope {
     }
 }
 
-/// A future of a process.
+/// A future that runs in a process's scope.
 #[derive(Debug)]
 pub struct Scoped<F> {
     scope: Scope,
@@ -107,8 +106,7 @@ impl<F: Future> Future for Scoped<F> {
     }
 }
 
-/// A reading of the node's monotonic clock, nanoseconds. The clock's rate is the node's own, so a lease that openraft keeps
-/// drifts as the node does.
+/// A reading of the node's monotonic clock, nanoseconds. A lease that openraft keeps drifts with this clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Instant(pub u64);
 
@@ -165,7 +163,7 @@ impl fmt::Display for Gone {
     }
 }
 
-/// The result of a spawned task. Dropping it lets the task run on.
+/// The result of a spawned task. Dropping it does not stop the task.
 #[derive(Debug)]
 pub struct JoinHandle<T>(oneshot::Receiver<T>);
 
@@ -186,7 +184,7 @@ impl Future for Sleep {
     }
 }
 
-/// The time for a future is up.
+/// The deadline has passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Elapsed;
 
@@ -196,7 +194,7 @@ impl fmt::Display for Elapsed {
     }
 }
 
-/// A future with a deadline. One that is ready when the time is up counts as in time.
+/// A future with a deadline. One that is ready exactly at the deadline counts as in time.
 pub struct Timeout<F> {
     future: Pin<Box<F>>,
     sleep: Sleep,
@@ -241,7 +239,6 @@ impl Wake for Unpark {
     }
 }
 
-/// The runtime.
 #[derive(Debug)]
 pub struct Runtime;
 
@@ -288,7 +285,7 @@ impl AsyncRuntime for Runtime {
     }
 
     fn is_panic(_: &Gone) -> bool {
-        // A process that is gone asks nothing any more.
+        // Only a panic matters: a process that is gone asks nothing.
         true
     }
 
@@ -300,7 +297,7 @@ impl AsyncRuntime for Runtime {
         Runtime
     }
 
-    // Only openraft's own test suites call this; tasks run wherever the scope's process has them run.
+    // Only openraft's own test suites call this; elsewhere the scope's process runs the tasks.
     fn block_on<F: Future<Output = T>, T>(&mut self, future: F) -> T {
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         let mut future = std::pin::pin!(future);
@@ -317,7 +314,7 @@ impl AsyncRuntime for Runtime {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        // There are no threads in a simulation, and nothing of ours blocks.
+        // A simulation has no threads, and `work` does not block here.
         Ok(work())
     }
 }

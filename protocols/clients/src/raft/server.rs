@@ -1,13 +1,13 @@
-//! A Raft node: openraft on its journal, and what it answers to its peers.
+//! A Raft node: openraft on its journal, and the server for its peers.
 //!
-//! **A restarted node keeps quiet for one leader lease.** openraft's followers grant no vote within `election_timeout_max`
-//! of the leader's last message (`openraft/src/engine/engine_impl.rs: handle_vote_req`), which is what a leader's belief
-//! rests on. The time of that message is in memory alone: `openraft/src/storage/helper.rs: get_initial_state` starts with
-//! a lease of zero, and says in a comment that lease reads are broken by it. So a node that has voted before takes part in
-//! nothing until any lease that it may have granted is over by its own clock.
+//! **A restarted node stays silent for one leader lease.** openraft's followers grant no vote within
+//! `election_timeout_max` of the leader's last message (`openraft/src/engine/engine_impl.rs: handle_vote_req`), and a
+//! leader's belief rests on that. The time of that message is in memory only: `openraft/src/storage/helper.rs:
+//! get_initial_state` starts with a lease of zero, and a comment there says that this breaks lease reads. So a node
+//! that has voted before does not take part until any lease that it may have granted has expired on its own clock.
 //!
-//! **A restarted leader starts a new term**: `enable_leader_restore`, on by default, would let it go on in its old one, and
-//! a term's token belongs to one life of one process.
+//! **A restarted leader starts a new term**: `enable_leader_restore`, on by default, would let it continue in its old
+//! one, but a term's token belongs to one incarnation of one process.
 
 use super::{
     journal::Journal,
@@ -28,28 +28,27 @@ use tokio::{
     sync::{mpsc, watch},
 };
 
-/// A snapshot is taken, and the log before it forgotten, every so many entries. An election makes one.
+/// A snapshot is taken and the log truncated after this many entries. An election appends one.
 const SNAPSHOT_ENTRIES: u64 = 100;
-/// Entries that stay behind a snapshot, for followers that lag a little.
+/// Entries kept before a snapshot, for followers that lag slightly.
 const KEPT_ENTRIES: u64 = 20;
 
-/// Who a node is, and its timers.
+/// A node's identity and timers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RaftSettings {
-    /// Its id.
     pub id: u64,
-    /// The voters that the cluster begins with; each of them may be the first to start.
+    /// The cluster's initial voters; any of them may start first.
     pub founders: BTreeSet<u64>,
-    /// The port that it answers on.
+    /// The port for its peers.
     pub port: u16,
-    /// Shortest and longest time that a follower waits before it stands, nanoseconds; used as whole milliseconds.
+    /// The shortest and longest election timeout, nanoseconds; rounded down to milliseconds.
     pub election_timeout: (u64, u64),
-    /// From one heartbeat to the next, nanoseconds; used as whole milliseconds.
+    /// The heartbeat interval, nanoseconds; rounded down to milliseconds.
     pub heartbeat: u64,
 }
 
 impl RaftSettings {
-    /// The leader lease: for so long after the leader's last message do followers grant no vote, nanoseconds.
+    /// The leader lease: how long followers grant no vote after the leader's last message, nanoseconds.
     pub fn lease(&self) -> u64 {
         self.election_timeout.1 / MILLISECOND * MILLISECOND
     }
@@ -62,7 +61,7 @@ impl RaftSettings {
             heartbeat_interval: (self.heartbeat / MILLISECOND).max(1),
             enable_pre_vote: Some(true),
             enable_leader_restore: Some(false),
-            // A leader that leaves hands over first, and ends its belief before that.
+            // A departing leader hands over first, and gives up its belief before that.
             removed_leader_step_down: StepDownPolicy::Never,
             snapshot_policy: SnapshotPolicy::LogsSinceLast(SNAPSHOT_ENTRIES),
             max_in_snapshot_log_to_keep: KEPT_ENTRIES,
@@ -77,7 +76,7 @@ impl RaftSettings {
 #[error("{0}")]
 pub struct StartError(pub String);
 
-/// A node that runs. Dropping it stops it answering; [`RaftServer::stop`] ends it.
+/// A running node. Dropping it stops its answers; [`RaftServer::stop`] shuts it down.
 pub struct RaftServer<E: Env> {
     id: u64,
     raft: Raft,
@@ -86,11 +85,10 @@ pub struct RaftServer<E: Env> {
 }
 
 impl<E: Env> RaftServer<E> {
-    /// Starts a node from its journal: recovers, waits if it must, and founds the cluster if it is new. To be called in
-    /// `scope`.
+    /// Starts a node from its journal: recovers, waits if it must, and founds a new cluster. Call it in `scope`.
     ///
     /// # Errors
-    /// One sentence: the settings make no sense, the disk or the port fails.
+    /// Invalid settings, or a failed disk or port, as one sentence.
     pub async fn start(env: E, scope: Scope, settings: &RaftSettings, links: Links<E>) -> Result<Self, StartError> {
         let config = Arc::new(settings.config()?);
         let started = env.now().mono;
@@ -112,30 +110,29 @@ impl<E: Env> RaftServer<E> {
         if settings.founders.contains(&settings.id) {
             let members: std::collections::BTreeMap<u64, EmptyNode> =
                 settings.founders.iter().map(|id| (*id, EmptyNode {})).collect();
-            // Every founder writes the same first entry, of term 0, so it does not matter who does, nor how many. A node
-            // that has a log refuses, as it should.
+            // Every founder writes the same first entry, of term 0, so several may do so. A node whose log is not empty
+            // refuses, as it should.
             let _ = raft.initialize(members).await;
         }
         Ok(RaftServer { id: settings.id, raft, links, _answering: answering })
     }
 
-    /// What openraft tells of itself; changes at every step that it takes.
+    /// openraft's metrics, updated at every step.
     pub fn metrics(&self) -> openraft::alias::WatchReceiverOf<super::types::Types, RaftMetrics<super::types::Types>> {
         self.raft.metrics()
     }
 
-    /// openraft's handle.
     pub fn raft(&self) -> Raft {
         self.raft.clone()
     }
 
-    /// Ends the node. It answers nobody from here on.
+    /// Shuts the node down. It no longer answers.
     pub async fn stop(self) {
         drop(self._answering);
         let _ = self.raft.shutdown().await;
     }
 
-    /// Has the leader change the members, whoever that is; waits for it to be committed, up to `ttl` nanoseconds per step.
+    /// Has the leader, on whichever node, change the members; waits for the commit, up to `ttl` nanoseconds per step.
     pub fn change(&self, change: Change, ttl: u64) -> impl Future<Output = Answer> + Send + use<E> {
         let (raft, links, id) = (self.raft.clone(), self.links.clone(), self.id);
         async move {
@@ -157,23 +154,23 @@ pub fn other_voters(metrics: &RaftMetrics<super::types::Types>, id: u64) -> impl
     metrics.membership_config.voter_ids().filter(move |voter| *voter != id)
 }
 
-/// The voter besides the leader itself that has most of the log, and among those the one that was heard of last.
+/// The voter, other than the leader itself, with the longest matching log; among equals, the one heard from last.
 pub fn best_successor(metrics: &RaftMetrics<super::types::Types>) -> Option<u64> {
     let matched = |voter: &u64| metrics.replication.as_ref().and_then(|r| r.get(voter).copied().flatten());
     let heard = |voter: &u64| metrics.heartbeat.as_ref().and_then(|h| h.get(voter).copied().flatten());
-    // Of equals, the lowest id.
+    // Among equals, the lowest id.
     other_voters(metrics, metrics.id).max_by_key(|voter| (matched(voter), heard(voter), std::cmp::Reverse(*voter)))
 }
 
-/// Was the node elected while its predecessor was removing it? Then the voters that are to be do not include it.
+/// Whether the node was elected while its predecessor was removing it: the new configuration then lacks it.
 fn is_leaving(metrics: &RaftMetrics<super::types::Types>) -> bool {
     let voters = metrics.membership_config.membership().get_joint_config();
     voters.last().is_some_and(|voters| !voters.contains(&metrics.id))
 }
 
 async fn change_members(raft: &Raft, change: Change) -> Answer {
-    // Another change would bridge to voters without it while it goes on leading them, which openraft's assertions do not
-    // allow. It hands over first, as leaders that leave do.
+    // Another change would move to voters without this node while it keeps leading, which fails openraft's assertions.
+    // Like every departing leader, it hands over first.
     if is_leaving(&raft.metrics().borrow_watched()) {
         return Answer::Refused("this leader is being removed itself".to_owned());
     }
@@ -194,8 +191,8 @@ async fn change_members(raft: &Raft, change: Change) -> Answer {
 }
 
 async fn answer_all<E: Env>(env: E, scope: Scope, mut listener: E::Listener, raft: Raft) {
-    // When this ends, so does every connection. A peer would go on asking on the one that it has, and be refused by a node that
-    // has failed although another runs in its place.
+    // Every connection ends with this function. Otherwise a peer would keep asking on its open connection and be
+    // refused by a failed node, although a new one runs in its place.
     let (_open, closed) = watch::channel(());
     while let Ok(stream) = listener.accept().await {
         let connection = converse(env.clone(), scope.clone(), stream, raft.clone(), closed.clone());
@@ -203,8 +200,8 @@ async fn answer_all<E: Env>(env: E, scope: Scope, mut listener: E::Listener, raf
     }
 }
 
-/// Answers on one connection until it ends, or until the node does. Requests are worked on side by side: a heartbeat does
-/// not wait for the disk behind entries that came before it.
+/// Answers on one connection until it or the node ends. Requests are handled concurrently: a heartbeat does not wait
+/// behind earlier entries for the disk.
 async fn converse<E: Env>(
     env: E,
     scope: Scope,
@@ -227,7 +224,7 @@ async fn converse<E: Env>(
                 let Numbered { number, body } = request?;
                 let (raft, answered) = (raft.clone(), answered.clone());
                 env.spawn_detached(scope.run(async move {
-                    // Whoever asked may have hung up.
+                    // The peer may have hung up.
                     let _ = answered.send(Numbered { number, body: answer(&raft, body).await });
                 }));
             }

@@ -1,5 +1,5 @@
-//! openraft's log and state machine on a [`Journal`]. The log carries no data of an application, so all that its state
-//! machine knows is how far it has come and who the members are, and a snapshot is that and nothing more.
+//! openraft's log and state machine on a [`Journal`]. The log carries no application data, so the state machine, and
+//! thus a snapshot, is only the last applied entry and the members.
 
 use super::{
     journal::{Journal, Record, State},
@@ -22,10 +22,8 @@ use std::{
     sync::Arc,
 };
 
-/// A node of the cluster.
 pub type Raft = openraft::Raft<Types, Machine>;
 
-/// The log.
 pub struct Log<D> {
     journal: Arc<Journal<D>>,
     voter: Arc<dyn Voter>,
@@ -38,17 +36,17 @@ impl<D> fmt::Debug for Log<D> {
 }
 
 impl<D> Log<D> {
-    /// The log of a journal; `voter` is told of the votes.
+    /// The log of a journal; `voter` is told of votes.
     pub fn new(journal: Arc<Journal<D>>, voter: Arc<dyn Voter>) -> Self {
         Log { journal, voter }
     }
 }
 
-/// Who is told of votes: any [`Env`].
+/// Is told of votes; any [`Env`] is one.
 pub trait Voter: Send + Sync {
-    /// A vote is about to be made durable.
+    /// Called before a vote is made durable.
     fn before(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
-    /// A vote for that node in that term is durable, and about to be sent.
+    /// Called once a vote for `candidate` in `term` is durable, before it is sent.
     fn voted(&self, candidate: u64, term: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -78,7 +76,7 @@ impl<D: Disk> RaftLogReader<Types> for Log<D> {
     }
 }
 
-/// The entries in a range; none when it ends before it begins, which a map would not take.
+/// The entries in a range; none if it ends before it begins, since a map would panic.
 fn entries(state: &State, (start, end): (Bound<u64>, Bound<u64>)) -> Vec<Entry> {
     let first = match start {
         Bound::Included(index) => index,
@@ -108,7 +106,8 @@ impl<D: Disk> RaftLogStorage<Types> for Log<D> {
     async fn save_vote(&mut self, vote: &Vote) -> io::Result<()> {
         self.voter.before().await;
         self.journal.write(vec![Record::Vote(*vote)], true).await?;
-        // A committed one is no vote of ours: a quorum has granted it, and we follow. Term 0 is what founders begin with.
+        // A committed vote means following a leader that a quorum has elected; it is not this node's own. Founders
+        // begin with term 0.
         if let Vote { leader_id: LeaderId { term: term @ 1.., voted_for }, committed: false } = *vote {
             self.voter.voted(voted_for, term).await;
         }
@@ -116,13 +115,13 @@ impl<D: Disk> RaftLogStorage<Types> for Log<D> {
     }
 
     async fn save_committed(&mut self, committed: Option<LogId>) -> io::Result<()> {
-        // Losing it costs nothing: the next leader tells it again.
+        // Losing it is harmless: the next leader sends it again.
         self.journal.write(vec![Record::Committed(committed)], false).await
     }
 
     async fn read_committed(&mut self) -> io::Result<Option<LogId>> {
         let state = self.journal.state();
-        // What it names may have been lost with the power although this was not.
+        // The entry that it names may have been lost with the power even if this record was not.
         Ok(state.committed.min(state.last()))
     }
 
@@ -147,7 +146,7 @@ impl<D: Disk> RaftLogStorage<Types> for Log<D> {
     }
 }
 
-/// Takes records; stands for a [`Journal`] on whatever disk.
+/// A [`Journal`], whatever its disk.
 trait Keeper: Send + Sync {
     fn keep(&self, record: Record) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send + '_>>;
     fn kept(&self) -> Option<SnapshotMeta>;
@@ -162,7 +161,6 @@ impl<D: Disk> Keeper for Journal<D> {
     }
 }
 
-/// The state machine.
 #[derive(Clone)]
 pub struct Machine {
     journal: Arc<dyn Keeper>,
@@ -177,7 +175,7 @@ impl fmt::Debug for Machine {
 }
 
 impl Machine {
-    /// The state machine of a journal, as of its last snapshot; openraft applies the rest of the log again.
+    /// The state machine as of the journal's last snapshot; openraft reapplies the rest of the log.
     pub fn new<D: Disk>(journal: Arc<Journal<D>>) -> Self {
         let SnapshotMeta { last_log_id, last_membership } = journal.kept().unwrap_or_default();
         Machine { journal, applied: last_log_id, members: last_membership }

@@ -1,11 +1,11 @@
-//! openraft's type parameters, and short names for what they make.
+//! openraft's type parameters, and short names for the resulting types.
 
 use super::runtime::Runtime;
 use openraft::alias;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a log entry carries for the application: nothing. Elections and members are all that the log is for.
+/// A log entry's application data: none. The log serves only elections and membership.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Nothing {}
 
@@ -16,8 +16,8 @@ impl fmt::Display for Nothing {
 }
 
 openraft::declare_raft_types!(
-    /// The types of this log. A leader id is compared by its term alone, as in the Raft paper: one term has at most one
-    /// leader, so that the term is a fencing token. (openraft's other mode has terms with several leaders.)
+    /// The types of this log. Leader ids compare by term alone, as in the Raft paper: a term has at most one leader, so
+    /// it can serve as a fencing token. (openraft's other mode allows several leaders in a term.)
     pub Types:
         D = Nothing,
         R = (),
@@ -27,15 +27,13 @@ openraft::declare_raft_types!(
         AsyncRuntime = Runtime,
 );
 
-/// An entry of the log.
 pub type Entry = alias::EntryOf<Types>;
 /// An entry's term and index.
 pub type LogId = alias::LogIdOf<Types>;
 /// A vote, given or won.
 pub type Vote = alias::VoteOf<Types>;
-/// The members, and the entry that says so.
+/// The members, and the entry that set them.
 pub type Members = alias::StoredMembershipOf<Types>;
-/// What a snapshot is of; there is nothing else in ours.
+/// A snapshot's metadata, which is its whole content here.
 pub type SnapshotMeta = alias::SnapshotMetaOf<Types>;
-/// A snapshot.
 pub type Snapshot = alias::SnapshotOf<Types, ()>;

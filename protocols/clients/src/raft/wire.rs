@@ -1,5 +1,5 @@
-//! What Raft nodes say to each other: frames of a length (four bytes, highest first) and JSON, over a byte stream. Requests
-//! are numbered and may be answered in any order. A frame that is too long or makes no sense ends the connection.
+//! The messages between Raft nodes: frames of a length (four bytes, big-endian) and JSON, over a byte stream. Requests
+//! are numbered and may be answered in any order. A frame that is too long or malformed ends the connection.
 
 use super::types::{SnapshotMeta, Types, Vote};
 use openraft::raft::{
@@ -14,67 +14,60 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 pub const FRAME_MAX: usize = 1 << 20;
 const LENGTH: usize = 4;
 
-/// A request with its number.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Numbered<T> {
-    /// The requester's count; its answer carries the same.
+    /// The requester's counter; the answer repeats it.
     pub number: u64,
-    /// What.
     pub body: T,
 }
 
-/// What a node asks of another.
+/// A node's request to another.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Append entries, or a heartbeat when there are none.
+    /// Entries to append; a heartbeat if empty.
     Append(AppendEntriesRequest<Types>),
-    /// Vote for me.
+    /// A request for a vote.
     Vote(VoteRequest<Types>),
-    /// Would you vote for me?
+    /// Asks whether the peer would vote for the sender.
     PreVote(VoteRequest<Types>),
-    /// I hand leadership over.
+    /// A hand-over of leadership.
     Transfer(TransferLeaderRequest<Types>),
-    /// Begin from here.
+    /// A snapshot to install.
     Snapshot {
         /// The leader's.
         vote: Vote,
-        /// All that there is to it.
+        /// The snapshot's whole content.
         meta: SnapshotMeta,
     },
-    /// Change the members; the leader does it.
+    /// A change of membership, to be made by the leader.
     Members(Change),
 }
 
-/// A change of the members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Change {
-    /// Make this node a voter, when it has caught up.
+    /// Makes the node a voter once it has caught up.
     Add(u64),
-    /// Take this node out.
+    /// Removes the node.
     Remove(u64),
 }
 
-/// What the other answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// To entries.
     Append(AppendEntriesResponse<Types>),
-    /// To a request for a vote of either kind.
+    /// To a vote or a pre-vote.
     Vote(VoteResponse<Types>),
-    /// To a transfer.
     Transfer(TransferLeaderResponse<Types>),
-    /// To a snapshot.
     Snapshot(SnapshotResponse<Types>),
-    /// The members are so.
+    /// The change is committed.
     Changed,
-    /// Refused, in these words; nothing was done.
+    /// Refused, with the reason; nothing was done.
     Refused(String),
 }
 
-/// A frame of bytes.
+/// Encodes a frame.
 ///
 /// # Errors
-/// It would be too long.
+/// The frame would be too long.
 pub fn frame<T: Serialize>(body: &T) -> io::Result<Vec<u8>> {
     let body = serde_json::to_vec(body)?;
     if body.len() > FRAME_MAX {
@@ -86,7 +79,7 @@ pub fn frame<T: Serialize>(body: &T) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads frames. Dropping a read half way loses nothing.
+/// Reads frames. Cancelling a read loses nothing.
 #[derive(Debug)]
 pub struct Frames<S> {
     stream: S,
@@ -94,7 +87,6 @@ pub struct Frames<S> {
 }
 
 impl<S: AsyncRead + Unpin> Frames<S> {
-    /// The frames of a stream.
     pub fn new(stream: S) -> Self {
         Frames { stream, buffer: Vec::new() }
     }
@@ -102,7 +94,7 @@ impl<S: AsyncRead + Unpin> Frames<S> {
     /// The next frame.
     ///
     /// # Errors
-    /// The stream's, its end included; a frame that is too long or makes no sense.
+    /// Those of the stream, including its end; a frame that is too long or malformed.
     pub async fn next<T: DeserializeOwned>(&mut self) -> io::Result<T> {
         loop {
             if let Some(body) = self.whole()? {
@@ -116,7 +108,7 @@ impl<S: AsyncRead + Unpin> Frames<S> {
         }
     }
 
-    /// Where the first frame ends, if it is there.
+    /// The end of the first frame; `None` if it is incomplete.
     fn whole(&self) -> io::Result<Option<usize>> {
         let Some(length) = self.buffer.first_chunk::<LENGTH>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
@@ -131,7 +123,7 @@ impl<S: AsyncRead + Unpin> Frames<S> {
 mod tests {
     use super::*;
 
-    /// Runs a future that never has to wait for anybody.
+    /// Runs a future that is ready at once.
     fn now<T>(future: impl Future<Output = T>) -> T {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         match std::pin::pin!(future).poll(&mut context) {

@@ -1,4 +1,4 @@
-//! Answers and notifications, as values and as bytes; `wire.rs` says where they come from.
+//! Answers and notifications, as values and as bytes; `wire.rs` names the sources.
 
 use super::{
     call::{IN_MULTI, part},
@@ -6,30 +6,30 @@ use super::{
     wire::{NOTIFICATION, op},
 };
 
-/// A node's state.
+/// A znode's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stat {
-    /// The transaction that created it.
+    /// The zxid that created it.
     pub czxid: i64,
-    /// The transaction that wrote it last.
+    /// The zxid that last wrote its data.
     pub mzxid: i64,
-    /// When it was created, milliseconds of the server's wall clock.
+    /// Creation time, milliseconds of the server's wall clock.
     pub ctime: i64,
-    /// When it was written last.
+    /// Time of the last write, milliseconds of the server's wall clock.
     pub mtime: i64,
-    /// How often it was written.
+    /// The number of writes to its data.
     pub version: i32,
-    /// How often its children have changed.
+    /// The number of changes to its children.
     pub cversion: i32,
-    /// How often it was changed who may do what with it.
+    /// The number of changes to its ACL.
     pub aversion: i32,
-    /// The session that it ends with; 0 for none.
+    /// The session that owns an ephemeral node; 0 for none.
     pub owner: i64,
-    /// How much it holds, bytes.
+    /// The length of its data, bytes.
     pub data_length: i32,
-    /// How many children it has.
+    /// The number of its children.
     pub children: i32,
-    /// The transaction that changed its children last.
+    /// The zxid that last changed its children.
     pub pzxid: i64,
 }
 
@@ -60,29 +60,29 @@ impl Stat {
     }
 }
 
-/// What stands before every answer and notification.
+/// The header of every answer and notification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplyHeader {
     /// The request's number, [`PING`](super::wire::PING) or [`NOTIFICATION`].
     pub xid: i32,
-    /// The latest transaction; −1 before a notification.
+    /// The latest zxid; −1 in a notification.
     pub zxid: i64,
-    /// 0, or why the server says no; then nothing follows.
+    /// 0, or the error code; after an error nothing follows.
     pub error: i32,
 }
 
 impl ReplyHeader {
-    /// The header, and what follows it.
+    /// Reads the header; the reader then holds the rest.
     ///
     /// # Errors
-    /// There is none.
+    /// The header is incomplete.
     pub fn read(bytes: &[u8]) -> Result<(ReplyHeader, Reader<'_>), Malformed> {
         let mut reader = Reader::new(bytes);
         let header = ReplyHeader { xid: reader.int()?, zxid: reader.long()?, error: reader.int()? };
         Ok((header, reader))
     }
 
-    /// As a packet with what follows.
+    /// Encodes header and answer as a packet.
     pub fn packet(self, answer: Option<&Answer>) -> Vec<u8> {
         let mut writer = self.begin();
         if let Some(answer) = answer {
@@ -100,24 +100,20 @@ impl ReplyHeader {
     }
 }
 
-/// What follows the header of an answer.
+/// The body of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// Nothing.
     Nothing,
-    /// A path.
     Path(String),
-    /// A path and the node's state.
     PathStat(String, Stat),
-    /// A node's state.
     Stat(Stat),
-    /// What a node holds, and its state.
+    /// A node's data and state.
     Data(Option<Vec<u8>>, Stat),
-    /// A node's children.
+    /// The names of a node's children.
     Names(Vec<String>),
-    /// A node's children and its state.
+    /// The names of a node's children, and the node's state.
     NamesStat(Vec<String>, Stat),
-    /// An answer to each of several writes, with what it was; or why there is none.
+    /// The answers of a multi: each operation's code, with its answer or error.
     Multi(Vec<(i32, Result<Answer, i32>)>),
 }
 
@@ -158,10 +154,10 @@ impl Answer {
         }
     }
 
-    /// The answer to a request of that name.
+    /// Decodes the answer to a request of type `op`.
     ///
     /// # Errors
-    /// It is none.
+    /// The bytes are not such an answer.
     pub fn read(op: i32, reader: &mut Reader) -> Result<Answer, Malformed> {
         Ok(match op {
             op::CREATE | op::SYNC => Answer::Path(reader.string()?),
@@ -177,7 +173,7 @@ impl Answer {
                     match op {
                         _ if done => break Answer::Multi(parts),
                         op::ERROR => parts.push((op, Err(reader.int()?))),
-                        // A container's creation is answered as the creation of a node with its state.
+                        // A container's creation is answered like `CREATE2`, with the node's state.
                         op if op == op::CREATE2 || IN_MULTI.contains(&op) => {
                             parts.push((op, Ok(Answer::read(op, reader)?)))
                         }
@@ -190,20 +186,17 @@ impl Answer {
     }
 }
 
-/// What a watch tells: what happened, 1 to 4 (created, deleted, data changed, children changed), and to which node.
+/// A watch event: its kind, 1 to 4 (created, deleted, data changed, children changed), and the node's path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notification {
-    /// What.
     pub kind: i32,
-    /// To which node.
     pub path: String,
 }
 
-/// A watch's client is connected: `KeeperState.SyncConnected`.
+/// The client's state in every watch event: `KeeperState.SyncConnected`.
 const SYNC_CONNECTED: i32 = 3;
 
 impl Notification {
-    /// As a packet.
     pub fn packet(&self) -> Vec<u8> {
         let mut writer = ReplyHeader { xid: NOTIFICATION, zxid: -1, error: 0 }.begin();
         writer.int(self.kind);
@@ -212,10 +205,6 @@ impl Notification {
         writer.packet()
     }
 
-    /// What follows a header.
-    ///
-    /// # Errors
-    /// It is none.
     pub fn read(reader: &mut Reader) -> Result<Notification, Malformed> {
         let (kind, _state) = (reader.int()?, reader.int()?);
         Ok(Notification { kind, path: reader.string()? })

@@ -1,92 +1,79 @@
-//! Requests, as values and as bytes; `wire.rs` says where they come from.
+//! Requests, as values and as bytes; `wire.rs` names the sources.
 
 use super::{
     jute::{Malformed, Reader, Writer},
     wire::op,
 };
 
-/// Who may do what with a node.
+/// An entry of an access control list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Acl {
-    /// What may be done, in bits.
+    /// The permitted operations, as bits.
     pub perms: i32,
-    /// How it is known who somebody is.
+    /// The authentication scheme.
     pub scheme: String,
-    /// Who.
+    /// The identity in that scheme.
     pub id: String,
 }
 
 impl Acl {
-    /// Anybody may do anything.
+    /// `OPEN_ACL_UNSAFE`: anybody may do anything.
     pub fn open() -> Vec<Acl> {
         vec![Acl { perms: 31, scheme: "world".to_owned(), id: "anyone".to_owned() }]
     }
 }
 
-/// A request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Call {
     /// [`op::CREATE`], [`op::CREATE2`] or [`op::CREATE_CONTAINER`].
     Create {
-        /// Which of them.
         op: i32,
-        /// The new node's path.
         path: String,
-        /// What it holds.
         data: Option<Vec<u8>>,
-        /// Who may do what with it.
         acl: Vec<Acl>,
         /// 1: ephemeral, 2: sequential, 3: both, 4: a container.
         flags: i32,
     },
-    /// [`op::DELETE`].
     Delete(String, i32),
-    /// [`op::EXISTS`], and whether to watch.
+    /// [`op::EXISTS`], and whether to set a watch.
     Exists(String, bool),
-    /// [`op::GET_DATA`], and whether to watch.
+    /// [`op::GET_DATA`], and whether to set a watch.
     GetData(String, bool),
-    /// [`op::SET_DATA`].
     SetData(String, Option<Vec<u8>>, i32),
-    /// [`op::GET_CHILDREN`], and whether to watch.
+    /// [`op::GET_CHILDREN`], and whether to set a watch.
     GetChildren(String, bool),
-    /// [`op::GET_CHILDREN2`], and whether to watch.
+    /// [`op::GET_CHILDREN2`], and whether to set a watch.
     GetChildren2(String, bool),
-    /// [`op::CHECK`].
     Check(String, i32),
-    /// [`op::SYNC`].
     Sync(String),
-    /// [`op::MULTI`].
     Multi(Vec<Call>),
-    /// [`op::SET_WATCHES`].
     SetWatches(Watches),
-    /// [`op::PING`].
     Ping,
-    /// [`op::CLOSE_SESSION`].
     CloseSession,
-    /// Another, whatever it says.
+    /// Any other type; its body is ignored.
     Other(i32),
 }
 
-/// What a client watched on the connection before.
+/// The watches of the previous connection, to be set again.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Watches {
-    /// The latest transaction that it has heard of.
+    /// The latest zxid that the client has seen.
     pub last_zxid: i64,
-    /// Nodes whose data it watches.
+    /// Nodes whose data is watched.
     pub data: Vec<String>,
-    /// Nodes that it waits for.
+    /// Nodes whose creation is watched.
     pub exist: Vec<String>,
-    /// Nodes whose children it watches.
+    /// Nodes whose children are watched.
     pub children: Vec<String>,
 }
 
 impl Call {
-    /// Does it change what there is?
+    /// Whether it is a write; [`Call::Check`], part of a multi, counts as one.
     pub fn is_write(&self) -> bool {
         matches!(self, Call::Create { .. } | Call::Delete(..) | Call::SetData(..) | Call::Check(..) | Call::Multi(..))
     }
 
-    /// What it is called.
+    /// Its type's code.
     pub fn op(&self) -> i32 {
         match self {
             Call::Create { op, .. } | Call::Other(op) => *op,
@@ -105,7 +92,7 @@ impl Call {
         }
     }
 
-    /// As a packet of that number.
+    /// Encodes the request as packet number `xid`.
     pub fn packet(&self, xid: i32) -> Vec<u8> {
         let mut writer = Writer::default();
         writer.int(xid);
@@ -160,17 +147,18 @@ impl Call {
         }
     }
 
-    /// The number and the request of a packet.
+    /// The number, type and request of a packet.
     ///
     /// # Errors
-    /// There is no number. What a request says that cannot be read is an error of its own: see [`Body`].
+    /// Number or type is missing. An unreadable body is an error of its own: see [`Body`].
     pub fn read(bytes: &[u8]) -> Result<(i32, i32, Body), Malformed> {
         let mut reader = Reader::new(bytes);
         let (xid, op) = (reader.int()?, reader.int()?);
         Ok((xid, op, Call::read_body(op, &mut reader)))
     }
 
-    /// One of several as the server takes it: what is created, the flags alone say (`Op.java: create, Create.getOpcode`).
+    /// An operation of a multi as the server reads it: the flags alone decide what is created (`Op.java: create,
+    /// Create.getOpcode`).
     fn in_multi(self) -> Call {
         match self {
             Call::Create { path, data, acl, flags, .. } => {
@@ -229,13 +217,13 @@ impl Call {
 /// `CreateMode.CONTAINER`.
 const CONTAINER_FLAG: i32 = 4;
 
-/// What can be asked together with others (`MultiOperationRecord.java: deserialize`), as far as it is known here.
+/// The operations allowed in a multi (`MultiOperationRecord.java: deserialize`), as far as they are modelled here.
 pub(super) const IN_MULTI: [i32; 5] = [op::CREATE, op::CREATE_CONTAINER, op::DELETE, op::SET_DATA, op::CHECK];
 
-/// A request, or that it cannot be read.
+/// A request, unless it cannot be read.
 pub type Body = Result<Call, Malformed>;
 
-/// The header of one of several.
+/// The header of one operation of a multi.
 pub(super) fn part(writer: &mut Writer, op: i32, done: bool, error: i32) {
     writer.int(op);
     writer.bool(done);

@@ -1,4 +1,4 @@
-//! Requests of the cores, translated to ZooKeeper's and back.
+//! Translates the cores' requests to ZooKeeper's, and its answers back.
 
 use super::{
     answer::{self, Answer},
@@ -7,7 +7,6 @@ use super::{
 };
 use protocols::service::zookeeper::{Change, Code, Mode, Op, Reply, Request, Stat};
 
-/// The request as it is sent.
 pub(super) fn call(request: &Request) -> Call {
     match request {
         Request::Write(op) => write(op),
@@ -37,14 +36,14 @@ fn write(op: &Op) -> Call {
     }
 }
 
-/// What the answer to `request` says; `None` when it answers something else.
+/// The reply to `request`; `None` if the answer is of another kind.
 pub(super) fn reply(request: &Request, answer: Answer) -> Option<Reply> {
     Some(match (request, answer) {
         (Request::Write(op), answer) => written(op, answer)?,
         (Request::Multi(ops), Answer::Multi(parts)) => {
             let part = |(op, (_, part)): (&Op, (i32, Result<Answer, i32>))| match part {
                 Ok(answer) => written(op, answer),
-                // Before the one that was refused stands that nothing was wrong with them.
+                // The parts before the refused one carry the error code 0.
                 Err(0) => Some(Reply::Done),
                 Err(code) => Some(Reply::Refused(Code::from_number(code))),
             };
@@ -79,7 +78,7 @@ fn stat(stat: answer::Stat) -> Stat {
     Stat { czxid, mzxid, version, owner }
 }
 
-/// What a notification of that kind tells of.
+/// The change that a notification of `kind` reports.
 pub(super) fn change(kind: i32) -> Option<Change> {
     match kind {
         1 => Some(Change::Created),

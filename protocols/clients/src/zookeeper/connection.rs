@@ -1,15 +1,16 @@
-//! A session, and the connections on which it lives.
+//! A session, and its successive connections.
 //!
-//! Reference: apache/zookeeper 3.8.0, `ClientCnxn.java: SendThread` (`run`, `startConnect`, `primeConnection`, `sendPing`,
-//! `readResponse`, `onConnected`, `cleanAndNotifyState`), `ClientCnxnSocketNIO.java: doIO`, `client/StaticHostProvider.java:
-//! next`. With T the granted session timeout: nothing heard for 2/3 T ends the connection, a ping goes out after 1/3 T in
-//! which nothing else did, and a connection attempt has T divided by the number of servers for the connect, and again for
-//! the answer to the session request. Before every attempt but the first there is a pause of up to a second, and another
-//! second when the server is the one that was connected last: so a client of one server is away for one to two seconds.
-//! That the session is over it learns from the server alone, when it has come back.
+//! Reference: apache/zookeeper 3.8.0, `ClientCnxn.java: SendThread` (`run`, `startConnect`, `primeConnection`,
+//! `sendPing`, `readResponse`, `onConnected`, `cleanAndNotifyState`), `ClientCnxnSocketNIO.java: doIO`,
+//! `client/StaticHostProvider.java: next`. With T the granted session timeout: a connection ends after 2/3 T of silence
+//! from the server; a ping goes out after 1/3 T without another packet; an attempt has T divided by the number of
+//! servers for the connect, and as long again for the answer to the session request. Every attempt but the first is
+//! preceded by a pause of up to a second, plus a second if the server is the one connected last, so a client of a
+//! single server is away for one to two seconds. It learns that its session has expired only from the server, after
+//! reconnecting.
 //!
-//! What has come during a pause of the process longer than 2/3 T does not save the connection: the Java client reads a
-//! packet's length first, and looks at the clock before it reads the rest.
+//! If packets arrive while the process is paused for longer than 2/3 T, the connection is lost all the same: the Java
+//! client reads a packet's length first, and checks the clock before it reads the rest.
 
 use super::{
     answer::{Answer, Notification, ReplyHeader},
@@ -34,29 +35,27 @@ use tokio::{
     sync::{mpsc::UnboundedReceiver, oneshot},
 };
 
-/// The pause before a server is tried again that was connected last (`hostProvider.next(1000)`).
+/// The pause before retrying the server that was connected last (`hostProvider.next(1000)`).
 const SPIN: u64 = SECOND;
 /// The longest pause before any attempt but the first.
 const PAUSE: u64 = SECOND;
 
-/// A request on its way to the session.
 pub(super) struct Packet {
     pub(super) request: Request,
     pub(super) answer: oneshot::Sender<Result<Reply, Failure>>,
 }
 
-/// The connection was lost with the request on it, or before it was sent.
+/// The connection was lost with the request on it, or before the request was sent.
 pub(super) fn lost() -> Failure {
     Failure::Unknown("connection loss".to_owned())
 }
 
-/// Why a connection came to its end.
+/// Why a connection ended.
 enum Broken {
-    /// It is lost.
     Lost,
-    /// The server says that the session is over.
+    /// The server has expired the session.
     Expired,
-    /// The session was closed on request.
+    /// The client closed the session.
     Closed,
 }
 
@@ -72,22 +71,21 @@ impl From<Malformed> for Broken {
     }
 }
 
-/// Something under way on a connection.
+/// A request under way on a connection.
 enum Pending {
     Request(i32, Packet),
-    /// The watches of the connection before.
+    /// The watches of the previous connection, being set again.
     Watches(i32),
 }
 
-/// A session.
 pub(super) struct Session<E> {
     env: E,
-    /// In the order in which they are tried.
+    /// In the order of attempts.
     servers: Vec<Endpoint>,
-    /// Which is tried next, and which was connected last.
+    /// The next server to try, and the last one connected.
     next: usize,
     last: Option<usize>,
-    /// Before the first attempt there is no pause.
+    /// The first attempt has no pause.
     tried: bool,
     asked_ms: u32,
     granted: u64,
@@ -103,7 +101,7 @@ pub(super) struct Session<E> {
 
 impl<E: Env> Session<E> {
     pub(super) fn new(env: E, mut servers: Vec<Endpoint>, timeout_ms: u32) -> Self {
-        // As the library does, so that clients spread over the members.
+        // As the library does, to spread clients over the members.
         for last in (1..servers.len()).rev() {
             servers.swap(last, (env.random() % (last as u64 + 1)) as usize);
         }
@@ -126,7 +124,7 @@ impl<E: Env> Session<E> {
         }
     }
 
-    /// Connects, and connects again, until the session is over or closed; says which.
+    /// Connects and reconnects until the session expires or is closed; returns which.
     pub(super) async fn run(mut self, mut packets: UnboundedReceiver<Packet>, give: impl Fn(Item) + Send) -> Failure {
         loop {
             let broken = match self.connected(&mut packets, &give).await {
@@ -135,7 +133,7 @@ impl<E: Env> Session<E> {
             };
             for pending in self.pending.drain(..) {
                 if let Pending::Request(_, packet) = pending {
-                    // Whoever has given up on it hears nothing.
+                    // The requester may have given up.
                     let _ = packet.answer.send(Err(lost()));
                 }
             }
@@ -153,14 +151,14 @@ impl<E: Env> Session<E> {
         }
     }
 
-    /// The next server, after the pauses that there are.
+    /// The next server, after the pauses due.
     async fn next_server(&mut self) -> Endpoint {
         let place = self.next;
         self.next = (place + 1) % self.servers.len().max(1);
         if self.last == Some(place) {
             self.env.sleep(SPIN).await;
         }
-        // The first server counts as the last one even if it was never reached.
+        // The library counts the first server as connected even if it never was.
         self.last.get_or_insert(0);
         if self.tried {
             self.env.sleep(self.env.random() % (PAUSE / MILLISECOND) * MILLISECOND).await;
@@ -169,7 +167,7 @@ impl<E: Env> Session<E> {
         self.servers.get(place).cloned().unwrap_or(Endpoint { host: String::new(), port: 0 })
     }
 
-    /// Makes a connection and serves it to its end.
+    /// Makes a connection and serves it until it ends.
     async fn connected(
         &mut self,
         packets: &mut UnboundedReceiver<Packet>,
@@ -202,7 +200,7 @@ impl<E: Env> Session<E> {
         }
     }
 
-    /// What was watched on the connection before, if anything was.
+    /// The request that restores the previous connection's watches, if there were any.
     fn set_watches(&mut self) -> Option<Vec<u8>> {
         let paths = |watched: &BTreeSet<String>| watched.iter().cloned().collect::<Vec<_>>();
         let (data, exist, children) = (paths(&self.data), paths(&self.exist), paths(&self.children));
@@ -215,7 +213,7 @@ impl<E: Env> Session<E> {
         Some(call.packet(self.xid))
     }
 
-    /// Sends what there is to send, and takes what comes.
+    /// Sends requests and handles packets.
     async fn serve(
         &mut self,
         stream: E::Stream,
@@ -255,7 +253,7 @@ impl<E: Env> Session<E> {
                     self.take(&mut input, give).await?;
                 }
                 packet = packets.recv() => {
-                    // Nobody asks for anything any more only when the whole client is being dropped.
+                    // The channel closes only when the whole client is dropped.
                     let Some(packet) = packet else { return Err(Broken::Closed) };
                     self.xid += 1;
                     writing.write_all(&calls::call(&packet.request).packet(self.xid)).await?;
@@ -267,15 +265,15 @@ impl<E: Env> Session<E> {
         }
     }
 
-    /// When a ping is due if nothing is sent before; woken up later than a second after the last packet, the library pings
-    /// up to a second earlier.
+    /// When a ping is due if nothing else is sent. If the library wakes more than a second after the last packet, it
+    /// pings up to a second earlier.
     fn ping_at(&self, sent: u64, now: u64) -> u64 {
         let pace = self.granted / 3;
         let early = if now.saturating_sub(sent) > SECOND { SECOND } else { 0 };
         sent + pace.saturating_sub(early).min(PING_MAX)
     }
 
-    /// Takes every packet that is there.
+    /// Handles every complete packet.
     async fn take(&mut self, input: &mut Packets, give: &(impl Fn(Item) + Send)) -> Result<(), Broken> {
         while let Some(packet) = input.next_packet()? {
             let (header, mut rest) = ReplyHeader::read(packet)?;
@@ -289,7 +287,7 @@ impl<E: Env> Session<E> {
                     }
                 }
                 _ => {
-                    // Answers come in the order of the requests.
+                    // Answers arrive in the order of the requests.
                     let pending = self.pending.pop_front().ok_or(Broken::Lost)?;
                     if header.zxid > 0 {
                         self.last_zxid = header.zxid;
@@ -337,12 +335,12 @@ impl<E: Env> Session<E> {
             }
             _ => {}
         }
-        // Whoever has given up on it hears nothing.
+        // The requester may have given up.
         let _ = packet.answer.send(Ok(reply));
         Ok(())
     }
 
-    /// A watch tells once.
+    /// Forgets the watches that have fired; each fires only once.
     fn changed(&mut self, path: &str, change: Change) {
         if change != Change::Children {
             self.data.remove(path);
@@ -354,7 +352,7 @@ impl<E: Env> Session<E> {
     }
 }
 
-/// Asks for the session.
+/// Requests the session.
 async fn establish<S: AsyncReadExt + AsyncWriteExt + Unpin>(
     stream: &mut S,
     input: &mut Packets,

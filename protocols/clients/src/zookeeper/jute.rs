@@ -1,15 +1,15 @@
 //! Jute, ZooKeeper's serialization, and its frames.
 //!
 //! Reference: apache/zookeeper 3.8, `zookeeper-jute/src/main/java/org/apache/jute/{BinaryInputArchive,
-//! BinaryOutputArchive}.java`: big-endian integers; strings, buffers and vectors behind a length of four bytes, where −1 is
-//! null. A packet stands behind its length of four bytes.
+//! BinaryOutputArchive}.java`: big-endian integers; strings, buffers and vectors with a length prefix of four bytes,
+//! where −1 is null. A packet has a length prefix of four bytes, too.
 
 /// The longest packet either side takes, bytes (`jute.maxbuffer`).
 pub const PACKET_MAX: usize = 0xf_ffff;
-/// What a record may be longer than that, bytes (`zookeeper.jute.maxbuffer.extrasize`).
+/// How much longer than that a record may be, bytes (`zookeeper.jute.maxbuffer.extrasize`).
 const EXTRA: usize = 1024;
 
-/// What came is not what was to come.
+/// The bytes are not a valid packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed;
 
@@ -25,17 +25,16 @@ impl From<Malformed> for std::io::Error {
     }
 }
 
-/// Takes a packet apart.
+/// Decodes a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Of these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         Reader(bytes)
     }
 
-    /// What is left.
+    /// The bytes not yet read.
     pub fn rest(&self) -> &'a [u8] {
         self.0
     }
@@ -50,26 +49,26 @@ impl<'a> Reader<'a> {
         self.take(N)?.try_into().map_err(|_| Malformed)
     }
 
-    /// A truth value: anything but 0 is true.
+    /// A boolean: anything but 0 is true.
     ///
     /// # Errors
-    /// There is not that much.
+    /// Too few bytes are left.
     pub fn bool(&mut self) -> Result<bool, Malformed> {
         Ok(self.array::<1>()? != [0])
     }
 
-    /// A number of four bytes.
+    /// A big-endian number of four bytes.
     ///
     /// # Errors
-    /// There is not that much.
+    /// Too few bytes are left.
     pub fn int(&mut self) -> Result<i32, Malformed> {
         self.array().map(i32::from_be_bytes)
     }
 
-    /// A number of eight bytes.
+    /// A big-endian number of eight bytes.
     ///
     /// # Errors
-    /// There is not that much.
+    /// Too few bytes are left.
     pub fn long(&mut self) -> Result<i64, Malformed> {
         self.array().map(i64::from_be_bytes)
     }
@@ -77,7 +76,7 @@ impl<'a> Reader<'a> {
     /// Bytes, or null.
     ///
     /// # Errors
-    /// There is not that much; the length is negative, or more than a packet's.
+    /// Too few bytes are left, or the length is negative or more than a packet's.
     pub fn buffer(&mut self) -> Result<Option<Vec<u8>>, Malformed> {
         match self.int()? {
             -1 => Ok(None),
@@ -88,7 +87,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text; null is an empty one. What is no UTF-8 is replaced, as Java does.
+    /// A string; null becomes an empty one. Invalid UTF-8 is replaced, as in Java.
     ///
     /// # Errors
     /// As for [`Reader::buffer`].
@@ -96,33 +95,32 @@ impl<'a> Reader<'a> {
         Ok(String::from_utf8_lossy(&self.buffer()?.unwrap_or_default()).into_owned())
     }
 
-    /// As many as there are of something; null is none.
+    /// A vector; null becomes an empty one.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// An element cannot be read.
     pub fn vector<T>(
         &mut self,
         mut each: impl FnMut(&mut Reader<'a>) -> Result<T, Malformed>,
     ) -> Result<Vec<T>, Malformed> {
         let count = self.int()?;
-        // However many are announced, none is shorter than a byte.
+        // A huge count does no harm: every element takes at least a byte, so the bytes run out.
         (0..count.max(0)).map(|_| each(self)).collect()
     }
 }
 
-/// Puts a packet together.
+/// Encodes a packet.
 #[derive(Clone, Debug)]
 pub struct Writer(Vec<u8>);
 
 impl Default for Writer {
-    /// An empty packet: its length comes first.
+    /// An empty packet, with room for its length.
     fn default() -> Self {
         Writer(vec![0; 4])
     }
 }
 
 impl Writer {
-    /// A truth value.
     pub fn bool(&mut self, value: bool) {
         self.0.push(value.into());
     }
@@ -152,18 +150,17 @@ impl Writer {
         }
     }
 
-    /// A text.
     pub fn string(&mut self, value: &str) {
         self.buffer(Some(value.as_bytes()));
     }
 
-    /// As many as there are of something.
+    /// A vector.
     pub fn vector<T>(&mut self, values: &[T], mut each: impl FnMut(&mut Writer, &T)) {
         self.length(values.len());
         values.iter().for_each(|value| each(self, value));
     }
 
-    /// The packet, behind its length.
+    /// The finished packet, including its length.
     pub fn packet(mut self) -> Vec<u8> {
         let length = u32::try_from(self.0.len() - 4).unwrap_or(u32::MAX);
         self.0[..4].copy_from_slice(&length.to_be_bytes());
@@ -171,26 +168,25 @@ impl Writer {
     }
 }
 
-/// Takes bytes in as they come and gives packets out.
+/// Collects bytes and yields packets.
 #[derive(Debug, Default)]
 pub struct Packets {
     buffer: Vec<u8>,
-    /// Everything before was given out.
+    /// Everything before has been yielded.
     at: usize,
 }
 
 impl Packets {
-    /// Takes bytes in.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.at);
         self.at = 0;
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next packet without its length; `None` when more bytes are needed.
+    /// The next packet without its length; `None` if it is incomplete.
     ///
     /// # Errors
-    /// A length that is negative, or more than [`PACKET_MAX`]; there is no going on then.
+    /// The length is negative, or more than [`PACKET_MAX`]; the stream cannot recover.
     pub fn next_packet(&mut self) -> Result<Option<&[u8]>, Malformed> {
         let rest = &self.buffer[self.at..];
         let Some((length, body)) = rest.split_first_chunk::<4>() else { return Ok(None) };

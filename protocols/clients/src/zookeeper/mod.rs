@@ -1,8 +1,8 @@
-//! ZooKeeper over a thin client of ours, which behaves as ZooKeeper's own does. (The crate `zookeeper-client` opens sockets and
-//! sets timers by itself, which no simulation could hold.)
+//! ZooKeeper over our own thin client, which behaves like ZooKeeper's Java client. (The crate `zookeeper-client` opens
+//! sockets and sets timers by itself, so it cannot run in a simulation.)
 //!
-//! [`jute`], [`wire`], [`call`] and [`answer`] are the protocol, `connection.rs` has the session with its connections. Requests
-//! are sent in the order in which they are made, and answered in it.
+//! [`jute`], [`wire`], [`call`] and [`answer`] are the protocol; `connection.rs` has the session with its connections.
+//! Requests are sent in the order in which they are made, and answered in that order.
 
 pub mod answer;
 pub mod call;
@@ -29,7 +29,7 @@ use tokio::sync::{
     oneshot,
 };
 
-/// The client as registries know it.
+/// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
     client::Client {
         service: SERVICE.name,
@@ -37,8 +37,8 @@ pub fn client<E: Env>() -> client::Client<E> {
     }
 }
 
-/// Carries out what comes from `outputs` until that closes: sessions with the ensemble at `endpoints`, and requests within
-/// them. Hands every answer to `deliver`.
+/// Carries out what comes from `outputs` until it closes: sessions with the ensemble at `endpoints`, and requests
+/// within them. Hands every answer to `deliver`.
 pub async fn run<E: Env>(
     env: E,
     endpoints: Vec<Endpoint>,
@@ -52,7 +52,7 @@ pub async fn run<E: Env>(
 struct Zookeeper<E> {
     env: E,
     endpoints: Vec<Endpoint>,
-    /// Takes the requests to the session that was opened last.
+    /// Takes the requests for the most recently opened session.
     session: Arc<Mutex<Option<UnboundedSender<Packet>>>>,
 }
 
@@ -60,7 +60,7 @@ impl<E: Env> Backend for Zookeeper<E> {
     type Api = Api;
 
     fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
-        // Handed over here and not in the future: requests go out in the order in which they are made.
+        // Handed over here rather than in the future, so that requests go out in the order in which they are made.
         let (answer, answered) = oneshot::channel();
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = session.as_ref().is_some_and(|to| to.send(Packet { request, answer }).is_ok());
@@ -69,7 +69,7 @@ impl<E: Env> Backend for Zookeeper<E> {
             if !sent {
                 return Err(Failure::Rejected("there is no session".to_owned()));
             }
-            // A session that was given up answers nothing.
+            // A closed session does not answer.
             let answered = async { answered.await.unwrap_or_else(|_| Err(connection::lost())) };
             if timeout == u64::MAX { answered.await } else { within(&env, timeout, answered).await }
         })

@@ -1,4 +1,4 @@
-//! ZooKeeper's wire protocol: what is said when a connection is made, and what requests are called. `call.rs` has requests and
+//! ZooKeeper's wire protocol: the connection handshake and the codes of requests. `call.rs` has requests and
 //! `answer.rs` answers, as values and as bytes.
 //!
 //! Reference: apache/zookeeper 3.8, `zookeeper-jute/src/main/resources/zookeeper.jute`, `ZooDefs.java: OpCode`,
@@ -6,73 +6,62 @@
 
 use super::jute::{Malformed, Reader, Writer};
 
-/// The number of a notification, in place of a request's.
+/// A notification's xid.
 pub const NOTIFICATION: i32 = -1;
-/// The number of every ping.
+/// A ping's xid.
 pub const PING: i32 = -2;
 
-/// What requests are called.
+/// The codes of requests.
 pub mod op {
-    /// A new node.
     pub const CREATE: i32 = 1;
-    /// A node less.
     pub const DELETE: i32 = 2;
-    /// Is there such a node?
     pub const EXISTS: i32 = 3;
-    /// What a node holds.
     pub const GET_DATA: i32 = 4;
-    /// To hold something else.
     pub const SET_DATA: i32 = 5;
-    /// A node's children.
     pub const GET_CHILDREN: i32 = 8;
-    /// To catch up with the leader.
+    /// Catches up with the leader.
     pub const SYNC: i32 = 9;
-    /// Still there.
     pub const PING: i32 = 11;
     /// A node's children and its state.
     pub const GET_CHILDREN2: i32 = 12;
-    /// A node's version is compared.
+    /// Compares a node's version.
     pub const CHECK: i32 = 13;
-    /// Several writes.
+    /// Several writes, all or none.
     pub const MULTI: i32 = 14;
-    /// A new node, answered with its state.
+    /// Creates a node; the answer includes its state.
     pub const CREATE2: i32 = 15;
-    /// A new container, answered with its state.
+    /// Creates a container; the answer includes its state.
     pub const CREATE_CONTAINER: i32 = 19;
-    /// The watches of the connection before.
+    /// Restores the watches of the previous connection.
     pub const SET_WATCHES: i32 = 101;
-    /// The session is over.
     pub const CLOSE_SESSION: i32 = -11;
-    /// In place of an answer within several.
+    /// Marks an error within the answer to a multi.
     pub const ERROR: i32 = -1;
 }
 
-/// What a client says first.
+/// The client's first packet.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConnectRequest {
-    /// The latest transaction that it has heard of.
+    /// The latest zxid that the client has seen.
     pub last_zxid: i64,
-    /// The timeout that it asks for, milliseconds.
+    /// The requested session timeout, milliseconds.
     pub timeout_ms: i32,
-    /// The session that it goes on with; 0 for a new one.
+    /// The session to resume; 0 for a new one.
     pub session: i64,
-    /// That session's password.
     pub password: Vec<u8>,
 }
 
-/// What it is answered.
+/// The server's first packet.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConnectResponse {
-    /// The timeout that is granted, milliseconds; 0 when the session is over.
+    /// The granted session timeout, milliseconds; 0 if the session has expired.
     pub timeout_ms: i32,
-    /// The session; 0 when it is over.
+    /// The session; 0 if it has expired.
     pub session: i64,
-    /// Its password.
     pub password: Vec<u8>,
 }
 
 impl ConnectRequest {
-    /// As a packet.
     pub fn packet(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         writer.int(0);
@@ -80,15 +69,15 @@ impl ConnectRequest {
         writer.int(self.timeout_ms);
         writer.long(self.session);
         writer.buffer(Some(&self.password));
-        // Not content with a server that only reads.
+        // The client does not accept a read-only server.
         writer.bool(false);
         writer.packet()
     }
 
-    /// From a packet. Old clients leave the last field out.
+    /// Decodes a packet. Old clients omit the last field.
     ///
     /// # Errors
-    /// It is none.
+    /// The packet is malformed.
     pub fn read(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         let _version = reader.int()?;
@@ -102,7 +91,6 @@ impl ConnectRequest {
 }
 
 impl ConnectResponse {
-    /// As a packet.
     pub fn packet(&self) -> Vec<u8> {
         let mut writer = Writer::default();
         writer.int(0);
@@ -113,10 +101,10 @@ impl ConnectResponse {
         writer.packet()
     }
 
-    /// From a packet. Old servers leave the last field out.
+    /// Decodes a packet. Old servers omit the last field.
     ///
     /// # Errors
-    /// It is none.
+    /// The packet is malformed.
     pub fn read(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         let _version = reader.int()?;

@@ -1,4 +1,4 @@
-//! The queue of requests, with a service that is told what to answer: order, cancellation, timeouts, streams.
+//! The request queue, with a service whose answers the test controls: order, cancellation, timeouts, streams.
 
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
@@ -37,7 +37,7 @@ impl service::Api for Api {
 
 const SERVICE: Service = Service { name: "words", ..Service::NONE };
 
-/// Says what was asked, and answers when it is told to.
+/// Reports what was asked, and answers when told to.
 #[derive(Clone)]
 struct Fake {
     env: TokioEnv,

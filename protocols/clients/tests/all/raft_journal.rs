@@ -1,5 +1,5 @@
-//! The journal of a Raft node: what it keeps, what a loss of power may take from it, and openraft's own test suite of logs
-//! and state machines on it.
+//! A Raft node's journal: its contents, what a loss of power may take, and openraft's own test suite for logs and state
+//! machines run on it.
 
 use openraft::{EntryPayload, Membership, testing::log::StoreBuilder, testing::log::Suite};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// A disk in memory, which is always ready. `fails_after` writes it refuses.
+/// A disk in memory, which never blocks. After `fails_after` writes it refuses more.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Inner>>);
 
@@ -74,7 +74,7 @@ impl Disk for Memory {
     }
 }
 
-/// Runs a future that never has to wait: a disk in memory is always ready.
+/// Runs a future that is ready at once, as with a disk in memory.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -98,7 +98,7 @@ fn entry(term: u64, index: u64) -> Entry {
     Entry { log_id: id(term, index), payload }
 }
 
-/// Some of everything.
+/// Some records of every kind.
 fn records() -> Vec<Record> {
     let snapshot = SnapshotMeta { last_log_id: Some(id(1, 1)), ..SnapshotMeta::default() };
     vec![
@@ -116,7 +116,7 @@ fn records() -> Vec<Record> {
     ]
 }
 
-/// The states after none, one, two … of the records, and where in the file each ends.
+/// The state after each prefix of the records, and the file's length at that point.
 fn prefixes(records: &[Record]) -> Vec<(State, usize)> {
     let mut states = vec![(State::default(), 0)];
     for record in records {
@@ -148,7 +148,7 @@ fn a_torn_tail_is_cut_wherever_it_is_torn() {
         let journal = open(&disk);
         assert_eq!(*journal.state(), *state, "torn at {cut}");
         assert_eq!(disk.bytes(), bytes[..*whole], "torn at {cut}");
-        // Life goes on behind the cut.
+        // Writing continues after the cut.
         now(journal.write(vec![Record::Vote(Vote::new(9, 1))], true)).unwrap();
         assert_eq!(open(&disk).state().vote, Some(Vote::new(9, 1)), "torn at {cut}");
     }
@@ -186,7 +186,7 @@ fn nothing_is_written_after_a_write_that_failed() {
     disk.0.lock().unwrap().fails_after = Some(0);
     assert!(now(journal.write(vec![Record::Vote(Vote::new(2, 1))], true)).is_err());
     disk.0.lock().unwrap().fails_after = None;
-    // It might be in the file, or half of it.
+    // All or part of it might be in the file.
     assert!(now(journal.write(vec![Record::Vote(Vote::new(3, 1))], true)).is_err());
     assert_eq!(journal.state().vote, Some(Vote::new(1, 1)));
     assert_eq!(open(&disk).state().vote, Some(Vote::new(1, 1)));
@@ -205,7 +205,7 @@ fn any_record() -> impl Strategy<Value = Record> {
 }
 
 proptest! {
-    /// Whatever is written, and wherever the file is torn, it holds what some whole number of records make.
+    /// Whatever is written, and wherever the file is torn, replay yields the state after a whole number of records.
     #[test]
     fn any_file_torn_anywhere_is_a_state_that_was(records in prop::collection::vec(any_record(), 0..30), cut in 0.0..=1.0) {
         let (bytes, states) = (encode(&records).unwrap(), prefixes(&records));
@@ -214,16 +214,16 @@ proptest! {
         prop_assert_eq!(replay(&bytes[..cut]), (state.clone(), *whole));
     }
 
-    /// A compact file holds the same.
+    /// A compacted file holds the same state.
     #[test]
     fn a_compact_file_holds_the_same(records in prop::collection::vec(any_record(), 0..30)) {
         let (state, _) = prefixes(&records).pop().unwrap();
         let (again, _) = replay(&encode(&state.records()).unwrap());
-        // A commit that is known to be nothing, and one that was never known, are the same.
+        // A commit known to be empty equals one that is unknown.
         prop_assert_eq!(again, state);
     }
 
-    /// Bytes that nobody wrote are no records.
+    /// Random bytes hold no record.
     #[test]
     fn garbage_is_no_record(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let (_, whole) = replay(&bytes);

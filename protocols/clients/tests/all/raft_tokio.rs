@@ -1,5 +1,5 @@
-//! The same Raft nodes on tokio, real sockets and a real disk: a leader is elected, dies, is followed by one of a later
-//! term, and comes back as a follower that remembers.
+//! The same Raft nodes on tokio, real sockets and a real disk: a leader is elected, dies, a leader of a later term
+//! follows, and the first returns as a follower with its state intact.
 
 use protocols::{
     election::Timings,
@@ -24,10 +24,10 @@ use tokio::{
     sync::mpsc::{UnboundedSender, unbounded_channel},
 };
 
-/// Longer than anything takes here, also on a machine that is busy with something else.
+/// Longer than anything takes here, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A node in a runtime of its own, so that it can die as a process does.
+/// A node on its own runtime, so that it can die like a process.
 struct Node {
     runtime: Option<Runtime>,
     _outputs: UnboundedSender<ServiceOutput>,
@@ -45,7 +45,7 @@ impl Node {
         let node = site.node;
         let deliver = move |input| {
             if let ServiceInput::Item { item, .. } = input {
-                // Whoever watches may have seen enough.
+                // The watcher may have stopped listening.
                 let _ = seen.send((node, Item::restore(item).expect("an item of Raft's")));
             }
         };
@@ -69,7 +69,7 @@ impl Drop for Node {
 fn sites(ports: &[u16]) -> Vec<Site> {
     let endpoint = |port: &u16| Endpoint { host: "127.0.0.1".to_owned(), port: *port };
     let nodes: Vec<NodeId> = (0..ports.len() as u16).map(NodeId).collect();
-    // Generous, because tests share their machine.
+    // Generous, because tests share the machine.
     let timings = Timings {
         lease_ttl: 600 * MILLISECOND,
         renew_interval: 100 * MILLISECOND,
@@ -90,7 +90,7 @@ fn sites(ports: &[u16]) -> Vec<Site> {
     nodes.iter().map(site).collect()
 }
 
-/// Waits until some node tells what `wanted` is looking for.
+/// Waits until a node reports what `wanted` looks for.
 fn wait<T>(seen: &Receiver<(NodeId, Item)>, what: &str, mut wanted: impl FnMut(NodeId, Item) -> Option<T>) -> T {
     loop {
         let (node, item) = seen.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{what}"));

@@ -1,4 +1,4 @@
-//! What a node answers over HTTP.
+//! The node's HTTP interface.
 
 use super::{
     health::Health,
@@ -36,53 +36,48 @@ use std::{
 use tokio::sync::{mpsc::UnboundedSender, watch};
 use tracing::Instrument;
 
-/// The header in which a client names its request, `client:number`, the same on every retry and at every node: then a
-/// retry after an unknown outcome never takes a second number. Without it every request is a new one.
+/// The header that names a client's request, `client:number`, the same for every retry at every node, so that a retry
+/// after an unknown outcome never takes a second number. Without it every request counts as a new one.
 pub const REQUEST_HEADER: &str = "fencepost-request";
-/// A node asks under its own name with this behind it for clients that name no request.
+/// The node's name with this suffix stands in for the client of a request without the header.
 const UNNAMED: &str = ".http";
-/// How long a request waits for the store, milliseconds.
+/// How long a request waits for the store.
 const PATIENCE: Duration = Duration::from_millis(2_000);
-/// Numbers of requests are below this; above, they would overflow in the store.
+/// Request numbers are below this; higher ones would overflow in the store.
 const NUMBER_MAX: u64 = 1 << 62;
 
-/// What the handlers share.
+/// The handlers' shared state.
 pub struct Api {
-    /// This node's name.
     pub name: String,
-    /// What its election is called.
+    /// The election's name.
     pub election: String,
-    /// Can it name a successor?
+    /// Whether a leader can name its successor.
     pub transfers: bool,
-    /// Does it answer reads from memory?
+    /// Whether the node answers reads from memory.
     pub read_lease: bool,
-    /// Where its peers answer, by their numbers.
+    /// The peers' HTTP addresses, by number.
     pub addresses: Vec<String>,
-    /// `http` or `https`, as the peers speak it too.
+    /// `http` or `https`, which the peers use too.
     pub scheme: &'static str,
-    /// Names and numbers.
     pub directory: Arc<Directory>,
-    /// How many of the directory's first names are the fleet's own: nodes, the service if there is one, the store.
+    /// How many of the directory's first names are the fleet's own: the nodes, the service if there is one, the store.
     pub own: usize,
-    /// The node's clocks.
     pub env: TokioEnv,
-    /// Into the core.
+    /// The core's inputs.
     pub inputs: UnboundedSender<Input>,
-    /// Who waits for answers.
+    /// The requests that wait for answers.
     pub waiting: Arc<WaitingClients>,
-    /// What the core believes.
+    /// The core's belief.
     pub standing: watch::Receiver<Standing>,
-    /// What is counted.
     pub metrics: Arc<Metrics>,
-    /// What is in the way of its work.
+    /// What keeps the node from working.
     pub health: Arc<Health>,
-    /// Numbers the requests of clients that do not.
+    /// Numbers the requests without a client's name.
     pub unnamed: AtomicU64,
 }
 
 type Shared = State<Arc<Api>>;
 
-/// The routes.
 pub fn router(api: Arc<Api>) -> Router {
     Router::new()
         .route("/status", get(status))
@@ -116,7 +111,7 @@ async fn status(State(api): Shared) -> Response {
     let (standing, mono) = (*api.standing.borrow(), api.env.now().mono);
     let role = Role::of(&standing, mono);
     let leads = role == Role::Leader;
-    // A belief without an end has no time left to tell.
+    // An unbounded belief has no remaining time.
     let bounded = leads && standing.valid_until != u64::MAX;
     let remaining_ms = bounded.then(|| (standing.valid_until - mono) / MILLISECOND);
     let token = standing.incarnation.filter(|_| leads).map(|i| i.token);
@@ -136,7 +131,7 @@ async fn status(State(api): Shared) -> Response {
     Json(body).into_response()
 }
 
-/// Why a node that nothing is in the way of does not act; a follower needs no reason.
+/// Why a node without any trouble does not act; a follower needs no reason.
 fn idle(standing: &Standing, leads: bool) -> Option<String> {
     let why = match (leads, standing.observed) {
         (true, _) => "the resources are not sealed yet",
@@ -163,12 +158,12 @@ async fn resign(State(api): Shared) -> Response {
     if api.standing.borrow().incarnation.is_none() {
         return not_leader(&api, api.standing.borrow().observed);
     }
-    // A core that is gone resigns from nothing.
+    // A core that has ended does not lead.
     let _ = api.inputs.send(Input::Resign);
     (StatusCode::ACCEPTED, Json(json!({ "resigning": true }))).into_response()
 }
 
-/// To whom leadership is to go.
+/// The requested successor.
 #[derive(Deserialize)]
 struct Heir {
     to: String,
@@ -176,24 +171,24 @@ struct Heir {
 
 async fn transfer(State(api): Shared, heir: Result<Query<Heir>, QueryRejection>) -> Response {
     let Ok(Query(Heir { to })) = heir else {
-        return error(StatusCode::BAD_REQUEST, "say to whom: /transfer?to=NAME");
+        return error(StatusCode::BAD_REQUEST, "name the successor: /transfer?to=NAME");
     };
     if !api.transfers {
         return error(StatusCode::NOT_IMPLEMENTED, "this election cannot name a successor; ask for /resign");
     }
     let heir = api.directory.member(&to).filter(|heir| heir.index() < api.addresses.len() && to != api.name);
     let Some(heir) = heir else {
-        return error(StatusCode::BAD_REQUEST, "no other member is called so");
+        return error(StatusCode::BAD_REQUEST, "no other member has that name");
     };
     if api.standing.borrow().incarnation.is_none() {
         return not_leader(&api, api.standing.borrow().observed);
     }
-    // A core that is gone hands nothing over.
+    // A core that has ended does not lead.
     let _ = api.inputs.send(Input::Transfer(heir));
     (StatusCode::ACCEPTED, Json(json!({ "transferring": to }))).into_response()
 }
 
-/// Does a client want to be sent to the leader with a 307, which HTTP clients follow by themselves, rather than a 409?
+/// Whether the client asks for a 307 redirect to the leader, which HTTP clients follow by themselves, instead of a 409.
 fn wants_redirect(uri: &Uri) -> bool {
     uri.query().is_some_and(|query| query.split('&').any(|word| word == "redirect" || word == "redirect=on"))
 }
@@ -213,14 +208,14 @@ async fn next(State(api): Shared, uri: Uri, headers: HeaderMap) -> Response {
     answer
 }
 
-/// The number that `request` gets, by way of the core.
+/// Has the core draw the number for `request`.
 async fn number(api: &Api, request: RequestId, redirect: bool) -> Response {
     let Some(answer) = api.waiting.wait(request) else {
         return error(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already");
     };
     let message = Message::Next { request };
     if api.inputs.send(Input::Message { from: request.client, message }).is_err() {
-        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is about to end");
+        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is shutting down");
     }
     let answer = tokio::time::timeout(PATIENCE, answer).await;
     match answer {
@@ -241,7 +236,7 @@ async fn number(api: &Api, request: RequestId, redirect: bool) -> Response {
     }
 }
 
-/// The last number, from memory.
+/// The last number, read from memory.
 async fn last(State(api): Shared, headers: HeaderMap) -> Response {
     if !api.read_lease {
         return error(StatusCode::NOT_IMPLEMENTED, "this node answers nothing from memory; start it with --read-lease");
@@ -254,7 +249,7 @@ async fn last(State(api): Shared, headers: HeaderMap) -> Response {
         return error(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait already");
     };
     if api.inputs.send(Input::Message { from: request.client, message: Message::Read { request } }).is_err() {
-        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is about to end");
+        return error(StatusCode::SERVICE_UNAVAILABLE, "the node is shutting down");
     }
     match tokio::time::timeout(PATIENCE, answer).await {
         Ok(Ok(Answer::Number { token, seq })) => Json(json!({ "token": token, "seq": seq })).into_response(),
@@ -276,8 +271,7 @@ fn not_leader(api: &Api, leader: Option<NodeId>) -> Response {
     (StatusCode::CONFLICT, Json(body)).into_response()
 }
 
-/// As [`not_leader`], but an HTTP client that follows redirects goes on to the leader with the same request (RFC 9110,
-/// §15.4.8).
+/// Like [`not_leader`], but redirects the client to the leader with the same request (RFC 9110, §15.4.8).
 fn elsewhere(api: &Api, leader: Option<NodeId>) -> Response {
     let mut answer = not_leader(api, leader);
     let address = leader.and_then(|l| api.addresses.get(l.index()));
@@ -289,16 +283,16 @@ fn elsewhere(api: &Api, leader: Option<NodeId>) -> Response {
     answer
 }
 
-/// Is it one of the directory's first `own` names, or a node's with [`UNNAMED`] behind it? Who went by a node's name would
-/// answer for it, what is meant for who went by the store's would be sent there, and who went by `NODE.http` could be
-/// handed what a nameless client was.
+/// Whether `client` is one of the directory's first `own` names, or a node's with [`UNNAMED`] behind it. A client with
+/// a node's name would answer in the node's place, one with the store's name would receive the store's messages, and
+/// one called `NODE.http` might get a nameless client's answer.
 fn is_ours(directory: &Directory, nodes: usize, own: usize, client: &str) -> bool {
     let nameless = client.strip_suffix(UNNAMED).unwrap_or(client);
     directory.member(client).is_some_and(|n| n.index() < own)
         || directory.member(nameless).is_some_and(|n| n.index() < nodes)
 }
 
-/// Whose request it is. What the client does not name is this node's own, and a new one.
+/// The request's client and number. A request without the header gets this node's name and a new number.
 fn request_id(api: &Api, headers: &HeaderMap) -> Result<RequestId, &'static str> {
     const WRONG: &str = "the header fencepost-request must be client:number, the client's name up to 64 letters, digits, \
                          `-`, `_` or `.`, and the number between 1 and 2^62";
@@ -312,7 +306,7 @@ fn request_id(api: &Api, headers: &HeaderMap) -> Result<RequestId, &'static str>
         return Err(WRONG);
     }
     if is_ours(&api.directory, api.addresses.len(), api.own, client) {
-        return Err("a client may not call itself what a node, the service or the store is called, or NODE.http");
+        return Err("a client must not have the name of a node, the service or the store, or NODE.http");
     }
     Ok(RequestId { client: api.directory.number(client), number })
 }
@@ -321,7 +315,7 @@ fn request_id(api: &Api, headers: &HeaderMap) -> Result<RequestId, &'static str>
 mod tests {
     use super::*;
 
-    /// Without a service the store follows the nodes at once, and the first client's name comes after it.
+    /// Without a service, the store directly follows the nodes, and then comes the first client.
     #[test]
     fn clients_are_not_taken_for_the_fleet_whether_it_has_a_service_or_not() {
         for service in [None, Some("etcd")] {

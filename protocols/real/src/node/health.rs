@@ -1,5 +1,5 @@
-//! Can the node do its work? What service and store answer becomes one log line per change, and the reason why a leader
-//! does not act.
+//! Whether the node can do its work. Turns the answers of service and store into one log line per change, and into the
+//! reason why a leader does not act.
 
 use crate::store::wire;
 use protocols::{
@@ -13,51 +13,50 @@ use protocols::{
 };
 use std::sync::{Mutex, PoisonError};
 
-/// A leader whose store has not answered for so long does not act, whatever it believes. Nanoseconds.
+/// A leader does not act once its store has been silent for this long, whatever it believes. Nanoseconds.
 pub const SILENCE_MAX: u64 = SECOND;
 
-/// A token that was too low says something about the service for so long: twice what candidates stay away at most.
-/// Nanoseconds.
+/// How long a token that was too low counts against the service: twice the longest back-off of candidates. Nanoseconds.
 const SHORT_MAX: u64 = 2 * back_off::LONGEST;
 
-/// How a node is, beside what it believes. Times are nanoseconds of its monotonic clock.
+/// The node's health, apart from its belief. Times are nanoseconds of its monotonic clock.
 #[derive(Debug)]
 pub struct Health {
-    /// Whose key a service may hold, and what it is called.
+    /// The nodes' names, which the leaders' key may hold.
     names: Vec<String>,
     service: &'static Service,
-    /// Where the service is, for the advice that is given.
+    /// The service's address, for the advice to operators.
     endpoint: String,
     seen: Mutex<Seen>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Seen {
-    /// Since when the service fails, and why.
+    /// Since when the service has been failing, and why.
     failing: Option<(u64, String)>,
-    /// Somebody who is none of ours has what leaders hold.
+    /// What the leaders' key holds, if that is not of this fleet.
     foreign: Option<String>,
-    /// Since when something is asked of the store that it has not answered.
+    /// When the first request that the store has not answered was made.
     asked_at: Option<u64>,
-    /// When it last accepted a seal or a write.
+    /// When the store last accepted a seal or a write.
     accepted_at: Option<u64>,
-    /// The highest token that the store was seen to have accepted, and for what.
+    /// The highest token that the store is known to have accepted, and the resource.
     highest: u64,
     of: Option<Resource>,
-    /// The service hands out tokens below that: when the last one was, and by how much.
+    /// The service hands out tokens that are too low: when it last did, and by how much.
     short: Option<(u64, u64)>,
 }
 
 impl Seen {
     /// By how much the service's tokens are too low, as far as is known.
     fn short(&self, now: u64) -> Option<u64> {
-        // Meanwhile they may have been raised, and another may lead.
+        // An old finding may be out of date: the tokens may have been raised, or another node may lead.
         self.short.filter(|(at, _)| now.saturating_sub(*at) < SHORT_MAX).map(|(_, short)| short)
     }
 }
 
 impl Health {
-    /// Of a node of a fleet with these names, which elects by `service` at `endpoint`.
+    /// For a node of a fleet with these names, which elects by `service` at `endpoint`.
     pub fn new(names: Vec<String>, service: &'static Service, endpoint: String) -> Self {
         Health { names, service, endpoint, seen: Mutex::default() }
     }
@@ -66,7 +65,7 @@ impl Health {
         look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The service has answered.
+    /// Records that the service has answered.
     pub fn service_answers(&self, now: u64) {
         if let Some((since, _)) = self.seen(|seen| seen.failing.take()) {
             tracing::info!(
@@ -76,13 +75,13 @@ impl Health {
         }
     }
 
-    /// The service has failed; said once until it answers.
+    /// Records that the service has failed; logged once until it answers.
     pub fn service_fails(&self, now: u64, failure: &Failure) {
-        // That one is part of this process; what it fails at is openraft's to say.
+        // An embedded service is part of this process, and openraft logs its own failures.
         if self.service.is_embedded {
             return;
         }
-        // What it says no to, it has heard; a lease that is over is the ordinary end of a session.
+        // A refusal shows that the service is up, and an expired lease is the ordinary end of a session.
         if let Failure::Rejected(why) = failure
             && why.contains("lease not found")
         {
@@ -104,28 +103,30 @@ impl Health {
         }
     }
 
-    /// What the leaders' key holds, as the service has answered.
+    /// Checks the holder in the leaders' key, if the reply shows it.
     pub fn holder(&self, reply: &Opaque) {
         let Some(holder) = reply.news().holder else { return };
         let ours = |value: &str| self.names.iter().any(|name| value == name || value.starts_with(&format!("{name}/")));
         let foreign = holder.filter(|holder| !ours(&holder.value)).map(|Holder { place, value }| {
             let shown: String = value.chars().take(80).collect();
-            format!("{place} holds `{shown}`, which is nobody of this fleet; nobody can be elected before it is gone")
+            format!(
+                "{place} holds `{shown}`, which is not a node of this fleet; nobody can be elected until it is gone"
+            )
         });
         let before = self.seen(|seen| std::mem::replace(&mut seen.foreign, foreign.clone()));
         match (before, foreign) {
             (before, Some(now)) if before.as_ref() != Some(&now) => tracing::warn!("{now}"),
-            (Some(_), None) => tracing::info!("the leaders' key is this fleet's again"),
+            (Some(_), None) => tracing::info!("the leaders' key belongs to this fleet again"),
             _ => {}
         }
     }
 
-    /// Something is asked of the store.
+    /// Records that the store was asked something.
     pub fn store_asked(&self, now: u64) {
         self.seen(|seen| _ = seen.asked_at.get_or_insert(now));
     }
 
-    /// The store has answered. With `sealing`, the answer is to the seal that `token` began with.
+    /// Records the store's answer. With `sealing`, it answers the first seal with `token`.
     pub fn store_answers(&self, now: u64, resource: Resource, token: u64, verdict: WriteVerdict, sealing: bool) {
         self.seen(|seen| {
             seen.asked_at = None;
@@ -142,13 +143,13 @@ impl Health {
         });
     }
 
-    /// Nothing is asked of the store any more.
+    /// Records that no answer of the store is awaited any more.
     pub fn store_let_go(&self) {
         self.seen(|seen| seen.asked_at = None);
     }
 
-    /// This node was elected with `token`. A token source that does not go back hands out more than the store was seen to
-    /// have accepted before; one that hands out less has lost its data.
+    /// Records that this node was elected with `token`. A sound token source hands out more than the store is known to
+    /// have accepted; one that hands out less has lost its data.
     pub fn elected(&self, now: u64, token: u64) {
         let news = self.seen(|seen| {
             let short = seen.highest.checked_sub(token).filter(|short| token > 0 && *short > 0)?;
@@ -163,15 +164,15 @@ impl Health {
             highest,
             short,
             resource,
-            "the coordination service hands out tokens below what `{resource}` has seen: has it lost its data? Every leader \
-             is refused until its tokens are above {highest}. {}",
+            "the coordination service hands out tokens below those that `{resource}` has seen: has it lost its data? \
+             Every leader is refused until its tokens are above {highest}. {}",
             self.remedy(highest)
         );
     }
 
     /// What an operator can do about tokens that are too low.
     fn remedy(&self, highest: u64) -> String {
-        // Nothing else has a token source that can be raised.
+        // The other token sources cannot be raised.
         let backend = self.service.name;
         if ![redis::SERVICE.name, etcd::SERVICE.name].contains(&backend) {
             return "Restore the nodes' data.".to_owned();
@@ -180,7 +181,7 @@ impl Health {
         format!("Raise them: cargo real raise-token --backend {backend} --service {endpoint} --above {highest}")
     }
 
-    /// Why nothing can be written now; `None` when nothing is known to be in the way.
+    /// Why nothing can be written now; `None` if no obstacle is known.
     pub fn trouble(&self, now: u64) -> Option<String> {
         self.seen(|seen| {
             let ms = |since: u64| now.saturating_sub(since) / MILLISECOND;
@@ -192,7 +193,7 @@ impl Health {
             }
             if let Some(short) = seen.short(now) {
                 return Some(format!(
-                    "the coordination service hands out tokens {short} below what the store has seen. {}",
+                    "the coordination service hands out tokens {short} below the highest that the store has seen. {}",
                     self.remedy(seen.highest)
                 ));
             }
@@ -200,12 +201,12 @@ impl Health {
         })
     }
 
-    /// Has the store been silent for too long to call this node acting?
+    /// Whether the store has been silent for too long for this node to count as acting.
     pub fn store_is_silent(&self, now: u64) -> bool {
         self.seen(|seen| seen.asked_at.is_some_and(|at| now.saturating_sub(at) >= SILENCE_MAX))
     }
 
-    /// Does the service fail?
+    /// Whether the service is failing.
     pub fn service_is_failing(&self) -> bool {
         self.seen(|seen| seen.failing.is_some())
     }
@@ -215,7 +216,7 @@ impl Health {
         self.seen(|seen| seen.accepted_at.map(|at| now.saturating_sub(at)))
     }
 
-    /// By how much the service's tokens are short; 0 when they are not.
+    /// By how much the service's tokens are too low; 0 if they are not.
     pub fn short(&self, now: u64) -> u64 {
         self.seen(|seen| seen.short(now).unwrap_or(0))
     }
@@ -275,7 +276,7 @@ mod tests {
     fn a_token_source_that_went_back_is_a_reason_with_a_remedy() {
         let health = health();
         health.elected(0, 5);
-        // A newer leader: the token source is well.
+        // A newer leader: the token source is sound.
         let fenced = WriteVerdict::Fenced { highest: 2001 };
         health.store_answers(0, Resource::SEQUENCE, 5, fenced, true);
         assert_eq!((health.trouble(0), health.short(0)), (None, 0));

@@ -1,4 +1,4 @@
-//! What a node counts, for Prometheus.
+//! A node's metrics for Prometheus.
 
 use super::health::Health;
 use crate::exposition::{self, doubling};
@@ -16,7 +16,6 @@ type Label = [(&'static str, String); 1];
 type Labels = [(&'static str, String); 2];
 type Real = Gauge<f64, AtomicU64>;
 
-/// A node's metrics.
 pub struct Metrics {
     registry: Registry,
     node: String,
@@ -30,7 +29,7 @@ pub struct Metrics {
     service_up: Gauge,
     store_up: Gauge,
     token_short: Gauge,
-    /// From when leadership could be had to having it, seconds.
+    /// From the moment leadership is free to the election, seconds.
     pub campaign_seconds: Histogram,
     /// From sending a write to the store's answer, seconds.
     pub write_seconds: Histogram,
@@ -41,26 +40,24 @@ pub struct Metrics {
     pub renewal_failures: Counter,
     /// Requests to the service that failed.
     pub service_failures: Counter,
-    /// Writes and seals that the store refused for their token.
+    /// Writes and seals that the store refused because of their token.
     pub fencing_rejections: Counter,
 }
 
-/// What a node is to its fleet.
+/// A node's role in its fleet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// It believes that it leads, and the belief is in time.
+    /// It believes that it leads, and the belief has not expired.
     Leader,
     /// It knows who leads.
     Follower,
-    /// It wants to lead, or does not know who does.
+    /// It campaigns, or does not know the leader.
     Candidate,
 }
 
 impl Role {
-    /// Every role.
     pub const ALL: [Role; 3] = [Role::Leader, Role::Follower, Role::Candidate];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Role::Leader => "leader",
@@ -69,7 +66,7 @@ impl Role {
         }
     }
 
-    /// The role of a node of that standing when its monotonic clock shows `mono` nanoseconds.
+    /// The role of a node with that standing when its monotonic clock shows `mono` nanoseconds.
     pub fn of(standing: &Standing, mono: u64) -> Role {
         match standing {
             Standing { incarnation: Some(_), valid_until, .. } if mono < *valid_until => Role::Leader,
@@ -80,7 +77,7 @@ impl Role {
 }
 
 impl Metrics {
-    /// Nothing has happened yet on the node of that name, which contends for `election` and was built from `commit`.
+    /// Metrics of a node that has just started. It contends for `election` and was built from `commit`.
     pub fn new(node: &str, election: &str, commit: &str) -> Self {
         let mut metrics = Metrics {
             registry: exposition::registry(commit),
@@ -105,7 +102,7 @@ impl Metrics {
         };
         metrics.master.get_or_create(&[("name", election.to_owned())]).set(0);
         for (from, to) in Role::ALL.into_iter().flat_map(|from| Role::ALL.map(|to| (from, to))) {
-            // Shown from the beginning: of a counter that begins at 1 Prometheus sees no increase.
+            // Shown from the beginning: Prometheus sees no increase in a counter that first appears as 1.
             if from != to {
                 drop(metrics.transitions.get_or_create(&metrics.transition_labels(from, to)));
             }
@@ -132,7 +129,7 @@ impl Metrics {
         );
         registry.register(
             "fencepost_lease_remaining_seconds",
-            "How long this node believes yet that it leads; 0 when it does not",
+            "How much longer this node believes that it leads; 0 when it does not",
             self.lease_remaining.clone(),
         );
         registry.register(
@@ -142,7 +139,7 @@ impl Metrics {
         );
         registry.register(
             "fencepost_campaign_seconds",
-            "From when leadership could be had, as far as this node could see, to having it",
+            "Time from when leadership was free, as far as this node could see, to its election",
             self.campaign_seconds.clone(),
         );
         registry.register("fencepost_renewals", "Renewals that were confirmed", self.renewals.clone());
@@ -162,7 +159,7 @@ impl Metrics {
         );
         registry.register(
             "fencepost_service_up",
-            "0 since the coordination service failed last, until it answers",
+            "0 from the coordination service's last failure until it answers again",
             self.service_up.clone(),
         );
         registry.register(
@@ -178,7 +175,7 @@ impl Metrics {
         );
         registry.register(
             "fencepost_last_write_accepted_age_seconds",
-            "How long ago the store last accepted something of this node; -1 before the first time",
+            "How long ago the store last accepted something from this node; -1 before the first time",
             self.accepted_age.clone(),
         );
         registry.register(
@@ -188,12 +185,12 @@ impl Metrics {
         );
         registry.register(
             "fencepost_token_short",
-            "How far the coordination service's tokens are below what the store has seen; 0 when it is well",
+            "How far the coordination service's tokens are below the highest that the store has seen; 0 if they are not",
             self.token_short.clone(),
         );
     }
 
-    /// The node's role has changed.
+    /// Counts a change of the node's role.
     pub fn transition(&self, from: Role, to: Role) {
         self.transitions.get_or_create(&self.transition_labels(from, to)).inc();
     }
@@ -202,13 +199,14 @@ impl Metrics {
         [("node", self.node.clone()), ("from", from.name().to_owned()), ("to", to.name().to_owned())]
     }
 
-    /// The lease was renewed when the node's wall clock showed `wall` nanoseconds.
+    /// Counts a renewal of the lease, when the node's wall clock showed `wall` nanoseconds.
     pub fn renewed(&self, wall: u64) {
         self.renewals.inc();
         self.renewed_at.set((wall / MILLISECOND) as f64 / 1e3);
     }
 
-    /// Everything in Prometheus' text exposition, for a node of that standing and health whose monotonic clock shows `mono`.
+    /// All metrics in Prometheus' text format, for a node with that standing and health whose monotonic clock shows
+    /// `mono`.
     pub fn exposition(&self, election: &str, standing: &Standing, health: &Health, mono: u64) -> String {
         let now = Role::of(standing, mono);
         for role in Role::ALL {

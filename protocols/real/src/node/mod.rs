@@ -50,45 +50,43 @@ use tokio_rustls::TlsAcceptor;
 use waiting::{Answer, WaitingClients};
 use watched::Watched;
 
-/// What a node is told when it starts.
+/// A node's configuration.
 pub struct NodeSettings {
     /// Its name, one of the directory's first.
     pub name: String,
     /// The members' HTTP addresses, in the order of their numbers.
     pub addresses: Vec<String>,
-    /// Names and numbers: members first, then the service, then the store, then whoever else is known.
+    /// Names and numbers: members first, then the service, then the store, then the others.
     pub directory: Arc<Directory>,
-    /// How it elects.
     pub protocol: &'static Protocol,
-    /// The protocol's timers.
     pub timings: Timings,
-    /// Are reads answered from memory while leadership lasts?
+    /// Whether reads are answered from memory during leadership.
     pub read_lease: bool,
-    /// From one tick of the scheduler to the next, nanoseconds.
+    /// The scheduler's tick interval, nanoseconds.
     pub tick: u64,
-    /// What makes it resign by itself while it leads.
+    /// When the node resigns by itself.
     pub tenure: Tenure,
-    /// Tells this process's generations from those of earlier ones.
+    /// Distinguishes this process's generations from those of earlier ones.
     pub starts: u32,
-    /// Where the coordination service is, or the other members are.
+    /// The addresses of the coordination service or of the other members.
     pub site: Site,
-    /// How the service is reached: through TLS, if that is wanted.
+    /// How to reach the service, through TLS if configured.
     pub service_env: TokioEnv,
     /// The node's clocks and points.
     pub env: TokioEnv,
-    /// How the store is reached.
+    /// How to reach the store.
     pub store: link::LinkSettings,
-    /// Where it answers over HTTP.
+    /// The HTTP listener.
     pub listener: TcpListener,
-    /// With what certificate it does.
+    /// TLS for the HTTP listener.
     pub tls: Option<TlsAcceptor>,
     /// Its part of the history.
     pub log: Log,
-    /// What it was built from, for its metrics.
+    /// The commit it was built from, for its metrics.
     pub commit: &'static str,
 }
 
-/// Sends messages to the store, and answers to whoever waits for them.
+/// Sends messages to the store, and answers to waiting clients.
 struct RealPort {
     store: NodeId,
     link: Link,
@@ -120,7 +118,6 @@ impl Port for RealPort {
 }
 
 /// Why a node does not run, or no more.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NodeError {
     #[error("`{0}` is not among the peers")]
@@ -131,10 +128,11 @@ pub enum NodeError {
     Ended(String),
 }
 
-/// Runs a node until `shutdown` ends; then it takes no new work, joins what is under way, resigns and returns.
+/// Runs a node until `shutdown` ends. The node then takes no new work, waits for requests under way, resigns and
+/// returns.
 ///
 /// # Errors
-/// One sentence: the core came to an end that it should not have.
+/// The core ended unexpectedly, as one sentence.
 pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<(), NodeError> {
     let NodeSettings { name, addresses, directory, protocol, timings, read_lease, tick, tenure, starts, .. } = settings;
     let NodeSettings { site, service_env, env, store: link_settings, listener, tls, log, commit, .. } = settings;
@@ -147,7 +145,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     let names = directory.fleet()[..addresses.len()].to_vec();
     let service_at = site.service.iter().map(|at| format!("{}:{}", at.host, at.port)).collect::<Vec<_>>().join(",");
     let health = Arc::new(Health::new(names.clone(), protocol.service, service_at));
-    // Others may be known whom nobody asks.
+    // The directory may contain a service that this protocol does not use.
     let service = (addresses.len() as u16..store.0).take(site.service.len()).map(NodeId).collect();
     let (nonce, bugs, ending) = (env.random(), Default::default(), Arc::new(AtomicBool::new(false)));
     let elector = (protocol.elector)(Setup { group: 0, node, names, timings, nonce, stored: None, service, bugs });
@@ -162,7 +160,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     );
     let core = core.with_spans(Spans::new(&name, directory.clone()));
 
-    // What is part of this process goes by its very clock.
+    // An embedded service runs on the node's own clocks.
     let client_env = if protocol.service.process.is_some() { service_env } else { env.clone() };
     let (requests, client) = client_of(protocol, site, client_env, inputs.clone());
     let port = RealPort { store, link: link_to(store, link_settings, inputs.clone()), waiting: waiting.clone(), log };
@@ -183,7 +181,7 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
         standing: standing.clone(),
         metrics,
         health,
-        // Numbers of an earlier life must not come again: time has passed meanwhile.
+        // Continues above the numbers of earlier processes, since time has passed.
         unnamed: AtomicU64::new((env.now().wall & (u64::MAX >> 3)).max(1)),
     });
     let (end_http, http_ends) = watch::channel(());
@@ -198,17 +196,17 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     ending.store(true, Ordering::Relaxed);
     resign(&env, &inputs, standing, under_way, &timings).await;
     drop(end_http);
-    // It drains for a bounded time.
+    // The drain is bounded.
     let _ = serving.await;
     client.abort();
     tracing::info!(node = name, "ended");
     Ok(())
 }
 
-/// The link to the store, which tells the core what comes.
+/// The link to the store, which passes its events to the core.
 fn link_to(store: NodeId, settings: link::LinkSettings, core: mpsc::UnboundedSender<Input>) -> Link {
     Link::watched(settings, move |event| {
-        // A core that has ended takes nothing any more.
+        // A core that has ended takes no more inputs.
         let _ = core.send(match event {
             link::Event::Answer(message) => Input::Message { from: store, message },
             link::Event::Renewed => Input::Disconnected { peer: store },
@@ -216,7 +214,7 @@ fn link_to(store: NodeId, settings: link::LinkSettings, core: mpsc::UnboundedSen
     })
 }
 
-/// Runs the service's client: where it takes the core's requests, and its task.
+/// Runs the service's client: returns the channel for the core's requests, and the task.
 fn client_of(
     protocol: &'static Protocol,
     site: Site,
@@ -240,7 +238,7 @@ async fn ended(mut sender_gone: watch::Receiver<()>) {
     while sender_gone.changed().await.is_ok() {}
 }
 
-/// Gives leadership up, work first, and waits until that is done or could not be done within a lease.
+/// Gives up leadership, after its work, and waits until that is done, or for a lease's length at most.
 async fn resign(
     env: &TokioEnv,
     inputs: &mpsc::UnboundedSender<Input>,

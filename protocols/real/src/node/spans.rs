@@ -1,8 +1,8 @@
-//! What a node does, as spans of `tracing`: a campaign, the lease it wins, and the writes under that lease, each with token
+//! A node's actions as `tracing` spans: a campaign, the lease it wins, and the writes under that lease, each with token
 //! and request.
 //!
-//! They are at level `debug` and have a [target](TARGET) of their own. Where nobody asks for them, they cost nothing and change
-//! no line of the log: `RUST_LOG=info,fencepost=debug` asks for them, and so does an exporter.
+//! They have level `debug` and their own [target](TARGET). Unless a filter or an exporter enables them, they cost
+//! nothing and do not change the log: `RUST_LOG=info,fencepost=debug` enables them.
 
 use crate::{directory::Directory, store::wire};
 use protocols::{
@@ -13,10 +13,9 @@ use protocols::{
 use std::{collections::BTreeMap, sync::Arc};
 use tracing::{Span, debug_span, field::Empty};
 
-/// What spans are filtered by.
+/// The target to filter by.
 pub const TARGET: &str = "fencepost";
 
-/// The spans that are open.
 #[derive(Default)]
 pub struct Spans {
     node: String,
@@ -26,7 +25,7 @@ pub struct Spans {
     writes: BTreeMap<(u16, u64), Span>,
 }
 
-/// A request as its client called it.
+/// A request in the client's words: `client:number`.
 pub fn request_text(names: Option<&Directory>, request: RequestId) -> String {
     let client = names.and_then(|names| names.name(request.client));
     let client = client.unwrap_or_else(|| format!("client-{}", request.client.0));
@@ -34,17 +33,17 @@ pub fn request_text(names: Option<&Directory>, request: RequestId) -> String {
 }
 
 impl Spans {
-    /// Of the node of that name.
+    /// Spans of the node called `node`.
     pub fn new(node: &str, names: Arc<Directory>) -> Spans {
         Spans { node: node.to_owned(), names: Some(names), ..Spans::default() }
     }
 
-    /// The node wants to lead.
+    /// The node starts to campaign.
     pub fn campaigns(&mut self) {
         self.campaign = Some(debug_span!(target: TARGET, "campaign", node = self.node, token = Empty));
     }
 
-    /// It leads.
+    /// The node is elected.
     pub fn elected(&mut self, incarnation: &Incarnation) {
         let Incarnation { token, generation, .. } = incarnation;
         if let Some(campaign) = self.campaign.take() {
@@ -54,7 +53,7 @@ impl Spans {
         self.lease = Some(debug_span!(target: TARGET, parent: None, "lease", node, token, generation, ended = Empty));
     }
 
-    /// It leads no longer; what it has sent is another's to find out about.
+    /// The node is deposed; the fate of its pending writes is up to the next leader.
     pub fn deposed(&mut self, reason: Deposed) {
         self.writes.clear();
         if let Some(lease) = self.lease.take() {
@@ -62,7 +61,7 @@ impl Spans {
         }
     }
 
-    /// It sent a write, for the first time or again.
+    /// The node has sent a write, for the first time or again.
     pub fn sent(&mut self, write: &Write) {
         let key = (write.resource.0, write.seq);
         let Some(lease) = self.lease.as_ref().filter(|lease| !lease.is_disabled()) else { return };
@@ -75,7 +74,6 @@ impl Spans {
         self.writes.insert(key, span);
     }
 
-    /// The store has answered a write.
     pub fn answered(&mut self, resource: Resource, seq: u64, verdict: WriteVerdict) {
         if let Some(span) = self.writes.remove(&(resource.0, seq)) {
             span.record(
@@ -106,7 +104,7 @@ mod tests {
         subscriber::Interest,
     };
 
-    /// The spans that were closed, as text: name, parent, fields.
+    /// Closed spans as text: name, parent, fields.
     #[derive(Default)]
     struct Closed {
         open: Mutex<Vec<Option<String>>>,
@@ -117,7 +115,6 @@ mod tests {
 
     impl Visit for Text<'_> {
         fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-            // Writing to a String cannot fail.
             let _ = write!(self.0, " {field}={value:?}");
         }
     }
@@ -133,7 +130,7 @@ mod tests {
     }
 
     impl Subscriber for &'static Closed {
-        // Asked each time: other tests of the process have nobody who listens.
+        // Evaluated each time, since other tests in the process have no subscriber.
         fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
             Interest::sometimes()
         }
@@ -194,7 +191,7 @@ mod tests {
             spans.campaigns();
             spans.elected(&Incarnation { token: 7, node: NodeId(0), generation: 2 });
             spans.sent(&write());
-            // Once more, as nobody has answered: that is no other write.
+            // Sent again for lack of an answer: not another write.
             spans.sent(&write());
             spans.answered(Resource::SEQUENCE, 41, WriteVerdict::Fenced { highest: 8 });
             spans.deposed(Deposed::Fenced);
@@ -208,7 +205,7 @@ mod tests {
         assert_eq!(*closed, expected);
     }
 
-    /// Nobody asks for them in the usual build.
+    /// As in the usual build, where no subscriber is interested.
     #[test]
     fn without_anybody_who_listens_nothing_is_kept() {
         let mut spans = Spans::default();

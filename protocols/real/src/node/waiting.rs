@@ -1,4 +1,4 @@
-//! Requests from clients that wait for the core's answer.
+//! Clients' requests that wait for the core's answer.
 
 use protocols::types::{NodeId, RequestId};
 use std::{
@@ -7,33 +7,33 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Requests that may wait at a time.
+/// How many requests may wait at a time.
 pub const WAITING_MAX: usize = 16 * 1024;
 
-/// What a client is told.
+/// The answer to a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// A number: a new one, or the last one that was handed out.
+    /// A new number, or the last one handed out.
     Number {
-        /// Fencing token under which it was handed out.
+        /// The fencing token under which it was handed out.
         token: u64,
-        /// The number.
         seq: u64,
     },
-    /// Not the leader, and who is, as far as this node knows.
+    /// This node does not lead; the leader, if known.
     NotLeader(Option<NodeId>),
-    /// Leadership ended while the request was under way: it may or may not have taken effect.
+    /// Leadership ended while the request was under way: the request may have taken effect.
     Unknown,
 }
 
-/// Who waits for what.
+/// The waiting clients by request.
 #[derive(Default)]
 pub struct WaitingClients {
     waiting: Mutex<BTreeMap<RequestId, Vec<oneshot::Sender<Answer>>>>,
 }
 
 impl WaitingClients {
-    /// Waits for the answer to `request`; `None` when too many wait already. A retry waits beside the attempt before.
+    /// Waits for the answer to `request`; `None` when too many are waiting. A retry waits alongside the earlier
+    /// attempt.
     pub fn wait(&self, request: RequestId) -> Option<oneshot::Receiver<Answer>> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() >= WAITING_MAX {
@@ -44,7 +44,7 @@ impl WaitingClients {
         Some(receiver)
     }
 
-    /// Nobody waits for `request` any more, but for those who still listen.
+    /// Forgets the waiters of `request` that no longer listen.
     pub fn give_up(&self, request: RequestId) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(senders) = waiting.get_mut(&request) {
@@ -55,16 +55,16 @@ impl WaitingClients {
         }
     }
 
-    /// The core has answered.
+    /// Passes the core's answer on.
     pub fn answer(&self, request: RequestId, answer: Answer) {
         let senders = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&request);
         for sender in senders.into_iter().flatten() {
-            // A client that has gone away needs no answer.
+            // The client may have gone away.
             let _ = sender.send(answer);
         }
     }
 
-    /// What was under way will not be answered any more.
+    /// Ends all waiting: requests under way will not be answered.
     pub fn leadership_ended(&self) {
         let all = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         for sender in all.into_values().flatten() {

@@ -1,4 +1,4 @@
-//! A node's core under observation: what it takes in and believes becomes status, metrics and log lines.
+//! Observes a node's core: turns its inputs and beliefs into status, metrics and log lines.
 
 use super::{
     health::Health,
@@ -26,34 +26,33 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Writes whose answers are waited for, to tell how long they took; more are not timed.
+/// How many pending writes are timed at most.
 const TIMED_MAX: usize = 4096;
 
-/// Steps the node, and tells everybody who wants to know.
+/// Steps the node and reports to its observers.
 pub struct Watched {
     node: Node,
     standing: watch::Sender<Standing>,
-    /// Requests to the service that are not answered yet.
+    /// The number of service requests without an answer.
     under_way: watch::Sender<u64>,
     waiting: Arc<WaitingClients>,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
     role: Role,
-    /// Since when this node wants to lead.
+    /// When this node began to campaign.
     campaign_at: Option<u64>,
-    /// Leadership was another's at least until then.
+    /// Another node held leadership at least until then.
     held_until: u64,
     asked: BTreeMap<RequestNumber, (Purpose, u64)>,
     keepalives: BTreeSet<StreamNumber>,
-    /// When each write was first sent.
+    /// When each pending write was first sent.
     written: BTreeMap<(u16, u64), u64>,
-    /// The process is about to end: it stands for nothing any more.
+    /// The process is about to end, so the node no longer campaigns.
     ending: Arc<AtomicBool>,
     spans: Spans,
 }
 
 impl Watched {
-    /// Watches `node`.
     pub fn new(
         node: Node,
         standing: watch::Sender<Standing>,
@@ -83,13 +82,13 @@ impl Watched {
         }
     }
 
-    /// The same with spans that name node and clients.
+    /// The same, with spans that name node and clients.
     pub fn with_spans(self, spans: Spans) -> Self {
         Watched { spans, ..self }
     }
 
-    /// Takes back what would win leadership once more: whoever resigns in order to end would leave it to nobody for as long
-    /// as a lease lasts.
+    /// Removes the requests that would win leadership again: a process about to end would hold a lease that nobody
+    /// could use until it expires.
     fn stand_for_nothing(&self, from: usize, out: &mut Vec<Output>) {
         let stands = |output: &Output| matches!(output, Output::Service(output) if is_candidacy(output));
         let kept: Vec<Output> = out.drain(from..).filter(|output| !stands(output)).collect();
@@ -186,7 +185,7 @@ impl Watched {
                 }
                 Output::Record(Kind::Elected(incarnation)) => {
                     if let Some(at) = self.campaign_at.take() {
-                        // A waiter's clock starts when there is something to win.
+                        // A waiting candidate's time starts when leadership becomes free.
                         let since = at.max(self.held_until);
                         self.metrics.campaign_seconds.observe(seconds(now.mono.saturating_sub(since)));
                     }
@@ -226,7 +225,7 @@ impl Watched {
     }
 }
 
-/// Would that request win leadership, or a place in its queue?
+/// Whether a request would win leadership, or a place in its queue.
 fn is_candidacy(output: &ServiceOutput) -> bool {
     matches!(output, ServiceOutput::Request { request, .. } if request.purpose() == Purpose::Candidacy)
 }
@@ -245,7 +244,7 @@ impl Core for Watched {
         }
         self.look_at_output(now, &out[start..]);
         let (before, after) = (*self.standing.borrow(), self.node.standing());
-        // A belief that has run out is no leadership, even before the core notices.
+        // An expired belief is no leadership, even before the core notices.
         let role = Role::of(&after, now.mono);
         if role != self.role {
             self.metrics.transition(self.role, role);

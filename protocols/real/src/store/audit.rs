@@ -1,36 +1,36 @@
-//! The audit: a history line for every seal and write that the store decided on, kept together with their effects.
+//! The audit: a history line for every seal and write that the store decided on, kept in the same transaction as its
+//! effects.
 //!
-//! Lines stand in the order of the decisions of each resource; `t_us` is the deciding process's
-//! [`crate::clock::true_time_us`].
+//! Lines are in each resource's order of decisions; `t_us` is the deciding process's [`crate::clock::true_time_us`].
 
 use std::{fmt, io, time::Duration};
 
-/// How much of the audit is kept. The ledgers need none of it: what decisions go by is kept beside it.
+/// How much of the audit is kept. The ledgers do not need it: the state for decisions is kept separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Retention {
-    /// Lines that were written no longer ago, in the time that the machine ran.
+    /// The maximum age of a line, in the machine's uptime.
     pub age: Option<Duration>,
-    /// Lines of so many bytes together.
+    /// The maximum total length of the lines.
     pub bytes: Option<u64>,
 }
 
 impl Retention {
-    /// Everything, for ever.
+    /// Keeps everything.
     pub const ALL: Retention = Retention { age: None, bytes: None };
 
-    /// Is a line to go that was written at `t_us`, now, with so many bytes kept?
+    /// Whether a line written at `t_us` is to be dropped now, with `bytes` bytes kept.
     pub(super) fn drops(&self, t_us: u64, now_us: u64, bytes: u64) -> bool {
         let old = self.age.is_some_and(|age| u128::from(now_us.saturating_sub(t_us)) > age.as_micros());
         old || self.bytes.is_some_and(|most| bytes > most)
     }
 }
 
-/// What is no longer in an audit.
+/// What has been dropped from an audit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dropped {
-    /// How many lines.
+    /// The number of lines.
     pub lines: u64,
-    /// The last one's time.
+    /// The last dropped line's time.
     pub until_us: u64,
 }
 
@@ -45,9 +45,9 @@ impl fmt::Display for Dropped {
     }
 }
 
-/// Writes audit lines as a history that `fencepost check` reads: times never go back. They would where a database was used
-/// across restarts of the machine, or by processes that stamped lines at the same time; such a time is lifted to the one
-/// before it.
+/// Writes audit lines as a history that `fencepost check` reads, with times that never decrease. A time that does is
+/// replaced by the one before it: that happens if a database was used across restarts of the machine, or by processes
+/// that stamped lines concurrently.
 pub(super) struct Export<W> {
     out: W,
     last_us: u64,
@@ -56,14 +56,14 @@ pub(super) struct Export<W> {
 
 const HEAD: &str = "{\"t_us\":";
 
-/// The time of a line, and what follows it.
+/// A line's time, and what follows it.
 fn split(line: &str) -> Option<(u64, &str)> {
     let rest = line.strip_prefix(HEAD)?;
     let end = rest.find(|c: char| !c.is_ascii_digit())?;
     Some((rest[..end].parse().ok()?, &rest[end..]))
 }
 
-/// The time of a line, microseconds.
+/// A line's time, microseconds.
 pub(super) fn time_us(line: &str) -> Option<u64> {
     split(line).map(|(t_us, _)| t_us)
 }
@@ -80,12 +80,12 @@ impl<W: io::Write> Export<W> {
                 self.last_us = self.last_us.max(t_us);
                 writeln!(self.out, "{HEAD}{}{rest}", self.last_us)
             }
-            // Not one of ours: whoever put it there will want to see it.
+            // A foreign line is passed on: its author will want to see it.
             None => writeln!(self.out, "{line}"),
         }
     }
 
-    /// Flushes; how many lines there were.
+    /// Flushes; returns the number of lines.
     pub(super) fn finish(mut self) -> io::Result<u64> {
         self.out.flush()?;
         Ok(self.lines)

@@ -1,4 +1,4 @@
-//! Who is believed.
+//! Which clients the store trusts.
 
 use super::{
     token::{KeyError, TokenKey},
@@ -6,20 +6,20 @@ use super::{
 };
 use std::path::Path;
 
-/// Who is believed.
+/// Which clients the store trusts.
 #[derive(Clone, Debug)]
 pub enum Auth {
-    /// Whoever shows a MAC made with this key.
+    /// Those with a MAC made with this key.
     Key(TokenKey),
-    /// Everybody: any client can brick a resource with a high token. Only for tests and experiments.
+    /// All: any client can block a resource for good with a high token. Only for tests and experiments.
     Insecure,
 }
 
 impl Auth {
-    /// From what an operator says: a key file, or that none is wanted.
+    /// From the operator's options: a key file, or none wanted.
     ///
     /// # Errors
-    /// Neither, both, or a key that cannot be read or is too short; in one sentence.
+    /// Neither or both are given, or the key is unreadable or too short; as one sentence.
     pub fn from_options(key: Option<&Path>, insecure: bool) -> Result<Self, KeyError> {
         match (key, insecure) {
             (Some(path), false) => TokenKey::read(path).map(Auth::Key),

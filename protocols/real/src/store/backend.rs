@@ -1,4 +1,4 @@
-//! Where ledgers are kept, and the one task that decides: it takes whatever is queued, has the backend decide on all of it
+//! The storage of ledgers, and the single task that decides: it takes whatever is queued, has the backend decide on it
 //! in one durable transaction, and only then answers.
 
 use super::{
@@ -19,20 +19,20 @@ use tokio::{
     time::sleep,
 };
 
-/// How often a batch is tried that the database turned down, before those who wait for it are let go.
+/// How often a batch that the database rejects is tried before its clients are let go.
 const TRIES: u32 = 10;
-/// Between the first two tries; doubled up to [`PAUSE_MAX`].
+/// The pause after the first attempt; doubled up to [`PAUSE_MAX`].
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Why there is no decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trouble {
-    /// Nothing has changed; it may be tried again.
+    /// Nothing has changed; a retry is safe.
     Rejected(String),
-    /// Perhaps it is durable, perhaps not; nobody may be told either.
+    /// The batch may or may not be durable, so its clients must not be answered.
     Unknown(String),
-    /// Nothing can be kept any more, and whether the last batch was is unknown.
+    /// The backend can store nothing any more; whether the last batch is durable is unknown.
     Broken(String),
 }
 
@@ -57,35 +57,33 @@ pub enum StoreError {
     Failed(String),
 }
 
-/// Keeps ledgers, remembered requests and the audit.
+/// Stores ledgers, remembered requests and the audit.
 pub trait Backend: Send + 'static {
-    /// Decides on at most [`BATCH_MAX`] requests, in their order. When it returns, all that the decisions have changed, and
-    /// the audit of them, is durable.
+    /// Decides on at most [`BATCH_MAX`] requests, in order. When it returns, all effects of the decisions and their
+    /// audit are durable.
     ///
     /// # Errors
     /// See [`Trouble`].
     fn decide(&mut self, batch: &Arc<Vec<Request>>) -> impl Future<Output = Result<Vec<Reply>, Trouble>> + Send;
 }
 
-/// A request, and who waits for the answer. When it is dropped without one, the outcome is unknown.
+/// A request, and the way to its client. Dropping it without an answer means that the outcome is unknown.
 #[derive(Debug)]
 pub struct Job {
-    /// What is asked.
     pub request: Request,
-    /// Where the answer goes.
     pub reply: oneshot::Sender<Reply>,
 }
 
-/// What the resources' states are asked by.
+/// Requests for the states of all resources.
 fn states() -> Arc<Vec<Request>> {
     let state = |resource: Resource| Request::State(StateOf { resource: resource.into() });
     Arc::new(wire::resources().map(state).collect())
 }
 
-/// Decides on jobs until nobody can send any more; what it decides on is counted, and refusals are logged.
+/// Decides on jobs until all senders are gone; counts the decisions and logs the refusals.
 ///
 /// # Errors
-/// The backend is broken, in one sentence; jobs under way get no answer.
+/// The backend is broken, as one sentence; jobs under way get no answer.
 pub async fn keep(
     mut backend: impl Backend,
     mut jobs: mpsc::Receiver<Job>,
@@ -96,13 +94,13 @@ pub async fn keep(
     match backend.decide(&states).await {
         Ok(replies) => metrics.decided(&states, &replies, Duration::ZERO),
         Err(Trouble::Broken(why)) => return Err(StoreError::Failed(why)),
-        // The first that asks for something will see.
+        // The first request will see the trouble.
         Err(trouble) => tracing::warn!("the resources' states cannot be read: {trouble}"),
     }
     while jobs.recv_many(&mut waiting, BATCH_MAX).await > 0 {
         let mut pause = PAUSE_MIN;
         for attempt in 1..=TRIES {
-            // What nobody waits for any more is as good as lost on the way.
+            // A request whose client has gone might as well have been lost on the way.
             waiting.retain(|job: &Job| !job.reply.is_closed());
             if waiting.is_empty() {
                 break;
@@ -113,7 +111,7 @@ pub async fn keep(
                 Ok(replies) => {
                     metrics.decided(&batch, &replies, started.elapsed());
                     for (job, reply) in waiting.drain(..).zip(replies) {
-                        // Whoever has gone meanwhile asks again.
+                        // A client that has gone meanwhile asks again.
                         let _ = job.reply.send(reply);
                     }
                     break;

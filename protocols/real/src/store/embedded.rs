@@ -1,7 +1,7 @@
 //! The store's own database: one file, one process, redb.
 //!
-//! A batch is one transaction, committed in two phases and synced before anything is answered. Its free space is written
-//! with it (quick repair), so that a store that was killed opens at once, however long its audit has grown.
+//! A batch is one transaction, committed in two phases and synced before any answer. It saves the free-space map too
+//! (quick repair), so that a killed store reopens at once, however long its audit is.
 
 mod tables;
 
@@ -16,12 +16,12 @@ use crate::clock::true_time_us;
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, WriteTransaction};
 use std::{fs::File, io, path::Path, sync::Arc};
 
-/// Memory for cached pages, bytes.
+/// The page cache, bytes.
 const CACHE: usize = 64 << 20;
 
-/// Lines that are dropped in one transaction when a store opens.
+/// How many lines a store drops per transaction when it opens.
 const DROP_AT_ONCE: usize = 20_000;
-/// A file below this is not worth compacting, bytes.
+/// Smaller files are not worth compacting, bytes.
 const COMPACT_MIN: u64 = 16 << 20;
 
 /// The database file. Clones share it.
@@ -29,20 +29,20 @@ const COMPACT_MIN: u64 = 16 << 20;
 pub struct Embedded {
     database: Arc<Database>,
     rules: Rules,
-    /// The machine's clock starts anew with the machine; the audit's times go on.
+    /// Added to the machine's monotonic clock, which restarts with the machine, so that the audit's times keep rising.
     offset_us: u64,
 }
 
 impl Embedded {
-    /// Opens the file at `path`, and makes it when it is missing.
+    /// Opens the file at `path`, creating it if it is missing.
     ///
     /// # Errors
-    /// Another process has it open, it is not a store's, or it cannot be written; in one sentence.
+    /// Another process has the file open, it is not a store's, or it cannot be written; as one sentence.
     pub fn open(path: &Path, rules: Rules) -> Result<Self, StoreError> {
         let fresh = !path.exists();
         let database = Builder::new().set_cache_size(CACHE).create(path).map_err(|e| why(path, &e))?;
         if fresh {
-            // The file's name is data as well: it lies in the folder.
+            // The file's name lies in the folder, which must be durable as well.
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let synced = File::open(folder).and_then(|f| f.sync_all());
             synced.map_err(|e| StoreError::Failed(format!("the folder {} cannot be synced: {e}", folder.display())))?;
@@ -53,7 +53,7 @@ impl Embedded {
         Ok(store)
     }
 
-    /// Drops what the audit is not to keep, and gives the file's free space back when more than half of it is free.
+    /// Drops audit lines that need not be kept, and compacts the file when more than half of it is free.
     fn tidy(&mut self, path: &Path) -> Result<(), redb::Error> {
         if self.rules.audit == Retention::ALL {
             return Ok(());
@@ -74,14 +74,14 @@ impl Embedded {
         if length < COMPACT_MIN || used > length / 2 {
             return Ok(());
         }
-        // Nobody else has it yet.
+        // Nobody else has a handle yet.
         let Some(database) = Arc::get_mut(&mut self.database) else { return Ok(()) };
         match database.compact() {
             Ok(_) => {
                 let after = std::fs::metadata(path)?.len();
                 tracing::info!(before = length, after, "the store's file was compacted");
             }
-            // It serves as well as before.
+            // The file serves as well as before.
             Err(error) => tracing::warn!("the store's file cannot be compacted: {error}"),
         }
         Ok(())
@@ -90,7 +90,7 @@ impl Embedded {
     /// A store on any medium that redb can use.
     ///
     /// # Errors
-    /// What the medium or redb says.
+    /// Those of the medium or redb.
     pub fn on_medium(medium: impl StorageBackend, rules: Rules) -> Result<Self, StoreError> {
         let database = Builder::new()
             .set_cache_size(CACHE)
@@ -100,13 +100,13 @@ impl Embedded {
     }
 
     fn on(database: Database, rules: Rules) -> Result<Self, redb::Error> {
-        // Tables are made once, so that readers find them.
+        // Creates the tables at once, so that readers find them.
         let transaction = begin(&database)?;
         drop(Tables::open(&transaction)?);
         let last_us = {
             let (audit, mut about) = (transaction.open_table(AUDIT)?, transaction.open_table(ABOUT)?);
             if about.get(BYTES)?.is_none() {
-                // A file from before there was this table.
+                // A file from before this table existed.
                 let mut bytes = 0;
                 for entry in audit.iter()? {
                     bytes += entry?.1.value().len() as u64;
@@ -120,15 +120,15 @@ impl Embedded {
         Ok(Embedded { database: Arc::new(database), rules, offset_us })
     }
 
-    /// Writes the audit as JSON lines; how many there were. Sees all that was answered before the call.
+    /// Writes the audit as JSON lines, including everything answered before the call; returns the number of lines.
     ///
     /// # Errors
-    /// The database cannot be read, or `out` not written.
+    /// The database cannot be read, or `out` cannot be written.
     pub fn export(&self, out: impl io::Write) -> io::Result<u64> {
         export_from(self.database.as_ref(), out)
     }
 
-    /// Now, as the audit counts time.
+    /// The current time on the audit's clock.
     fn now_us(&self) -> u64 {
         true_time_us() + self.offset_us
     }
@@ -160,33 +160,33 @@ impl Backend for Embedded {
         let decided = tokio::task::spawn_blocking(move || store.decide_now(&batch)).await;
         match decided {
             Ok(Ok(replies)) => Ok(replies),
-            // After an error of the medium, redb takes no more; what it kept shows when it is opened again.
+            // After an error of the medium redb accepts no more; what it has stored shows at the next opening.
             Ok(Err(e)) => Err(Trouble::Broken(format!("the store's database failed: {e}"))),
             Err(e) => Err(Trouble::Broken(format!("the store's database task failed: {e}"))),
         }
     }
 }
 
-/// Writes the audit of the store at `path` as JSON lines; how many there were. No store may have it open.
+/// Writes the audit of the store at `path` as JSON lines, and returns their number. No store may have the file open.
 ///
 /// # Errors
-/// A store runs on it, it is not a store's, or `out` cannot be written; in one sentence.
+/// A store is running on the file, it is not a store's, or `out` cannot be written; as one sentence.
 pub fn export(path: &Path, out: impl io::Write) -> Result<u64, StoreError> {
-    // For writing, because a store that was killed left a file that must be repaired.
+    // Opened for writing, because a killed store leaves a file that needs repair.
     let database = Builder::new().set_cache_size(CACHE).open(path).map_err(|e| why(path, &e))?;
     export_from(&database, out)
         .map_err(|e| StoreError::Failed(format!("the audit of {} cannot be written out: {e}", path.display())))
 }
 
-/// What is no longer in the audit of the store at `path`. No store may have it open.
+/// What has been dropped from the audit of the store at `path`. No store may have the file open.
 ///
 /// # Errors
-/// A store runs on it, or it is not a store's; in one sentence.
+/// A store is running on the file, or it is not a store's; as one sentence.
 pub fn dropped(path: &Path) -> Result<Option<Dropped>, StoreError> {
     let database = Builder::new().set_cache_size(CACHE).open(path).map_err(|e| why(path, &e))?;
     let read = || -> Result<Option<Dropped>, redb::Error> {
         let table = match database.begin_read()?.open_table(ABOUT) {
-            // From before there was anything that could be dropped.
+            // A file from before lines could be dropped.
             Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
             table => table?,
         };

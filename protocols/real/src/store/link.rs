@@ -1,8 +1,8 @@
-//! A node's link to the store: messages over one connection that is made anew whenever it breaks, falls silent or is given
-//! up.
+//! A node's link to the store: messages over one connection, which is replaced whenever it breaks, falls silent or is
+//! given up.
 //!
-//! What is sent while there is no connection is lost, and so is what was under way when it broke: when there is another, the
-//! core is told, and sends again under the same request ids.
+//! Messages sent without a connection are lost, as are those under way when it breaks. Once there is a new connection
+//! the core is told, and resends under the same request ids.
 
 mod settings;
 
@@ -32,13 +32,13 @@ use tokio_util::{
     codec::{Decoder, LinesCodec},
 };
 
-/// Messages that wait to be written; more are lost.
+/// How many messages may wait to be written; more are lost.
 const QUEUE: usize = 1024;
-/// Between the first two attempts to connect; doubled up to [`PAUSE_MAX`].
+/// The pause after the first attempt to connect; doubled up to [`PAUSE_MAX`].
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// A link to the store; it ends when dropped.
+/// A link to the store. Dropping it ends it.
 #[derive(Debug)]
 pub struct Link {
     queue: mpsc::Sender<Message>,
@@ -47,12 +47,11 @@ pub struct Link {
     task: AbortHandle,
 }
 
-/// What a link hands out.
 #[derive(Debug)]
 pub enum Event {
-    /// The store has answered.
+    /// The store's answer.
     Answer(Message),
-    /// There is a connection, and there was another before it: what that one owed does not come any more.
+    /// A connection has replaced an earlier one, whose pending answers will not arrive.
     Renewed,
 }
 
@@ -79,7 +78,7 @@ impl Link {
         })
     }
 
-    /// Starts to connect, and hands everything that comes of it to `deliver`. Must be called on a tokio runtime.
+    /// Starts to connect, and hands every event to `deliver`. Must be called on a tokio runtime.
     pub fn watched(settings: LinkSettings, deliver: impl FnMut(Event) + Send + 'static) -> Self {
         let (queue, messages) = mpsc::channel(QUEUE);
         let shared = Arc::new(Status::default());
@@ -88,22 +87,21 @@ impl Link {
         Link { queue, shared, given_up, task: tokio::spawn(running).abort_handle() }
     }
 
-    /// Gives the connection up, if there is one, and makes another.
+    /// Drops the connection, if there is one, and makes another.
     pub fn redial(&self) {
         if self.connected() {
-            // Only the connection that there is: the next one owes nothing yet.
+            // Only an established connection: the next one has nothing pending yet.
             self.given_up.notify_waiters();
         }
     }
 
-    /// Sends a seal or a write; whatever else is not for a store and is lost.
+    /// Sends a seal or a write; anything else is not for a store and is lost.
     pub fn send(&self, message: Message) {
         if !self.connected() || self.queue.try_send(message).is_err() {
             self.shared.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Is there a connection?
     pub fn connected(&self) -> bool {
         self.shared.connected.load(Ordering::Relaxed)
     }
@@ -139,7 +137,7 @@ async fn run(
                 if std::mem::take(&mut unreachable) {
                     tracing::info!(store, "the store can be reached again");
                 }
-                // What was queued for the connection before is as old as that.
+                // Messages queued for the previous connection are outdated.
                 while messages.try_recv().is_ok() {
                     status.lost.fetch_add(1, Ordering::Relaxed);
                 }
@@ -165,7 +163,7 @@ async fn run(
                 }
             }
         }
-        // Also after a connection that worked: a store that accepts and hangs up must not make this a busy loop.
+        // Even after a working connection: a store that accepts and hangs up must not cause a busy loop.
         sleep(pause).await;
         pause = PAUSE_MAX.min(pause * 2);
     }
@@ -189,7 +187,8 @@ async fn connect(settings: &LinkSettings) -> Result<Box<dyn Stream>, String> {
     }
 }
 
-/// Writes messages and reads answers until the connection is of no more use, and says why; `None` when the link has ended.
+/// Writes messages and reads answers until the connection fails, and returns the reason; `None` when the link has
+/// ended.
 async fn converse(
     stream: Box<dyn Stream>,
     codec: &mut Codec<'_>,
@@ -201,7 +200,7 @@ async fn converse(
     let (mut read, write) = tokio::io::split(stream);
     let (mut lines, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
     let (mut outstanding, mut warned) = (0u64, false);
-    // The last time that something came, or that the first thing outstanding was sent.
+    // When something last arrived, or the first outstanding request was sent; and when anything was last sent.
     let (mut heard, mut sent) = (Instant::now(), Instant::now());
     let (mut write, mut queued) = (BufWriter::with_capacity(16 << 10, write), Vec::with_capacity(64));
     loop {
@@ -219,7 +218,7 @@ async fn converse(
                     let line = match lines.decode(&mut buffer) {
                         Ok(Some(line)) => line,
                         Ok(None) => break,
-                        Err(e) => return Some(format!("what came is not a store's: {e}")),
+                        Err(e) => return Some(format!("the answer is not a store's: {e}")),
                     };
                     heard = Instant::now();
                     outstanding = outstanding.saturating_sub(1);
@@ -261,22 +260,22 @@ async fn converse(
     }
 }
 
-/// What a line of the store says, `None` when that is a refusal; the message, if it is one.
+/// Decodes a line of the store: `None` for a refusal, otherwise the message, if the line carries one.
 fn answered(line: &str, codec: &Codec, warned: &mut bool) -> Result<Option<Option<Message>>, String> {
     match serde_json::from_str(line) {
         Ok(Reply::Refused { why }) => {
-            // Cores ask again and again; once a connection is enough to say it.
+            // Cores keep retrying; one warning per connection is enough.
             if !std::mem::replace(warned, true) {
                 tracing::warn!("the store refuses: {why}");
             }
             Ok(None)
         }
         Ok(reply) => Ok(Some(codec.message(reply))),
-        Err(_) => Err("what came is not a store's answer".to_owned()),
+        Err(_) => Err("the answer is not a store's".to_owned()),
     }
 }
 
-/// Writes `text` within `most`; why not.
+/// Writes `text` within `most`; returns the reason on failure.
 async fn say(write: &mut (impl AsyncWrite + Unpin), text: &str, most: Duration) -> Option<String> {
     let writing = async {
         write.write_all(text.as_bytes()).await?;
@@ -285,11 +284,11 @@ async fn say(write: &mut (impl AsyncWrite + Unpin), text: &str, most: Duration) 
     match timeout(most, writing).await {
         Ok(Ok(())) => None,
         Ok(Err(e)) => Some(e.to_string()),
-        Err(_) => Some("the store takes nothing".to_owned()),
+        Err(_) => Some("the store accepts nothing".to_owned()),
     }
 }
 
-/// Between messages, which have numbers, and the wire, which has names.
+/// Translates between messages, which have numbers, and the wire, which has names.
 struct Codec<'s> {
     settings: &'s LinkSettings,
     /// The MAC of the latest generation and token.
@@ -309,7 +308,7 @@ impl Codec<'_> {
         }
     }
 
-    /// The lines that ask for all of these, and how many they are.
+    /// The lines for these messages, and their number.
     fn lines(&mut self, messages: impl Iterator<Item = Message>) -> (String, u64) {
         let (mut text, mut count) = (String::new(), 0);
         for request in messages.filter_map(|message| self.request(message)) {
@@ -320,7 +319,7 @@ impl Codec<'_> {
         (text, count)
     }
 
-    /// `None` when the message is not for a store, or its client is not known any more.
+    /// `None` if the message is not for a store, or its client has been forgotten.
     fn request(&mut self, message: Message) -> Option<Request> {
         let node = self.settings.node.clone();
         Some(match message {
@@ -347,7 +346,7 @@ impl Codec<'_> {
         })
     }
 
-    /// `None` when it is no message: the answer to a probe.
+    /// `None` if the reply carries no message, as the answer to a probe does.
     fn message(&self, reply: Reply) -> Option<Message> {
         match reply {
             Reply::Sealed(wire::Sealed { resource, node, generation, token, verdict, seq, version, payload }) => {

@@ -1,12 +1,12 @@
-//! What a batch needs: ledgers restored from a database, the decisions on the batch, and what has to be written back.
+//! A batch of decisions: restores ledgers from a database, decides, and collects what has to be written back.
 //!
-//! The database is the only memory, so a restart has nothing to bring back, and several processes can share one. Processes
-//! and clients stand in it by name; numbers are given for the length of a batch only, and no client can push out another.
+//! The database is the only memory, so a restart has nothing to recover, and several processes can share one. It names
+//! processes and clients; they get numbers only for the duration of a batch, so no client can push out another.
 //!
-//! A request is remembered as long as its number is among the resource's latest [`Rules::remembered`], whoever asked and however
-//! often the store was restarted. Of older ones each client's highest is kept: a request that is not above it and not
-//! remembered is refused as `Failed`, never applied a second time. A client that still retries a request which is that old
-//! cannot be told its number any more.
+//! A request is remembered as long as its number is among the resource's latest [`Rules::remembered`], across clients
+//! and restarts. Of older requests, only the highest number per client is kept: a request that is neither above it nor
+//! remembered is refused as `Failed` and never applied again. A client that still retries such an old request can no
+//! longer learn its number.
 
 use super::{
     audit::Retention,
@@ -28,20 +28,20 @@ use protocols::{
 };
 use std::{borrow::Cow, collections::BTreeMap, iter};
 
-/// The usual [`Rules::remembered`].
+/// The default of [`Rules::remembered`].
 pub const REMEMBERED: u64 = 1 << 20;
-/// Most requests of a batch; each brings two names at most, and numbers are for 65,535.
+/// The most requests in a batch; each brings at most two names, and there are numbers for 65,535.
 pub const BATCH_MAX: usize = 1024;
 
-/// What decisions go by.
+/// The rules for decisions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// Are tokens checked? Without fencing the store accepts anything: the ablation that shows what tokens are for.
+    /// Whether tokens are checked. Without fencing the store accepts anything: the ablation that shows the purpose of
+    /// tokens.
     pub fencing: bool,
-    /// How many of a resource's latest sequence numbers can be told again to whom asked for them. At 10,000 writes a second,
-    /// [`REMEMBERED`] is 104 s: a client has to give up retrying before.
+    /// How many of a resource's latest sequence numbers can be told again to retrying clients. At 10,000 writes a
+    /// second, [`REMEMBERED`] covers 104 s; a client must give up retrying before that.
     pub remembered: u64,
-    /// How much of the audit is kept.
     pub audit: Retention,
 }
 
@@ -51,40 +51,37 @@ impl Default for Rules {
     }
 }
 
-/// A resource as a database holds it.
+/// A resource in the database.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Row {
-    /// The highest token that was accepted; 0 before the first.
+    /// The highest accepted token; 0 before the first.
     pub max_token: u64,
-    /// Whose token that is: node and generation.
+    /// That token's owner: node and generation.
     pub owner: Option<(String, u32)>,
-    /// How many writes have been applied or have burnt their number.
+    /// The number of writes applied, plus those that used up their number without being applied.
     pub version: u64,
-    /// The last sequence number.
     pub last_seq: u64,
-    /// What was recorded last.
+    /// The last recorded payload.
     pub payload: Option<Payload>,
 }
 
-/// A request that was applied, by name.
+/// An applied request, with the client's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Applied<'a> {
-    /// To what.
     pub resource: Resource,
-    /// Who asked.
     pub client: &'a str,
     /// The client's request number.
     pub number: u64,
-    /// The sequence number that it got.
+    /// The sequence number it was given.
     pub seq: u64,
 }
 
-/// The ledgers while a batch is decided on.
+/// The ledgers during a batch.
 #[derive(Debug)]
 pub struct LoadedLedgers {
     names: Names,
     ledgers: Ledgers<Requests>,
-    /// The plans of each as they were.
+    /// The plans of each ledger before the batch.
     plans: Vec<StoredPlans>,
     lines: Vec<String>,
 }
@@ -113,7 +110,7 @@ impl Names {
 
 impl Naming for Names {
     fn name(&self, node: NodeId) -> Option<Cow<'_, str>> {
-        // Names are plain: there is nothing to escape.
+        // A name's characters need no escaping.
         self.by_number.get(node.index()).map(|name| Cow::Borrowed(name.as_str()))
     }
 
@@ -122,7 +119,7 @@ impl Naming for Names {
     }
 }
 
-/// What the database remembers about the requests of a batch, and what the batch adds.
+/// The remembered requests from the database, and those that the batch adds.
 #[derive(Debug, Default)]
 struct Requests {
     known: BTreeMap<RequestId, u64>,
@@ -145,14 +142,14 @@ impl Memory for Requests {
     }
 }
 
-/// What the database says about the requests of one resource, by client and number.
+/// What the database remembers of one resource's requests, by client and number.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Remembered {
-    /// Client, number, and the sequence number that the request got.
+    /// Client, request number and sequence number of applied requests.
     pub applied: Vec<(String, u64, u64)>,
-    /// Client, and the highest number of its requests that are no longer remembered.
+    /// Client, and the highest number of its forgotten requests.
     pub forgotten: Vec<(String, u64)>,
-    /// Its plans, when the batch has to do with any.
+    /// The resource's plans, if the batch concerns any.
     pub plans: StoredPlans,
 }
 
@@ -184,7 +181,7 @@ impl LoadedLedgers {
         LoadedLedgers { names, ledgers, plans, lines: Vec::new() }
     }
 
-    /// Decides on one request at true time `t_us`, microseconds, and writes it into the audit.
+    /// Decides on one request at true time `t_us`, microseconds, and appends it to the audit.
     pub fn decide(&mut self, request: &Request, t_us: u64) -> wire::Reply {
         match self.message(request) {
             None => wire::Reply::State(self.state(request.resource())),
@@ -192,7 +189,7 @@ impl LoadedLedgers {
                 wire::Reply::Refused { why: format!("there are {PLANS_MAX} plans already; delete some first") }
             }
             Some((from, message)) => {
-                // Both messages that come from the wire are for a store.
+                // The wire carries only the two kinds of message that are for a store.
                 let Some((kind, reply)) = answer(&mut self.ledgers, from, message) else { return refused() };
                 let deleted = deleted(&self.ledgers, &kind);
                 for kind in iter::once(kind).chain(deleted) {
@@ -210,7 +207,7 @@ impl LoadedLedgers {
         write.operation == Operation::Make && made >= PLANS_MAX
     }
 
-    /// The request as the ledgers know it; `None` when it only asks for the state.
+    /// The request as a message to the ledgers; `None` if it only asks for the state.
     fn message(&mut self, request: &Request) -> Option<(NodeId, Message)> {
         match request {
             Request::State(_) => None,
@@ -230,7 +227,7 @@ impl LoadedLedgers {
                 payload,
                 ..
             }) => {
-                // The wire has checked its form.
+                // The wire has checked the format.
                 let (client, number) = wire::request_id(request).unwrap_or((node, 0));
                 let write = message::Write {
                     resource: (*resource).into(),
@@ -286,14 +283,14 @@ impl LoadedLedgers {
         self.ledgers.get(resource.index()).map(Ledger::state).unwrap_or_default()
     }
 
-    /// The resource as it has to be written back.
+    /// The resource's row to write back.
     pub fn row(&self, resource: Resource) -> Row {
         let ledger::State { highest, owner, seq, version, payload } = self.ledger(resource);
         let owner = owner.map(|(node, generation)| (self.names.of(node).to_owned(), generation));
         Row { max_token: highest, owner, version, last_seq: seq, payload }
     }
 
-    /// What the batch has changed about the plans of `resource`.
+    /// The batch's changes to the plans of `resource`.
     pub fn plans(&self, resource: Resource) -> Changed {
         let (Some(before), Some(ledger)) = (self.plans.get(resource.index()), self.ledgers.get(resource.index()))
         else {
@@ -303,7 +300,7 @@ impl LoadedLedgers {
         before.changed(now.made(), now.live(), |plan| self.names.of(plan.maker.node))
     }
 
-    /// The requests that the batch has applied.
+    /// The requests applied by the batch.
     pub fn applied(&self) -> impl Iterator<Item = Applied<'_>> {
         wire::resources().zip(&self.ledgers).flat_map(move |(resource, ledger)| {
             let fresh = ledger.memory().fresh.iter();
@@ -314,7 +311,7 @@ impl LoadedLedgers {
         })
     }
 
-    /// The batch's audit: a history line for every decision, in their order, without line ends.
+    /// The batch's audit: a history line per decision, in order, without line ends.
     pub fn lines(&self) -> &[String] {
         &self.lines
     }
@@ -324,7 +321,7 @@ fn refused() -> wire::Reply {
     wire::Reply::Refused { why: "this is not for a store".to_owned() }
 }
 
-/// Client and number of every write to `resource` in a batch: what the database has to look up.
+/// Client and number of every write to `resource` in a batch, for the database to look up.
 pub fn requests_of(batch: &[Request], resource: Resource) -> impl Iterator<Item = (&str, u64)> {
     batch.iter().filter_map(move |request| match request {
         Request::Write(write) if Resource::from(write.resource) == resource => wire::request_id(&write.request),

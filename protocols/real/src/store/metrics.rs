@@ -1,4 +1,4 @@
-//! What a store counts and logs: every refusal, and how many leaders took effect at once.
+//! A store's metrics and logs: every refusal, and how many leaders took effect concurrently.
 
 use super::wire::{self, Reply, Request, Seal, Sealed, State, Verdict, Write, Written};
 use crate::exposition;
@@ -13,14 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A leader of whom nothing was accepted for so long is not counted as acting any more: the scheduler writes every second.
+/// A leader stops counting as acting after this long without an accepted write; the scheduler writes every second.
 const WINDOW: Duration = Duration::from_secs(10);
 
 type ByResource = [(&'static str, &'static str); 1];
 type ByNode = [(&'static str, String); 1];
 type Decision = [(&'static str, &'static str); 3];
 
-/// A store's metrics, of all its connections together.
+/// A store's metrics, across all connections.
 pub struct Metrics {
     registry: Registry,
     decisions: Family<Decision, Counter>,
@@ -35,12 +35,12 @@ pub struct Metrics {
     effects: Mutex<Effects>,
 }
 
-/// Whose writes took effect of late.
+/// The leaders whose writes took effect recently.
 #[derive(Debug, Default)]
 struct Effects {
     writes: u64,
     leaders: Vec<Leader>,
-    /// The highest token of an accepted write; leaders are forgotten, and it is not.
+    /// The highest token of an accepted write; it outlasts its leader's entry.
     highest: u64,
 }
 
@@ -49,14 +49,14 @@ struct Leader {
     node: String,
     generation: u32,
     token: u64,
-    /// Which of all accepted writes its first and its last one are.
+    /// The ordinals of its first and its last accepted write among all accepted ones.
     first: u64,
     last: u64,
     last_at: Instant,
 }
 
 impl Effects {
-    /// A write of that leader was accepted. Had a later leader taken effect already?
+    /// Records an accepted write of that leader. Returns whether it was stale: a later leader had already taken effect.
     fn accepted(&mut self, node: &str, generation: u32, token: u64, now: Instant) -> bool {
         self.writes += 1;
         let nth = self.writes;
@@ -82,15 +82,15 @@ impl Effects {
         self.leaders.retain(|leader| now.duration_since(leader.last_at) < WINDOW);
     }
 
-    /// Most leaders between whose first and last accepted write one moment lies; as the invariant
-    /// `leaders_acting_by_effect` has it, over the last while.
+    /// The largest number of leaders that acted at one moment of the window, each from its first to its last accepted
+    /// write, as in the invariant `leaders_acting_by_effect`.
     fn acting(&mut self, now: Instant) -> usize {
         self.forget(now);
         let covers = |at: u64| self.leaders.iter().filter(|l| l.first <= at && at <= l.last).count();
         self.leaders.iter().map(|leader| covers(leader.first)).max().unwrap_or(0)
     }
 
-    /// The latest leadership of each node that took effect over the last while.
+    /// Each node's latest leadership that took effect within the window.
     fn latest(&self) -> BTreeMap<&str, &Leader> {
         let mut latest: BTreeMap<&str, &Leader> = BTreeMap::new();
         for leader in &self.leaders {
@@ -104,7 +104,7 @@ impl Effects {
 }
 
 impl Metrics {
-    /// Nothing was decided yet by a store that was built from `commit`.
+    /// Metrics without any decision yet; `commit` is what the store was built from.
     pub fn new(commit: &str) -> Self {
         let (registry, batch_seconds) = (exposition::registry(commit), exposition::doubling(0.000_1, 16));
         let (decisions, rejections, highest, last_seq) = Default::default();
@@ -156,8 +156,8 @@ impl Metrics {
         let registry = &mut self.registry;
         registry.register(
             "fencepost_leaders_acting",
-            "How many leaders of the fleet took effect at once in the last 10 s: whose accepted writes interleave; it must \
-             not pass 1, and is 0 while nobody writes",
+            "How many leaders of the fleet took effect at once in the last 10 s, with interleaved accepted writes; it \
+             must not exceed 1, and is 0 while nobody writes",
             self.acting.clone(),
         );
         registry.register(
@@ -177,7 +177,7 @@ impl Metrics {
         );
     }
 
-    /// A batch has become durable, and was answered so.
+    /// Counts a durable, answered batch.
     pub(super) fn decided(&self, batch: &[Request], replies: &[Reply], took: Duration) {
         self.batch_seconds.observe(took.as_secs_f64());
         batch.iter().zip(replies).for_each(|(request, reply)| self.answered(request, reply));
@@ -232,14 +232,14 @@ impl Metrics {
 
     fn refused(&self, resource: &'static str, what: &str, node: &str, generation: u32, token: u64, highest: u64) {
         self.rejections.get_or_create(&[("resource", resource)]).inc();
-        tracing::warn!(resource, node, generation, token, highest, "refused a {what}: its token is from the past");
+        tracing::warn!(resource, node, generation, token, highest, "refused a {what}: its token is stale");
     }
 
     fn effects(&self) -> std::sync::MutexGuard<'_, Effects> {
         self.effects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything in Prometheus' text exposition.
+    /// All metrics in Prometheus' text format.
     pub fn exposition(&self) -> String {
         let now = Instant::now();
         let mut effects = self.effects();
@@ -252,14 +252,14 @@ impl Metrics {
             let age = now.duration_since(leader.last_at).as_secs_f64();
             self.leader_accepted_age.get_or_create(&label).set(age);
         }
-        // Kept until here: another answer's would be half of each.
+        // The lock is held until here, so that concurrent scrapes do not mix.
         let text = exposition::text(&self.registry);
         drop(effects);
         text
     }
 }
 
-/// `/metrics` and `/healthz`.
+/// Serves `/metrics` and `/healthz`.
 pub fn router(metrics: Arc<Metrics>) -> Router {
     let answer = move || {
         let text = metrics.exposition();
@@ -280,17 +280,17 @@ mod tests {
             assert!(!effects.accepted(node, 1, token, now));
         }
         assert_eq!(effects.acting(now), 1);
-        // The former leader's write, in the middle of the successor's.
+        // A write of the former leader amid its successor's.
         assert!(effects.accepted("n1", 1, 5, now));
         assert_eq!(effects.acting(now), 2);
         let latest: Vec<_> = effects.latest().into_iter().map(|(node, leader)| (node, leader.token)).collect();
         assert_eq!(latest, [("n1", 5), ("n2", 6)]);
         assert_eq!(effects.acting(now + WINDOW), 0, "nobody writes any more");
-        // It slept for so long that nobody remembers its leadership; its token tells.
+        // Its leadership has been forgotten, but its token is still too low.
         assert!(effects.accepted("n1", 1, 5, now + WINDOW) && !effects.accepted("n3", 1, 6, now + WINDOW));
     }
 
-    /// Only the order tells there: a leadership that goes on after another one has begun.
+    /// There only the order shows it: a leadership that continues after another one has begun.
     #[test]
     fn without_tokens_a_former_leaders_write_is_noticed_as_well() {
         let (mut effects, now) = (Effects::default(), Instant::now());

@@ -5,8 +5,8 @@
 //! connection ─┼─► queue ─► keeper ──┤
 //! connection ─┘  (bounded)  (one)   └─ postgres: many stores may share one database
 //! ```
-//! The keeper takes all that is queued and has it decided on in one durable transaction; only then is anything answered.
-//! So an answer is never taken back, and the more is asked at a time, the less each costs.
+//! The keeper takes everything queued and decides on it in one durable transaction; only then does it answer. So no
+//! answer is ever revoked, and the cost per request falls with the load.
 
 pub mod audit;
 mod auth;
@@ -31,36 +31,31 @@ use tokio::{net::TcpListener, sync::mpsc, task::JoinHandle};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-/// Requests that wait for the keeper, of all connections together. Who comes later waits to be read.
+/// How many requests may wait for the keeper, across all connections. Beyond that, connections are not read.
 const QUEUE: usize = 4096;
 
 /// Where the ledgers are kept.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub enum Keep {
-    /// In a file of the store's own.
+    /// The store's own file.
     Embedded(PathBuf),
-    /// In PostgreSQL.
     Postgres(postgres::PostgresSettings),
 }
 
-/// How a store runs.
 pub struct StoreSettings {
-    /// Where the ledgers are kept.
     pub keep: Keep,
-    /// What decisions go by.
     pub rules: Rules,
-    /// Who is believed.
     pub auth: Auth,
-    /// What clients may use up.
+    /// Limits per client.
     pub limits: Limits,
-    /// Speaks TLS when given; a client certificate is asked for when its configuration does.
+    /// TLS, if given; its configuration decides whether clients need a certificate.
     pub tls: Option<TlsAcceptor>,
-    /// What it was built from, for its metrics.
+    /// The commit it was built from, for its metrics.
     pub commit: &'static str,
 }
 
-/// A store that is open, and decides as soon as it is asked.
+/// An open store, ready to serve.
 pub struct Store {
     jobs: mpsc::Sender<Job>,
     keeper: JoinHandle<Result<(), StoreError>>,
@@ -71,21 +66,19 @@ pub struct Store {
     tls: Option<TlsAcceptor>,
 }
 
-/// The audit of a store that is open. Clones are cheap.
+/// The audit of an open store. Clones are cheap.
 #[derive(Clone)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 pub enum Audit {
-    /// In a file.
     Embedded(Embedded),
-    /// In PostgreSQL.
     Postgres(postgres::PostgresSettings),
 }
 
 impl Audit {
-    /// Writes it as JSON lines; how many there were. Everything that was answered before the call is in it.
+    /// Writes the audit as JSON lines, including everything answered before the call; returns the number of lines.
     ///
     /// # Errors
-    /// The database cannot be read, or `out` not written; in one sentence.
+    /// The database cannot be read, or `out` cannot be written; as one sentence.
     pub async fn export(&self, out: impl io::Write + Send + 'static) -> Result<u64, StoreError> {
         match self {
             Audit::Embedded(store) => {
@@ -101,10 +94,10 @@ impl Audit {
 }
 
 impl Store {
-    /// Opens the database, and makes what is missing in it.
+    /// Opens the database, and creates what is missing in it.
     ///
     /// # Errors
-    /// It cannot be used; in one sentence.
+    /// The database cannot be used; as one sentence.
     pub async fn open(settings: StoreSettings) -> Result<Self, StoreError> {
         let StoreSettings { keep, rules, auth, limits, tls, commit } = settings;
         let (jobs, queue) = mpsc::channel(QUEUE);
@@ -123,23 +116,23 @@ impl Store {
         Ok(Store { jobs, keeper, audit, metrics, auth, limits, tls })
     }
 
-    /// Its audit, also while it serves. An embedded store's file stays open for as long as this lives.
+    /// The store's audit, which is readable while the store serves. An embedded store's file stays open as long as this
+    /// handle exists.
     pub fn audit(&self) -> Audit {
         self.audit.clone()
     }
 
-    /// What it counts.
     pub fn metrics(&self) -> Arc<Metrics> {
         self.metrics.clone()
     }
 
-    /// Serves whoever connects until `stop`; what is under way then is still decided and answered.
+    /// Serves until `stop`; requests under way at that moment are still decided on and answered.
     ///
     /// # Errors
-    /// The database has failed: nothing can be kept any more. In one sentence.
+    /// The database has failed and can store nothing more; as one sentence.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> Result<(), StoreError> {
         let Store { jobs, mut keeper, auth, limits, tls, .. } = self;
-        // The store's own: it also stops when the keeper does.
+        // A child token, because the server also stops when the keeper does.
         let stop = stop.child_token();
         let shared = server::Shared { jobs, auth, limits, stop: stop.clone() };
         let mut accepting = std::pin::pin!(server::accept(listener, tls, shared));
@@ -156,19 +149,19 @@ impl Store {
     }
 }
 
-/// Opens a store and serves whoever connects to `listener` until `stop`.
+/// Opens a store and serves connections to `listener` until `stop`.
 ///
 /// # Errors
-/// The database cannot be used, or fails; in one sentence.
+/// The database cannot be used, or fails; as one sentence.
 pub async fn serve(listener: TcpListener, settings: StoreSettings, stop: CancellationToken) -> Result<(), StoreError> {
     Store::open(settings).await?.serve(listener, stop).await
 }
 
-/// Writes the audit of a store that is not running (or runs on PostgreSQL) as JSON lines for `fencepost check`; how many
-/// there were.
+/// Writes the audit of a store as JSON lines for `fencepost check`, and returns their number. An embedded store must
+/// not be running.
 ///
 /// # Errors
-/// A store runs on the file, the database cannot be read, or `out` not written; in one sentence.
+/// A store is running on the file, the database cannot be read, or `out` cannot be written; as one sentence.
 pub async fn export(keep: &Keep, out: impl io::Write + Send + 'static) -> Result<u64, StoreError> {
     match keep {
         Keep::Embedded(path) => {
@@ -180,17 +173,17 @@ pub async fn export(keep: &Keep, out: impl io::Write + Send + 'static) -> Result
     }
 }
 
-/// What is no longer in the audit of a store that is not running; `None` when all is.
+/// What has been dropped from the audit of a store that is not running; `None` if nothing has.
 ///
 /// # Errors
-/// A store runs on the file, or it is not a store's; in one sentence.
+/// A store is running on the file, or it is not a store's; as one sentence.
 pub async fn dropped(keep: &Keep) -> Result<Option<Dropped>, StoreError> {
     match keep {
         Keep::Embedded(path) => {
             let path = path.clone();
             tokio::task::spawn_blocking(move || embedded::dropped(&path)).await.map_err(failed)?
         }
-        // It keeps its audit until somebody deletes from the table.
+        // A PostgreSQL audit stays until somebody deletes rows.
         Keep::Postgres(_) => Ok(None),
     }
 }

@@ -1,48 +1,44 @@
-//! Plans as a database holds them, and what a batch has changed about them; see [`protocols::fence::plans`].
+//! Plans in a database, and a batch's changes to them; see [`protocols::fence::plans`].
 //!
-//! A batch that only records needs none of this, so that the plans of a resource are read when somebody makes, enacts or
-//! deletes one, or asks which there are.
+//! A batch that only records needs none of this: a resource's plans are read only when a request makes, enacts, deletes
+//! or lists them.
 
 use super::wire::Request;
 use protocols::{fence::plans::Plan, types::Resource};
 use std::collections::BTreeSet;
 
-/// Most plans that a resource may have. A leader that never cleans up is told so, before its plans fill the disk.
+/// The most plans a resource may have. A leader that never cleans up is refused before its plans fill the disk.
 pub const PLANS_MAX: usize = 10_000;
 
-/// A plan that exists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredPlan {
     /// Its number, from 1.
     pub number: u64,
-    /// Its place among those that were made, in their order.
+    /// Its place in the order of creation.
     pub place: u64,
-    /// Who made it: the node, its leadership count, its token.
+    /// The maker's node.
     pub node: String,
-    /// The maker's leadership count.
     pub generation: u32,
-    /// The maker's token; 0 when its protocol has none.
+    /// The maker's token; 0 if its protocol has none.
     pub token: u64,
 }
 
-/// The plans of one resource.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StoredPlans {
-    /// Those that exist, by place.
+    /// The existing plans, by place.
     pub made: Vec<StoredPlan>,
-    /// The number of the one that was made live last, whether it still exists or not.
+    /// The number of the plan last enacted, whether or not it still exists.
     pub live: Option<u64>,
 }
 
 impl StoredPlans {
-    /// What is different in `now`: plans are the same when their numbers and makers are. What is new gets a place after all
-    /// others.
+    /// The changes in `now`. Plans are equal if their numbers and makers are; new plans get places after all others.
     pub(super) fn changed<'n>(&self, now: &[Plan], live: Option<u64>, name: impl Fn(&Plan) -> &'n str) -> Changed {
         let same = |stored: &StoredPlan, plan: &Plan| {
             let maker = (stored.node.as_str(), stored.generation, stored.token);
             stored.number == plan.number && maker == (name(plan), plan.maker.generation, plan.maker.token)
         };
-        // Both are in the order in which they were made, and a plan that is made again moves to the end.
+        // Both are in order of creation, and a plan made again moves to the end.
         let mut left = self.made.iter().peekable();
         let (mut gone, mut fresh) = (BTreeSet::new(), Vec::new());
         let mut place = self.made.last().map_or(0, |last| last.place);
@@ -62,18 +58,18 @@ impl StoredPlans {
     }
 }
 
-/// What a batch has changed. What is gone goes first: a plan that was made again is in both.
+/// A batch's changes. Deletions come first: a plan that was made again is in both lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changed {
-    /// Numbers of plans that do not exist any more, as they were.
+    /// The numbers of the deleted plans.
     pub gone: Vec<u64>,
-    /// Plans that exist from now on.
+    /// The new plans.
     pub made: Vec<StoredPlan>,
-    /// The plan that was made live, when it is another.
+    /// The live plan, if it changed.
     pub live: Option<u64>,
 }
 
-/// Does a batch have anything to do with the plans of `resource`?
+/// Whether a batch concerns the plans of `resource`.
 pub fn concerned(batch: &[Request], resource: Resource) -> bool {
     batch.iter().filter(|request| request.resource() == resource).any(|request| match request {
         Request::Write(write) => !write.operation.only_records(),
@@ -100,13 +96,13 @@ mod tests {
         let before = StoredPlans { made: vec![stored(1, 5, 7), stored(2, 6, 7), stored(3, 7, 7)], live: Some(6) };
         let changed = |now: &[Plan], live| before.changed(now, live, |_| "n1");
         assert_eq!(changed(&[plan(5, 7), plan(6, 7), plan(7, 7)], Some(6)), Changed::default());
-        // Cleaned up after, and one more.
+        // A clean-up, and a new plan.
         let expected = Changed { gone: vec![5], made: vec![stored(4, 8, 7)], live: Some(8) };
         assert_eq!(changed(&[plan(6, 7), plan(7, 7), plan(8, 7)], Some(8)), expected);
-        // Made again by the next leader: it goes, and comes as the newest.
+        // The next leader makes plan 6 again: the old one is deleted, and the new one comes last.
         let expected = Changed { gone: vec![6], made: vec![stored(4, 6, 8)], live: None };
         assert_eq!(changed(&[plan(5, 7), plan(7, 7), plan(6, 8)], Some(6)), expected);
-        // The last one made again stays the last.
+        // The last plan, made again, stays last.
         let expected = Changed { gone: vec![7], made: vec![stored(4, 7, 8)], live: None };
         assert_eq!(changed(&[plan(5, 7), plan(6, 7), plan(7, 8)], Some(6)), expected);
         assert_eq!(changed(&[], Some(6)), Changed { gone: vec![5, 6, 7], made: vec![], live: None });

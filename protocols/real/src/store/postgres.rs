@@ -1,4 +1,4 @@
-//! The store on PostgreSQL: every batch is one transaction that locks its resources' rows first, so that several stores may
+//! The store on PostgreSQL. Every batch is one transaction that first locks its resources' rows, so several stores can
 //! share a database and still decide one after the other.
 //!
 //! ```text
@@ -7,8 +7,9 @@
 //! fenced_record   (name, number, at_us)                                   fenced_audit  (id, line)
 //! fenced_plan     (resource, number, place, node, generation, token)      fenced_live_plan (name, number)
 //! ```
-//! A `COMMIT` without an answer has an unknown outcome: nobody is answered, and request ids make the retry harmless. A
-//! store that stands still while it holds the lock is thrown out by the server after [`sql::HELD`], and its commit fails.
+//! A `COMMIT` without an answer has an unknown outcome: its clients are not answered, and request ids make their
+//! retries harmless. If a store stalls while it holds the lock, the server ends its transaction after [`sql::HELD`],
+//! and its commit fails.
 
 mod exchange;
 mod plans;
@@ -33,10 +34,10 @@ use protocols::types::{Payload, Resource};
 use std::{io, sync::Arc};
 use tokio_postgres::{Client, Error, IsolationLevel, Transaction};
 
-/// Audit lines that are exported at a time.
+/// Audit lines per page of an export.
 const PAGE: i64 = 10_000;
 
-/// A store's connection; made anew when it breaks.
+/// A store's connection, replaced when it breaks.
 pub struct Postgres {
     settings: PostgresSettings,
     rules: Rules,
@@ -49,10 +50,10 @@ struct Connected {
 }
 
 impl Postgres {
-    /// Connects, and creates the tables that are missing.
+    /// Connects, and creates missing tables.
     ///
     /// # Errors
-    /// The server cannot be reached, or its tables are not a store's; in one sentence.
+    /// The server cannot be reached, or its tables are not a store's; as one sentence.
     pub async fn open(settings: PostgresSettings, rules: Rules) -> Result<Self, StoreError> {
         let opening = async {
             let client = within(settings.connect()).await?;
@@ -63,7 +64,7 @@ impl Postgres {
         Ok(Postgres { settings, rules, connected })
     }
 
-    /// The connection, or a new one when it is broken.
+    /// The connection, or a new one if it is broken.
     async fn take(&mut self) -> Result<Connected, String> {
         match self.connected.take().filter(|c| !c.client.is_closed()) {
             Some(connected) => Ok(connected),
@@ -81,7 +82,7 @@ impl Backend for Postgres {
     async fn decide(&mut self, batch: &Arc<Vec<Request>>) -> Result<Vec<Reply>, Trouble> {
         let mut connected = self.take().await.map_err(Trouble::Rejected)?;
         let replies = transact(&mut connected, self.rules, batch).await?;
-        // Only a connection without trouble is used again: what is left of a transaction ends with its connection.
+        // Only a sound connection is reused: an unfinished transaction ends with its connection.
         self.connected = Some(connected);
         Ok(replies)
     }
@@ -96,7 +97,7 @@ async fn transact(connected: &mut Connected, rules: Rules, batch: &[Request]) ->
         Ok((transaction, replies))
     });
     let (transaction, replies) = deciding.await.map_err(Trouble::Rejected)?;
-    // From here on the server may have done it, whatever else happens.
+    // From here on the server may have committed, whatever happens next.
     let committing = within(async { transaction.commit().await.map_err(|e| explain(&e)) });
     committing.await.map_err(Trouble::Unknown)?;
     Ok(replies)
@@ -108,7 +109,7 @@ async fn decide(
     rules: Rules,
     batch: &[Request],
 ) -> Result<Vec<Reply>, Error> {
-    // The lock comes first: what is read before it may be stale by the time that it is held.
+    // Lock first: data read before may be stale once the lock is held.
     let mut locked: Vec<_> = wire::resources().filter(|r| batch.iter().any(|b| b.resource() == *r)).collect();
     locked.sort_by_key(|resource| wire::name(*resource));
     let names: Vec<_> = locked.iter().map(|resource| wire::name(*resource)).collect();
@@ -162,7 +163,7 @@ async fn decide(
     Ok(replies)
 }
 
-/// Writes back what the batch has changed.
+/// Writes the batch's changes back.
 async fn keep(
     transaction: &Transaction<'_>,
     statements: &Statements,
@@ -207,15 +208,15 @@ async fn keep(
     Ok(())
 }
 
-/// Writes the audit as JSON lines; how many there were. Stores may go on meanwhile.
+/// Writes the audit as JSON lines, and returns their number. Stores may keep running.
 ///
 /// # Errors
-/// The server cannot be reached, or `out` not written; in one sentence.
+/// The server cannot be reached, or `out` cannot be written; as one sentence.
 pub async fn export(settings: &PostgresSettings, out: impl io::Write) -> Result<u64, StoreError> {
     let failed = |e| StoreError::Failed(explain(&e));
     let unwritten = |e| StoreError::Failed(format!("the audit cannot be written out: {e}"));
     let mut client = within(settings.connect()).await.map_err(StoreError::Failed)?;
-    // One snapshot: stores may go on meanwhile, and ids of later commits may be lower.
+    // One snapshot: stores keep running, and later commits may have lower ids.
     let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = transaction.start().await.map_err(failed)?;
     let (mut export, mut last) = (Export::new(out), i64::MIN);

@@ -1,5 +1,5 @@
-//! The store behind a socket. Whoever connects may say anything: lines are bounded, connections are counted, and who is
-//! slow or silent waits alone.
+//! The store's server. Clients are not trusted: lines are bounded, connections are limited, and a slow or silent client
+//! delays only itself.
 
 use super::{
     auth::Auth,
@@ -28,27 +28,27 @@ use tokio_util::{
 };
 use tracing::{Span, debug_span, field::Empty};
 
-/// A TLS handshake takes at most this long.
+/// The timeout of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// A client that takes nothing for this long is let go.
+/// A client that accepts no bytes for this long is dropped.
 const WRITE: Duration = Duration::from_secs(10);
-/// After the last line of a client, its answers take at most this long.
+/// How long answers may take after a client's last line.
 const DRAIN: Duration = Duration::from_secs(5);
-/// A refused client may go on sending this long, and this much; a connection that is closed under its hands would take the
-/// refusal with it.
+/// How long, and how many bytes, a refused client may go on sending. Closing the connection on a sending client would
+/// lose the refusal.
 const LINGER: Duration = Duration::from_millis(500);
 const LINGER_MAX: usize = 256 << 10;
-/// When no file descriptor is left for a connection, others get this long to give one back.
+/// The pause after file descriptors have run out, for other connections to close.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// What clients may use up.
+/// Limits per store and per connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Connections at a time; one more is closed at once.
+    /// Concurrent connections; further ones are closed at once.
     pub connections: usize,
-    /// A connection may have this many requests under way; it is not read from while it has.
+    /// Requests under way per connection; beyond that, it is not read.
     pub outstanding: usize,
-    /// A connection without a complete line and with nothing under way is closed after this long.
+    /// A connection without a complete line and without requests under way is closed after this long.
     pub idle: Duration,
 }
 
@@ -58,7 +58,7 @@ impl Default for Limits {
     }
 }
 
-/// What all connections share.
+/// The connections' shared state.
 pub(super) struct Shared {
     pub(super) jobs: mpsc::Sender<Job>,
     pub(super) auth: Auth,
@@ -66,7 +66,7 @@ pub(super) struct Shared {
     pub(super) stop: CancellationToken,
 }
 
-/// Accepts connections until `stop`, then lets those that are open finish what is under way.
+/// Accepts connections until `stop`, then lets open ones finish their requests.
 pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, shared: Shared) {
     let places = Arc::new(Semaphore::new(shared.limits.connections));
     let (shared, tasks) = (Arc::new(shared), TaskTracker::new());
@@ -99,7 +99,7 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, shar
 }
 
 async fn greet(stream: TcpStream, tls: Option<TlsAcceptor>, shared: &Shared) {
-    // Small answers go out at once; without it they only come later.
+    // Sends small answers at once; on failure they are merely late.
     let _ = stream.set_nodelay(true);
     match tls {
         None => connection(stream, shared).await,
@@ -111,14 +111,14 @@ async fn greet(stream: TcpStream, tls: Option<TlsAcceptor>, shared: &Shared) {
     }
 }
 
-/// An answer, or the promise of one.
+/// An answer, now or later.
 enum Answer {
     Ready(Reply),
     Waiting(oneshot::Receiver<Reply>, Span),
 }
 
-/// The span of a decision: from when a request is queued to when its answer is written. See [`crate::node`]'s for how it is
-/// asked for; the request's name and the token are the same there.
+/// The span of a decision: from queueing a request to writing its answer. [`crate::node`] describes how to enable
+/// spans; request name and token are the same there.
 fn decision(request: &Request) -> Span {
     let resource = wire::name(request.resource());
     match request {
@@ -132,7 +132,7 @@ fn decision(request: &Request) -> Span {
     }
 }
 
-/// How it was decided, for its span.
+/// The outcome for the span.
 fn verdict(reply: &Reply) -> &'static str {
     match reply {
         Reply::Sealed(Sealed { verdict, .. }) => verdict.name(),
@@ -167,7 +167,8 @@ async fn connection(stream: impl AsyncRead + AsyncWrite + Send, shared: &Shared)
     }
 }
 
-/// Reads requests and queues them until there are no more. True when the client was cut short and should be told.
+/// Reads and queues requests until the input ends. Returns true if the connection is cut short and the client should be
+/// told.
 async fn listen(
     read: &mut (impl AsyncRead + Unpin),
     answers: mpsc::Sender<Answer>,
@@ -182,7 +183,7 @@ async fn listen(
             Line::Garbage(why) => Err(why.to_owned()),
             Line::None => return false,
         };
-        // A request takes its place before it is queued: that is what holds back a client that asks too much.
+        // A request reserves its answer's place before it is queued, which throttles a client that sends too many.
         let Ok(place) = answers.reserve().await else { return false };
         under_way.fetch_add(1, Ordering::Relaxed);
         match parsed {
@@ -249,7 +250,7 @@ async fn next_line(
     }
 }
 
-/// Writes answers in the order of the requests, many at a time when many are ready.
+/// Writes answers in the order of the requests, in batches as they are ready.
 async fn answer(write: impl AsyncWrite, mut answers: mpsc::Receiver<Answer>, under_way: &AtomicUsize) {
     let mut write = std::pin::pin!(BufWriter::with_capacity(16 << 10, write));
     let mut ready = Vec::new();
@@ -262,11 +263,11 @@ async fn answer(write: impl AsyncWrite, mut answers: mpsc::Receiver<Answer>, und
                         Ok(reply) => reply,
                         Err(oneshot::error::TryRecvError::Closed) => return,
                         Err(oneshot::error::TryRecvError::Empty) => {
-                            // What is ready does not wait for what is not.
+                            // Ready answers do not wait for later ones.
                             if !matches!(timeout(WRITE, write.flush()).await, Ok(Ok(()))) {
                                 return;
                             }
-                            // Nobody knows what became of it: neither answer would be true.
+                            // The outcome is unknown, so any answer might be false.
                             let Ok(reply) = waiting.await else { return };
                             reply
                         }

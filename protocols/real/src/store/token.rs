@@ -1,15 +1,15 @@
-//! Authenticated fencing tokens, as Chubby's sequencers: whoever forged a high token could brick a resource (fencing rule 4).
+//! Authenticated fencing tokens, like Chubby's sequencers: a forged high token could block a resource for good (fencing
+//! rule 4).
 //!
-//! `mac = HMAC-SHA256(key, "fencepost token 1" NUL node NUL generation NUL token)` in hex, numbers in decimal, so that a shell can
-//! make one:
+//! `mac = HMAC-SHA256(key, "fencepost token 1" NUL node NUL generation NUL token)` in hex, with decimal numbers, so a
+//! shell can compute one:
 //!
 //! ```text
 //! printf 'fencepost token 1\0%s\0%s\0%s' n1 65537 7 | openssl dgst -sha256 -hmac "$(cat key)"
 //! ```
 //!
-//! Whoever holds the key can vouch for any token: the key is for the fleet alone. A MAC can be used again by who
-//! overhears it, until a newer token is sealed; TLS keeps it from being overheard. Source: Burrows, "The Chubby lock
-//! service" (OSDI 2006), §2.4; RFC 2104.
+//! The key can authenticate any token, so only the fleet may have it. An overheard MAC can be replayed until a newer
+//! token is sealed; TLS prevents that. Source: Burrows, "The Chubby lock service" (OSDI 2006), §2.4; RFC 2104.
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use hmac::{Hmac, KeyInit, Mac};
@@ -19,13 +19,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Fewest bytes of a key.
+/// The shortest key, bytes.
 pub const KEY_MIN: usize = 16;
-/// Hex digits of a MAC.
+/// The length of a MAC in hex digits.
 pub const MAC_DIGITS: usize = 64;
 
 /// Why it is not clear who is believed.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("a token key of {0} bytes is too short; it needs at least {KEY_MIN}")]
@@ -45,7 +44,7 @@ pub enum KeyError {
     None,
 }
 
-/// The fleet's secret. Prints nothing of itself.
+/// The fleet's secret. `Debug` prints none of it.
 #[derive(Clone)]
 pub struct TokenKey(Hmac<Sha256>);
 
@@ -56,42 +55,42 @@ impl fmt::Debug for TokenKey {
 }
 
 impl TokenKey {
-    /// A key of these bytes; white space around them does not count.
+    /// A key from these bytes, without surrounding white space.
     ///
     /// # Errors
-    /// They are fewer than [`KEY_MIN`], in one sentence.
+    /// They are fewer than [`KEY_MIN`]; as one sentence.
     pub fn new(secret: &[u8]) -> Result<Self, KeyError> {
         let secret = secret.trim_ascii();
         if secret.len() < KEY_MIN {
             return Err(KeyError::Short(secret.len()));
         }
-        // HMAC takes keys of any length.
+        // HMAC accepts keys of any length.
         Hmac::new_from_slice(secret).map(TokenKey).map_err(|e| KeyError::Unusable(e.to_string()))
     }
 
     /// The key in the file at `path`.
     ///
     /// # Errors
-    /// The file cannot be read, or holds too little, in one sentence.
+    /// The file cannot be read, or holds too few bytes; as one sentence.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let file = path.to_owned();
         let secret = fs::read(path).map_err(|e| KeyError::Unread { file: file.clone(), why: e.to_string() })?;
         Self::new(&secret).map_err(|why| KeyError::In { file, why: why.into() })
     }
 
-    /// The MAC that vouches for `token`, in hex.
+    /// The MAC of `token`, in hex.
     pub fn mac(&self, node: &str, generation: u32, token: u64) -> String {
         HEXLOWER_PERMISSIVE.encode(&self.start(node, generation, token).finalize().into_bytes())
     }
 
-    /// Does `mac` vouch for `token`? Takes as long whatever is wrong with its digits.
+    /// Whether `mac` authenticates `token`. Takes constant time for wrong digits.
     pub fn verify(&self, node: &str, generation: u32, token: u64, mac: &str) -> bool {
         let mac = HEXLOWER_PERMISSIVE.decode(mac.as_bytes()).unwrap_or_default();
         self.start(node, generation, token).verify_slice(&mac).is_ok()
     }
 
     fn start(&self, node: &str, generation: u32, token: u64) -> Hmac<Sha256> {
-        // Names contain no NUL, so no two tokens read the same.
+        // Names contain no NUL, so the encoding is unambiguous.
         self.0.clone().chain_update(format!("fencepost token 1\0{node}\0{generation}\0{token}"))
     }
 }
@@ -113,7 +112,7 @@ mod tests {
         assert!(!other.verify("n1", 65_537, 7, &mac));
     }
 
-    /// What `openssl dgst -sha256 -hmac 0123456789abcdef` says.
+    /// The output of `openssl dgst -sha256 -hmac 0123456789abcdef`.
     #[test]
     fn anybody_can_compute_it() {
         let key = TokenKey::new(b"  0123456789abcdef\n").expect("long enough");

@@ -1,4 +1,4 @@
-//! What the store speaks: one JSON object a line, both ways, over TCP or TLS. Anybody can type it:
+//! The store's protocol: one JSON object per line in both directions, over TCP or TLS, simple enough to type:
 //!
 //! ```text
 //! → {"seal":{"resource":"sequence","node":"n1","generation":1,"token":7,"mac":"…"}}
@@ -11,12 +11,12 @@
 //! ← {"refused":{"why":"one sentence"}}
 //! ```
 //!
-//! A write may record something: `"payload":{"number":3,"at_us":1763769600000000}`, its ordinal among records of its kind, and its time. A
-//! seal that asks for it with `"payload":true` is also told what was recorded last. A store of before that does not know
-//! the field, and refuses it: stores are brought up to date before nodes.
+//! A write may record something: `"payload":{"number":3,"at_us":1763769600000000}`, its ordinal among records of its
+//! kind, and its time. The answer to a seal with `"payload":true` includes the last record. Older stores do not know
+//! the field and refuse it, so stores must be upgraded before nodes.
 //!
-//! Requests of one connection are answered in their order. A line that is no request is refused, and the connection
-//! closed. A connection that is closed without an answer leaves the outcome unknown: ask again, under the same request.
+//! Requests of one connection are answered in order. A malformed line is refused, and the connection closed. A
+//! connection that closes without an answer leaves the outcome unknown: retry under the same request.
 
 use crate::directory::{NAME_MAX, is_name};
 use protocols::{
@@ -27,35 +27,32 @@ use protocols::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::borrow::Cow;
 
-/// Longest line, bytes.
+/// The longest line, bytes.
 pub const LINE_MAX: usize = 4096;
-/// Highest token, sequence number and version that is taken: far from where numbers overflow.
+/// The highest accepted token, sequence number and version: far below overflow.
 pub const NUMBER_MAX: u64 = 1 << 62;
-/// Highest number of a client's request; a database's integers have a sign.
+/// The highest number of a client's request; a database's integers are signed.
 pub const REQUEST_MAX: u64 = i64::MAX as u64;
 
-/// What may be asked of a store.
+/// A request to a store.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Request {
-    /// Fence off everything older, then tell the state.
+    /// Fences off everything older, then returns the state.
     Seal(Seal),
-    /// One protected write.
     Write(Write),
-    /// Tell the state; changes nothing.
+    /// Returns the state; changes nothing.
     State(StateOf),
 }
 
-/// Who asks, and on what authority.
+/// The requester, and what authenticates it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Authority<'a> {
-    /// The leader's name.
     pub node: &'a str,
-    /// Its leadership count.
+    /// The leader's count of its leaderships.
     pub generation: u32,
-    /// Its fencing token.
     pub token: u64,
-    /// What vouches for the three.
+    /// The MAC over the three.
     pub mac: &'a str,
 }
 
@@ -63,19 +60,17 @@ pub struct Authority<'a> {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seal {
-    /// What to seal.
     pub resource: Name,
-    /// The sealer.
     pub node: String,
-    /// Its leadership count.
+    /// The node's count of its leaderships.
     #[serde(alias = "term")]
     pub generation: u32,
-    /// Its fencing token; 0 when the protocol has none.
+    /// Its fencing token; 0 if the protocol has none.
     pub token: u64,
-    /// Is the answer to say what was recorded last?
+    /// Whether the answer is to include the last recorded payload.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub payload: bool,
-    /// Vouches for node, generation and token; may be missing when the store does not ask for it.
+    /// Authenticates node, generation and token; optional if the store does not demand it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mac: String,
 }
@@ -84,53 +79,46 @@ pub struct Seal {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Write {
-    /// What is written.
     pub resource: Name,
-    /// The writer.
     pub node: String,
-    /// Its leadership count.
+    /// The node's count of its leaderships.
     #[serde(alias = "term")]
     pub generation: u32,
-    /// Its fencing token; 0 when the protocol has none.
+    /// Its fencing token; 0 if the protocol has none.
     pub token: u64,
-    /// Position in the resource's sequence, from 1.
+    /// The position in the resource's sequence, from 1.
     pub seq: u64,
-    /// The version that this write was built on.
+    /// The version that the write is based on.
     pub read_version: u64,
     /// `client:number`, the same on every retry.
     pub request: String,
-    /// What is done. All but to record is about the plan of the payload's number.
+    /// Every operation but recording concerns the plan with the payload's number.
     #[serde(default, skip_serializing_if = "Operation::only_records")]
     pub operation: Operation,
-    /// What is recorded, if anything is.
+    /// The payload to record, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
-    /// Vouches for node, generation and token; may be missing when the store does not ask for it.
+    /// Authenticates node, generation and token; optional if the store does not demand it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mac: String,
 }
 
-/// Which state to tell.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateOf {
-    /// Of what.
     pub resource: Name,
 }
 
-/// What a store answers.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Reply {
-    /// To a seal.
     Sealed(Sealed),
-    /// To a write.
     Written(Written),
-    /// To a question for the state.
+    /// To a request for the state.
     State(State),
-    /// Not done, and nothing has changed.
+    /// Refused; nothing has changed.
     Refused {
-        /// One sentence.
+        /// The reason, as one sentence.
         why: String,
     },
 }
@@ -139,22 +127,19 @@ pub enum Reply {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sealed {
-    /// What was to be sealed.
     pub resource: Name,
-    /// By whom.
+    /// The sealer.
     pub node: String,
-    /// In which leadership.
+    /// The sealer's leadership.
     #[serde(alias = "term")]
     pub generation: u32,
-    /// With which token.
+    /// The sealer's token.
     pub token: u64,
-    /// `ok`, or `fenced`.
+    /// `ok` or `fenced`.
     pub verdict: Verdict,
-    /// The last sequence number.
     pub seq: u64,
-    /// The current version.
     pub version: u64,
-    /// What was recorded last, if the seal asked for it.
+    /// The last recorded payload, if the seal asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
 }
@@ -163,55 +148,49 @@ pub struct Sealed {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
-    /// What was written.
     pub resource: Name,
-    /// In which leadership.
+    /// The writer's leadership.
     #[serde(alias = "term")]
     pub generation: u32,
-    /// The sequence number that was asked for.
+    /// The requested sequence number.
     pub seq: u64,
-    /// The request that the write served.
+    /// The request served by the write.
     pub request: String,
-    /// What the ledger made of it.
+    /// The ledger's decision.
     pub verdict: Verdict,
 }
 
-/// A resource's state.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
-    /// Whose state.
     pub resource: Name,
-    /// The highest token that was accepted; 0 before the first.
+    /// The highest accepted token; 0 before the first.
     pub highest: u64,
-    /// Whose token that is.
+    /// The owner of that token.
     pub owner: Option<Owner>,
-    /// The last sequence number.
     pub seq: u64,
-    /// How many writes have been applied or have burnt their number.
+    /// The number of writes applied, plus those that used up their number without being applied.
     pub version: u64,
-    /// Its plans; missing when it never had any.
+    /// Its plans; absent if it never had any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plans: Option<Plans>,
 }
 
-/// Which plans there are; see [`protocols::fence::plans`].
+/// A resource's plans; see [`protocols::fence::plans`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plans {
-    /// Numbers of those that exist, in the order in which they were made.
+    /// The numbers of the existing plans, in order of creation.
     pub made: Vec<u64>,
-    /// The number of the one that was made live last, whether it still exists or not.
+    /// The number of the plan last enacted, whether or not it still exists.
     pub live: Option<u64>,
 }
 
-/// Whose token is the highest.
+/// The owner of the highest token.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Owner {
-    /// The node.
     pub node: String,
-    /// Its leadership count.
     #[serde(alias = "term")]
     pub generation: u32,
 }
@@ -228,7 +207,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Its name, as metrics and spans have it.
+    /// Its name in metrics and spans.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -243,21 +222,20 @@ impl Verdict {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Name(Resource);
 
-/// What a store has ledgers for, by [`Resource`]: whatever the works of this build write to, in the order of
+/// The resources that a store has ledgers for, by [`Resource`]: those of this build's works, in the order of
 /// [`work::ALL`].
 pub const RESOURCES: [&str; work::RESOURCES] = work::resources();
 
-/// Each of [`RESOURCES`].
 pub fn resources() -> impl DoubleEndedIterator<Item = Resource> {
     (0..RESOURCES.len()).map(|place| Resource(place as u16))
 }
 
-/// A resource's name; empty for one that a store does not have.
+/// A resource's name; empty for one that the store does not have.
 pub fn name(resource: Resource) -> &'static str {
     RESOURCES.get(resource.index()).copied().unwrap_or_default()
 }
 
-/// The resource of that name.
+/// The resource called `name`.
 pub fn find(name: &str) -> Option<Resource> {
     resources().zip(RESOURCES).find(|(_, known)| *known == name).map(|(resource, _)| resource)
 }
@@ -310,7 +288,6 @@ impl From<WriteVerdict> for Verdict {
 }
 
 impl Request {
-    /// Which resource it is about.
     pub fn resource(&self) -> Resource {
         match self {
             Request::Seal(seal) => seal.resource.into(),
@@ -319,7 +296,7 @@ impl Request {
         }
     }
 
-    /// On whose authority; `None` when it needs none.
+    /// The request's authority; `None` if it needs none.
     pub fn authority(&self) -> Option<Authority<'_>> {
         match self {
             Request::Seal(Seal { node, generation, token, mac, .. })
@@ -364,10 +341,10 @@ fn within(field: &str, value: u64, max: u64) -> Result<(), String> {
     if value > max { Err(format!("{field} is above {max}")) } else { Ok(()) }
 }
 
-/// Client and number of a request `client:number`; `None` when it is none.
+/// Client and number of a request `client:number`; `None` if it has another form.
 pub fn request_id(text: &str) -> Option<(&str, u64)> {
     let (client, number) = text.rsplit_once(':')?;
-    // Digits only: the same request must always read the same.
+    // Digits only, so that a request has a single spelling.
     let plain = number.bytes().all(|b| b.is_ascii_digit()) && (number == "0" || !number.starts_with('0'));
     let number = number.parse().ok().filter(|n| *n <= REQUEST_MAX)?;
     (plain && is_name(client)).then_some((client, number))
@@ -381,16 +358,16 @@ pub struct NoRequest(pub String);
 /// Reads a request, or says what is wrong with the line.
 pub fn parse(line: &str) -> Result<Request, NoRequest> {
     let request: Request = serde_json::from_str(line).map_err(|e| {
-        // A syntax error's own words can quote the line, and with it a MAC; only its place is told.
+        // A syntax error's own text can quote the line, MAC included, so only its position is reported.
         let what = if e.is_data() { "does not have the fields of a request" } else { "is not a JSON object" };
         NoRequest(format!("the line {what} (column {})", e.column()))
     })?;
     request.check().map_err(NoRequest).map(|()| request)
 }
 
-/// A request or reply as its line, without the end of the line.
+/// A request or reply as a line, without the line end.
 pub fn line(of: &impl Serialize) -> String {
-    // These types have nothing that JSON cannot say.
+    // These types always serialise.
     serde_json::to_string(of).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! The store behind real sockets: who is answered, who is refused, and who cannot harm the others.
+//! The store behind real sockets: which clients are answered, which are refused, and that none can harm the others.
 use crate::store_common::{Client, Folder, STATE, Server, Text, key, seal, settings, write};
 use protocols::{
     history::{Kind, json::Reader},
@@ -31,7 +31,7 @@ async fn a_forged_token_is_refused_and_bricks_nothing() {
     let highest = (1 << 62) - 1;
     assert_eq!(client.ask(&seal("n9", 1, highest, "")).await, refused);
     assert_eq!(client.ask(&seal("n9", 1, highest, &"0".repeat(64))).await, refused);
-    // A true MAC for another token, generation or node is none for this one.
+    // A valid MAC for another token, generation or node is invalid here.
     let mac = key().mac("n1", 1, 7);
     for forged in [seal("n1", 1, highest, &mac), seal("n1", 2, 7, &mac), seal("n2", 1, 7, &mac)] {
         assert_eq!(client.ask(&forged).await, refused);
@@ -42,7 +42,7 @@ async fn a_forged_token_is_refused_and_bricks_nothing() {
     assert_eq!(client.ask(&seal("n1", 1, 7, &mac)).await, SEALED_7);
     let written = r#"{"written":{"resource":"sequence","generation":1,"seq":1,"request":"shop:1","verdict":"ok"}}"#;
     assert_eq!(client.ask(&write("n1", 1, 7, 1, "shop:1", &mac)).await, written);
-    // What was refused is not in the audit either.
+    // Refusals are not in the audit.
     let audit = Text::default();
     assert_eq!(server.audit.export(audit.clone()).await, Ok(2));
     server.stop().await.unwrap();
@@ -76,7 +76,7 @@ async fn garbage_is_refused_and_closed_while_others_are_served() {
     ];
     for (seq, (garbage, why)) in (1..).zip(table) {
         let mut bad = server.client().await;
-        // The store may hang up while an endless line is still coming.
+        // The store may hang up before an endless line has been sent.
         let _ = bad.write.write_all(garbage).await;
         assert_eq!(bad.hear().await, format!(r#"{{"refused":{{"why":"{why}"}}}}"#));
         assert_eq!(bad.hear().await, "", "the connection is closed");
@@ -96,7 +96,7 @@ async fn half_a_line_and_silence_is_let_go() {
     let (mut half, mut silent, mut slow) = (server.client().await, server.client().await, server.client().await);
     let start = Instant::now();
     half.say(r#"{"state":{"#).await;
-    // A byte now and then does not keep a connection.
+    // A trickle of bytes does not keep a connection open.
     let drip = tokio::spawn(async move {
         while slow.write.write_all(b" ").await.is_ok() {
             sleep(idle / 5).await;
@@ -105,7 +105,7 @@ async fn half_a_line_and_silence_is_let_go() {
     assert_eq!((half.hear().await.as_str(), silent.hear().await.as_str()), ("", ""));
     assert!(start.elapsed() >= idle && start.elapsed() < 10 * idle, "{:?}", start.elapsed());
     drip.await.unwrap();
-    // Who asks in one go and closes is answered.
+    // A client that sends everything and then closes its side is answered.
     let mut piped = server.client().await;
     piped.say(STATE).await;
     piped.write.shutdown().await.unwrap();
@@ -121,7 +121,7 @@ async fn a_thousand_idle_connections_and_one_that_never_reads_hold_up_nobody() {
     for _ in 0..1000 {
         idle.push(TcpStream::connect(server.address).await.unwrap());
     }
-    // Asks without end and takes no answer.
+    // A client that keeps asking and never reads.
     let mut deaf = server.client().await;
     let flood = tokio::spawn(async move {
         let questions = format!("{STATE}\n").repeat(1000);
@@ -275,12 +275,12 @@ async fn many_writes_share_a_commit() {
     server.stop().await.unwrap();
 }
 
-/// The audit of what was decided long ago goes, the ledger stays: what a store decides does not depend on it.
+/// Old audit lines are dropped, but the ledger stays: the store's decisions do not depend on the audit.
 #[tokio::test]
 async fn an_audit_that_is_cut_loses_nothing_the_ledger_needs() {
     const DECISIONS: u64 = 1_500;
     let kept = 16 << 10;
-    // Long lines: the audit outweighs what the file grows by at a time.
+    // Long lines, so that the audit outweighs the steps in which the file grows.
     let shop = "shop".repeat(15);
     let audit = Retention { bytes: Some(kept), ..Retention::ALL };
     let mut sizes = Vec::new();
@@ -315,7 +315,8 @@ async fn an_audit_that_is_cut_loses_nothing_the_ledger_needs() {
                 assert!(matches!(last.kind, Kind::Apply { .. }), "{last:?}");
             }
         }
-        // As before: the past is refused, the latest request is told again, an old one is not applied twice.
+        // As before: stale tokens are refused, the latest request is answered again, and an old one is not applied
+        // twice.
         let server = Server::start(settings()).await;
         let mut client = server.client().await;
         let answer = client.ask(&seal("n0", 1, 6, "")).await;
@@ -332,7 +333,7 @@ async fn an_audit_that_is_cut_loses_nothing_the_ledger_needs() {
     assert!(sizes[1] < sizes[0], "{sizes:?}");
 }
 
-/// A file that once was large is given back when a store opens that keeps less.
+/// A store that is to keep less gives back the space of a large file when it opens.
 #[tokio::test]
 async fn a_store_that_keeps_less_than_before_compacts_its_file() {
     let folder = Folder::new();
@@ -341,7 +342,7 @@ async fn a_store_that_keeps_less_than_before_compacts_its_file() {
     let mut backend = store.clone();
     for batch in 0..120u64 {
         let writes = (1..=1000).map(|nth| wire::parse(&write("n1", 1, 7, batch * 1000 + nth, "shop:0", "")).unwrap());
-        // Most are out of order: refusals are audited as well.
+        // Most are out of order; refusals are audited as well.
         backend.decide(&Arc::new(writes.collect())).await.unwrap();
     }
     drop((store, backend));

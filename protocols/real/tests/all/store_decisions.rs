@@ -1,9 +1,10 @@
-//! One suite of decisions, three arms: the store's own database, PostgreSQL, and two stores that share a PostgreSQL. All of
-//! them must decide alike.
+//! One suite of decisions for three arms: the store's own database, PostgreSQL, and two stores sharing a PostgreSQL.
+//! All must decide alike.
 //!
-//! A transcript lies in `testdata/store/`: `> REQUEST` is asked, `>> REQUEST` lines are asked together, `! restart` stops the
-//! store and starts it again; `remember N` at the head is how many numbers it remembers. A request is `[RESOURCE] seal NODE TERM TOKEN`, `… write NODE TERM TOKEN SEQ CLIENT:NUMBER`,
-//! `… make|enact|delete NODE TERM TOKEN SEQ CLIENT:NUMBER PLAN` or `… state`. The `<` lines are the answers as they come over the wire. `FENCEPOST_UPDATE=1` writes them anew.
+//! Transcripts are in `testdata/store/`. `> REQUEST` is sent, consecutive `>> REQUEST` lines are sent together, `!
+//! restart` restarts the store, and `remember N` at the head sets how many numbers it remembers. A request is
+//! `[RESOURCE] seal NODE TERM TOKEN`, `… write NODE TERM TOKEN SEQ CLIENT:NUMBER`, `… make|enact|delete NODE TERM TOKEN
+//! SEQ CLIENT:NUMBER PLAN` or `… state`. The `<` lines are the answers on the wire. `FENCEPOST_UPDATE=1` rewrites them.
 use crate::store_common::{Folder, Server, Text, postgres, seal, settings, write};
 use protocols_real::store::{
     self, Auth, Keep, export,
@@ -12,7 +13,7 @@ use protocols_real::store::{
 };
 use std::{fmt::Write as _, fs, path::Path, time::Duration};
 
-/// Stores that share what they keep.
+/// Stores that share their storage.
 struct Arm {
     keep: Keep,
     stores: usize,
@@ -28,7 +29,7 @@ impl Arm {
         servers
     }
 
-    /// The transcript with today's answers. Requests go to the stores in turn.
+    /// The transcript with the current answers. Requests go to the stores in turn.
     async fn replay(&self, transcript: &str) -> String {
         let remembered = transcript.lines().find_map(|line| line.strip_prefix("remember "));
         let remembered = remembered.map_or(REMEMBERED, |number| number.parse().unwrap());
@@ -152,13 +153,13 @@ async fn postgres_may_come_and_go_and_psql_sees_the_ledger() {
     let mac = crate::store_common::key().mac("n1", 1, 7);
     client.ask(&seal("n1", 1, 7, &mac)).await;
     for seq in 1..=5 {
-        // Every connection of the store's is cut, as by a failover.
+        // Cuts all of the store's connections, like a failover.
         let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fencepost store'";
         server.sql("postgres", cut).await;
         let answer = client.ask(&write("n1", 1, 7, seq, &format!("shop:{seq}"), &mac)).await;
         assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
     }
-    // Somebody holds the row: the store waits its turn.
+    // Another session holds the row, so the store waits.
     let url = server.url(&database);
     let (somebody, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);

@@ -1,6 +1,6 @@
-//! `kill -9` of the store under load, a hundred times: nothing that was acknowledged is lost, and nothing is applied twice.
+//! `kill -9` of the store under load, a hundred times: no acknowledged write is lost, and none is applied twice.
 //!
-//! The store is this test binary, started again with an order in its environment; it inherits the listening socket, so that
+//! The store is this test binary, started again with an order in its environment. It inherits the listening socket, so
 //! its address stays the same.
 use crate::store_common::{Folder, Text, leader::Leader, settings};
 use protocols_real::store::{Keep, export, postgres, serve};
@@ -13,7 +13,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What the child keeps its ledgers in: a path, or a PostgreSQL URL.
+/// The child's storage: a path, or a PostgreSQL URL.
 const ORDER: &str = "FENCEPOST_TEST_STORE";
 
 fn keep(order: &str) -> Keep {
@@ -23,7 +23,7 @@ fn keep(order: &str) -> Keep {
     }
 }
 
-/// The store process; no test of its own.
+/// The store process, not a test in itself.
 #[test]
 fn the_store_process() {
     let Ok(order) = std::env::var(ORDER) else { return };
@@ -43,13 +43,14 @@ fn spawn(listener: &TcpListener, order: &str) -> Child {
     command.stdin(OwnedFd::from(listener.try_clone().unwrap())).stdout(Stdio::null()).spawn().unwrap()
 }
 
-/// Kills one of so many stores, so many times; every tenth time the leader is elected anew. Gives what it was told.
+/// Kills one of `processes` stores, `kills` times, and re-elects the leader every tenth time. Returns the leader with
+/// its answers.
 async fn kill_often(order: &str, kills: u32, processes: u32) -> Leader {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut leader = Leader::new(listener.local_addr().unwrap());
     let mut stores: VecDeque<_> = (0..processes).map(|_| spawn(&listener, order)).collect();
     for kill in 1..=kills {
-        // Not always at the same place: primes spread over the rhythm of commits and retries.
+        // The times vary: primes spread the kills over the rhythm of commits and retries.
         leader.work(Duration::from_millis(u64::from(kill * 37 % 41)), 50).await;
         kill_process(stores.pop_front().expect("one runs"));
         stores.push_back(spawn(&listener, order));

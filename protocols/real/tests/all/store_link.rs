@@ -1,4 +1,4 @@
-//! A node's link to the store, and whom the store speaks TLS with.
+//! A node's link to the store, and TLS between them.
 use crate::store_common::{Folder, STATE, Server, settings};
 use protocols::{
     message::{Message, Write, WriteVerdict},
@@ -44,7 +44,7 @@ async fn a_link_carries_messages_and_finds_the_store_again() {
     link.send(Message::Write(write));
     let written = |verdict| Message::Written { resource, generation, seq: 1, request, verdict };
     assert_eq!(answers.recv().await, Some(written(WriteVerdict::Ok)));
-    // What is not for a store goes nowhere.
+    // Messages that are not for a store are dropped.
     link.send(Message::Next { request });
     link.send(Message::Write(Write { token: 6, ..write }));
     assert_eq!(answers.recv().await, Some(written(WriteVerdict::Fenced { highest: 7 })));

@@ -1,5 +1,4 @@
-//! Power loss: of what was written and not synced, anything may be lost, and the last write torn. What was acknowledged is
-//! there.
+//! Power loss: any unsynced write may be lost and the last one torn, but everything acknowledged survives.
 use protocols::types::{Operation, Payload, Resource};
 use protocols_real::store::{
     backend::{Backend, Trouble},
@@ -15,13 +14,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// A disk with a cache that does not survive.
+/// A disk with a volatile cache.
 #[derive(Debug, Default)]
 struct Disk {
     synced: Vec<u8>,
     seen: Vec<u8>,
     cached: Vec<Change>,
-    /// Operations until the power fails.
+    /// Operations left until the power fails.
     left: u64,
 }
 
@@ -59,7 +58,7 @@ impl Medium {
         Ok(disk)
     }
 
-    /// What is on the disk after the power has failed: any of what was not synced, each whole, in part, or not at all.
+    /// The disk's content after a loss of power: each unsynced write survives whole, in part, or not at all.
     fn after_power_loss(&self, random: &mut ChaCha8Rng) -> Vec<u8> {
         let mut disk = self.0.lock().unwrap();
         let mut image = std::mem::take(&mut disk.synced);
@@ -130,7 +129,7 @@ fn write(seq: u64, request: u64) -> Request {
     })
 }
 
-/// Writes batches until the power fails: the last number that was acknowledged, and the last that was asked for.
+/// Writes batches until the power fails; returns the last acknowledged number and the last requested one.
 async fn write_until_dark(store: &mut Embedded, random: &mut ChaCha8Rng, mut seq: u64) -> (u64, u64) {
     loop {
         let more = u64::from(random.next_u32() % 8 + 1);
@@ -152,7 +151,7 @@ async fn what_was_acknowledged_survives_power_loss() {
     let random = &mut ChaCha8Rng::seed_from_u64(1);
     let (mut acknowledged, mut unknown) = (0, 0);
     let losses = 300;
-    // The disk of one loss is the disk that the next one starts with; now and then a new one.
+    // Each loss starts from the previous one's disk, except now and then from a new one.
     let (mut image, mut last) = (Vec::new(), (0, 0));
     for loss in 0..losses {
         if loss % 50 == 0 {
@@ -172,13 +171,13 @@ async fn what_was_acknowledged_survives_power_loss() {
         let replies = store.decide(&Arc::new(vec![state])).await.unwrap();
         let [Reply::State(state)] = &replies[..] else { panic!("{replies:?}") };
         assert!(state.highest == 7 && state.seq >= last.0 && state.seq <= last.1, "{state:?} after {last:?}");
-        // All of a batch, or nothing.
+        // A batch is whole or absent.
         assert!(state.seq == last.0 || state.seq == last.1, "{state:?} after {last:?}");
-        // What was recorded last is what that was.
+        // The record is the last write's.
         let replies = store.decide(&Arc::new(vec![seal()])).await.unwrap();
         let [Reply::Sealed(sealed)] = &replies[..] else { panic!("{replies:?}") };
         assert_eq!(sealed.payload.map_or(0, |payload| payload.number.get()), state.seq, "{sealed:?}");
-        // Everything that was acknowledged, and whatever else took effect, is remembered under its number.
+        // Everything that was acknowledged or otherwise took effect is remembered under its number.
         let again = Arc::new((1..=state.seq).rev().take(1000).map(|n| write(n, n)).collect::<Vec<_>>());
         for (seq, reply) in (1..=state.seq).rev().zip(store.decide(&again).await.unwrap()) {
             let Reply::Written(written) = reply else { panic!("{reply:?}") };

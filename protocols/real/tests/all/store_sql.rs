@@ -1,10 +1,10 @@
-//! What plain SQL says of a store on PostgreSQL: `lag()` over what it accepted finds a number that does not rise.
+//! A plain SQL check of a store on PostgreSQL: `lag()` over the accepted writes finds a number that does not rise.
 use crate::store_common::{Client, Server, postgres, seal, settings, write};
 use protocols_real::store::{Auth, Keep, StoreSettings, loaded::Rules, postgres::PostgresSettings};
 
 const SEQ_RISES: &str = include_str!("../../sql/seq_rises.sql");
 
-/// Asks for a number to be written, and says what became of it.
+/// Requests a write, and returns its verdict.
 async fn written(client: &mut Client, node: &str, token: u64, seq: u64, request: &str) -> String {
     let answer = client.ask(&write(node, 1, token, seq, request, "")).await;
     // `"ok"`, or `{"fenced":{"highest":8}}`.
@@ -12,8 +12,9 @@ async fn written(client: &mut Client, node: &str, token: u64, seq: u64, request:
     verdict.split('"').next().unwrap_or_default().to_owned()
 }
 
-/// A leader writes 1 to 3 and stops, its successor writes 4 and 5, and what the first still had in its hands arrives. The store
-/// starts again in between: what it kept counts. Gives what became of the late write, and the rows that the SQL finds.
+/// A leader writes 1 to 3 and stalls, its successor writes 4 and 5, and then a late write of the first arrives. The
+/// store restarts in between, so its stored state counts. Returns the late write's verdict, and the rows that the SQL
+/// finds.
 async fn late_write(server: &postgres::Server, fencing: bool) -> (String, Vec<String>) {
     let database = server.database_name().await;
     let start = || async {
@@ -27,7 +28,7 @@ async fn late_write(server: &postgres::Server, fencing: bool) -> (String, Vec<St
     for seq in 1..=3 {
         assert_eq!(written(&mut client, "n1", 7, seq, &format!("shop:{seq}")).await, "ok");
     }
-    // A request that is tried again changes nothing, behind a fence.
+    // With fencing, a retry changes nothing.
     if fencing {
         assert_eq!(written(&mut client, "n1", 7, 3, "shop:3").await, "duplicate");
     }
@@ -40,7 +41,7 @@ async fn late_write(server: &postgres::Server, fencing: bool) -> (String, Vec<St
         assert_eq!(written(&mut client, "n2", 8, seq, &format!("shop:{seq}")).await, "ok");
     }
     let late = written(&mut client, "n1", 7, 4, "shop:9").await;
-    // Whatever it was, numbers go on from the highest.
+    // In any case, numbers continue from the highest.
     assert_eq!(written(&mut client, "n2", 8, 6, "shop:6").await, "ok");
     drop(client);
     store.stop().await.unwrap();
@@ -62,7 +63,7 @@ async fn each_resource_has_numbers_of_its_own() {
     let Some(server) = postgres::start() else { return };
     let database = server.database_name().await;
     let keep = PostgresSettings::new(&server.url(&database), None, None).unwrap();
-    // Only its tables are wanted.
+    // Only to create its tables.
     Server::start(settings(Keep::Postgres(keep))).await.stop().await.unwrap();
     let line = |resource: &str, seq: u64| {
         format!(r#"('{{"event":"apply","resource":"{resource}","node":"n1","token":7,"seq":{seq},"verdict":"ok"}}')"#)
@@ -72,7 +73,7 @@ async fn each_resource_has_numbers_of_its_own() {
     let lines = [line("sequence", 9), line("schedule", 1), line("sequence", 10), line("schedule", 2)].join(",");
     server.sql(&database, &format!("insert into fenced_audit (line) values {lines}")).await;
     assert!(server.sql(&database, &find).await.is_empty());
-    // The same number again, and one that falls; the one after that rises from there.
+    // A repeated number, and one that falls; the one after that rises again.
     let lines = [line("sequence", 10), line("schedule", 1), line("schedule", 2)].join(",");
     server.sql(&database, &format!("insert into fenced_audit (line) values {lines}")).await;
     assert_eq!(server.sql(&database, &find).await, ["sequence 10 10", "schedule 2 1"]);

@@ -1,4 +1,4 @@
-//! A candidate: its session, the lock, and the watch that tells it that the lock is lost.
+//! A candidate: its session, the lock, and the watch that reports the lock's loss.
 
 use super::timing::{LOCK_INDEX, RENEWAL_NOT_RETRIED, UNVERIFIED_READS, key_of, lock_delay, retry, session_ttl};
 use crate::{
@@ -16,66 +16,65 @@ use crate::{
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// Time to renew the session.
+/// The session's next renewal.
 const RENEW: TimerId = 0;
-/// Time to begin anew, or to try again.
+/// The next attempt.
 const AGAIN: TimerId = 1;
 
-/// How long a waiting candidate's request asks to wait (`api.DefaultLockWaitTime`), milliseconds.
+/// The wait of a candidate's blocking query (`api.DefaultLockWaitTime`), milliseconds.
 const WAIT_MS: u64 = 15_000;
-/// How long a request without an answer hangs until TCP gives up sending it again (Linux' `tcp_retries2`, 15 times). The
+/// How long an unanswered request hangs until TCP stops retransmitting it (Linux's `tcp_retries2`, 15 times). The
 /// client has no timeout of its own.
 const SILENCE: u64 = 924 * SECOND;
-/// A renewal that failed is tried again after this (`RenewPeriodic`).
+/// The pause before a failed renewal is retried (`RenewPeriodic`).
 const RENEW_RETRY: u64 = SECOND;
-/// After an error of `Lock` the program asks again; the client's own pause where it has one (`DefaultMonitorRetryTime`).
+/// The program's pause after an error of `Lock`; the client's own value for such pauses (`DefaultMonitorRetryTime`).
 const START_RETRY: u64 = 2 * SECOND;
 
-/// A belief that no clock ends.
+/// A belief that does not expire.
 const FOR_EVER: u64 = u64::MAX;
 
-/// Where a candidate is.
+/// A candidate's stage.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Stage {
-    /// Has no session, and waits until it tries again.
+    /// Has no session; waits for its next attempt.
     Idle,
     /// Waits for its session.
     Creating,
-    /// Watches the key until nobody has it.
+    /// Watches the key until it is free.
     Waiting(StreamNumber),
-    /// Has asked for the lock.
+    /// Has requested the lock.
     Acquiring,
-    /// Was refused, and looks why.
+    /// Was refused, and reads the key for the reason.
     Refused,
-    /// Nobody has the key, and nobody may: tries again in a while.
+    /// The key is free but delayed; waits for its next attempt.
     Delayed,
     /// Has the lock, and reads its token.
     Reading,
     /// Leads, and watches the key.
     Leading { watch: StreamNumber, token: u64 },
-    /// Has given the lock back, or tries to.
+    /// Releases the lock.
     Releasing,
 }
 
-/// The elector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lock {
     setup: Setup,
     requests: RequestNumber,
     streams: StreamNumber,
     stage: Stage,
-    /// The request of this stage that is under way.
+    /// The stage's request under way.
     pending: Option<RequestNumber>,
     session: Option<String>,
-    /// The renewal that is under way.
+    /// The renewal under way.
     renewal: Option<RequestNumber>,
-    /// When the session was renewed last, as the client sees it.
+    /// When the session was last renewed, according to the client.
     renewed_at: u64,
-    /// [`Output::Campaign`] was sent and neither win nor end of a belief came after it.
+    /// Whether [`Output::Campaign`] was sent, without a win or the end of a belief since.
     campaigning: bool,
-    /// After a resignation or refusals: do not begin before.
+    /// Not to start before this time, after a resignation or refusals.
     held_off: u64,
-    /// What was last said to `Observed`.
+    /// The last [`Output::Observed`].
     observed: Option<NodeId>,
     back_off: BackOff,
 }
@@ -110,7 +109,7 @@ impl Lock {
         session_ttl(self.setup.timings.lease_ttl)
     }
 
-    /// Goroutines of their own: no request waits for another.
+    /// The client uses goroutines, so requests do not wait for each other.
     fn send(&mut self, request: Request, out: &mut Vec<Output>) -> RequestNumber {
         self.requests += 1;
         let (number, timeout) = (self.requests, SILENCE);
@@ -118,14 +117,14 @@ impl Lock {
         number
     }
 
-    /// Sends the request of a stage.
+    /// Sends the stage's request.
     fn ask(&mut self, stage: Stage, request: Request, out: &mut Vec<Output>) {
         out.push(Output::Point(Point::BeforeAsk));
         self.stage = stage;
         self.pending = Some(self.send(request, out));
     }
 
-    /// How the lock is read where the client says so.
+    /// The read's consistency mode, which is as given unless the bug is on.
     fn reads(&self, reads: Reads) -> Reads {
         if self.setup.bugs.has(&UNVERIFIED_READS) { Reads::Default } else { reads }
     }
@@ -141,7 +140,7 @@ impl Lock {
         self.streams
     }
 
-    /// `Lock`: a session first.
+    /// `Lock` begins with a session.
     fn start(&mut self, out: &mut Vec<Output>) {
         if !self.campaigning {
             self.campaigning = true;
@@ -174,7 +173,7 @@ impl Lock {
         self.ask(Stage::Acquiring, Request::Acquire { key, value, session }, out);
     }
 
-    /// `Lock` came back with an error, or `Unlock` is over: the session goes, and with it whatever it holds. Begins anew in a
+    /// `Lock` has failed or `Unlock` is done: destroys the session, and with it the lock, and starts over after a
     /// while.
     fn give_up(&mut self, now: u64, wait: u64, out: &mut Vec<Output>) {
         if let Some(number) = self.pending.take() {
@@ -194,14 +193,14 @@ impl Lock {
         out.push(Output::SetTimer { id: AGAIN, at: (now + wait).max(self.held_off) });
     }
 
-    /// `Unlock`: first the key, so that no lock-delay follows, then the session.
+    /// `Unlock`: releases the key first, so that no lock-delay follows, and then the session.
     fn release(&mut self, out: &mut Vec<Output>) {
         let (key, value) = (self.key(), self.name());
         let session = self.session.clone().unwrap_or_default();
         self.ask(Stage::Releasing, Request::Release { key, value, session }, out);
     }
 
-    /// The belief ends. Who has lost the lock cannot know whether it still has it: it gives it back.
+    /// Ends the belief. The lock may still be held, so it is released.
     fn depose(&mut self, why: Deposed, out: &mut Vec<Output>) {
         let Stage::Leading { watch, .. } = self.stage else { return };
         out.push(Output::Deposed(why));
@@ -217,7 +216,7 @@ impl Lock {
         }
     }
 
-    /// Who leads, by what the key holds. Winning says it of oneself.
+    /// Reports the leader according to the key. A win reports itself.
     fn look_at(&mut self, pair: Option<&Pair>, out: &mut Vec<Output>) {
         let holder = pair.filter(|pair| pair.session.is_some());
         let named = holder.and_then(|pair| self.setup.names.iter().position(|name| *name == pair.value));
@@ -241,11 +240,11 @@ impl Lock {
         self.observe(Some(self.setup.node), out);
     }
 
-    /// What a watch brings.
+    /// Handles a watch's item.
     fn seen(&mut self, now: u64, number: StreamNumber, pair: Option<&Pair>, out: &mut Vec<Output>) {
         match self.stage {
             Stage::Waiting(watch) if watch == number => {
-                // `ErrLockConflict`: somebody's key, and no lock.
+                // `ErrLockConflict`: the key exists, but is no lock.
                 if pair.is_some_and(|pair| pair.flags != LOCK_FLAGS) {
                     crate::mark!(ConsulLockFails);
                     return self.give_up(now, START_RETRY, out);
@@ -294,7 +293,7 @@ impl Lock {
         }
     }
 
-    /// `RenewPeriodic`, which nobody listens to.
+    /// `RenewPeriodic`, whose outcome reaches nobody.
     fn renew(&mut self, out: &mut Vec<Output>) {
         let Some(session) = self.session.clone().filter(|_| self.renewal.is_none()) else { return };
         out.push(Output::Point(Point::BeforeRenew));
@@ -340,7 +339,7 @@ impl Elector for Lock {
             Input::Timer(RENEW) => self.renew(out),
             Input::Timer(AGAIN) => match self.stage {
                 Stage::Idle => self.start(out),
-                // The index of before has passed: what is there now comes at once.
+                // The old index has passed, so the query returns the current value at once.
                 Stage::Delayed => self.wait(out),
                 _ => {}
             },

@@ -1,4 +1,4 @@
-//! The key, the token by the book, and what sessions and lock-delays come to, in time.
+//! The key, the documented token, and the durations of sessions and lock-delays.
 
 use crate::{
     bug::{Bug, Shown},
@@ -25,58 +25,58 @@ pub const LOCK_INDEX: Bug = Bug {
     shown: Shown::by("lost-lease", "consul-session", 12),
 };
 
-/// What candidates trusted that let any server answer what it likes.
+/// Candidates trust reads that any server may answer from stale state.
 pub const UNVERIFIED_READS: Bug = Bug {
     id: "consul-unverified-reads",
     protocols: &["consul-session"],
-    what: "The lock and its token are read from a server that nobody has confirmed as the leader: one that was stopped, and \
-           replaced, tells a candidate that it holds a lock which another one has by now.",
-    source: "hashicorp/consul issue 54; fixed for who asks so by `?consistent`, pull request 68",
+    what: "The lock and its token are read from a server whose leadership is not confirmed: one that was stopped, and \
+           replaced, tells a candidate that it holds a lock that another now has.",
+    source: "hashicorp/consul issue 54; fixed for requests with `?consistent`, pull request 68",
     violation: "tokens_monotone",
     shown: Shown::by("service-leader-wakes", "consul-session", 20).with("--rate 200 --fencing off"),
 };
 
-/// What `RenewPeriodic` did before it retried.
+/// The former behaviour of `RenewPeriodic`, before it retried.
 pub const RENEWAL_NOT_RETRIED: Bug = Bug {
     id: "consul-renewal-not-retried",
     protocols: &["consul-session"],
-    what: "One renewal that fails, as while the servers elect a leader, ends the renewing: the session runs out, and with it a lock \
-           whose holder is well, and may not even hear of it.",
+    what: "One failed renewal, for example while the servers elect a leader, ends all renewing: the session expires, \
+           and with it the lock of a healthy holder, which may not even learn of it.",
     source: "hashicorp/consul pull request 912",
     violation: "no_stale_write",
     shown: Shown::by("service-leader-isolated", "consul-session", 20).with("--lease-ttl 20s --rate 50 --fencing off"),
 };
 
-/// The shortest time to live of a session (`session_ttl_min`).
+/// The shortest TTL of a session (`session_ttl_min`).
 pub(super) const TTL_MIN: u64 = 10 * SECOND;
-/// The longest.
+/// The longest TTL of a session.
 pub(super) const TTL_MAX: u64 = 24 * 3_600 * SECOND;
-/// The server ends a session after so many times its time to live (`structs.SessionTTLMultiplier`).
+/// The server ends a session after this multiple of its TTL (`structs.SessionTTLMultiplier`).
 pub(super) const TTL_MULTIPLIER: u64 = 2;
-/// The lock-delay of a session that names none.
+/// The default lock-delay.
 pub(super) const LOCK_DELAY: u64 = 15 * SECOND;
-/// The longest (`structs.MaxLockDelay`).
+/// The longest lock-delay (`structs.MaxLockDelay`).
 pub(super) const LOCK_DELAY_MAX: u64 = 60 * SECOND;
 /// `api.DefaultLockRetryTime`.
 pub(super) const RETRY: u64 = 5 * SECOND;
 
-/// The time to live of a session when this one is asked for.
+/// A session's TTL when `ttl` is requested.
 pub(super) fn session_ttl(ttl: u64) -> u64 {
     ttl.clamp(TTL_MIN, TTL_MAX)
 }
 
-/// How long a key stays nobody's after its holder's session ended: the server's default.
+/// How long a key stays unavailable after its holder's session ended; by default the server's.
 pub(super) fn lock_delay(timings: &Timings) -> u64 {
     timings.own.lock_delay.unwrap_or(LOCK_DELAY)
 }
 
-/// Who was refused because of a lock-delay tries again after this.
+/// How long a candidate waits after a refusal because of a lock-delay.
 pub(super) fn retry(timings: &Timings) -> u64 {
     timings.own.retry_period.unwrap_or(RETRY)
 }
 
-/// The server takes no longer one, and cuts it to this without a word.
+/// The server silently caps a longer lock-delay.
 pub(super) fn refuses(timings: &Timings) -> Option<String> {
     let long = lock_delay(timings) > LOCK_DELAY_MAX;
-    long.then(|| "the lock delay is above 60s, and Consul makes 60s of that".to_owned())
+    long.then(|| "the lock delay is above 60s, to which Consul limits it".to_owned())
 }

@@ -1,4 +1,4 @@
-//! A candidate: its campaign, stage by stage.
+//! A candidate: the stages of its campaign.
 
 mod handover;
 mod keeping;
@@ -25,23 +25,22 @@ use crate::{
 type Input = elector::Input<Nothing, etcd::Api>;
 type Output = elector::Output<Nothing, etcd::Api>;
 
-/// The elector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::election) struct EtcdElection {
     setup: Setup,
     recipe: Recipe,
     numbers: Numbers,
     stage: Stage,
-    /// The request of this stage that is under way.
+    /// The stage's request under way.
     pending: Option<RequestNumber>,
     session: Option<Session>,
-    /// [`Output::Campaign`] was sent and neither win nor end of a belief came after it.
+    /// Whether [`Output::Campaign`] was sent, without a win or the end of a belief since.
     campaigning: bool,
-    /// When the process's first keepalive was sent: the deadline loop's ticks are counted from here.
+    /// When the process sent its first keepalive: the origin of the deadline loop's ticks.
     scan_from: Option<u64>,
     observer: Observer,
     back_off: BackOff,
-    /// Leases of campaigns that were given up with their keys: [`CAMPAIGN_LEAVES_KEY`].
+    /// Leases of campaigns that were abandoned with their keys: [`CAMPAIGN_LEAVES_KEY`].
     left_behind: Vec<(i64, i64, Option<StreamNumber>)>,
 }
 
@@ -77,7 +76,7 @@ impl EtcdElection {
         number
     }
 
-    /// Sends the request of the stage.
+    /// Sends the stage's request.
     fn ask(&mut self, out: &mut Vec<Output>) {
         let ttl = self.setup.timings.lease_ttl;
         let Some(request) = session::request(&self.stage, self.session.as_ref(), self.name(), ttl) else { return };
@@ -94,7 +93,7 @@ impl EtcdElection {
         self.ask(out);
     }
 
-    /// Asks again in a while.
+    /// Retries after a while.
     fn again(&mut self, now: u64, out: &mut Vec<Output>) {
         crate::mark!(EtcdAgain);
         out.push(Output::SetTimer { id: AGAIN, at: now + RETRY });
@@ -120,8 +119,8 @@ impl EtcdElection {
         }
     }
 
-    /// Gives the session up, whatever it was at. Revoking deletes the key in the same revision, so no error inside the
-    /// campaign leaves it behind in the queue; if the revocation is lost, the lease runs out.
+    /// Gives the session up at any stage. Revoking deletes the key in the same revision, so no failure during the
+    /// campaign leaves it in the queue; if the revocation is lost, the lease expires.
     fn abandon(&mut self, why: Deposed, out: &mut Vec<Output>) {
         self.depose(why, out);
         if let Some(number) = self.pending.take() {
@@ -145,7 +144,7 @@ impl EtcdElection {
         self.start(out);
     }
 
-    /// The resource refuses this leadership: a new session, but not at once where that never helps.
+    /// The resource refuses this leadership: gets a new session, after a back-off if refusals repeat.
     fn fenced(&mut self, now: u64, out: &mut Vec<Output>) {
         match self.back_off.refused() {
             0 => self.fresh_session(Deposed::Fenced, out),
@@ -192,7 +191,7 @@ impl EtcdElection {
             Ok(reply) => reply,
             Err(Failure::Rejected(_)) if self.stage != Stage::Granting => {
                 crate::mark!(EtcdRejected);
-                // Most likely the lease is gone. Not at once: whatever it is, it may be so again.
+                // Most likely the lease is gone. It waits, since the next attempt may fail in the same way.
                 self.abandon(Deposed::Lost, out);
                 return self.again(now, out);
             }
@@ -200,7 +199,7 @@ impl EtcdElection {
         };
         match (self.stage.clone(), reply, &mut self.session) {
             (Stage::Granting, Reply::Granted { lease, ttl_s }, _) => self.granted(now, lease, ttl_s, out),
-            // An empty store is at revision 1, so no key is older than 2.
+            // An empty store is at revision 1, so no key is older than revision 2.
             (
                 Stage::Creating,
                 Reply::Created { lease, create_revision: create_revision @ 2.., value, revision, .. },
@@ -217,7 +216,7 @@ impl EtcdElection {
                 }
             }
             (Stage::Proclaiming, Reply::Proclaimed { done: true }, _) => self.go(Stage::Looking, out),
-            // Whatever has happened since the key was created may have been its end.
+            // Any change since the key was created may have been its deletion.
             (Stage::Looking, Reply::Found { key: None, revision }, Some(session)) => {
                 if revision > session.create_revision && !self.setup.bugs.has(&WAITER_NOT_READ_AGAIN) {
                     self.go(Stage::Rechecking, out);
@@ -253,7 +252,7 @@ impl EtcdElection {
                 session.create_revision = 0;
                 self.stand_again(now, out);
             }
-            // An answer of the wrong kind answers nothing.
+            // An answer of the wrong kind is useless.
             _ => self.again(now, out),
         }
     }

@@ -1,5 +1,5 @@
-//! Who leads, as far as a candidate can see: `Election.observe` of etcd's client library. Reads the first key of the queue,
-//! watches it until it is deleted, reads again; while the queue is empty it watches for a first key.
+//! A candidate's view of the leader: `Election.observe` of etcd's client library. It reads the first key of the queue,
+//! watches it until its deletion, and reads again; while the queue is empty, it watches for a first key.
 
 use crate::{
     elector::{self, RequestNumber, StreamNumber},
@@ -10,28 +10,28 @@ use crate::{
 
 type Output = elector::Output<Nothing, Api>;
 
-/// What the observer is at.
+/// The observer's state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Observer {
     request: Option<RequestNumber>,
     stream: Option<StreamNumber>,
-    /// Create revision of the key that `stream` watches.
+    /// The create revision of the key that `stream` watches.
     holder: Option<i64>,
     seen: Option<NodeId>,
 }
 
 impl Observer {
-    /// The question under way.
+    /// The request under way.
     pub(super) fn request(&self) -> Option<RequestNumber> {
         self.request
     }
 
-    /// The watch that is open.
+    /// The open watch.
     pub(super) fn stream(&self) -> Option<StreamNumber> {
         self.stream
     }
 
-    /// Create revision of the watched key; `None` when the queue was empty.
+    /// The watched key's create revision; `None` if the queue was empty.
     pub(super) fn holder(&self) -> Option<i64> {
         self.holder
     }
@@ -44,12 +44,12 @@ impl Observer {
         (self.request, self.stream, self.holder) = (None, Some(stream), key.map(|k| k.create_revision));
     }
 
-    /// Neither a question nor a watch is left.
+    /// Forgets a lost request or watch.
     pub(super) fn lost(&mut self) {
         (self.request, self.stream, self.holder) = (None, None, None);
     }
 
-    /// Tells the node who leads, if that is news.
+    /// Reports the leader to the node, if it is new.
     pub(super) fn see(&mut self, seen: Option<NodeId>, out: &mut Vec<Output>) {
         if self.seen != seen {
             self.seen = seen;
@@ -58,7 +58,7 @@ impl Observer {
     }
 }
 
-/// Whose key that is, by its value.
+/// The candidate that a key's value names.
 pub(super) fn who(names: &[String], key: &KeyState) -> Option<NodeId> {
     let place = names.iter().position(|name| *name == key.value)?;
     u16::try_from(place).ok().map(NodeId)

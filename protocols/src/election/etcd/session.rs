@@ -1,4 +1,4 @@
-//! A lease and the key on it, the stages of a campaign, and what each stage asks.
+//! A lease and its key, the stages of a campaign, and their requests.
 
 use crate::{
     elector::{RequestNumber, StreamNumber},
@@ -6,22 +6,21 @@ use crate::{
     types::{MILLISECOND, NodeId, SECOND},
 };
 
-/// What every candidate's key starts with in the queue.
+/// The prefix of the candidates' keys in the queue.
 pub const PREFIX: &str = "fencepost/leader/";
-/// What the one key starts with, where there is no queue.
+/// The prefix of the one key, where there is no queue.
 pub const SOLE_PREFIX: &str = "fencepost/sole/";
 
-/// How candidates compete.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Recipe {
-    /// Each has a key of its own; the oldest one leads, and each waits for the one in front.
+    /// Each candidate has its own key; the oldest key leads, and each candidate waits for the one before its own.
     Queue,
-    /// There is one key; whoever creates it leads, and all others wait for its end.
+    /// There is a single key; the candidate that creates it leads, and all others wait for its end.
     OneKey,
 }
 
 impl Recipe {
-    /// Under which a group's keys are.
+    /// The prefix of a group's keys.
     pub fn prefix(self, group: u16) -> String {
         match self {
             Recipe::Queue => prefix_of(group),
@@ -29,7 +28,7 @@ impl Recipe {
         }
     }
 
-    /// What a candidate does when the key that it waited for is gone.
+    /// The stage after the awaited key is gone.
     pub(super) const fn after_waiting(self) -> Stage {
         match self {
             Recipe::Queue => Stage::Looking,
@@ -38,7 +37,7 @@ impl Recipe {
     }
 }
 
-/// The same for a group's candidates.
+/// The prefix of the queue of a group's candidates.
 pub fn prefix_of(group: u16) -> String {
     of_group(PREFIX, group)
 }
@@ -47,62 +46,63 @@ fn of_group(prefix: &str, group: u16) -> String {
     if group == 0 { prefix.to_owned() } else { format!("{}-{group}/", prefix.trim_end_matches('/')) }
 }
 
-/// `sendKeepAliveLoop` looks this often for keepalives that are due; `recvKeepAliveLoop` and our own retries wait as long.
+/// The interval at which `sendKeepAliveLoop` looks for due keepalives; also the pause of `recvKeepAliveLoop` and of our
+/// retries.
 pub(super) const RETRY: u64 = 500 * MILLISECOND;
-/// `deadlineLoop` looks this often for leases that were not kept alive.
+/// The interval at which `deadlineLoop` looks for expired leases.
 pub(in crate::election) const DEADLINE_SCAN: u64 = SECOND;
-/// Deadline before the first answer: `DialTimeout` (1 s, as our channel has it) plus a second.
+/// The deadline before the first answer: `DialTimeout` (1 s, as in our channel) plus a second.
 const FIRST_ANSWER: u64 = 2 * SECOND;
 
-/// The first tick after `after` of a loop with that period that started at `from`.
+/// The first tick after `after` of a loop with period `period` that started at `from`.
 pub(super) fn tick_after(from: u64, period: u64, after: u64) -> u64 {
     from.saturating_add((after.saturating_sub(from) / period + 1).saturating_mul(period))
 }
 
-/// Whole seconds that cover `ttl` nanoseconds.
+/// `ttl` nanoseconds in whole seconds, rounded up.
 pub(super) const fn ttl_seconds(ttl: u64) -> u64 {
     ttl.div_ceil(SECOND)
 }
 
-/// Where the campaign stands; each stage but the last two has its request.
+/// The stage of a campaign; each but the last two has a request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Stage {
     Granting,
     Creating,
     Proclaiming,
-    /// Looks for the key in front.
+    /// Looks for the key before its own.
     Looking,
-    /// Reads the own key after a wait.
+    /// Reads its own key after a wait.
     Rechecking,
-    /// Deletes the own key.
+    /// Deletes its own key.
     Resigning,
-    /// Reads the queue, to find the successor in it.
+    /// Reads the queue, to find the successor.
     Choosing(NodeId),
-    /// Takes the own key out of the queue, and everybody between it and the successor.
+    /// Takes its own key, and those between it and the successor's, out of the queue.
     HandingOver {
         /// The successor's key and its create revision.
         heir: (Vec<u8>, i64),
-        /// The keys between.
+        /// The keys in between.
         passed_over: Vec<(Vec<u8>, i64)>,
     },
-    /// Watches the key in front.
+    /// Watches the key before its own.
     Waiting(StreamNumber),
     Leading,
 }
 
-/// A lease and the key on it.
+/// A lease and its key.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Session {
     pub(super) lease: i64,
     pub(super) ttl_s: i64,
-    /// Under which the keys of its group's candidates are.
+    /// The prefix of its group's keys.
     pub(super) prefix: String,
     pub(super) key: String,
-    /// Of the own key; 0 while it is not known.
+    /// The own key's; 0 while unknown.
     pub(super) create_revision: i64,
-    /// The keepalive stream; `None` between two of them.
+    /// The keepalive stream; `None` between two streams.
     pub(super) stream: Option<StreamNumber>,
-    /// When that stream was opened: its send loop's ticks are counted from here.
+    /// When that stream was opened: the origin of its send loop's ticks.
     pub(super) opened: u64,
     pub(super) keepalive_due: u64,
     pub(super) deadline: u64,
@@ -129,7 +129,7 @@ impl Session {
     }
 }
 
-/// Numbers for requests and streams.
+/// The next numbers of requests and streams.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Numbers {
     request: RequestNumber,
@@ -148,7 +148,7 @@ impl Numbers {
     }
 }
 
-/// What a stage asks; the last two, and any but the first without a session, ask nothing.
+/// The stage's request. The last two stages have none, and without a session only the first has one.
 pub(super) fn request(stage: &Stage, session: Option<&Session>, value: String, ttl: u64) -> Option<Request> {
     if *stage == Stage::Granting {
         return Some(Request::Grant { ttl_s: i64::try_from(ttl_seconds(ttl)).unwrap_or(i64::MAX) });

@@ -1,52 +1,52 @@
-//! What went wrong in client-go and its ports.
+//! Bugs of client-go and its ports.
 
 use crate::{
     bug::{Bug, Shown},
     types::{NodeId, SECOND},
 };
 
-/// What client-go did at first.
+/// client-go's original behaviour.
 pub const RENEWS_FOR_EVER: Bug = Bug {
     id: "k8s-renews-for-ever",
     protocols: &["k8s-lease"],
-    what: "A leader that cannot renew tries again for ever, also when the lease is another's: it never stops leading.",
+    what: "A leader that cannot renew tries again for ever, even when another holds the lease: it never stops leading.",
     source: "kubernetes/kubernetes issue 23731: \"Split-Brain bug in leaderelection client\"",
     violation: "leaders_acting_by_effect",
     shown: Shown::by("partition", "k8s-lease", 4).with("--fencing off --lease-ttl 15s"),
 };
 
-/// What client-go did, and ports of it do.
+/// client-go's former behaviour, and that of ports.
 pub const OWN_DURATION: Bug = Bug {
     id: "k8s-own-duration",
     protocols: &["k8s-lease"],
-    what: "A candidate waits for as long as its own configuration says, and not as the leader's record does.",
+    what: "A candidate waits for the duration in its own configuration, not for the one in the leader's record.",
     source: "kubernetes/kubernetes issue 47671; fabric8io/kubernetes-client issue 7160, pull request 7249",
     violation: "leaders_acting_by_effect",
     shown: Shown::by("mixed-timings", "k8s-lease", 4).with("--fencing off"),
 };
 
-/// What client-go did before its requests had a timeout.
+/// client-go's behaviour before its requests had a timeout.
 pub const NO_REQUEST_TIMEOUT: Bug = Bug {
     id: "k8s-no-request-timeout",
     protocols: &["k8s-lease"],
-    what: "Requests have no timeout of their own: on a connection that hangs a candidate waits for as long as the kernel does.",
+    what: "Requests have no timeout of their own: on a hung connection, a candidate waits as long as the kernel does.",
     source: "kubernetes/kubernetes issue 65090, fixed by pull request 65094; issue 125530",
     violation: "liveness",
     shown: Shown::by("hung-connection", "k8s-lease", 4),
 };
 
-/// What the fabric8 client does.
+/// The fabric8 client's behaviour.
 pub const LEADS_BEFORE_UPDATE: Bug = Bug {
     id: "k8s-leads-before-update",
     protocols: &["k8s-lease"],
-    what: "A candidate leads as soon as it has seen that it may, before its update of the lease is accepted; another's may have \
-           been faster.",
+    what: "A candidate leads as soon as it sees that it may, before its update of the lease is accepted; another \
+           candidate may have been faster.",
     source: "fabric8io/kubernetes-client issue 7350",
     violation: "phantom_leader",
     shown: Shown::by("clean-kill", "k8s-lease", 8),
 };
 
-/// What kubert's lease does.
+/// The behaviour of kubert's lease.
 pub const COMPARES_CLOCKS: Bug = Bug {
     id: "k8s-compares-clocks",
     protocols: &["k8s-lease"],
@@ -57,7 +57,7 @@ pub const COMPARES_CLOCKS: Bug = Bug {
     shown: Shown::by("clock-skew", "k8s-lease", 8).with("--fencing off"),
 };
 
-/// What components did that called themselves by their host's name.
+/// Components that identify themselves by their host name.
 pub const ONE_IDENTITY_TWICE: Bug = Bug {
     id: "k8s-one-identity-twice",
     protocols: &["k8s-lease"],
@@ -65,12 +65,12 @@ pub const ONE_IDENTITY_TWICE: Bug = Bug {
            their name: each takes the lease for its own and renews it. Both have the same token, so no fence tells them apart.",
     source: "kubernetes/kubernetes issues 22775 and 61151; kubernetes-csi/external-provisioner pull request 690",
     violation: "tokens_monotone",
-    // Whoever leads first: one of the two does after that.
+    // Whichever leads first, one of the two leads after it.
     shown: Shown::by("clean-kill", "k8s-lease", 4),
 };
 
 /// Under [`ONE_IDENTITY_TWICE`] the first of these has the host name of the second.
 pub const SAME_HOST: (NodeId, NodeId) = (NodeId(1), NodeId(0));
 
-/// For as long as the kernel sends again what is not acknowledged (`tcp_retries2`), nanoseconds.
+/// How long the kernel retransmits unacknowledged data (`tcp_retries2`), nanoseconds.
 pub(super) const NO_TIMEOUT: u64 = 924 * SECOND;

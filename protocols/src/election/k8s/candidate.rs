@@ -1,4 +1,4 @@
-//! A candidate: `acquire`, `renew` and `release`, one after the other, for ever.
+//! A candidate: an endless cycle of `acquire`, `renew` and `release`.
 
 use super::{
     bugs::{LEADS_BEFORE_UPDATE, NO_REQUEST_TIMEOUT, NO_TIMEOUT, ONE_IDENTITY_TWICE, RENEWS_FOR_EVER, SAME_HOST},
@@ -24,30 +24,30 @@ use crate::{
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// Time for the next call.
+/// The next call.
 const CALL: TimerId = 0;
-/// The round of renewals has failed.
+/// The deadline of a round of renewals.
 const DEADLINE: TimerId = 1;
 
-/// A belief that no clock ends.
+/// A belief that does not expire.
 const FOR_EVER: u64 = u64::MAX;
 
-/// Where a candidate is.
+/// A candidate's stage.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Stage {
-    /// Not leading.
     Acquiring,
-    /// Leading; between two rounds of renewals.
+    /// Leading, between two rounds of renewals.
     Resting,
-    /// Leading; a round of renewals. The ticks at which it calls again are counted from the end of the first call.
-    Renewing { ticks_from: Option<u64> },
-    /// Reads what it may have to give back.
+    /// Leading, in a round of renewals. The ticks of its calls are counted from the end of the first call.
+    Renewing {
+        ticks_from: Option<u64>,
+    },
+    /// Reads the lease that it may have to release.
     Looking,
-    /// Gives it back.
+    /// Releases the lease.
     Releasing,
 }
 
-/// The elector.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Candidate {
     setup: Setup,
@@ -56,16 +56,16 @@ pub(super) struct Candidate {
     stage: Stage,
     requests: RequestNumber,
     under_way: Option<RequestNumber>,
-    /// How often it has begun anew.
+    /// How often it has started over.
     runs: u64,
-    /// Until then others go first.
+    /// Others go first until then.
     held_off: u64,
     campaigning: bool,
-    /// It leads although its update is not accepted yet: [`LEADS_BEFORE_UPDATE`].
+    /// Whether it leads before its update is accepted: [`LEADS_BEFORE_UPDATE`].
     early: bool,
-    /// The token of the leadership, and of the last one. What a renewal finds changes nothing about it.
+    /// The token of the current or last leadership. Renewals do not change it, whatever they find.
     token: u64,
-    /// What was last said to `Observed`.
+    /// The last [`Output::Observed`].
     told: Option<NodeId>,
     back_off: BackOff,
 }
@@ -121,7 +121,7 @@ impl Candidate {
         self.ask(request, out);
     }
 
-    /// `acquire`: a program starts.
+    /// `acquire`, as at a program's start.
     fn acquire(&mut self, now: Now, out: &mut Vec<Output>) {
         if !self.campaigning {
             self.campaigning = true;
@@ -132,8 +132,8 @@ impl Candidate {
         self.call(now, out);
     }
 
-    /// `JitterUntil`, sliding, by `JitterFactor` 1.2: the next call a retryPeriod after the end of this one, and up to 1.2
-    /// more.
+    /// `JitterUntil`, sliding, with `JitterFactor` 1.2: the next call comes one retryPeriod after the end of this one,
+    /// plus up to 1.2 more.
     fn acquire_later(&mut self, now: u64, out: &mut Vec<Output>) {
         let period = self.retry_period();
         let drawn = (period, (period + period * 12 / 10).saturating_sub(1));
@@ -141,7 +141,7 @@ impl Candidate {
         out.push(Output::SetTimer { id: CALL, at: (now + wait).max(self.held_off) });
     }
 
-    /// A round of `renew`.
+    /// One round of `renew`.
     fn renew(&mut self, now: Now, out: &mut Vec<Output>) {
         self.stage = Stage::Renewing { ticks_from: None };
         if !self.setup.bugs.has(&RENEWS_FOR_EVER) {
@@ -151,7 +151,7 @@ impl Candidate {
         self.call(now, out);
     }
 
-    /// The call has ended.
+    /// Handles the end of a call.
     fn called(&mut self, now: Now, held: bool, out: &mut Vec<Output>) {
         match (self.stage, held) {
             (Stage::Acquiring, true) => {
@@ -159,7 +159,7 @@ impl Candidate {
                     self.lead(self.observed.token(), out);
                 }
                 self.observe(out);
-                // `wait.Until` begins at once.
+                // `wait.Until` calls at once.
                 self.renew(now, out);
             }
             (Stage::Acquiring, false) => {
@@ -181,7 +181,7 @@ impl Candidate {
                 if !self.observed.is_leader() {
                     crate::mark!(K8sLeadsOn);
                 }
-                // A tick that falls into a call is lost.
+                // A tick during a call is lost.
                 let ticks = (now.mono - from) / period + 1;
                 out.push(Output::SetTimer { id: CALL, at: from + ticks * period });
             }
@@ -195,7 +195,7 @@ impl Candidate {
         out.push(Output::Elected(Leadership { token, valid_until: FOR_EVER }));
     }
 
-    /// [`LEADS_BEFORE_UPDATE`]: it has seen that the lease is another's, after it began to lead.
+    /// [`LEADS_BEFORE_UPDATE`]: it leads already, and now sees that the lease is another's.
     fn see_that_it_does_not_lead(&mut self, out: &mut Vec<Output>) {
         if self.early && !self.observed.record.holder.is_empty() && !self.observed.is_leader() {
             self.early = false;
@@ -203,7 +203,7 @@ impl Candidate {
         }
     }
 
-    /// The belief ends, and with it the program: what it may still hold is given back, and another is started.
+    /// Ends the belief, and with it the program: releases the lease if it still holds it, and starts over.
     fn stop(&mut self, why: Deposed, out: &mut Vec<Output>) {
         out.push(Output::Deposed(why));
         out.push(Output::CancelTimer(CALL));
@@ -217,7 +217,7 @@ impl Candidate {
         self.ask(Request::Get { name: self.name() }, out);
     }
 
-    /// Another program, under another identity.
+    /// Starts over under another identity.
     fn begin_anew(&mut self, now: Now, out: &mut Vec<Output>) {
         self.runs += 1;
         self.observed = Observed::new(identity(&self.setup, self.runs));
@@ -274,13 +274,13 @@ impl Candidate {
     }
 }
 
-/// What a program calls itself: host name and something unique, as components do.
+/// A program's identity: host name and a unique part, as in Kubernetes' components.
 fn identity(setup: &Setup, run: u64) -> String {
     let by_host = setup.bugs.has(&ONE_IDENTITY_TWICE);
     let host = if by_host && setup.node == SAME_HOST.0 { SAME_HOST.1 } else { setup.node };
     let name = setup.names.get(host.index()).map_or("", String::as_str);
     if by_host {
-        // Readers of the record expect the separator; nothing unique follows it.
+        // Readers of the record expect the separator, even without a unique part.
         return format!("{name}_");
     }
     format!("{name}_{:016x}-{run}", setup.nonce)

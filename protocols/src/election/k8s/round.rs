@@ -1,4 +1,4 @@
-//! One call of `tryAcquireOrRenew`: up to three requests, and what is known after each.
+//! One call of `tryAcquireOrRenew`: up to three requests, and the state after each.
 
 use super::{
     bugs::{COMPARES_CLOCKS, OWN_DURATION},
@@ -12,37 +12,36 @@ use crate::{
     types::{MICROSECOND, SECOND},
 };
 
-/// What the call comes to.
+/// The next action of a call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Outcome {
-    /// The next request.
     Ask(Request),
-    /// It has the lease.
+    /// The candidate has the lease.
     Held,
-    /// It has not, or does not know.
+    /// The candidate does not have the lease, or does not know.
     Failed,
 }
 
-/// The request that is under way.
+/// The request under way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Step {
-    /// A renewal on the assumption that the record is as it was seen last.
+    /// A renewal that assumes an unchanged record.
     Fast(Record),
     Get,
     Create(Record),
     Update(Record),
 }
 
-/// What a candidate has seen, under one identity.
+/// A candidate's view of the record, under one identity.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observed {
     identity: String,
-    /// The record as it was seen or written last, and its version.
+    /// The record as last read or written, and its version.
     pub(super) record: Record,
     version: String,
-    /// When that was, by the own monotonic clock.
+    /// When that was, by the candidate's monotonic clock.
     at: u64,
-    /// What was read last, as it is compared: times in whole seconds (`metav1.Time` in JSON).
+    /// The compared form of the last record read: times in whole seconds (`metav1.Time` in JSON).
     raw: Option<(String, u32, u64, u64, u32)>,
     step: Option<Step>,
     /// When the call began.
@@ -55,17 +54,17 @@ impl Observed {
         Observed { identity, record, version, at: 0, raw: None, step: None, began: Now { mono: 0, wall: 0 } }
     }
 
-    /// Is the record this candidate's, as far as it has seen?
+    /// Whether the record, as last seen, is this candidate's.
     pub(super) fn is_leader(&self) -> bool {
         self.record.holder == self.identity
     }
 
-    /// The token that goes with the record.
+    /// The token of the record as it is.
     pub(super) fn token(&self) -> u64 {
         token(self.record.transitions)
     }
 
-    /// The token that goes with the record once it is this candidate's, who has it not yet.
+    /// The token of the record once this candidate has taken it.
     pub(super) fn next_token(&self) -> u64 {
         token(self.record.transitions.saturating_add(u32::from(!self.version.is_empty())))
     }
@@ -81,7 +80,7 @@ impl Observed {
         self.at.saturating_add(duration) > now.mono
     }
 
-    /// The record as this candidate writes it.
+    /// The record that this candidate writes.
     fn own(&self, setup: &Setup) -> Record {
         let us = self.began.wall / MICROSECOND;
         Record {
@@ -93,7 +92,7 @@ impl Observed {
         }
     }
 
-    /// The call begins.
+    /// Begins a call.
     pub(super) fn begin(&mut self, now: Now, setup: &Setup, name: String) -> Request {
         self.began = now;
         if self.is_leader() && self.is_valid(now, setup) {
@@ -106,7 +105,7 @@ impl Observed {
         Request::Get { name }
     }
 
-    /// The call is given up.
+    /// Gives the call up.
     pub(super) fn give_up(&mut self) {
         self.step = None;
     }
@@ -116,7 +115,7 @@ impl Observed {
         self.at = now;
     }
 
-    /// Takes the answer to the request under way.
+    /// Handles the answer to the request under way.
     pub(super) fn answered(&mut self, now: u64, reply: Result<Reply, Failure>, setup: &Setup, name: String) -> Outcome {
         match (self.step.take(), reply) {
             (
@@ -163,7 +162,7 @@ impl Observed {
         Outcome::Ask(Request::Update { name, version: self.version.clone(), record })
     }
 
-    /// What gives the lease back, given what was just read of it; `None` when it is not this candidate's.
+    /// The request that releases the lease just read; `None` if it is not this candidate's.
     pub(super) fn release(&self, now: Now, reply: Result<Reply, Failure>, name: String) -> Option<Request> {
         let Ok(Reply::Lease { record: old, version }) = reply else { return None };
         let us = now.wall / MICROSECOND;

@@ -1,8 +1,8 @@
-//! The object, its token, and what client-go's timers come to.
+//! The object, its token, and client-go's durations.
 
 use crate::{election::Timings, types::SECOND};
 
-/// The name of the Lease for which a group's candidates stand.
+/// The name of the Lease that a group's candidates compete for.
 pub fn name_of(group: u16) -> String {
     match group {
         0 => "fencepost-leader".to_owned(),
@@ -10,22 +10,23 @@ pub fn name_of(group: u16) -> String {
     }
 }
 
-/// What resources are shown of a record.
+/// The token for a record.
 pub const fn token(transitions: u32) -> u64 {
     transitions as u64 + 1
 }
 
-/// The record says whole seconds, and the API server takes none for no lease.
+/// The record holds whole seconds, and the API server refuses 0.
 pub(super) fn granted(ttl: u64) -> u64 {
     (ttl / SECOND).max(1) * SECOND
 }
 
-/// When a leader stops that cannot renew, from the beginning of its attempts.
+/// How long a leader tries to renew before it stops.
 pub(super) fn renew_deadline(timings: &Timings) -> u64 {
     timings.own.renew_deadline.unwrap_or(granted(timings.lease_ttl) / 15 * 10)
 }
 
-/// What client-go refuses (`NewLeaderElector`), but for one thing: a deadline as long as the lease, which others have.
+/// The settings that client-go refuses (`NewLeaderElector`), except for a deadline as long as the lease, which other
+/// clients have.
 pub(super) fn refuses(timings: &Timings) -> Option<String> {
     let (lease, deadline) = (granted(timings.lease_ttl), renew_deadline(timings));
     if deadline > lease {
@@ -35,7 +36,7 @@ pub(super) fn refuses(timings: &Timings) -> Option<String> {
     attempts.then(|| "the renew deadline is not longer than 1.2 times the retry period".to_owned())
 }
 
-/// How long a request may take (`NewFromKubeconfig`).
+/// The timeout of a request (`NewFromKubeconfig`).
 pub(super) fn request_timeout(timings: &Timings) -> u64 {
     (renew_deadline(timings) / 2).max(SECOND)
 }

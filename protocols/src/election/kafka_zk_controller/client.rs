@@ -1,5 +1,5 @@
-//! Kafka's client of ZooKeeper: one question at a time, asked again and again until there is an answer, and a new session
-//! when one is over.
+//! Kafka's ZooKeeper client: one request at a time, resent until it is answered, and a new session whenever one
+//! expires.
 
 use crate::{
     elector::{self, RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
@@ -10,28 +10,27 @@ use crate::{
 
 type Output = elector::Output<Nothing, Api>;
 
-/// What the client tells.
+/// An event for the controller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Event {
-    /// There is a connection on a session that had none before.
+    /// A new session has its first connection.
     Initialized,
-    /// The session is over; another is being opened.
+    /// The session has expired; another one is being opened.
     Expired,
-    /// What a watch was set for has happened.
+    /// A watch has fired.
     Watched(String, Change),
-    /// The question is answered.
+    /// The request is answered.
     Answered(Reply),
 }
 
-/// The client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Client {
     timeout_ms: u32,
     requests: RequestNumber,
     streams: StreamNumber,
-    /// The session has had a connection.
+    /// Whether the session has had a connection.
     initialized: bool,
-    /// The question that there is, with its number while it is under way.
+    /// The current request, with its number while it is under way.
     question: Option<(Option<RequestNumber>, Request)>,
 }
 
@@ -41,7 +40,6 @@ impl Client {
         Client { timeout_ms, requests: 0, streams: 0, initialized: false, question: None }
     }
 
-    /// Opens a session.
     pub(super) fn open(&mut self, out: &mut Vec<Output>) {
         (self.initialized, self.question) = (false, None);
         if self.streams > 0 {
@@ -52,12 +50,12 @@ impl Client {
         out.push(Output::Service(ServiceOutput::Open { number: self.streams, request }));
     }
 
-    /// Is a question open?
+    /// Whether a request is open.
     pub(super) fn is_busy(&self) -> bool {
         self.question.is_some()
     }
 
-    /// Asks.
+    /// Sends a request.
     pub(super) fn ask(&mut self, request: Request, out: &mut Vec<Output>) {
         self.question = Some((None, request));
         self.send(out);
@@ -71,13 +69,13 @@ impl Client {
         out.push(Output::Service(ServiceOutput::Request { number, request, timeout: u64::MAX, concurrent: true }));
     }
 
-    /// Something came from the service; what it means.
+    /// Handles the service's input; returns the resulting event.
     pub(super) fn input(&mut self, input: ServiceInput<Api>, out: &mut Vec<Output>) -> Option<Event> {
         match input {
             ServiceInput::Reply { number, reply } => {
                 let (under_way, _) = self.question.as_mut().filter(|(known, _)| *known == Some(number))?;
                 *under_way = None;
-                // What was lost with the connection is asked again on the next.
+                // A request lost with its connection is sent again on the next one.
                 let reply = reply.ok()?;
                 self.question = None;
                 Some(Event::Answered(reply))
@@ -90,7 +88,7 @@ impl Client {
                     }
                     (!std::mem::replace(&mut self.initialized, true)).then_some(Event::Initialized)
                 }
-                // Nobody is told.
+                // The controller is not told.
                 Item::Disconnected => None,
                 Item::Expired => {
                     self.open(out);

@@ -1,4 +1,4 @@
-//! A broker, as far as it may be the controller: events are taken one after the other, each to its end.
+//! A broker as a candidate for controller: it handles events one by one, each to its end.
 
 use super::client::{Client, Event};
 use crate::{
@@ -17,55 +17,55 @@ use std::collections::VecDeque;
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// What Kafka did before it checked the epoch.
+/// Kafka's behaviour before it checked the epoch.
 pub const MOVED_UNCHECKED: Bug = Bug {
     id: "kafka-moved-unchecked",
     protocols: &["kafka-zk-controller"],
-    what: "A controller that gives up deletes `/controller` whatever the epoch is by then: that may be its successor's.",
+    what: "A controller that resigns deletes `/controller` whatever the epoch is by then: the node may be its \
+           successor's.",
     source: "KAFKA-6082: zookeeper updates are not fenced with the controller epoch's zkVersion",
     violation: "metrics.false_failovers",
     shown: Shown::by("lost-answer", "kafka-zk-controller", 12),
 };
 
-/// Others have had their chance.
+/// Campaigns again, after the others had their chance.
 const STAND: TimerId = 0;
 
-/// A question that an event takes.
+/// One request of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Step {
     /// `registerZNodeChangeHandlerAndCheckExistence`.
     Watch,
-    /// Who is the controller? Whoever thought it was and is not, resigns.
+    /// Reads the controller; a broker that wrongly believes it is the controller resigns.
     Resolve,
-    /// Who is the controller? If nobody is, this broker tries.
+    /// Reads the controller; if there is none, this broker campaigns.
     Elect,
     ReadEpoch,
     MakeEpoch,
-    /// The folders above.
+    /// Creates a parent folder.
     Folder(u8),
-    /// Takes the node and raises the epoch to this.
+    /// Creates the node and raises the epoch to this value.
     Race(u64),
-    /// The race was refused, or its answer was lost: who is the controller, and is this the epoch?
+    /// Reads the controller and the epoch, after the race was refused or its answer lost.
     CheckController(u64),
     CheckEpoch(u64),
-    /// Gives the node up, if the epoch has that version still.
+    /// Deletes the node, if the epoch still has that version.
     Move(i32),
 }
 
-/// The elector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Controller {
     setup: Setup,
     client: Client,
-    /// What is to be asked, in order; the first is under way.
+    /// The requests to send, in order; the first is under way.
     steps: VecDeque<Step>,
-    /// The version that the epoch's node has while this broker is the controller.
+    /// The epoch node's version while this broker is the controller.
     leads: Option<i32>,
-    /// The version that was read for the race.
+    /// The version read for the race.
     version: i32,
     wall_ms: u64,
     elected_at: u64,
-    /// Lets others go first.
+    /// Whether it lets others go first.
     aside: bool,
     campaigning: bool,
     observed: Option<NodeId>,
@@ -114,13 +114,13 @@ impl Controller {
         }
     }
 
-    /// Takes an event up, behind those that there are.
+    /// Queues an event's steps behind the present ones.
     fn take(&mut self, steps: &[Step], out: &mut Vec<Output>) {
         self.steps.extend(steps);
         self.go_on(out);
     }
 
-    /// The next question of the event under way.
+    /// Adds the next step of the current event.
     fn next(&mut self, step: Step) {
         self.steps.push_front(step);
     }
@@ -224,14 +224,14 @@ impl Controller {
                     self.moved();
                 }
             }
-            // `ControllerMovedException`, or nothing that there is anything to do about.
+            // `ControllerMovedException`, or an error without a remedy.
             (Step::Race(_) | Step::CheckEpoch(_), _) => self.moved(),
             _ => {}
         }
         self.go_on(out);
     }
 
-    /// Somebody else was faster, and may be gone again.
+    /// Another broker was faster, and may be gone again.
     fn moved(&mut self) {
         if !self.aside {
             self.next(Step::Elect);
@@ -240,7 +240,7 @@ impl Controller {
         self.next(Step::Watch);
     }
 
-    /// Takes note of who is the controller; is it this broker?
+    /// Reports the controller; returns whether it is this broker.
     fn holder(&mut self, reply: Reply, out: &mut Vec<Output>) -> bool {
         let name = match reply {
             Reply::Data { data, .. } => kafka::name_of(&data),
@@ -249,7 +249,7 @@ impl Controller {
         let place = name.and_then(|name| self.setup.names.iter().position(|known| *known == name));
         let holder = place.and_then(|place| u16::try_from(place).ok()).map(NodeId);
         let own = holder == Some(self.setup.node);
-        // One of its own that it does not lead by is of a session before.
+        // A node of its own by which it does not lead is from an earlier session.
         self.see(holder.filter(|_| !own || self.leads.is_some()), out);
         own
     }
@@ -260,7 +260,7 @@ impl Controller {
         self.see(Some(self.setup.node), out);
     }
 
-    /// `triggerControllerMove`; stands again after a while.
+    /// `triggerControllerMove`; campaigns again after a while.
     fn move_away(&mut self, now: u64, why: Deposed, wait: u64, out: &mut Vec<Output>) {
         let Some(version) = self.leads else { return };
         self.depose(why, out);
@@ -282,15 +282,15 @@ impl Controller {
                 self.steps.clear();
                 self.depose(Deposed::Lost, out);
             }
-            // Created, deleted or written: whoever is the controller now, and if it is nobody, all try.
+            // After any change of the node: finds the controller, and if there is none, campaigns.
             Event::Watched(..) => self.reelect(out),
             Event::Answered(reply) => self.answered(now.mono, reply, out),
         }
     }
 
-    /// The resource refuses this leadership: another one, but not at once where that never helps.
+    /// The resource refuses this leadership: resigns and campaigns again, after a back-off if refusals repeat.
     fn fenced(&mut self, now: u64, out: &mut Vec<Output>) {
-        // Nothing else tells whether a leadership was any good than that it lasted.
+        // Only its duration shows whether a leadership was sound.
         if now.saturating_sub(self.elected_at) >= self.setup.timings.renew_interval {
             self.back_off.confirmed();
         }

@@ -1,4 +1,4 @@
-//! What a voter answers (`handleVoteRequest`, `handleBeginQuorumEpochRequest`, `handleEndQuorumEpochRequest`,
+//! A voter's answers (`handleVoteRequest`, `handleBeginQuorumEpochRequest`, `handleEndQuorumEpochRequest`,
 //! `handleFetchRequest` in `KafkaRaftClient.java`).
 
 use super::{
@@ -14,7 +14,7 @@ impl Kraft {
             Ask::Fetch { .. } => {
                 return self.fetched(now, Parked { from, correlation, epoch, ask, until: 0 });
             }
-            // `INVALID_REQUEST`, which nobody sends: a record is never of a later epoch than its log's owner.
+            // `INVALID_REQUEST`, which nobody sends: a record's epoch never exceeds its log owner's.
             Ask::Vote { pre_vote: true, last_epoch, .. } if last_epoch > epoch => return,
             Ask::Vote { pre_vote: false, last_epoch, .. } if last_epoch >= epoch => return,
             _ if epoch < self.state.epoch => Err(Refusal::FencedEpoch),
@@ -55,7 +55,7 @@ impl Kraft {
         self.respond(from, correlation, result);
     }
 
-    /// `canGrantVote` of each state.
+    /// `canGrantVote` of each role.
     fn can_grant(&self, to: NodeId, up_to_date: bool, pre_vote: bool) -> bool {
         match &self.role {
             Role::Unattached | Role::Prospective(_) if pre_vote => up_to_date,
@@ -75,16 +75,16 @@ impl Kraft {
             return;
         }
         self.state.voted = Some(candidate);
-        // It has as good a chance as this voter would have.
+        // The candidate has as good a chance as this voter would.
         self.role_until = now.mono + self.election_timeout();
         if let Role::Prospective(ballot) = &mut self.role {
             *ballot = Ballot::new(self.setup.names.len(), self.setup.node);
         }
     }
 
-    /// `endEpochElectionBackoff` and `strictExponentialElectionBackoffMs`: the first of the successors at once, each next
-    /// twice as late as the one before, the last after half of the longest pause and whoever is not among them after all of
-    /// it. When there are none, everybody at once.
+    /// `endEpochElectionBackoff` and `strictExponentialElectionBackoffMs`: the first successor starts at once, each
+    /// next one after twice the previous pause, the last after half of the longest pause, and voters that are not
+    /// successors after the whole of it. Without successors, all start at once.
     fn succession_backoff(&self, successors: &[NodeId]) -> u64 {
         let longest = self.setup.timings.lease_ttl;
         let (count, me) = (successors.len(), self.me());
@@ -103,7 +103,7 @@ impl Kraft {
         let refusal = match &self.role {
             _ if fetch.epoch < self.state.epoch => Some(Refusal::FencedEpoch),
             _ if fetch.epoch > self.state.epoch => Some(Refusal::UnknownEpoch),
-            // The same again: it lies here already.
+            // A repetition of a parked fetch.
             Role::Leader(leading) if leading.parked.iter().any(|p| same(p, &fetch)) => return,
             Role::Leader(_) => None,
             _ => Some(Refusal::NotLeader),
@@ -124,7 +124,7 @@ impl Kraft {
         self.advance(now);
     }
 
-    /// The answer to a fetch, and whether it can wait for a better one (`tryCompleteFetchRequest`).
+    /// The answer to a fetch, and whether to wait for a better one (`tryCompleteFetchRequest`).
     fn try_complete(&mut self, now: Now, fetch: &Parked) -> Option<(Answer, bool)> {
         let Ask::Fetch { offset, last_fetched_epoch, high_watermark: known } = fetch.ask else { return None };
         if last_fetched_epoch > fetch.epoch {
@@ -140,7 +140,7 @@ impl Kraft {
         Some((Answer::Fetch { found, high_watermark }, waits))
     }
 
-    /// A follower has everything before `offset` on its disk.
+    /// Records that a follower has everything before `offset` on disk.
     fn note_fetch(&mut self, now: Now, from: NodeId, offset: Offset) {
         let until = self.quorum_until(now);
         let Role::Leader(leading) = &mut self.role else { return };
@@ -157,7 +157,7 @@ impl Kraft {
         }
     }
 
-    /// Leads once the leader change is committed, and answers the fetches that wait for that.
+    /// Leads once the leader change is committed, and answers the fetches that waited for that.
     pub(super) fn advance(&mut self, now: Now) {
         let Role::Leader(leading) = &mut self.role else { return };
         leading.update_high_watermark();
@@ -174,7 +174,7 @@ impl Kraft {
         self.answer_parked(now, true);
     }
 
-    /// Answers the fetches whose wait is over or, when there may be something new, those that need wait no longer.
+    /// Answers the fetches whose wait is over, and with `news` also those that it may concern.
     pub(super) fn answer_parked(&mut self, now: Now, news: bool) {
         let Role::Leader(leading) = &mut self.role else { return };
         let high_watermark = leading.high_watermark;
@@ -184,7 +184,7 @@ impl Kraft {
         };
         let answers: Vec<Parked> = leading.parked.extract_if(.., is_over).collect();
         if self.believes && !answers.is_empty() {
-            // What followers wait for from a leader: its heartbeat.
+            // The fetch responses serve as the leader's heartbeat.
             self.held.push(Output::Point(Point::BeforeRenew));
         }
         for fetch in answers {

@@ -1,5 +1,5 @@
-//! A fleet of cores on a bad network with bad disks, and the laws that hold on it whatever happens. Tests
-//! run it on random schedules, and sweeps run [`drill`] before anything else.
+//! A fleet of cores on an unreliable network with unreliable disks, and the laws that must always hold. Tests run it on
+//! random schedules, and sweeps run [`drill`] before anything else.
 
 use super::{Answer, Ask, Durable, Epoch, Kraft, Message, Output, PROTOCOL};
 use crate::{
@@ -9,14 +9,14 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How bad it is; parts per thousand.
+/// The rates of failures; parts per thousand.
 #[derive(Clone, Copy)]
 pub(super) struct Weather {
     pub(super) loss: u32,
     pub(super) duplicate: u32,
-    /// A loss of power at a write.
+    /// Loss of power at a write.
     pub(super) power: u64,
-    /// A crash after a message.
+    /// Crash after a message.
     pub(super) crash: u64,
     pub(super) delay_max_ms: u64,
 }
@@ -25,8 +25,8 @@ pub(super) const CALM: Weather = Weather { loss: 0, duplicate: 0, power: 0, cras
 
 pub(super) const STORM: Weather = Weather { loss: 150, duplicate: 100, power: 60, crash: 2, delay_max_ms: 80 };
 
-/// Once nothing goes wrong any more: the longest waits are a restart, the quorum's time, a split vote or two, and a log to
-/// fetch, one record a round trip.
+/// The time to recover after the last failure. The longest waits are a restart, the quorum's timeout, a split vote or
+/// two, and fetching a log with one record per round trip.
 pub(super) const QUIET_MS: u64 = 20_000;
 
 /// Kafka's defaults.
@@ -41,10 +41,10 @@ pub(super) fn timings() -> Timings {
     }
 }
 
-/// Voters in storms, and with one leader after another cut off.
+/// Drills voters under failures, with one leader after another cut off.
 ///
 /// # Panics
-/// When a law is broken: the panic says which.
+/// If a law is broken; the message says which.
 pub fn drill() {
     for seed in 0..8 {
         let mut fleet = Fleet::new(2 + seed as u16 % 4, seed);
@@ -66,21 +66,21 @@ pub fn drill() {
     }
 }
 
-/// How long a process that died stays away at most.
+/// The longest downtime of a process.
 const AWAY_MAX: u64 = 3 * SECOND;
 
 pub(super) struct Fleet {
     bench: Bench<Kraft>,
     weather: Weather,
-    /// Token to leader.
+    /// The leader by token.
     pub(super) leaders: BTreeMap<u64, NodeId>,
-    /// What any voter has known to be committed.
+    /// Everything that any voter has known to be committed.
     committed: Vec<Epoch>,
-    /// Votes that were asked for in earnest: by whom, and the request's number.
+    /// Requests for real votes: the sender and the request's number.
     asked: BTreeSet<(NodeId, u32)>,
-    /// (voter, epoch) to whom it voted for.
+    /// The vote by voter and epoch.
     votes: BTreeMap<(NodeId, Epoch), NodeId>,
-    /// Epoch to who won it, as any voter wrote it down.
+    /// The winner by epoch, as recorded by any voter.
     reigns: BTreeMap<Epoch, NodeId>,
     pub(super) power_losses: u32,
 }
@@ -114,7 +114,7 @@ impl Fleet {
         network.delay = 200_000..200_000 + weather.delay_max_ms * MILLISECOND;
     }
 
-    /// Cuts one voter off from everybody, and joins everybody else.
+    /// Cuts one voter off from all others, and reconnects the rest.
     pub(super) fn cut_off(&mut self, who: Option<NodeId>) {
         self.bench.network.mend(|_, _| true);
         if let Some(who) = who {
@@ -123,7 +123,7 @@ impl Fleet {
         }
     }
 
-    /// Runs for so long.
+    /// Runs for `ms` milliseconds.
     pub(super) fn run(&mut self, ms: u64) {
         let until = self.bench.now() + ms * MILLISECOND;
         while let Some(step) = self.bench.next(until) {
@@ -138,7 +138,7 @@ impl Fleet {
                     _ => {}
                 }
             }
-            // A core waits for its disk, so that a write is the last thing of its step.
+            // A core waits for its disk, so a write is its step's last output.
             let writes = matches!(step.outputs.last(), Some(Output::Persist(_)));
             let power_fails = writes && self.happens(self.weather.power);
             self.power_losses += u32::from(power_fails);
@@ -152,7 +152,7 @@ impl Fleet {
         self.bench.draw(1000) < per_thousand
     }
 
-    /// The process dies. What was being written is there, or not.
+    /// Kills a process. A write under way survives or not.
     pub(super) fn stop(&mut self, node: NodeId) {
         let kept = self.bench.draw(2) as usize;
         self.bench.crash(node, kept);
@@ -164,7 +164,7 @@ impl Fleet {
         self.bench.seat(node).disk().and_then(Durable::decode)
     }
 
-    /// One leader an epoch, with all that was ever committed, and a majority has its leader change on disk.
+    /// An epoch has one leader, which has everything ever committed, and whose leader change is on a majority's disks.
     fn law_of_leaders(&mut self, node: NodeId, leadership: Leadership) {
         let former = self.leaders.insert(leadership.token, node);
         assert!(former.is_none(), "{former:?} and {node:?} lead in epoch {}", leadership.token);
@@ -176,7 +176,7 @@ impl Fleet {
         assert!(have > self.bench.nodes().count() / 2, "the leader change of epoch {epoch} is on {have} disks");
     }
 
-    /// One winner an epoch, whether it came to lead or not.
+    /// An epoch has one winner, even if that never comes to lead.
     fn law_of_reigns(&mut self, written: &[u8]) {
         let state = Durable::decode(written).expect("what was written can be read");
         if let Some(leader) = state.leader {
@@ -185,7 +185,7 @@ impl Fleet {
         }
     }
 
-    /// What anybody knows to be committed is the same everywhere and stays.
+    /// What voters know to be committed is the same everywhere, and stays.
     fn law_of_the_log(&mut self, node: NodeId) {
         let Some(core) = self.bench.seat(node).elector() else { return };
         let marked = core.high_watermark.unwrap_or(0) as usize;
@@ -195,7 +195,7 @@ impl Fleet {
         self.committed.extend(&known[common..]);
     }
 
-    /// Nothing is said that a loss of power could make untrue.
+    /// No message could become untrue through a loss of power.
     fn law_of_the_disk(&mut self, node: NodeId, to: NodeId, message: &Message) {
         let disk = self.disk(node).unwrap_or_default();
         match *message {
@@ -226,12 +226,11 @@ impl Fleet {
         assert_eq!(before, candidate, "{node:?} votes twice in epoch {epoch}");
     }
 
-    /// Who believes.
     pub(super) fn believers(&self) -> Vec<NodeId> {
         self.bench.believers()
     }
 
-    /// Do all follow this leader, with its log?
+    /// Whether all voters follow this leader and have its log.
     pub(super) fn agree_on(&self, leader: NodeId) -> bool {
         let state = |node| self.bench.seat(node).elector().map(|core| &core.state);
         let lead = state(leader).unwrap();

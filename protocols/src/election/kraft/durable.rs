@@ -1,8 +1,8 @@
-//! What a voter keeps on disk: its part in the epoch (`FileQuorumStateStore.java`) and its log, written together.
+//! A voter's durable state: its part in the epoch (`FileQuorumStateStore.java`) and its log, written together.
 //!
-//! Kafka writes two files, and recovers from having written only the log (`QuorumState.initialize`); here one write is
-//! atomic, and that case does not arise. The log holds nothing but leader changes. An epoch has at most one, so a record is
-//! its epoch, and epochs rise along the log.
+//! Kafka writes two files, and handles a crash between them (`QuorumState.initialize`); here a single write is atomic,
+//! so that case does not exist. The log holds only leader changes. An epoch has at most one, so a record is its epoch,
+//! and epochs rise along the log.
 
 use super::message::{Ask, Epoch, Found, Offset};
 use crate::types::NodeId;
@@ -11,11 +11,11 @@ use crate::types::NodeId;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Durable {
     pub(super) epoch: Epoch,
-    /// For whom this voter has voted in the epoch; a candidate votes for itself.
+    /// This voter's vote in the epoch; a candidate votes for itself.
     pub(super) voted: Option<NodeId>,
-    /// Who leads in the epoch.
+    /// The epoch's leader.
     pub(super) leader: Option<NodeId>,
-    /// Offset to epoch.
+    /// The epoch of each record, by offset.
     pub(super) log: Vec<Epoch>,
 }
 
@@ -34,7 +34,7 @@ impl Durable {
         bytes
     }
 
-    /// The state in these bytes; `None` when they are nothing that [`Durable::encode`] wrote.
+    /// Decodes the state; `None` if [`Durable::encode`] did not write these bytes.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (head, log) = bytes.split_at_checked(HEAD_BYTES)?;
         let node = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
@@ -46,17 +46,16 @@ impl Durable {
         rising.then_some(Durable { epoch, voted: voter(4)?, leader: voter(6)?, log })
     }
 
-    /// The end of the log.
     pub(super) fn end_offset(&self) -> Offset {
         self.log.len() as Offset
     }
 
-    /// The epoch of the last record, 0 when there is none.
+    /// The epoch of the last record; 0 if there is none.
     pub(super) fn last_epoch(&self) -> Epoch {
         self.log.last().copied().unwrap_or(0)
     }
 
-    /// Appends a leader change; false, and nothing happens, when no leader could have written it there.
+    /// Appends a leader change. Returns false, without a change, if no leader could have written it there.
     pub(super) fn append(&mut self, epoch: Epoch) -> bool {
         let fits = epoch > self.last_epoch() && epoch <= self.epoch;
         if fits {
@@ -65,18 +64,18 @@ impl Durable {
         fits
     }
 
-    /// Is a log that ends with this record at least as good as ours? (`OffsetAndEpoch.compareTo`)
+    /// Whether a log with this end is at least as good as ours (`OffsetAndEpoch.compareTo`).
     pub(super) fn is_up_to_date(&self, last_epoch: Epoch, end_offset: Offset) -> bool {
         (last_epoch, end_offset) >= (self.last_epoch(), self.end_offset())
     }
 
-    /// The largest epoch in the log that is not above this one, and where its records end; zeros when there is none.
+    /// The largest epoch in the log up to `epoch`, and the end of its records; zeros if there is none.
     fn end_of_epoch(&self, epoch: Epoch) -> (Epoch, Offset) {
         let end = self.log.partition_point(|record| *record <= epoch);
         (end.checked_sub(1).map_or(0, |last| self.log[last]), end as Offset)
     }
 
-    /// What a leader with this log finds for a fetch (`ReplicatedLog.validateOffsetAndEpoch`).
+    /// A leader's finding for a fetch (`ReplicatedLog.validateOffsetAndEpoch`).
     pub(super) fn find(&self, offset: Offset, last_fetched_epoch: Epoch) -> Found {
         let (epoch, end_offset) = self.end_of_epoch(last_fetched_epoch);
         if offset > 0 && (epoch != last_fetched_epoch || end_offset < offset) {
@@ -85,8 +84,7 @@ impl Durable {
         self.log.get(offset as usize).map_or(Found::Nothing, |record| Found::Record(*record))
     }
 
-    /// Where to cut a log off when the leader's records of `epoch` end at `end_offset`
-    /// (`ReplicatedLog.truncateToEndOffset`).
+    /// Where to truncate if the leader's records of `epoch` end at `end_offset` (`ReplicatedLog.truncateToEndOffset`).
     pub(super) fn common_end(&self, epoch: Epoch, end_offset: Offset) -> Offset {
         match self.end_of_epoch(epoch) {
             (own, end) if own == epoch => end.min(end_offset),
@@ -94,17 +92,16 @@ impl Durable {
         }
     }
 
-    /// Cuts the log off.
+    /// Truncates the log to `end`.
     pub(super) fn truncate(&mut self, end: Offset) {
         self.log.truncate(end as usize);
     }
 
-    /// The fetch for what comes after this log.
+    /// The fetch for what follows this log.
     pub(super) fn fetch(&self, high_watermark: Option<Offset>) -> Ask {
         Ask::Fetch { offset: self.end_offset(), last_fetched_epoch: self.last_epoch(), high_watermark }
     }
 
-    /// The request for a vote.
     pub(super) fn vote(&self, pre_vote: bool) -> Ask {
         Ask::Vote { pre_vote, last_epoch: self.last_epoch(), end_offset: self.end_offset() }
     }

@@ -1,4 +1,4 @@
-//! What a voter makes of answers (`handleVoteResponse`, `handleFetchResponse` and `maybeHandleCommonResponse` in
+//! How a voter handles answers (`handleVoteResponse`, `handleFetchResponse` and `maybeHandleCommonResponse` in
 //! `KafkaRaftClient.java`).
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
 use crate::{clock::Now, types::NodeId};
 
 impl Kraft {
-    /// An answer that was expected has come.
+    /// Handles the answer to a request under way.
     pub(super) fn answered(
         &mut self,
         now: Now,
@@ -27,7 +27,7 @@ impl Kraft {
         let of_our_epoch = epoch == self.state.epoch;
         self.meet_leader(now, epoch, leader);
         match result {
-            // What it says of epoch and leader is all there is.
+            // A refusal only tells epoch and leader.
             Err(_) => {}
             Ok(_) if !of_our_epoch => {}
             Ok(Answer::Vote { granted }) => {
@@ -46,12 +46,12 @@ impl Kraft {
         }
     }
 
-    /// Somebody says who leads in an epoch, or that nobody does (`maybeTransition`).
+    /// Takes note of an epoch's leader, or of an epoch without one (`maybeTransition`).
     pub(super) fn meet_leader(&mut self, now: Now, epoch: Epoch, leader: Option<NodeId>) {
         let known = self.state.leader;
         match leader {
             _ if epoch < self.state.epoch => {}
-            // Nobody can know better than this voter whether it leads. No epoch has two leaders.
+            // This voter itself knows best whether it leads, and no epoch has two leaders.
             Some(leader) if !self.is_other(leader) => {}
             Some(leader) if epoch > self.state.epoch || known.is_none() => self.become_follower(now, epoch, leader),
             None if epoch > self.state.epoch => self.become_unattached(now, epoch),
@@ -69,9 +69,9 @@ impl Kraft {
                 self.state.append(epoch);
                 self.commit(committed);
             }
-            // What is left may differ from the leader's log still, so nothing of it is committed for being short enough.
+            // The rest may still differ from the leader's log, so none of it becomes committed by being short enough.
             Found::Diverging { epoch, end_offset } => {
-                // Kafka stops the process when it is asked to cut off what it knows to be committed.
+                // Kafka stops the process when it is told to truncate committed records.
                 if self.high_watermark.is_some_and(|committed| end_offset < committed) {
                     return;
                 }
@@ -85,7 +85,8 @@ impl Kraft {
         self.role_until = now.mono + self.fetch_timeout();
     }
 
-    /// The leader has committed so much, of a log that this one is the beginning of (`updateFollowerHighWatermark`).
+    /// Advances to the leader's high watermark, in a log that is a prefix of the leader's
+    /// (`updateFollowerHighWatermark`).
     fn commit(&mut self, committed: Option<Offset>) {
         let committed = committed.map(|offset| offset.min(self.state.end_offset()));
         self.high_watermark = committed.max(self.high_watermark);

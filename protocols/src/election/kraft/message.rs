@@ -1,102 +1,88 @@
-//! What the voters say to each other: `VoteRequest.json`, `BeginQuorumEpochRequest.json`, `EndQuorumEpochRequest.json`,
+//! The messages between voters: `VoteRequest.json`, `BeginQuorumEpochRequest.json`, `EndQuorumEpochRequest.json`,
 //! `FetchRequest.json` and their responses, as far as an election needs them.
 
 use crate::{payload::Payload, types::NodeId};
 
 /// A leadership epoch; 0 before the first election.
 pub type Epoch = u32;
-/// A position in the log; the log's end is one more than its last record's.
+/// A position in the log; the log's end is one more than the last record's offset.
 pub type Offset = u32;
 
-/// A request or the response to one. The sender is who stands, leads, resigns or fetches.
+/// A request or its response. The requester is the one that stands, leads, resigns or fetches.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// Asks.
     Request {
-        /// The same when the request is sent again.
+        /// The same in retransmissions of the request.
         correlation: u32,
-        /// The sender's epoch.
         epoch: Epoch,
-        /// For what.
         ask: Ask,
     },
-    /// Answers.
     Response {
         /// The request's.
         correlation: u32,
-        /// The answering voter's epoch, which may be another than the request's.
+        /// The responder's epoch, which may differ from the request's.
         epoch: Epoch,
-        /// Who leads in that epoch, as far as the answering voter knows.
+        /// That epoch's leader, as far as the responder knows.
         leader: Option<NodeId>,
-        /// What came of it.
         result: Result<Answer, Refusal>,
     },
 }
 
-/// What is asked for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Ask {
-    /// The receiver's vote.
+    /// Asks for a vote.
     Vote {
-        /// Only whether it would vote; the epoch is not a new one then.
+        /// Whether this is a pre-vote; its epoch is not a new one.
         pre_vote: bool,
         /// The epoch of the sender's last record.
         last_epoch: Epoch,
         /// The end of the sender's log.
         end_offset: Offset,
     },
-    /// To follow the sender.
+    /// Asks to follow the sender.
     BeginQuorumEpoch,
-    /// To elect another leader.
+    /// Asks to elect another leader.
     EndQuorumEpoch {
-        /// Who should lead next, best first (`PreferredCandidates`, `PreferredSuccessors` before KIP-853). Each receiver
-        /// waits the longer the further behind it stands there.
+        /// The successors, best first (`PreferredCandidates`, `PreferredSuccessors` before KIP-853). A receiver's pause
+        /// grows with its place in the list.
         successors: Vec<NodeId>,
     },
-    /// What comes after `offset`.
+    /// Asks for the log after `offset`.
     Fetch {
-        /// The end of the sender's log: all before it is on its disk.
+        /// The end of the sender's log: everything before it is on its disk.
         offset: Offset,
-        /// The epoch of the record before.
+        /// The epoch of the record before `offset`.
         last_fetched_epoch: Epoch,
-        /// Up to where the sender knows the log to be committed.
+        /// How far the sender knows the log to be committed.
         high_watermark: Option<Offset>,
     },
 }
 
-/// What is answered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Answer {
-    /// To a vote or pre-vote.
-    Vote {
-        /// Was it granted?
-        granted: bool,
-    },
-    /// The receiver follows.
+    /// To a vote or a pre-vote.
+    Vote { granted: bool },
+    /// The receiver follows the sender.
     BeginQuorumEpoch,
-    /// The receiver knows.
+    /// The receiver has taken note.
     EndQuorumEpoch,
     /// To a fetch.
     Fetch {
-        /// What there is.
         found: Found,
-        /// Up to where the log is committed, as far as the leader knows.
+        /// How far the leader knows the log to be committed.
         high_watermark: Option<Offset>,
     },
 }
 
-/// What a fetch finds.
+/// A fetch's result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Found {
-    /// Nothing new.
     Nothing,
     /// A leader change, by its epoch. A real response carries as many records as fit.
     Record(Epoch),
-    /// The sender's log is not the leader's: where the leader's records of this epoch or an earlier one end.
+    /// The sender's log diverges: where the leader's records of this epoch, or of an earlier one, end.
     Diverging {
-        /// The epoch.
         epoch: Epoch,
-        /// The end.
         end_offset: Offset,
     },
 }
@@ -104,11 +90,11 @@ pub enum Found {
 /// Why a request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Refusal {
-    /// `FENCED_LEADER_EPOCH`: the request's epoch is over.
+    /// `FENCED_LEADER_EPOCH`: the request's epoch has ended.
     FencedEpoch,
-    /// `UNKNOWN_LEADER_EPOCH`: the request's epoch is not known here yet.
+    /// `UNKNOWN_LEADER_EPOCH`: the receiver does not know the request's epoch yet.
     UnknownEpoch,
-    /// `NOT_LEADER_OR_FOLLOWER`: only a leader could answer.
+    /// `NOT_LEADER_OR_FOLLOWER`: only a leader can answer.
     NotLeader,
 }
 

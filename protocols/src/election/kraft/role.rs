@@ -1,29 +1,29 @@
-//! The roles of a voter (`EpochState.java` and its implementations) and who counts the votes and fetches.
+//! A voter's roles (`EpochState.java` and its implementations), and the counting of votes and fetches.
 
 use super::message::{Ask, Epoch, Offset};
 use crate::types::NodeId;
 
-/// A voter's part in its epoch.
+/// A voter's role in its epoch.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Role {
-    /// Knows no leader. Waits to hear of one, or for its election timeout.
+    /// Knows no leader; waits for one or for its election timeout.
     Unattached,
-    /// Asks whether the others would vote for it; its epoch stays as it is (KIP-996).
+    /// Asks for pre-votes; its epoch does not change (KIP-996).
     Prospective(Ballot),
-    /// Stands, in an epoch of its own.
+    /// Stands for election in its own epoch.
     Candidate(Ballot),
     /// Fetches from the leader.
     Follower {
-        /// Has a fetch from this leader succeeded in this epoch?
+        /// Whether a fetch from this leader has succeeded in this epoch.
         has_fetched: bool,
     },
     /// Won the election of its epoch.
     Leader(Leading),
-    /// Led, and gave up; votes for nobody in this epoch.
+    /// Has led and resigned; does not vote in this epoch.
     Resigned {
         /// Best first.
         successors: Vec<NodeId>,
-        /// Who has not answered yet.
+        /// The voters that have not answered yet.
         unacknowledged: Vec<NodeId>,
     },
 }
@@ -31,12 +31,12 @@ pub(super) enum Role {
 /// Votes or pre-votes (`EpochElection.java`).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Ballot {
-    /// By voter.
+    /// Indexed by voter.
     votes: Vec<Option<bool>>,
 }
 
 impl Ballot {
-    /// One in which only `node` has voted, for itself.
+    /// A ballot with only `node`'s vote for itself.
     pub(super) fn new(voters: usize, node: NodeId) -> Self {
         let mut ballot = Ballot { votes: vec![None; voters] };
         ballot.record(node, true);
@@ -61,7 +61,7 @@ impl Ballot {
         self.count(Some(true)) >= self.majority()
     }
 
-    /// Can it not be granted any more?
+    /// Whether the others' answers can no longer grant it.
     pub(super) fn is_rejected(&self) -> bool {
         self.count(Some(true)) + self.count(None) < self.majority()
     }
@@ -72,26 +72,26 @@ impl Ballot {
     }
 }
 
-/// What a leader knows of the others (`LeaderState.java`).
+/// A leader's view of the others (`LeaderState.java`).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Leading {
     node: NodeId,
-    /// The offset of its leader change.
+    /// The leader change's offset.
     pub(super) epoch_start: Offset,
     pub(super) high_watermark: Option<Offset>,
-    /// By voter, its own included: up to where that log is on disk.
+    /// By voter, itself included: how far that voter's log is on disk.
     ends: Vec<Option<Offset>>,
-    /// By voter: when it last fetched.
+    /// By voter: the time of its last fetch.
     last_fetch: Vec<Option<u64>>,
-    /// Who has fetched since a majority last had.
+    /// The voters that have fetched since a majority last had.
     fetched: Vec<bool>,
-    /// When to look next for voters that have to be told.
+    /// When to look again for voters that do not know of this leader.
     pub(super) begin_at: u64,
-    /// Fetches that wait for something new.
+    /// Fetches waiting for something new.
     pub(super) parked: Vec<Parked>,
 }
 
-/// A fetch that waits for something new.
+/// A fetch waiting for something new.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Parked {
     pub(super) from: NodeId,
@@ -115,7 +115,7 @@ impl Leading {
         }
     }
 
-    /// A follower fetched: true when a majority has, itself counted, since that was last so
+    /// Records a follower's fetch. Returns true if a majority, counting this voter, has fetched since that was last so
     /// (`updateCheckQuorumForFollowingVoter`).
     pub(super) fn note_fetch(&mut self, voter: NodeId, end: Offset, now: u64) -> bool {
         self.note_end(voter, end);
@@ -138,8 +138,8 @@ impl Leading {
         }
     }
 
-    /// Moves the high watermark to what a majority has, once that includes a record of this epoch; true when it moved
-    /// (`maybeUpdateHighWatermark`).
+    /// Raises the high watermark to what a majority has, once that includes a record of this epoch; returns whether it
+    /// moved (`maybeUpdateHighWatermark`).
     pub(super) fn update_high_watermark(&mut self) -> bool {
         let mut ends = self.ends.clone();
         ends.sort_unstable_by(|a, b| b.cmp(a));
@@ -151,14 +151,14 @@ impl Leading {
         moves
     }
 
-    /// Voters that have not fetched for so long (`needToSendBeginQuorumRequests`).
+    /// The voters that have not fetched for `interval` (`needToSendBeginQuorumRequests`).
     pub(super) fn silent(&self, now: u64, interval: u64) -> Vec<NodeId> {
         let others = (0..self.ends.len() as u16).map(NodeId).filter(|voter| *voter != self.node);
         let is_silent = |voter: &NodeId| self.last_fetch[voter.index()].is_none_or(|at| now - at >= interval);
         others.filter(is_silent).collect()
     }
 
-    /// The others, whoever has most of the log first (`nonLeaderVotersByDescendingFetchOffset`).
+    /// The others, the longest log first (`nonLeaderVotersByDescendingFetchOffset`).
     pub(super) fn successors(&self) -> Vec<NodeId> {
         let mut others: Vec<_> = (0..self.ends.len() as u16).map(NodeId).filter(|v| *v != self.node).collect();
         others.sort_by_key(|voter| std::cmp::Reverse(self.ends[voter.index()]));

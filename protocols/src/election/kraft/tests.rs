@@ -1,4 +1,4 @@
-//! The core by itself: one voter and what it is told, and fleets of them on random schedules.
+//! The core by itself: a single voter under direct inputs, and fleets on random schedules.
 
 mod disk;
 mod leader;
@@ -9,11 +9,11 @@ mod voter;
 use super::*;
 use crate::election::kraft;
 
-/// One voter of a fleet of `count`, and what it has said since it was last asked.
+/// One voter of a fleet of `count`, and its messages since they were last taken.
 pub(super) struct Voter {
     pub(super) core: Kraft,
     pub(super) now: u64,
-    /// The disk's content, and what is being written.
+    /// The disk's content, and the write under way.
     pub(super) disk: Option<Vec<u8>>,
     pub(super) writing: Option<Vec<u8>>,
     pub(super) timer: Option<u64>,
@@ -26,13 +26,12 @@ pub(super) fn setup(node: u16, count: u16, nonce: u64, stored: Option<Vec<u8>>) 
     Setup { group: 0, node: NodeId(node), names, timings, nonce, stored, service: Vec::new(), bugs: Default::default() }
 }
 
-/// A state with this log, in this epoch.
 pub(super) fn state(epoch: Epoch, voted: Option<u16>, leader: Option<u16>, log: &[Epoch]) -> Durable {
     Durable { epoch, voted: voted.map(NodeId), leader: leader.map(NodeId), log: log.to_vec() }
 }
 
 impl Voter {
-    /// Node 0 of three, started with this on its disk.
+    /// Starts node 0 of three with this disk.
     pub(super) fn start(stored: Option<Durable>) -> (Self, Vec<Output>) {
         let disk = stored.map(|state| state.encode());
         let core = Kraft::new(setup(0, 3, 7, disk.clone()));
@@ -41,7 +40,7 @@ impl Voter {
         (voter, out)
     }
 
-    /// Takes one input and leaves what has to be written under way.
+    /// Takes one input; a write stays under way.
     pub(super) fn step_only(&mut self, input: Input) -> Vec<Output> {
         let mut out = Vec::new();
         self.core.step(Now { mono: self.now, wall: 0 }, input, &mut out);
@@ -62,7 +61,7 @@ impl Voter {
         out
     }
 
-    /// Takes one input, and the disk is done at once.
+    /// Takes one input; a write completes at once.
     pub(super) fn step(&mut self, input: Input) -> Vec<Output> {
         let mut out = self.step_only(input);
         while let Some(bytes) = self.writing.take() {
@@ -72,7 +71,7 @@ impl Voter {
         out
     }
 
-    /// Lets time pass up to `at` nanoseconds after the start, and timers fire on the way.
+    /// Lets `by` nanoseconds pass, firing timers on the way.
     pub(super) fn pass(&mut self, by: u64) -> Vec<Output> {
         let until = self.now + by;
         let mut out = Vec::new();
@@ -89,7 +88,7 @@ impl Voter {
         self.step(Input::Peer { from: NodeId(from), message })
     }
 
-    /// A request, and the response to it, if there is one.
+    /// Sends a request; returns the response, if any.
     pub(super) fn asked(&mut self, from: u16, epoch: Epoch, ask: Ask) -> Option<Message> {
         let out = self.hear(from, Message::Request { correlation: 77, epoch, ask });
         let mut said = said_to(&out, from).into_iter();
@@ -113,7 +112,7 @@ impl Voter {
         self.hear(from, Message::Response { correlation, epoch, leader: leader.map(NodeId), result })
     }
 
-    /// Becomes the leader of epoch `epoch + 1`, from whatever it waits for; its leader change is not committed yet.
+    /// Becomes the leader of epoch `epoch + 1`, from whatever role; its leader change is not committed yet.
     pub(super) fn win(&mut self) -> Vec<Output> {
         let epoch = self.core.state.epoch;
         let mut said = Vec::new();
@@ -125,7 +124,7 @@ impl Voter {
         self.answered(&said, 1, epoch + 1, None, granted)
     }
 
-    /// The fetch of a follower that has all of this voter's log.
+    /// A fetch of a follower that has this voter's whole log.
     pub(super) fn fetched(&mut self, from: u16) -> Vec<Output> {
         let state = &self.core.state;
         let (epoch, ask) = (state.epoch, state.fetch(self.core.high_watermark));
@@ -134,7 +133,7 @@ impl Voter {
     }
 }
 
-/// What was said to a voter.
+/// The messages for a voter.
 pub(super) fn said_to(out: &[Output], to: u16) -> Vec<Message> {
     let said = out.iter().filter_map(|output| match output {
         Output::Send { to: receiver, message } if *receiver == NodeId(to) => Some(message.clone()),

@@ -1,4 +1,4 @@
-//! From role to role (`QuorumState.java`, and the `poll…` functions of `KafkaRaftClient.java`).
+//! Changes of role (`QuorumState.java`, and the `poll…` functions of `KafkaRaftClient.java`).
 
 use super::{
     Kraft, Output,
@@ -8,7 +8,7 @@ use super::{
 use crate::{clock::Now, elector::Deposed, point::Point, types::NodeId};
 
 impl Kraft {
-    /// The first role after a start: the one before it (`QuorumState.initialize`).
+    /// The role after a start, from the one before (`QuorumState.initialize`).
     pub(super) fn initialize(&mut self, now: Now) {
         let me = Some(self.me());
         self.role_until = now.mono + self.election_timeout();
@@ -16,7 +16,7 @@ impl Kraft {
             self.become_prospective(now);
         } else if self.state.leader == me {
             crate::mark!(KraftResignedAtStart);
-            // It must not vote in that epoch, nor write to its log again.
+            // It must neither vote in that epoch nor write to its log again.
             self.role = Role::Resigned { successors: Vec::new(), unacknowledged: self.setup.others().collect() };
         } else if self.state.voted == me && self.state.leader.is_none() {
             crate::mark!(KraftCandidateAtStart);
@@ -36,7 +36,7 @@ impl Kraft {
             Role::Unattached | Role::Follower { .. } | Role::Candidate(_) => self.become_prospective(now),
             Role::Prospective(_) => self.lose_pre_vote(now),
             Role::Leader(_) => self.resign(now, Deposed::Expired),
-            // An epoch of nobody's, lest others take it for the leader of the old one.
+            // An epoch without a leader, lest others take it for the old epoch's leader.
             Role::Resigned { .. } => match self.state.epoch.checked_add(1) {
                 Some(next) => self.become_unattached(now, next),
                 None => self.role_until = now.mono + self.election_timeout(),
@@ -44,7 +44,7 @@ impl Kraft {
         }
     }
 
-    /// In an epoch in which nobody is known to lead.
+    /// Enters an epoch without a known leader.
     pub(super) fn become_unattached(&mut self, now: Now, epoch: Epoch) {
         let parked = self.leave_leadership(Deposed::Lost);
         let goes_on = match &self.role {
@@ -52,7 +52,7 @@ impl Kraft {
             Role::Prospective(ballot) => !ballot.is_rejected(),
             Role::Leader(_) | Role::Follower { .. } => false,
         };
-        // Whoever waits for an election goes on waiting for that long.
+        // A voter already waiting for an election keeps its timeout.
         if !goes_on {
             self.role_until = now.mono + self.election_timeout();
         }
@@ -73,7 +73,7 @@ impl Kraft {
         self.observe(Some(leader));
     }
 
-    /// A vote counts for the epoch it was given in.
+    /// A vote is valid only in its epoch.
     fn enter(&mut self, epoch: Epoch, leader: Option<NodeId>) {
         if epoch != self.state.epoch {
             self.state.epoch = epoch;
@@ -107,7 +107,7 @@ impl Kraft {
     }
 
     fn become_candidate(&mut self, now: Now) {
-        // After the last epoch there is none to stand in.
+        // The last epoch has no successor to stand in.
         let Some(next) = self.state.epoch.checked_add(1) else { return };
         self.enter(next, None);
         self.state.voted = Some(self.me());
@@ -118,20 +118,20 @@ impl Kraft {
         self.count_votes(now);
     }
 
-    /// From prospective to candidate to leader, as far as the votes go; or back.
+    /// Advances from prospective to candidate to leader, or falls back, according to the votes.
     pub(super) fn count_votes(&mut self, now: Now) {
         match &self.role {
             Role::Prospective(ballot) if ballot.is_granted() => self.become_candidate(now),
             Role::Prospective(ballot) if ballot.is_rejected() => self.lose_pre_vote(now),
             Role::Candidate(ballot) if ballot.is_granted() => self.become_leader(now),
-            // A candidate that has lost waits for its election timeout.
+            // A losing candidate waits for its election timeout.
             _ => {}
         }
     }
 
     fn become_leader(&mut self, now: Now) {
         let epoch_start = self.state.end_offset();
-        // A candidate's log has no record of its epoch: nobody has led in it.
+        // A candidate's log has no record of its epoch, since nobody has led in it.
         if !self.state.append(self.state.epoch) {
             return;
         }
@@ -141,7 +141,7 @@ impl Kraft {
         self.requests.reset();
     }
 
-    /// Gives leadership up and tells the others to elect.
+    /// Resigns, and tells the others to elect.
     pub(super) fn resign(&mut self, now: Now, why: Deposed) {
         let Role::Leader(leading) = &self.role else { return };
         let successors = leading.successors();
@@ -153,7 +153,7 @@ impl Kraft {
         self.observe(None);
     }
 
-    /// Ends the belief. Gives back the fetches that wait.
+    /// Ends the belief, and returns the parked fetches.
     fn leave_leadership(&mut self, why: Deposed) -> Vec<Parked> {
         if std::mem::take(&mut self.believes) {
             self.held.push(Output::Deposed(why));
@@ -170,7 +170,7 @@ impl Kraft {
         }
     }
 
-    /// Asks whom the role wants asked and who is not being asked already.
+    /// Sends the role's requests to voters without one under way.
     pub(super) fn ask_on(&mut self, now: Now) {
         let fetch = self.state.fetch(self.high_watermark);
         let asks = match &mut self.role {
@@ -180,7 +180,7 @@ impl Kraft {
             Role::Follower { .. } => to_each(self.state.leader.into_iter(), fetch),
             Role::Unattached if !self.requests.none_under_way() => Vec::new(),
             Role::Unattached => {
-                // Whoever is asked knows the leader, or is it. The draw is spent only when it is used.
+                // Every voter knows the leader or is it. Randomness is drawn only if it is used.
                 let others: Vec<_> = self.setup.others().filter(|o| self.requests.may_ask(*o, now.mono)).collect();
                 match others.len() as u64 {
                     0 => Vec::new(),

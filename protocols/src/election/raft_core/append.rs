@@ -8,9 +8,9 @@ use super::{
 use crate::{clock::Now, elector::Deposed, types::NodeId};
 
 impl RaftCore {
-    /// `from` leads in `term`: does this server follow?
+    /// Handles `from`'s claim to lead in `term`; returns whether this server follows.
     pub(super) fn follow(&mut self, now: Now, from: NodeId, term: Term) -> bool {
-        // One term has one leader: another that says so is none of ours.
+        // A term has one leader, so another server's claim is not valid.
         let leads_itself = term == self.state.term && matches!(self.role, Role::Leader(_));
         if term < self.state.term || leads_itself {
             return false;
@@ -28,8 +28,8 @@ impl RaftCore {
         true
     }
 
-    /// Takes the leader's entries. Says whether the log had what comes before them, and up to where it is the leader's, or
-    /// where it ends.
+    /// Takes the leader's entries. Returns whether the log had the entry before them, and how far it agrees with the
+    /// leader's, or else where it ends.
     pub(super) fn append(
         &mut self,
         prev_index: Index,
@@ -41,7 +41,7 @@ impl RaftCore {
             && entries.windows(2).all(|pair| pair[0] <= pair[1])
             && entries.last().is_none_or(|last| *last <= self.state.term);
         if self.state.term_at(prev_index) != Some(prev_term) || !rises {
-            // Nothing beyond what is known to be committed can disagree.
+            // Beyond the committed entries, the log may disagree anywhere.
             return (false, self.state.last_index().min(prev_index.saturating_sub(1)));
         }
         if self.state.append(prev_index, entries) {

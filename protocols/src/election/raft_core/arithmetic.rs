@@ -1,4 +1,4 @@
-//! For how long a leader believes, for how long others wait, and for how long two may believe at most.
+//! How long a leader believes, how long others wait, and for how long two may believe at most.
 
 use crate::{
     election::{
@@ -11,7 +11,7 @@ use crate::{
 /// The paper's range, nanoseconds.
 pub(super) const ELECTION_TIMEOUT: (u64, u64) = (150 * MILLISECOND, 300 * MILLISECOND);
 
-/// For how long others wait at least, nanoseconds: the shortest election timeout.
+/// How long others wait at least, nanoseconds: the shortest election timeout.
 pub(super) fn shortest(timings: &Timings) -> u64 {
     timings.election_timeout.map_or(timings.lease_ttl, |(min, _)| min)
 }
@@ -20,7 +20,7 @@ pub(super) fn longest(timings: &Timings) -> u64 {
     timings.election_timeout.map_or(2 * timings.lease_ttl, |(_, max)| max)
 }
 
-/// For how long a leader believes since it counts; `None`: until it hears of a higher term.
+/// How long a leader believes from the moment it counts from; `None`: until it hears of a higher term.
 pub(super) fn belief(timings: &Timings) -> Option<u64> {
     match timings.rules {
         Rules { manner: Manner::Hashicorp, .. } => Some(timings.lease_ttl),
@@ -30,20 +30,20 @@ pub(super) fn belief(timings: &Timings) -> Option<u64> {
     }
 }
 
-/// A lease counts from sending, the others' promise from when that arrived; who starts again waits it out first. Where one
-/// of that does not hold, what is left of the belief.
+/// A lease counts from sending, the others' promise from the arrival; a restarted server first waits it out. Where one
+/// of these does not hold, the rest of the belief.
 pub(super) fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     let belief = c.slow(belief(timings)?);
     let promised = c.fast(shortest(timings));
     match timings.rules {
-        // From answers, which a leader that is stopped may read late; and who starts again promises nothing.
+        // Counts from answers, which a paused leader may read late; and a restarted server promises nothing.
         Rules { manner: Manner::Hashicorp, .. } => {
             let late = c.travel.saturating_add(c.unread);
             let promised = if c.restarts { 0 } else { promised };
             Some(belief.saturating_add(late).saturating_sub(promised))
         }
         Rules { leader_lease: true, check_quorum: true, .. } => Some(belief.saturating_sub(promised)),
-        // A leader that nobody has heard yet may be outvoted at once.
+        // A leader that no server has heard yet may be outvoted at once.
         _ => Some(belief),
     }
 }

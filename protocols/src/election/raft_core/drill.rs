@@ -1,5 +1,5 @@
-//! A fleet of cores on a bad network with bad disks, and the laws that hold on it whatever happens (the paper's figure 3).
-//! Tests run it on random schedules, and sweeps run [`drill`] before anything else.
+//! A fleet of cores on an unreliable network with unreliable disks, and the laws that must always hold (the paper's
+//! figure 3). Tests run it on random schedules, and sweeps run [`drill`] before anything else.
 
 use super::{
     Durable, Output, PROTOCOL, RaftCore, Role,
@@ -12,14 +12,14 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// How bad it is; parts per thousand.
+/// The rates of failures; parts per thousand.
 #[derive(Clone, Copy)]
 pub(super) struct Weather {
     pub(super) loss: u32,
     pub(super) duplicate: u32,
-    /// A loss of power at a write.
+    /// Loss of power at a write.
     pub(super) power: u64,
-    /// A crash after a message.
+    /// Crash after a message.
     pub(super) crash: u64,
     pub(super) delay_max_ms: u64,
 }
@@ -28,19 +28,19 @@ pub(super) const CALM: Weather = Weather { loss: 0, duplicate: 0, power: 0, cras
 
 pub(super) const STORM: Weather = Weather { loss: 150, duplicate: 100, power: 60, crash: 2, delay_max_ms: 80 };
 
-/// Once nothing goes wrong any more: a restart, and some split votes.
+/// The time to recover after the last failure: a restart, and some split votes.
 pub(super) const QUIET_MS: u64 = 6_000;
 
-/// The paper's timers with these rules.
+/// The paper's timers, with these rules.
 pub(super) fn timings(rules: Rules) -> Timings {
     Timings { rules, ..PROTOCOL.default_timings() }
 }
 
-/// Servers whose leaders append entries, in storms, and with one leader after another cut off before what it has appended is
-/// everywhere.
+/// Drills servers whose leaders append entries, under failures, and with one leader after another cut off before its
+/// entries are everywhere.
 ///
 /// # Panics
-/// When a law is broken: the panic says which.
+/// If a law is broken; the message says which.
 pub fn drill() {
     for seed in 0..16 {
         let mut fleet = Fleet::appending(2 + seed as u16 % 4, Rules::USUAL, Some(20 * MILLISECOND), seed);
@@ -56,7 +56,7 @@ pub fn drill() {
             let ms = 300 + fleet.bench.draw(1_200);
             fleet.run(ms);
         }
-        // Who was cut off and is behind comes back when the leader goes.
+        // A server that was cut off and lags returns when the leader goes.
         for _ in 0..if fleet.bench.nodes().count() > 2 { 6 } else { 0 } {
             let leader = fleet.believers().first().copied();
             let behind = fleet.bench.nodes().find(|node| Some(*node) != leader);
@@ -70,7 +70,7 @@ pub fn drill() {
         fleet.run(QUIET_MS);
         assert_eq!(fleet.believers().len(), 1, "one leads when every cut is healed");
     }
-    // Without other entries than those that begin terms, all end with one log.
+    // With only the entries that start terms, all servers end with the same log.
     for seed in 0..8 {
         let mut fleet = Fleet::new(3 + seed as u16 % 3, Rules::USUAL, seed);
         fleet.set_weather(STORM);
@@ -83,31 +83,31 @@ pub fn drill() {
     }
 }
 
-/// How long a process that died stays away at most.
+/// The longest downtime of a process.
 const AWAY_MAX: u64 = 400 * MILLISECOND;
 
 pub(super) struct Fleet {
     pub(super) bench: Bench<RaftCore>,
     rules: Rules,
     weather: Weather,
-    /// Token to leader.
+    /// The leader by token.
     pub(super) leaders: BTreeMap<Term, NodeId>,
-    /// What any server has known to be committed.
+    /// Everything that any server has known to be committed.
     pub(super) committed: Vec<Term>,
-    /// (server, term) to whom it voted for.
+    /// The vote by server and term.
     votes: BTreeMap<(NodeId, Term), NodeId>,
     pub(super) power_losses: u32,
-    /// Steps after which two believed.
+    /// The number of steps after which two believed.
     pub(super) two_believed: u32,
 }
 
 impl Fleet {
-    /// Clocks are up to two per cent off: the lease has a margin of ten.
+    /// A fleet whose clocks are off by up to two per cent; the lease has a margin of ten.
     pub(super) fn new(count: u16, rules: Rules, seed: u64) -> Self {
         Fleet::appending(count, rules, None, seed)
     }
 
-    /// The same, where leaders append an entry in every so many nanoseconds.
+    /// The same, with leaders that append an entry every `entry_interval` nanoseconds.
     pub(super) fn appending(count: u16, rules: Rules, entry_interval: Option<u64>, seed: u64) -> Self {
         let timings = timings(rules);
         let timings = Timings { own: Timers { entry_interval, ..timings.own }, ..timings };
@@ -140,7 +140,7 @@ impl Fleet {
         network.delay = 200_000..200_000 + weather.delay_max_ms * MILLISECOND;
     }
 
-    /// Cuts one server off from everybody, and joins everybody else.
+    /// Cuts one server off from all others, and reconnects the rest.
     pub(super) fn cut_off(&mut self, who: Option<NodeId>) {
         self.bench.network.mend(|_, _| true);
         if let Some(who) = who {
@@ -149,7 +149,7 @@ impl Fleet {
         }
     }
 
-    /// Runs for so long.
+    /// Runs for `ms` milliseconds.
     pub(super) fn run(&mut self, ms: u64) {
         let until = self.bench.now() + ms * MILLISECOND;
         while let Some(step) = self.bench.next(until) {
@@ -160,7 +160,7 @@ impl Fleet {
                 match output {
                     Output::Send { to, message } => {
                         self.law_of_the_disk(node, message);
-                        // A vote that was on disk when its voter died is said again when it is asked for again.
+                        // A vote that was on disk before its voter died is sent again on request.
                         if let Message::Vote { term, pre_vote: false, granted: true } = *message {
                             self.law_of_votes(node, *to, term);
                             self.law_of_logs(node, *to, term);
@@ -185,7 +185,7 @@ impl Fleet {
         self.bench.draw(1000) < per_thousand
     }
 
-    /// The process dies. What was being written is there, or not.
+    /// Kills a process. A write under way survives or not.
     pub(super) fn stop(&mut self, node: NodeId) {
         let kept = self.bench.draw(2) as usize;
         self.bench.crash(node, kept);
@@ -197,7 +197,7 @@ impl Fleet {
         self.bench.seat(node).disk().and_then(Durable::decode).unwrap_or_default()
     }
 
-    /// Election Safety and Leader Completeness: one leader a term, with all that was ever committed.
+    /// Election Safety and Leader Completeness: a term has one leader, which has everything ever committed.
     fn law_of_leaders(&mut self, node: NodeId, leadership: Leadership) {
         let former = self.leaders.insert(leadership.token, node);
         assert!(former.is_none(), "{former:?} and {node:?} lead in term {}", leadership.token);
@@ -208,7 +208,7 @@ impl Fleet {
         assert!(elected > self.bench.nodes().count() / 2, "{elected} votes for {node:?} in {}", leadership.token);
     }
 
-    /// State Machine Safety: what anybody knows to be committed is the same everywhere and stays.
+    /// State Machine Safety: what servers know to be committed is the same everywhere, and stays.
     fn law_of_the_log(&mut self, node: NodeId) {
         let Some(core) = self.bench.seat(node).elector() else { return };
         let mut known = core.state.log.after(0);
@@ -218,7 +218,7 @@ impl Fleet {
         self.committed.extend(&known[common..]);
     }
 
-    /// Nothing is said that a loss of power could make untrue.
+    /// No message could become untrue through a loss of power.
     fn law_of_the_disk(&mut self, node: NodeId, message: &Message) {
         let disk = self.disk(node);
         let fits = match *message {
@@ -239,8 +239,9 @@ impl Fleet {
         assert_eq!(before, candidate, "{node:?} votes twice in term {term}");
     }
 
-    /// Nobody votes for a log that is behind its own (§5.4.1). Whoever still stands has no shorter log than when it asked. A vote is
-    /// said when it is on disk: whoever has heard from a leader of the term by then may have more than when it voted.
+    /// No server votes for a log that is behind its own (§5.4.1). A candidate's log is no shorter than when it asked. A
+    /// vote is sent once it is on disk; a voter that has heard from a leader of the term by then may have more than
+    /// when it voted.
     fn law_of_logs(&self, voter: NodeId, candidate: NodeId, term: Term) {
         let core = |node| self.bench.seat(node).elector();
         let votes = |core: &&RaftCore| core.leader.is_none();
@@ -251,7 +252,7 @@ impl Fleet {
         assert!(asking >= own, "{voter:?} has a log up to {own:?} and votes for one up to {asking:?}");
     }
 
-    /// With all rules no two believe, however the disks and the network are.
+    /// With all rules on, no two leaders believe at once, whatever the disks and the network do.
     fn law_of_leases(&mut self) {
         let believers = self.believers();
         self.two_believed += u32::from(believers.len() > 1);
@@ -260,12 +261,11 @@ impl Fleet {
         }
     }
 
-    /// Who believes.
     pub(super) fn believers(&self) -> Vec<NodeId> {
         self.bench.believers()
     }
 
-    /// Do all follow this leader, with its log?
+    /// Whether all servers follow this leader and have its log.
     pub(super) fn agree_on(&self, leader: NodeId) -> bool {
         let core = |node| self.bench.seat(node).elector();
         let lead = core(leader).unwrap();

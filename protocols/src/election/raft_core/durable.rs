@@ -1,5 +1,5 @@
-//! What a server keeps on disk (figure 2, "persistent state"): its term, its vote and its log. What entries hold is nothing to an
-//! election, so that an entry is its term, and terms never fall along the log.
+//! A server's durable state (figure 2, "persistent state"): its term, its vote and its log. The content of entries is
+//! irrelevant to an election, so an entry is its term, and terms never fall along the log.
 
 use super::{
     log::Log,
@@ -11,9 +11,9 @@ use crate::types::NodeId;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Durable {
     pub(super) term: Term,
-    /// For whom this server has voted in the term; a candidate votes for itself.
+    /// This server's vote in the term; a candidate votes for itself.
     pub(super) voted: Option<NodeId>,
-    /// The entries; that of index 1 is the first.
+    /// The entries; the first has index 1.
     pub(super) log: Log,
 }
 
@@ -31,7 +31,7 @@ impl Durable {
         bytes
     }
 
-    /// The state in these bytes; `None` when they are nothing that [`Durable::encode`] wrote.
+    /// Decodes the state; `None` if [`Durable::encode`] did not write these bytes.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (head, words) = bytes.split_at_checked(HEAD_BYTES)?;
         let term = Term::from_le_bytes(head.get(..8)?.try_into().ok()?);
@@ -55,13 +55,13 @@ impl Durable {
         self.log.term_at(index)
     }
 
-    /// Is a log that ends like this at least as up to date as ours? (§5.4.1)
+    /// Whether a log with this end is at least as up to date as ours (§5.4.1).
     pub(super) fn is_up_to_date(&self, last_index: Index, last_term: Term) -> bool {
         (last_term, last_index) >= (self.last_term(), self.last_index())
     }
 
-    /// Makes the log go on with these entries after `prev_index`; cuts off what disagrees with them, and nothing else
-    /// (figure 2, AppendEntries, receiver 3 and 4). True when something was cut off.
+    /// Makes the log continue with these entries after `prev_index`; truncates only what conflicts with them (figure 2,
+    /// AppendEntries, receiver 3 and 4). Returns whether it truncated anything.
     pub(super) fn append(&mut self, prev_index: Index, entries: &[Term]) -> bool {
         let agrees = |(index, term): &(Index, &Term)| self.log.term_at(*index) == Some(**term);
         let known = (prev_index + 1..).zip(entries).take_while(agrees).count();

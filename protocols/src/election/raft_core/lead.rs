@@ -1,4 +1,4 @@
-//! The leader: heartbeats, the log on its way to the others, its belief, and how it hands over.
+//! The leader: heartbeats, replication, its belief, and handover.
 
 use super::{
     Output, RaftCore, belief,
@@ -15,7 +15,7 @@ use crate::{
 
 impl RaftCore {
     pub(super) fn become_leader(&mut self, now: Now) {
-        // A candidate's log has no entry of its term: nobody has led in it.
+        // A candidate's log has no entry of its term, since nobody has led in it.
         self.state.log.push(self.state.term);
         self.role = Role::Leader(Leading::new(self.servers(), self.state.last_index(), now.mono));
         self.heard_at = None;
@@ -23,7 +23,7 @@ impl RaftCore {
         self.renew(now);
     }
 
-    /// Whatever a leader has to do by now.
+    /// Handles everything that a leader has to do by now.
     pub(super) fn lead_on(&mut self, now: Now) {
         let Role::Leader(leading) = &self.role else { return };
         if leading.hands_over.is_some_and(|(_, until)| until <= now.mono) || self.quorum_until(leading) <= now.mono {
@@ -44,7 +44,7 @@ impl RaftCore {
             if self.double().is_some() {
                 self.advance(now);
             }
-            // A belief without an end is renewed by nobody.
+            // A belief that does not expire has no renewals.
             if self.belief.is_some_and(|belief| belief.valid_until == u64::MAX) {
                 self.held.push(Output::Point(Point::Renewed));
             }
@@ -52,13 +52,13 @@ impl RaftCore {
         self.append_entry(now);
     }
 
-    /// When the next entry is to be appended. None is while leadership is handed over: the successor could never catch up.
+    /// When to append the next entry. None during a handover, or the successor could never catch up.
     fn entry_at(&self, leading: &Leading) -> u64 {
         let accepts = leading.hands_over.is_none() || self.setup.bugs.has(&WRITES_DURING_TRANSFER);
         if accepts && self.setup.timings.own.entry_interval.is_some() { leading.entry_at } else { u64::MAX }
     }
 
-    /// Appends an entry if it is time, as if a client had asked for it, and sends it to everybody.
+    /// Appends an entry if it is due, as if a client had requested it, and sends it to all.
     fn append_entry(&mut self, now: Now) {
         let Role::Leader(leading) = &self.role else { return };
         if self.entry_at(leading) > now.mono {
@@ -74,7 +74,7 @@ impl RaftCore {
         }
     }
 
-    /// When a leader has something to do next.
+    /// When a leader has to act next.
     pub(super) fn leads_on_at(&self, leading: &Leading) -> u64 {
         let hands_over = leading.hands_over.map_or(u64::MAX, |(_, until)| until);
         let believes = self.belief.map_or(u64::MAX, |belief| belief.valid_until);
@@ -91,7 +91,7 @@ impl RaftCore {
         leading.quorum_since().unwrap_or(0).max(leading.since).saturating_add(time)
     }
 
-    /// Sends what comes next for a follower; a heartbeat, when it has everything.
+    /// Sends a follower its next entries, or a heartbeat if it has everything.
     fn replicate(&mut self, now: Now, to: NodeId) {
         let Role::Leader(leading) = &self.role else { return };
         let prev_index = leading.next[to.index()].max(1) - 1;
@@ -106,7 +106,7 @@ impl RaftCore {
         self.send(to, message);
     }
 
-    /// A follower has answered.
+    /// Handles a follower's answer.
     pub(super) fn appended(&mut self, now: Now, from: NodeId, term: Term, success: bool, index: Index, sent: u64) {
         if term > self.state.term {
             if matches!(self.role, Role::Leader(_)) {
@@ -118,7 +118,7 @@ impl RaftCore {
         let from_answer = self.is_hashicorp() || self.setup.bugs.has(&LEASE_FROM_ANSWER);
         let counts_from = if from_answer { now.mono } else { sent };
         let Role::Leader(leading) = &mut self.role else { return };
-        // What is from the future was sent by nobody.
+        // The server sent nothing with a time in the future.
         if term < own_term || sent > now.mono {
             return;
         }
@@ -135,7 +135,7 @@ impl RaftCore {
         self.advance(now);
     }
 
-    /// Commits what a majority has, once that includes an entry of this term (§5.4.2), and believes accordingly.
+    /// Commits what a majority has, once that includes an entry of this term (§5.4.2), and updates the belief.
     pub(super) fn advance(&mut self, now: Now) {
         self.answer_oneself(now);
         let Role::Leader(leading) = &self.role else { return };
@@ -147,11 +147,11 @@ impl RaftCore {
         self.go_on_handing_over(now);
     }
 
-    /// How long this leader may believe by now; `None`: not yet.
+    /// How long this leader may believe as of now; `None`: not yet.
     fn believes_until(&self, leading: &Leading) -> Option<u64> {
         let rules = self.rules();
         let bound = match belief(&self.setup.timings) {
-            // Its own vote has to be on disk; others ask for theirs only when it is.
+            // Its own vote has to be on disk; with others, the requests for votes are sent only then.
             _ if self.servers() == 1 => return (self.commit >= leading.first).then_some(u64::MAX),
             Some(bound) => bound,
             None => return Some(u64::MAX),
@@ -159,13 +159,13 @@ impl RaftCore {
         let from = match rules.leader_lease && !self.is_hashicorp() {
             true if self.commit < leading.first => return None,
             true => leading.quorum_since()?,
-            // Votes are as good as a first round.
+            // The votes count as a first round.
             false => leading.quorum_since().unwrap_or(0).max(leading.since),
         };
         Some(from.saturating_add(bound))
     }
 
-    /// Begins to believe, or goes on, as far as a majority has acknowledged this leader.
+    /// Begins or extends the belief, as far as a majority has acknowledged this leader.
     pub(super) fn renew(&mut self, now: Now) {
         let Role::Leader(leading) = &self.role else { return };
         let Some(valid_until) = self.believes_until(leading).filter(|until| *until > now.mono) else { return };
@@ -177,7 +177,7 @@ impl RaftCore {
                 self.held.push(Output::Point(Point::Renewed));
                 self.held.push(Output::Renewed(leadership));
             }
-            // Acknowledged again, when the belief in this term is over: another term is needed.
+            // Acknowledged although its belief in this term has ended: it needs another term.
             None if leading.ended => self.hand_over(now, None),
             None => {
                 self.belief = Some(leadership);
@@ -187,7 +187,6 @@ impl RaftCore {
         }
     }
 
-    /// Ends the belief.
     fn depose(&mut self, why: Deposed) {
         if self.belief.take().is_some() {
             self.held.push(Output::Deposed(why));
@@ -197,10 +196,10 @@ impl RaftCore {
         }
     }
 
-    /// Follows, and nobody in particular.
+    /// Becomes a follower without a leader.
     pub(super) fn step_down(&mut self, now: Now, why: Deposed) {
         self.depose(why);
-        // Who follows goes on waiting.
+        // A follower keeps its timeout.
         if !matches!(self.role, Role::Follower) {
             self.role = Role::Follower;
             self.wait_anew(now);
@@ -208,7 +207,7 @@ impl RaftCore {
         self.observe(None);
     }
 
-    /// Ends the belief, and has another stand at once: this one, or whoever has most of the log (§3.10).
+    /// Ends the belief, and has another server stand at once: `to`, or the one with the longest log (§3.10).
     pub(super) fn hand_over(&mut self, now: Now, to: Option<NodeId>) {
         let patience = self.shortest();
         let Role::Leader(leading) = &mut self.role else { return };
@@ -229,7 +228,7 @@ impl RaftCore {
         }
     }
 
-    /// The successor stands as soon as it has the whole log: nobody else could vote for it.
+    /// Makes the successor stand once it has the whole log; before that nobody could vote for it.
     fn go_on_handing_over(&mut self, now: Now) {
         let Role::Leader(Leading { hands_over: Some((to, _)), matched, .. }) = &self.role else { return };
         let to = *to;

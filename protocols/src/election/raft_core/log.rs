@@ -1,16 +1,16 @@
-//! The log, as far as an election looks at it: the term of each entry. The entries of one leader stand together, and only what
-//! begins a term comes alone unless the leader is given others to append; so the log is kept as runs of one term.
+//! The log as far as elections need it: each entry's term. A leader's entries are contiguous, and unless the leader is
+//! made to append more, a term has only its first entry; so the log is stored as runs of equal terms.
 
 use super::message::{Index, Term};
 
-/// The terms of the entries; they never fall.
+/// The terms of the entries, which never fall.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Log {
-    /// Each term that has entries, and the last of them.
+    /// Each term with entries, and its last index.
     runs: Vec<(Term, Index)>,
 }
 
-/// On disk this stands between a term and how many more entries it has. No run but the first could be of term 0.
+/// On disk, this separates a term from the number of its further entries. Only the first run could have term 0.
 const MORE: u64 = 0;
 
 impl Log {
@@ -27,7 +27,7 @@ impl Log {
         self.runs.get(place).map(|(term, _)| *term)
     }
 
-    /// Another entry, of no older term than the last.
+    /// Appends an entry, whose term is no older than the last.
     pub(super) fn push(&mut self, term: Term) {
         let next = self.last_index() + 1;
         match self.runs.last_mut() {
@@ -36,12 +36,12 @@ impl Log {
         }
     }
 
-    /// The entries after that one.
+    /// The entries after `index`.
     pub(super) fn after(&self, index: Index) -> Vec<Term> {
         (index + 1..=self.last_index()).filter_map(|index| self.term_at(index)).collect()
     }
 
-    /// Nothing is left after that entry.
+    /// Drops everything after `index`.
     pub(super) fn truncate(&mut self, index: Index) {
         let place = self.runs.partition_point(|(_, end)| *end < index);
         self.runs.truncate(place + 1);
@@ -52,7 +52,7 @@ impl Log {
         }
     }
 
-    /// The words that go to disk: each term, and where it has more entries than one, how many more.
+    /// The words for the disk: each term, and if it has several entries, how many more.
     pub(super) fn words(&self) -> Vec<u64> {
         let (mut words, mut before) = (Vec::with_capacity(self.runs.len()), 0);
         for (term, end) in &self.runs {
@@ -65,7 +65,7 @@ impl Log {
         words
     }
 
-    /// The log of these words; `None` when they are nothing that [`Log::words`] makes.
+    /// The log from these words; `None` if [`Log::words`] did not write them.
     pub(super) fn of_words(words: &[u64]) -> Option<Log> {
         let (mut log, mut rest) = (Log::default(), words);
         while let [term, after @ ..] = rest {

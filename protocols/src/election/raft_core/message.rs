@@ -1,68 +1,63 @@
-//! What the servers say to each other: the RPCs of the paper's figure 2, pre-votes (dissertation, §9.6) and TimeoutNow (§3.10).
+//! The messages between servers: the RPCs of the paper's figure 2, pre-votes (dissertation, §9.6) and TimeoutNow
+//! (§3.10).
 
 use crate::payload::Payload;
 
 /// A term; 0 before the first election.
 pub type Term = u64;
-/// A place in the log, from 1; 0 is before its first entry.
+/// An index in the log, from 1; 0 is before the first entry.
 pub type Index = u64;
 
-/// A request or the answer to one.
+/// A request or its answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// Asks for a vote.
     RequestVote {
-        /// The candidate's term; one that it is not in yet when it only wants to know.
+        /// The candidate's term; in a pre-vote, the next one, which it is not in yet.
         term: Term,
-        /// Only whether it would be given.
+        /// Whether this only asks if a vote would be granted.
         pre_vote: bool,
-        /// The leader itself has asked for this election.
+        /// Whether the leader itself has asked for this election.
         transfer: bool,
-        /// Where the candidate's log ends.
+        /// The index of the candidate's last entry.
         last_index: Index,
         /// The term of its last entry.
         last_term: Term,
     },
-    /// Gives a vote, or does not.
+    /// Grants or refuses a vote.
     Vote {
-        /// The voter's term; the one that was asked about when a pre-vote is given.
+        /// The voter's term; the requested one if a pre-vote is granted.
         term: Term,
-        /// To a pre-vote.
+        /// Whether it answers a pre-vote.
         pre_vote: bool,
-        /// Is it given?
         granted: bool,
     },
-    /// The leader's entries; a heartbeat when there are none.
+    /// The leader's entries; a heartbeat if there are none.
     AppendEntries {
-        /// The leader's term.
         term: Term,
-        /// The place before the first entry.
+        /// The index before the first entry.
         prev_index: Index,
-        /// The term of what is there in the leader's log.
+        /// The term of the entry at that index.
         prev_term: Term,
-        /// The terms of the entries: the no-op with which the leader of a term begins it, and what it has appended since.
+        /// The terms of the entries: the no-op that starts a leader's term, and what it has appended since.
         entries: Vec<Term>,
-        /// Up to where the leader knows the log to be committed.
+        /// How far the leader knows the log to be committed.
         commit: Index,
-        /// When this was sent, by the leader's clock: the answer has it again.
+        /// The time of sending by the leader's clock, repeated in the answer.
         sent: u64,
     },
-    /// The answer to that.
+    /// The answer to `AppendEntries`.
     Appended {
-        /// The follower's term.
         term: Term,
-        /// Did its log have the entry before?
+        /// Whether its log had the entry before.
         success: bool,
-        /// Up to where its log is the leader's; where its log ends, when it is not.
+        /// How far its log agrees with the leader's; if it lacks the entry before, where its log ends.
         index: Index,
         /// The request's.
         sent: u64,
     },
-    /// Stand at once.
-    TimeoutNow {
-        /// The leader's term.
-        term: Term,
-    },
+    /// Stand for election at once.
+    TimeoutNow { term: Term },
 }
 
 impl Payload for Message {

@@ -1,16 +1,16 @@
-//! The roles of a server, and who counts votes and answers.
+//! A server's roles, and the counting of votes and answers.
 
 use super::message::Index;
 use crate::types::NodeId;
 
-/// A server's part in its term.
+/// A server's role in its term.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     /// Answers, and waits for its election timeout.
     Follower,
-    /// Asks whether it could win, in its old term.
+    /// Asks for pre-votes, in its old term.
     PreCandidate(Ballot),
-    /// Stands.
+    /// Stands for election.
     Candidate(Ballot),
     /// Won the election of its term.
     Leader(Leading),
@@ -19,12 +19,12 @@ pub(super) enum Role {
 /// Votes or pre-votes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Ballot {
-    /// By server.
+    /// Indexed by server.
     granted: Vec<bool>,
 }
 
 impl Ballot {
-    /// One in which only `node` has voted, for itself.
+    /// A ballot with only `node`'s vote for itself.
     pub(super) fn new(servers: usize, node: NodeId) -> Self {
         let mut ballot = Ballot { granted: vec![false; servers] };
         ballot.grant(node);
@@ -42,26 +42,26 @@ impl Ballot {
     }
 }
 
-/// What a leader knows of the others (figure 2, "volatile state on leaders").
+/// A leader's view of the others (figure 2, "volatile state on leaders").
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Leading {
     /// When it won.
     pub(super) since: u64,
-    /// The entry with which it began its term.
+    /// The entry that started its term.
     pub(super) first: Index,
     /// By server: the next entry to send.
     pub(super) next: Vec<Index>,
-    /// By server, its own included: up to where that log is its own.
+    /// By server, itself included: how far that log agrees with its own.
     pub(super) matched: Vec<Index>,
-    /// By server: from when its last answer counts.
+    /// By server: the time from which its last acknowledgement counts.
     acked: Vec<Option<u64>>,
-    /// When to say next that it leads.
+    /// When to send the next heartbeat.
     pub(super) heartbeat_at: u64,
     /// When to append the next entry, if it appends any.
     pub(super) entry_at: u64,
-    /// What it believed is over, or was given up; it is not believed in this term again.
+    /// Whether its belief has ended; it does not believe in this term again.
     pub(super) ended: bool,
-    /// To whom it hands over, and when it gives that up.
+    /// The successor of a handover, and when the leader gives that up.
     pub(super) hands_over: Option<(NodeId, u64)>,
 }
 
@@ -86,8 +86,8 @@ impl Leading {
         }
     }
 
-    /// From when on a majority, itself counted, has acknowledged it; `None`: none has yet. Never for a server alone, whose
-    /// majority cannot be lost.
+    /// The time from which a majority, including itself, has acknowledged it; `None` if none has yet. Always `None` for
+    /// a single server, which cannot lose its majority.
     pub(super) fn quorum_since(&self) -> Option<u64> {
         let others_needed = self.acked.len() / 2;
         let mut acked: Vec<u64> = self.acked.iter().copied().flatten().collect();
@@ -95,14 +95,14 @@ impl Leading {
         acked.get(others_needed.checked_sub(1)?).copied()
     }
 
-    /// Up to where a majority has the log.
+    /// How far a majority has the log.
     pub(super) fn majority_has(&self) -> Index {
         let mut matched = self.matched.clone();
         matched.sort_unstable_by(|a, b| b.cmp(a));
         matched.get(matched.len() / 2).copied().unwrap_or(0)
     }
 
-    /// The other server whose log is the longest that is known to be its own, among those that answered last.
+    /// The other server with the longest matching log; among equals, the last one that answered.
     pub(super) fn successor(&self, node: NodeId) -> Option<NodeId> {
         let others = (0..self.matched.len()).filter(|server| *server != node.index());
         others.max_by_key(|server| (self.matched[*server], self.acked[*server])).map(|server| NodeId(server as u16))

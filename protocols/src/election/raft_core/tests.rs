@@ -1,4 +1,4 @@
-//! The core by itself: one server and what it is told, fleets of them on random schedules, and the paper's measurement.
+//! The core by itself: a single server under direct inputs, fleets on random schedules, and the paper's measurement.
 
 mod disk;
 mod figure;
@@ -9,11 +9,11 @@ mod server;
 use super::{drill::timings, *};
 use crate::{election::Timings, types::SECOND};
 
-/// Server 0 of some, and what it has written.
+/// Server 0 of several, and its writes.
 pub(super) struct Server {
     pub(super) core: RaftCore,
     pub(super) now: u64,
-    /// The disk's content, and what is being written.
+    /// The disk's content, and the write under way.
     pub(super) disk: Option<Vec<u8>>,
     pub(super) writing: Option<Vec<u8>>,
     pub(super) timer: Option<u64>,
@@ -33,13 +33,12 @@ pub(super) fn setup(node: u16, count: u16, rules: Rules, stored: Option<Vec<u8>>
     }
 }
 
-/// A state with this log, in this term.
 pub(super) fn state(term: Term, voted: Option<u16>, log: &[Term]) -> Durable {
     Durable { term, voted: voted.map(NodeId), log: log.into() }
 }
 
 impl Server {
-    /// Server 0 of three, started with this on its disk.
+    /// Starts server 0 of three with this disk.
     pub(super) fn start(rules: Rules, stored: Option<Durable>) -> Self {
         let disk = stored.map(|state| state.encode());
         let core = RaftCore::new(setup(0, 3, rules, disk.clone()));
@@ -48,7 +47,7 @@ impl Server {
         server
     }
 
-    /// Takes one input and leaves what has to be written under way.
+    /// Takes one input; a write stays under way.
     pub(super) fn step_only(&mut self, input: Input) -> Vec<Output> {
         let mut out = Vec::new();
         self.core.step(Now { mono: self.now, wall: 0 }, input, &mut out);
@@ -69,7 +68,7 @@ impl Server {
         out
     }
 
-    /// Takes one input, and the disk is done at once.
+    /// Takes one input; a write completes at once.
     pub(super) fn step(&mut self, input: Input) -> Vec<Output> {
         let mut out = self.step_only(input);
         while let Some(bytes) = self.writing.take() {
@@ -79,7 +78,7 @@ impl Server {
         out
     }
 
-    /// Lets so much time pass, and timers fire on the way.
+    /// Lets `by` nanoseconds pass, firing timers on the way.
     pub(super) fn pass(&mut self, by: u64) -> Vec<Output> {
         let until = self.now + by;
         let mut out = Vec::new();
@@ -102,7 +101,7 @@ impl Server {
         self.hear(from, Message::AppendEntries { term, prev_index, prev_term, entries, commit, sent })
     }
 
-    /// Does it give `from` its vote?
+    /// Whether it grants `from` its vote.
     pub(super) fn asked_for(&mut self, from: u16, term: Term, last: (Term, Index), pre_vote: bool) -> bool {
         let (last_term, last_index) = last;
         let ask = Message::RequestVote { term, pre_vote, transfer: false, last_index, last_term };
@@ -127,14 +126,14 @@ impl Server {
         self.hear(1, Message::Vote { term, pre_vote: false, granted: true })
     }
 
-    /// Server `from` has all that the leader has, and says so to what was sent at `sent`.
+    /// Server `from` has the leader's whole log, and acknowledges what was sent at `sent`.
     pub(super) fn acknowledged(&mut self, from: u16, sent: u64) -> Vec<Output> {
         let (term, index) = (self.core.state.term, self.core.state.last_index());
         self.hear(from, Message::Appended { term, success: true, index, sent })
     }
 }
 
-/// What was said to a server.
+/// The messages for a server.
 pub(super) fn said_to(out: &[Output], to: u16) -> Vec<Message> {
     let said = out.iter().filter_map(|output| match output {
         Output::Send { to: receiver, message } if *receiver == NodeId(to) => Some(message.clone()),

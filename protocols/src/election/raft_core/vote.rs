@@ -1,4 +1,4 @@
-//! Who stands, and who votes for whom (the paper's §5.2 and §5.4.1; the dissertation's §4.2.3 and §9.6).
+//! Candidates and votes (the paper's §5.2 and §5.4.1; the dissertation's §4.2.3 and §9.6).
 
 use super::{
     Output, RaftCore,
@@ -8,14 +8,14 @@ use super::{
 use crate::{clock::Now, elector::Deposed, point::Point, types::NodeId};
 
 impl RaftCore {
-    /// The election timeout is over, or the leader has said that it should be.
+    /// Stands for election, after the election timeout or at the leader's request.
     pub(super) fn stand(&mut self, now: Now, transfer: bool) {
         if !std::mem::replace(&mut self.campaigning, true) {
             self.held.push(Output::Campaign);
             self.held.push(Output::Point(Point::BeforeCampaign));
         }
         self.observe(None);
-        // After the last term there is none to stand in.
+        // The last term has no successor to stand in.
         let Some(next) = self.state.term.checked_add(1) else { return self.wait_anew(now) };
         match self.rules().pre_vote && !transfer {
             true => {
@@ -40,7 +40,7 @@ impl RaftCore {
         self.count_votes(now);
     }
 
-    /// From pre-candidate to candidate to leader, as far as the votes go.
+    /// Advances from pre-candidate to candidate to leader, according to the votes.
     fn count_votes(&mut self, now: Now) {
         match &self.role {
             Role::PreCandidate(ballot) if ballot.is_won() => {
@@ -53,20 +53,20 @@ impl RaftCore {
         }
     }
 
-    /// A vote counts for the term it was given in. What a leader was promised when it was heard holds in any term.
+    /// Enters a term. A vote is valid only in its term; the promise to a leader that was heard holds across terms.
     pub(super) fn enter(&mut self, term: Term) {
         self.state.term = term;
         self.state.voted = None;
     }
 
-    /// A vote in the present term, which is on disk before this is said.
+    /// A vote in the current term, reported only once it is on disk.
     fn vote_for(&mut self, candidate: NodeId) {
         self.state.voted = Some(candidate);
         self.held.push(Output::Voted { candidate, token: self.state.term });
         self.held.push(Output::Point(Point::Voted));
     }
 
-    /// Somebody is in a higher term: whatever this server was, it is no more.
+    /// Follows a higher term, whatever this server's role was.
     pub(super) fn adopt(&mut self, now: Now, term: Term) {
         if term > self.state.term {
             self.enter(term);
@@ -74,7 +74,7 @@ impl RaftCore {
         }
     }
 
-    /// Has this server a leader that it should stand by?
+    /// Whether this server has a leader to stand by.
     fn has_leader(&self, now: Now) -> bool {
         match &self.role {
             Role::Leader(leading) => !leading.ended,
@@ -83,7 +83,7 @@ impl RaftCore {
         }
     }
 
-    /// Would this server vote for `from` in `term`? Nothing changes.
+    /// Answers a pre-vote: would this server vote for `from` in `term`? Changes nothing.
     pub(super) fn asked_before(&mut self, now: Now, from: NodeId, term: Term, up_to_date: bool) {
         let stands_by = self.has_leader(now) && !(self.is_hashicorp() && self.leader == Some(from));
         let free = term > self.state.term || self.is_free_for(from);
@@ -99,10 +99,10 @@ impl RaftCore {
         self.state.voted.is_none_or(|voted| self.id_of(voted) == self.id_of(candidate))
     }
 
-    /// `from` stands in `term`.
+    /// Answers `from`'s request for a vote in `term`.
     pub(super) fn asked(&mut self, now: Now, from: NodeId, term: Term, up_to_date: bool, transfer: bool) {
         let stands_by = self.rules().check_quorum && !transfer && self.has_leader(now);
-        // A leader that has started again is no leader any more.
+        // A leader that has restarted no longer leads.
         let stands_by = stands_by && !(self.is_hashicorp() && self.leader == Some(from));
         if stands_by {
             crate::mark!(RaftCoreStandsBy);
@@ -127,7 +127,7 @@ impl RaftCore {
         self.send(from, Message::Vote { term: self.state.term, pre_vote: false, granted });
     }
 
-    /// `from` has answered.
+    /// Handles `from`'s vote.
     pub(super) fn voted(&mut self, now: Now, from: NodeId, term: Term, pre_vote: bool, granted: bool) {
         let asked = if pre_vote { self.state.term.saturating_add(1) } else { self.state.term };
         if !granted {

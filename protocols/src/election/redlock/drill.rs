@@ -1,6 +1,6 @@
-//! Candidates and five servers that answer late or never, and the laws of the lock, which a run rarely shows: a lock that is
-//! worth too much by as long as an answer takes does harm only if its holder is silent at the end and another one asks just
-//! then. Tests and sweeps run [`drill`].
+//! Candidates, and five servers that answer late or never, checked against the lock's laws. A run rarely shows a
+//! violation: a validity that is too long by an answer's travel time does harm only if the holder is silent at its end
+//! and another candidate asks at that moment. Tests and sweeps run [`drill`].
 
 use super::{Output, PROTOCOL, Redlock};
 use crate::{
@@ -17,16 +17,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SERVERS: usize = 5;
 const QUORUM: usize = 3;
-/// The lock's time to live, milliseconds.
+/// The lock's TTL, milliseconds.
 const TTL_MS: u64 = 15_000;
-/// A lock is worth at most so much from when the first server was asked, milliseconds: `ttl − (0.01·ttl + 2)`
-/// (`lib/redlock/client.rb: #drift`), and what two readings of a clock in whole milliseconds may lose.
+/// A lock's longest validity from when the first server was asked, milliseconds: `ttl − (0.01·ttl + 2)`
+/// (`lib/redlock/client.rb: #drift`), plus the error of two clock readings in whole milliseconds.
 const WORTH_MAX_MS: u64 = TTL_MS - (TTL_MS / 100 + 2) + 1;
 
-/// Candidates whose servers answer at once, late, or not at all.
+/// Drills candidates whose servers answer at once, late, or not at all.
 ///
 /// # Panics
-/// When a law is broken: the panic says which.
+/// If a law is broken; the message says which.
 pub fn drill() {
     for seed in 0..12 {
         let mut fleet = Fleet::new(2 + seed as u16 % 3, seed);
@@ -43,7 +43,7 @@ struct Asked {
     from: NodeId,
     number: RequestNumber,
     request: redis_servers::Request,
-    /// When its answer is there; none when it is lost.
+    /// When its answer arrives; `None` if it is lost.
     answered_at: Option<u64>,
 }
 
@@ -58,16 +58,16 @@ struct Last {
 
 struct Fleet {
     bench: Bench<Redlock>,
-    /// What each server holds, and until when.
+    /// Each server's value, and its expiry.
     servers: [Option<(String, u64)>; SERVERS],
     asked: BTreeMap<u64, Asked>,
     next: u64,
     last: BTreeMap<NodeId, Last>,
-    /// What was unlocked by somebody who did not lead.
+    /// Values that were unlocked by a node that did not lead.
     given_back: BTreeSet<String>,
-    /// An answer takes up to so long, nanoseconds.
+    /// The longest time to an answer, nanoseconds.
     answers_within: u64,
-    /// So many in a thousand never come.
+    /// Lost answers, per thousand.
     lost: u64,
 }
 
@@ -111,7 +111,7 @@ impl Fleet {
         }
     }
 
-    /// A request goes out; it reaches its server in the middle of the time until the answer, or never.
+    /// Sends a request; it reaches its server halfway through the time until the answer, or never.
     fn ask(&mut self, from: NodeId, number: RequestNumber, request: redis_servers::Request, timeout: u64) {
         self.law_of_values(from, &request);
         let (now, takes) = (self.bench.now(), 1 + self.bench.draw(self.answers_within));
@@ -128,7 +128,7 @@ impl Fleet {
         }
     }
 
-    /// A request is at its server.
+    /// A request reaches its server.
     fn reaches(&mut self, alarm: u64) {
         let Some(Asked { from, number, request, answered_at }) = self.asked.remove(&alarm) else { return };
         let now = self.bench.now();
@@ -151,8 +151,8 @@ impl Fleet {
         }
     }
 
-    /// A value that was given back is not used again: the servers that are told late would give up the new lock. A holder whose
-    /// extension failed tries again with the same.
+    /// A released value is not used again, since servers that get the release late would drop the new lock. A holder
+    /// whose extension failed retries with the same value.
     fn law_of_values(&mut self, node: NodeId, asked: &redis_servers::Request) {
         let (value, locks) = match &asked.request {
             Request::Lock { value, ttl_ms, .. } => {
@@ -170,14 +170,14 @@ impl Fleet {
         }
         let now = self.bench.now();
         let goes_on = |last: &&Last| {
-            // One more server, or the same one again because it was silent.
+            // One more server, or the silent one again.
             (&last.value, last.locks) == (value, locks) && (asked.member > 0 || last.member == 0)
         };
         let began = self.last.get(&node).filter(goes_on).map_or(now, |last| last.began);
         self.last.insert(node, Last { value: value.clone(), member: asked.member, began, locks });
     }
 
-    /// Who runs believes no longer than its lock is worth.
+    /// A running node believes no longer than its lock is valid.
     fn law_of_ends(&self, now: u64) {
         for node in self.bench.believers() {
             let ends = self.bench.seat(node).belief().map_or(0, |belief| belief.valid_until);
@@ -185,7 +185,7 @@ impl Fleet {
         }
     }
 
-    /// A lock is worth what is left of it, less for clocks that differ, and a majority holds it for longer.
+    /// A lock's validity is the rest of its TTL, less the allowance for clocks; and a majority holds it for longer.
     fn law_of_worth(&self, node: NodeId, leadership: Leadership) {
         let Some(Last { value, began, .. }) = self.last.get(&node).filter(|last| last.locks) else {
             panic!("{node:?} leads and has locked nothing");

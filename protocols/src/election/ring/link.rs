@@ -1,21 +1,22 @@
-//! The link to the successor on a ring: everything arrives, once and in order, at whoever is next and alive.
+//! The link to the successor on a ring: delivers everything, once and in order, to the next live node.
 //!
-//! The classics assume such a link. Here it is made of datagrams as TCP makes it: numbered, acknowledged up to a number,
-//! and sent again from the first that is missing. How often is corosync's ratio for its ring's token (corosync/corosync,
-//! `exec/totemconfig.c: totem_volatile_config_read`): four times within the time after which the token counts as lost, which
-//! is `renew_interval` here. Then the successor is dead for this node, and all that it did not acknowledge goes to the next
-//! one. The dead one is probed once per `renew_interval` and is the successor again as soon as it is heard of.
+//! The classics assume such a link. Here it is built from datagrams in the manner of TCP: numbered, acknowledged
+//! cumulatively, and resent from the first missing one. The ratio of resends is that of corosync's ring token
+//! (corosync/corosync, `exec/totemconfig.c: totem_volatile_config_read`): four within the time after which the token
+//! counts as lost, here `renew_interval`. Then this node considers its successor dead, and everything unacknowledged
+//! goes to the next node. The dead one is probed every `renew_interval`, and becomes the successor again once it is
+//! heard from.
 //!
-//! What was sent to two successors may arrive twice, and what a process had acknowledged and not yet passed on dies with it:
-//! what travels must bear both.
+//! A lap sent to two successors may arrive twice, and a lap that a process has acknowledged but not yet passed on dies
+//! with it: laps must tolerate both.
 
 use super::message::{Lap, Message, Output};
 use crate::{clock::Now, core::TimerId, election::Setup, types::NodeId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Time to send again what was not acknowledged.
+/// The next resend of unacknowledged frames.
 pub(super) const RESEND: TimerId = 2;
-/// Time to ask those that were skipped.
+/// The next probe of skipped nodes.
 pub(super) const PROBE: TimerId = 3;
 
 /// `token_retransmits_before_loss_const`.
@@ -26,24 +27,23 @@ pub(super) struct Link {
     node: NodeId,
     /// How long a successor may be silent, nanoseconds.
     loss: u64,
-    /// The other nodes, in the order in which the ring passes them after this one.
+    /// The other nodes, in ring order after this one.
     order: Vec<NodeId>,
-    /// The successor's place in it; everybody before it is skipped. At the end of it this node is alone.
+    /// The successor's index in `order`; all before it are skipped. At the end of `order`, this node is alone.
     place: usize,
-    /// Tells this link's frames from those to an earlier successor or of an earlier process.
+    /// Distinguishes this link's frames from those to an earlier successor or of an earlier process.
     session: u64,
-    /// The number of the next frame.
     next: u64,
-    /// Not acknowledged yet, in order; the last has number `next` - 1.
+    /// Unacknowledged laps, in order; the last has number `next` - 1.
     waiting: VecDeque<Lap>,
-    /// How often they have been sent again.
+    /// How often they have been resent.
     resent: u32,
-    /// From whom this node takes frames: the session, and the number of the next one.
+    /// The senders of frames to this node: their sessions, and the next expected numbers.
     expected: BTreeMap<NodeId, (u64, u64)>,
 }
 
 impl Link {
-    /// A link on the ring that passes all candidates in `order`.
+    /// A link on the ring with the given order.
     pub(super) fn new(setup: &Setup, order: &[NodeId]) -> Self {
         let own = order.iter().position(|node| *node == setup.node).unwrap_or_default();
         let order: Vec<_> = order[own..].iter().skip(1).chain(&order[..own]).copied().collect();
@@ -60,7 +60,7 @@ impl Link {
         }
     }
 
-    /// How many nodes are on the ring when all are alive.
+    /// The number of nodes on the ring, dead ones included.
     pub(super) fn count(&self) -> usize {
         self.order.len() + 1
     }
@@ -69,7 +69,7 @@ impl Link {
         self.order.get(self.place).copied()
     }
 
-    /// Sends it on its way. Gives it back when this node is alone: then it has arrived already.
+    /// Sends a lap to the successor. Returns it if this node is alone, since it has then arrived already.
     pub(super) fn send(&mut self, now: Now, lap: Lap, out: &mut Vec<Output>) -> Option<Lap> {
         let Some(to) = self.successor() else { return Some(lap) };
         self.waiting.push_back(lap);
@@ -103,14 +103,14 @@ impl Link {
         }
     }
 
-    /// `token_retransmit` is a share of `token` that leaves a little after the last time.
+    /// `token_retransmit` is a share of `token` that leaves some time after the last resend.
     fn await_acknowledgement(&self, now: Now, out: &mut Vec<Output>) {
         let share = if self.resent < RESENDS { 10 } else { 2 };
         let wait = self.loss * share / (u64::from(RESENDS) * 10 + 2);
         out.push(Output::SetTimer { id: RESEND, at: now.mono + wait });
     }
 
-    /// Everything before `number` has arrived.
+    /// Handles the acknowledgement of everything before `number`.
     pub(super) fn acknowledged(&mut self, now: Now, from: NodeId, session: u64, number: u64, out: &mut Vec<Output>) {
         if self.successor() != Some(from) || session != self.session || number <= self.first() {
             return;
@@ -125,7 +125,7 @@ impl Link {
         }
     }
 
-    /// [`RESEND`] fired. Gives back what has arrived because nobody else is left.
+    /// Handles [`RESEND`]. Returns the laps that have arrived because no other node is left.
     pub(super) fn resend(&mut self, now: Now, out: &mut Vec<Output>) -> VecDeque<Lap> {
         if self.waiting.is_empty() {
             return VecDeque::new();
@@ -144,7 +144,7 @@ impl Link {
         }
     }
 
-    /// Takes the node at `place` for the successor; what was not acknowledged is for it.
+    /// Makes the node at `place` the successor, and sends it everything unacknowledged.
     fn relink(&mut self, now: Now, place: usize, out: &mut Vec<Output>) {
         self.place = place;
         self.session = self.session.wrapping_add(1);
@@ -153,7 +153,7 @@ impl Link {
         self.emit_all(now, out);
     }
 
-    /// [`PROBE`] fired.
+    /// Handles [`PROBE`].
     pub(super) fn probe(&self, now: Now, out: &mut Vec<Output>) {
         for to in &self.order[..self.place] {
             out.push(Output::Send { to: *to, message: Message::Probe });
@@ -163,7 +163,7 @@ impl Link {
         }
     }
 
-    /// A node that something was heard of is alive.
+    /// A node that was heard from is alive.
     pub(super) fn alive(&mut self, now: Now, node: NodeId, out: &mut Vec<Output>) {
         if let Some(place) = self.order[..self.place].iter().position(|skipped| *skipped == node) {
             crate::mark!(RingReturns);
@@ -171,7 +171,7 @@ impl Link {
         }
     }
 
-    /// A frame arrived; is it the next one? What is out of order comes again.
+    /// Handles a frame; returns whether it is the next one. Frames out of order will be resent.
     pub(super) fn accept(
         &mut self,
         from: NodeId,
@@ -182,12 +182,12 @@ impl Link {
     ) -> bool {
         let expected = self.expected.entry(from).or_insert((session, first));
         if expected.0 != session {
-            // Another link of that node, or of its next life; or this is the next life, and there was one before.
+            // Another link of that node, or a restart at either end.
             *expected = (session, first);
         }
         let is_next = number == expected.1;
         expected.1 += u64::from(is_next);
-        // What had arrived before is acknowledged again: the acknowledgement may have been lost.
+        // Older frames are acknowledged again, since the acknowledgement may have been lost.
         let message = Message::Acknowledgement { session, number: expected.1 };
         out.push(Output::Send { to: from, message });
         is_next && from != self.node

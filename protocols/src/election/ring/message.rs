@@ -1,4 +1,4 @@
-//! What members of a ring say.
+//! The messages between members of a ring.
 
 use crate::{
     elector,
@@ -6,68 +6,65 @@ use crate::{
     types::NodeId,
 };
 
-/// What a member wants done.
+/// A member's outputs.
 pub(super) type Output = elector::Output<Message, Nothing>;
 
-/// What travels between neighbours.
+/// A message between neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// A hop of a lap.
+    /// One hop of a lap.
     Frame {
-        /// Which link of the sender's: a new one for each successor and each start of its process.
+        /// The sender's link: a new session for each successor and each start of its process.
         session: u64,
-        /// The number of the oldest frame that the sender has no acknowledgement of.
+        /// The number of the sender's oldest unacknowledged frame.
         first: u64,
-        /// Counts the link's frames.
+        /// The frame's number on this link.
         number: u64,
-        /// What travels.
         lap: Lap,
     },
     /// Every frame before this number has arrived.
     Acknowledgement {
-        /// Of the link with this session.
+        /// The acknowledged link's session.
         session: u64,
-        /// The number that is awaited.
+        /// The next expected number.
         number: u64,
     },
-    /// Are you there again?
+    /// Asks whether a skipped node is back.
     Probe,
     /// The answer to a probe.
     Present,
 }
 
-/// Something on its way around the ring.
+/// A message on its way around the ring.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Lap {
-    /// Who sent it, and takes it off the ring.
+    /// The sender, which takes it off the ring.
     pub origin: NodeId,
     /// How many more nodes may pass it on.
     pub hops: u16,
-    /// What it says.
     pub body: Body,
 }
 
-/// What a lap says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Body {
-    /// The origin stands.
+    /// The origin is a candidate.
     Candidate {
-        /// The origin's name for this candidacy.
+        /// The number of this candidacy, chosen by the origin.
         attempt: u64,
     },
     /// The origin has won: Chang and Roberts' second lap.
     Coordinator {
-        /// The origin's name for this leadership.
+        /// The number of this leadership, chosen by the origin.
         reign: u64,
     },
     /// The origin leads.
     Heartbeat {
-        /// The origin's name for this leadership.
+        /// The number of this leadership, chosen by the origin.
         reign: u64,
-        /// Counts its heartbeats from 1.
+        /// The heartbeat's number, from 1.
         number: u64,
     },
-    /// The origin leads no more, and does not want to.
+    /// The origin has resigned, and does not want to lead.
     Resigned,
 }
 

@@ -1,23 +1,24 @@
-//! What others do wrong with a fencing device.
+//! Mistakes of other systems with fencing devices.
 
 use crate::bug::{Bug, Shown};
 
-/// What pairs of servers have, and clusters that are set to ignore a quorum they do not have.
+/// Pairs of servers, and clusters configured to ignore a missing quorum.
 pub const NO_QUORUM: Bug = Bug {
     id: "stonith-no-quorum",
     protocols: &["stonith"],
-    what: "Who loses sight of the others cuts their power without having a majority: both sides of a cut do, and all are off.",
+    what: "A node that loses contact with the others cuts their power without a majority: both sides of a partition do \
+           so, and all are off.",
     source: "GitHub, downtime of 22 December 2012; Pacemaker's `no-quorum-policy=ignore`",
     violation: "metrics.elections",
     shown: Shown::by("quorum-loss", "stonith", 8).above(4),
 };
 
-/// What a fence agent does that reports success when the provider's API has accepted the request.
+/// A fence agent that reports success once the provider's API has accepted the request.
 pub const ACCEPTED_IS_STOPPED: Bug = Bug {
     id: "stonith-accepted-is-stopped",
     protocols: &["stonith"],
-    what: "The answer of a cloud provider's API that it has accepted to stop a machine is taken for the stop: the former \
-           leader runs on while a successor takes over.",
+    what: "A cloud provider's API accepts a request to stop a machine, and this is taken for the stop itself: the \
+           former leader keeps running while a successor takes over.",
     source: "derived from ClusterLabs/fence-agents, fence_aws: `stop` returns while the instance is `stopping`, and the agent \
              goes on asking until it is `stopped`",
     violation: "leaders_acting_by_effect",

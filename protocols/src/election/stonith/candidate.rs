@@ -1,4 +1,4 @@
-//! A candidate: the wrapper around the elector whose word alone is worth nothing.
+//! A candidate: the wrapper around an elector whose word alone is worth nothing.
 
 mod answers;
 
@@ -23,52 +23,52 @@ use std::convert::identity;
 type Input = elector::Input<Said>;
 type Output = elector::Output<Said>;
 
-/// How much longer to wait before shooting who leads, nanoseconds. Longer than the random wait, the device's delay and a
-/// heartbeat together, so that of two the leader shoots first.
+/// The additional wait before shooting the leader, nanoseconds. It exceeds the random wait, the device's delay and a
+/// heartbeat together, so that of two nodes the leader shoots first.
 pub const DELAY_BASE: u64 = 2 * SECOND;
-/// Every shot waits for a random part of so many nanoseconds.
+/// The range of the random wait before every shot, nanoseconds.
 pub const DELAY_RANDOM: u64 = SECOND;
-/// The longest that a packet travels, nanoseconds: assumed. Several times the slowest network profile's.
+/// The assumed longest travel time of a packet, nanoseconds. Several times the slowest network profile's.
 pub const SETTLE: u64 = 200 * MILLISECOND;
 
-/// Timers from here on are the wrapper's, those below the inner elector's.
+/// Timers from here on are the wrapper's; lower ones are the inner elector's.
 const HEARTBEAT: TimerId = 8;
-/// Something else is due.
+/// Anything else that is due.
 const WAKE: TimerId = 9;
 
-/// What a candidate is.
+/// A candidate's role.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Role {
     /// Its elector does not want to lead.
     Follows,
-    /// Its elector does, but not everybody else is known to have stopped.
+    /// Its elector wants to lead, but not all others are known to have stopped.
     Claims { round: u64, ask_at: u64, settled_at: u64 },
-    /// It leads. The belief ends when no majority has been heard for a ttl.
+    /// It leads. The belief ends when no majority has been heard for a TTL.
     Leads { valid_until: u64 },
 }
 
-/// Another candidate, as this one sees it.
+/// Another candidate, as seen by this one.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Other {
     node: NodeId,
-    /// When something of it last arrived.
+    /// When a message from it last arrived.
     arrived: Option<u64>,
     /// When it last said that it hears this candidate.
     heard: Option<u64>,
-    /// Known not to lead, for the claim that is under way.
+    /// Whether it is known not to lead, for the current claim.
     cleared: bool,
-    /// When the device said that its power was off; until it is heard again.
+    /// When the device reported its power off; until it is heard again.
     off: Option<u64>,
     shot: Option<Shot>,
 }
 
-/// A power-off that is wanted; `ask_at` is when to ask the device, first or again.
+/// A requested power-off; `ask_at` is when to ask the device, for the first time or again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Shot {
     request: u64,
     ask_at: u64,
     asked: bool,
-    /// How often in a row the device has turned it away.
+    /// How often in a row the device has rejected it.
     throttled: u32,
 }
 
@@ -78,12 +78,12 @@ pub(super) struct Stonith {
     inner: Box<AnyElector>,
     role: Role,
     others: Vec<Other>,
-    /// This process has heard all others, each at some time (`wait_for_all`).
+    /// Whether this process has heard every other node at least once (`wait_for_all`).
     seen_all: bool,
     started: u64,
-    /// When this process stopped leading, or when it started.
+    /// When this process stopped leading, or else started.
     stopped: u64,
-    /// Who leads, as the inner elector sees it.
+    /// The leader according to the inner elector.
     leader: Option<NodeId>,
     random: Random,
     wake_at: Option<u64>,
@@ -103,10 +103,10 @@ impl Stonith {
         matches!(self.role, Role::Leads { .. })
     }
 
-    /// Until when there is a quorum if nobody is heard any more, nanoseconds of the node's clock.
+    /// The end of the quorum if nothing more is heard, nanoseconds of the node's clock.
     fn quorum_until(&self) -> u64 {
         if self.others.len() < 2 {
-            // corosync's `two_node`: one is enough, once it has seen the other.
+            // corosync's `two_node`: one node is enough, once it has seen the other.
             return if self.seen_all { u64::MAX } else { 0 };
         }
         let mut heard: Vec<u64> = self.others.iter().filter_map(|other| other.heard).collect();
@@ -119,16 +119,16 @@ impl Stonith {
         now.mono < self.quorum_until() || self.setup.bugs.has(&NO_QUORUM)
     }
 
-    /// When a peer that is not heard any more counts as lost: a heartbeat and a trip after the ttl. Whoever else a cut has
-    /// taken away is missed by then too, and no quorum is left that was counted with them.
+    /// When a silent peer counts as lost: one heartbeat and one travel time after the TTL. By then all other nodes
+    /// behind the same partition are missed as well, so no quorum rests on them.
     fn lost_at(&self, other: &Other) -> u64 {
         other.heard.unwrap_or(self.started) + self.setup.timings.lease_ttl + self.setup.timings.renew_interval + SETTLE
     }
 
-    /// Something of another candidate has arrived; perhaps that it `hears` this one.
+    /// Handles any message from another candidate; `hears` tells whether it hears this one.
     fn heard(&mut self, now: Now, from: NodeId, hears: bool) {
         let Some(other) = self.others.iter_mut().find(|other| other.node == from) else { return };
-        // What it had sent before its power was cut.
+        // Sent before its power was cut.
         if other.off.is_some_and(|off| now.mono < off + SETTLE) {
             crate::mark!(StonithBeforeCut);
             return;
@@ -143,7 +143,7 @@ impl Stonith {
         self.seen_all |= self.others.iter().all(|other| other.heard.is_some());
     }
 
-    /// One step of the inner elector. What it says goes out only with a quorum: alone, nobody is in its cluster.
+    /// Steps the inner elector. Its messages go out only with a quorum: a node alone has no cluster.
     fn inner(&mut self, now: Now, input: elector::Input, out: &mut Vec<Output>) {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.inner.step(now, input, &mut scratch);
@@ -174,8 +174,8 @@ impl Stonith {
         }
     }
 
-    /// Begins a claim. What was granted or acknowledged for an older one counts no more: this node may have granted
-    /// another's in between.
+    /// Begins a claim. Grants and acknowledgements for an earlier one are void: this node may have granted another's
+    /// claim in between.
     fn claim(&mut self, now: Now) {
         for other in &mut self.others {
             other.cleared = false;
@@ -188,7 +188,7 @@ impl Stonith {
         match self.role {
             // Only its own elector makes a leader step back.
             Role::Leads { .. } => return,
-            // Of two claims, the better candidate's.
+            // Of two claims, the better candidate's wins.
             Role::Claims { .. } if self.setup.node < by => return,
             Role::Claims { .. } => {
                 self.claim(now);
@@ -203,7 +203,7 @@ impl Stonith {
         out.push(Output::Send { to: by, message: Said::Own(Message::Grant { round, quiet }) });
     }
 
-    /// Somebody is known not to lead.
+    /// Records that a node does not lead.
     fn clear(&mut self, now: Now, node: NodeId, quiet: bool) {
         let Role::Claims { settled_at, .. } = &mut self.role else { return };
         let Some(other) = self.others.iter_mut().find(|other| other.node == node && !other.cleared) else { return };
@@ -214,10 +214,10 @@ impl Stonith {
         }
     }
 
-    /// Takes aim at everybody who is lost, and asks the device when it is time to. `heard` is `None` of one that is off, or
-    /// was never there: it is lost too, unless this node has its acknowledgement.
+    /// Aims at every lost node, and asks the device when it is time. `heard` is `None` for a node that is off or was
+    /// never there: it is lost too, unless this node has its acknowledgement.
     fn shoot(&mut self, now: Now, out: &mut Vec<Output>) {
-        // Without a device nobody is cut off, and nobody takes over.
+        // Without a device, no power can be cut, and nobody takes over.
         let Some(device) = self.setup.service.first().copied() else { return };
         let retry = self.setup.timings.request_timeout;
         let (quorate, leads) = (self.quorate(now), self.leads());
@@ -245,7 +245,7 @@ impl Stonith {
         }
     }
 
-    /// Goes as far as it can by now.
+    /// Takes all steps that are possible by now.
     fn advance(&mut self, now: Now, out: &mut Vec<Output>) {
         if let Role::Leads { valid_until } = self.role {
             let until = self.quorum_until();
@@ -300,7 +300,7 @@ impl Stonith {
         out.push(Output::SetTimer { id: HEARTBEAT, at: now.mono + self.setup.timings.renew_interval });
     }
 
-    /// Sees to it that the next thing that is due is not missed. A timer that comes too early does no harm.
+    /// Sets the timer for the next due action. A timer that fires early does no harm.
     fn schedule(&mut self, now: Now, out: &mut Vec<Output>) {
         let mut due = Vec::new();
         match self.role {
@@ -320,14 +320,13 @@ impl Stonith {
     }
 }
 
-/// A candidate's bit; there are at most 64.
+/// A candidate's bit; there are at most 64 candidates.
 fn bit(node: NodeId) -> u64 {
     1_u64.checked_shl(node.0.into()).unwrap_or(0)
 }
 
 impl Elector for Stonith {
     type Peer = Said;
-    /// The inner elector's.
     type Service = Erased;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {

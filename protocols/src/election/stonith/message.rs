@@ -1,29 +1,30 @@
-//! What candidates of `stonith` say.
+//! The messages between candidates of `stonith`.
 
 use crate::{
     payload::{Opaque, Payload},
     service::power,
 };
 
-/// What candidates say, besides what the inner elector's say.
+/// The wrappers' messages, in addition to those of the inner electors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// I run.
+    /// The sender is running.
     Alive {
-        /// Whom the sender has heard within the ttl, a bit each. Who does not hear is no member, however loud: totem's
-        /// members agree on who they are.
+        /// The nodes that the sender has heard within the TTL, one bit each. A node that does not hear the others is no
+        /// member, however loud: totem's members agree on the membership.
         hears: u64,
     },
-    /// I am to lead; do you? Sent again until it is granted, or the sender does not want to any more.
+    /// The sender wants to lead, and asks whether the receiver does. Resent until it is granted, or the sender gives
+    /// up.
     Claim {
-        /// Names the claim; never used twice.
+        /// The claim's number; never used twice.
         round: u64,
     },
-    /// I neither lead nor go on with a claim of my own.
+    /// The sender neither leads nor continues a claim of its own.
     Grant {
-        /// Which claim this answers.
+        /// The granted claim.
         round: u64,
-        /// Nothing that this process ever sent as leader, or its predecessor did, can still be on its way.
+        /// Whether everything that this process, or its predecessor, sent as leader must have arrived by now.
         quiet: bool,
     },
 }
@@ -38,7 +39,7 @@ impl Payload for Message {
     }
 }
 
-/// Everything that is said to a candidate and by it.
+/// All messages to and from a candidate.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Said {
     /// Between wrappers.

@@ -1,11 +1,12 @@
-//! The failure detector: who is alive, as far as this member can tell. Pure, and of no election.
+//! The failure detector: which members are alive, as far as this one can tell. It is pure, and independent of
+//! elections.
 //!
 //! Source: hashicorp/memberlist 1b4c746, `state.go` (`probe`, `probeNode`, `gossip`, `pushPull`, `refute`, `aliveNode`,
-//! `suspectNode`, `deadNode`, `mergeState`), `net.go: handleIndirectPing`, `awareness.go`, `config.go: DefaultLANConfig`.
-//! Its constants are multiples of the probe interval here, and with 1 s they are its own. The probe over TCP that goes with
-//! the indirect ones is a second ping. Full states are exchanged in one message each way, which may be lost here; the next
-//! exchange makes up for it. With the failed, states are exchanged as serf does it (hashicorp/serf `serf.go:
-//! reconnect`), or two halves of a cluster would never meet again.
+//! `suspectNode`, `deadNode`, `mergeState`), `net.go: handleIndirectPing`, `awareness.go`, `config.go:
+//! DefaultLANConfig`. Its constants are multiples of the probe interval here, and with 1 s they have its values. The
+//! TCP probe that accompanies the indirect ones is a second ping. Full states are exchanged in one message each way,
+//! which may be lost here; the next exchange makes up for it. States are also exchanged with failed members, as in serf
+//! (hashicorp/serf `serf.go: reconnect`), or two halves of a partition would never meet again.
 
 pub use super::effect::{Effect, State};
 use super::{
@@ -37,13 +38,13 @@ pub(super) struct Member {
 struct Probe {
     target: NodeId,
     number: u32,
-    /// When others are asked for help; `None` once they were.
+    /// When others are asked for help; `None` once they have been.
     timeout_at: Option<u64>,
     deadline: u64,
     nacks_missing: u32,
 }
 
-/// A probe on behalf of somebody.
+/// A probe on another member's behalf.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Relay {
     number: u32,
@@ -52,19 +53,19 @@ struct Relay {
     nack_at: u64,
 }
 
-/// One member's view of all.
+/// One member's view of all members.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Detector {
     pub(super) own: NodeId,
     pub(super) interval: u64,
     pub(super) members: Vec<Member>,
     pub(super) left: bool,
-    /// How badly this member itself seems to be doing: `awareness.go`'s score.
+    /// How unhealthy this member itself seems to be: `awareness.go`'s score.
     awareness: u32,
     number: u32,
     order: Vec<NodeId>,
     probe: Option<Probe>,
-    /// A tick came while a probe was under way.
+    /// A tick came during a probe.
     overdue: bool,
     relays: Vec<Relay>,
     broadcasts: Broadcasts,
@@ -76,8 +77,8 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// The detector of member `own` among `count` nodes, which probes once per `interval` nanoseconds. Nothing happens
-    /// before [`Detector::start`].
+    /// The detector of member `own` among `count` nodes, with one probe per `interval` nanoseconds. It is idle before
+    /// [`Detector::start`].
     pub fn new(own: NodeId, count: usize, interval: u64, seed: u64) -> Self {
         let member = || Member { incarnation: 0, state: State::Unknown, changed_at: 0, suspicion: None };
         Detector {
@@ -100,7 +101,7 @@ impl Detector {
         }
     }
 
-    /// Joins: says that it is alive, and exchanges states with everybody. Tickers start at random phases.
+    /// Joins: announces itself, and exchanges states with all members. Tickers start at random phases.
     pub fn start(&mut self, now: u64, out: &mut Vec<Effect>) {
         let mut phase = |interval: u64| now + self.random.next_u64() % interval.max(1) + 1;
         self.probe_at = phase(self.interval);
@@ -110,7 +111,7 @@ impl Detector {
         self.join(now, out);
     }
 
-    /// Joins again after [`Detector::leave`].
+    /// Rejoins after [`Detector::leave`].
     pub fn join(&mut self, now: u64, out: &mut Vec<Effect>) {
         self.left = false;
         let incarnation = self.members[self.own.index()].incarnation + 1;
@@ -122,7 +123,7 @@ impl Detector {
         }
     }
 
-    /// Leaves: `Leave`, a death that it announces itself.
+    /// `Leave`: announces its own death.
     pub fn leave(&mut self, now: u64, out: &mut Vec<Effect>) {
         self.left = true;
         let incarnation = self.members[self.own.index()].incarnation;
@@ -130,17 +131,17 @@ impl Detector {
         self.gossip(now, out);
     }
 
-    /// What a node is taken for.
+    /// A node's state in this member's view.
     pub fn state(&self, node: NodeId) -> State {
         self.members[node.index()].state
     }
 
-    /// Is it a member, if perhaps a suspect one?
+    /// Whether it is a member, perhaps a suspect one.
     pub fn is_member(&self, node: NodeId) -> bool {
         matches!(self.state(node), State::Alive | State::Suspect)
     }
 
-    /// When [`Detector::poll`] has something to do, nanoseconds.
+    /// When [`Detector::poll`] is next needed, nanoseconds.
     pub fn deadline(&self) -> u64 {
         let probe = self.probe.iter().map(|probe| probe.timeout_at.unwrap_or(probe.deadline));
         let suspicions = self.members.iter().filter_map(|m| m.suspicion.as_ref().map(Suspicion::due));
@@ -149,7 +150,7 @@ impl Detector {
         probe.chain(suspicions).chain(relays).chain(tickers).min().unwrap_or(u64::MAX)
     }
 
-    /// Does everything that is due.
+    /// Handles everything that is due.
     pub fn poll(&mut self, now: u64, out: &mut Vec<Effect>) {
         if self.probe.as_ref().is_some_and(|p| p.timeout_at.is_some_and(|at| at <= now)) {
             self.ask_for_help(out);
@@ -172,7 +173,7 @@ impl Detector {
         self.tick(now, out);
     }
 
-    /// The tickers. A tick that was missed is not made up for.
+    /// The tickers. A missed tick is not repeated.
     fn tick(&mut self, now: u64, out: &mut Vec<Effect>) {
         if self.probe_at <= now {
             self.probe_at = now + self.interval;
@@ -196,7 +197,7 @@ impl Detector {
             self.reconnect_at = now + SELDOM * self.interval;
             let failed = self.others(|member| matches!(member.state, State::Dead | State::Unknown));
             let alive = self.others(|member| matches!(member.state, State::Alive | State::Suspect)).len();
-            // As many try, on average, as there are to be tried.
+            // On average there are as many attempts as failed members.
             if self.random.next_u64() % (alive as u64 + 1) < failed.len() as u64
                 && let Some(to) = self.choose(failed, 1).first()
             {
@@ -208,7 +209,7 @@ impl Detector {
 
     fn probe(&mut self, now: u64, out: &mut Vec<Effect>) {
         out.push(Effect::Probing);
-        // Everybody once in a random order, then in another.
+        // All members once in a random order, and then in another.
         for _ in 0..2 {
             while let Some(target) = self.order.pop() {
                 if !self.is_member(target) {
@@ -218,7 +219,7 @@ impl Detector {
                 let (number, timeout_at) = (self.number, Some(now + self.interval / 2));
                 let deadline = now + self.interval * u64::from(self.awareness + 1);
                 self.probe = Some(Probe { target, number, timeout_at, deadline, nacks_missing: 0 });
-                // A suspect hears of it, so that it can refute it.
+                // A suspect is told, so that it can refute it.
                 let (Member { incarnation, state, .. }, status) =
                     (&self.members[target.index()], Status::Suspect { by: self.own });
                 let accusation = Update { node: target, incarnation: *incarnation, status };
@@ -250,7 +251,7 @@ impl Detector {
     fn probe_failed(&mut self, now: u64, out: &mut Vec<Effect>) {
         let Some(probe) = self.probe.take() else { return };
         crate::mark!(SwimProbeFailed);
-        // Helpers that did not even say that they had failed: perhaps it is this member that is deaf.
+        // If helpers do not even report a failure, it may be this member that is deaf.
         let alone = self.others(|m| m.state == State::Alive).iter().all(|node| *node == probe.target);
         let worse = if alone { 1 } else { probe.nacks_missing };
         self.doubt(worse);
@@ -281,7 +282,7 @@ impl Detector {
         }
     }
 
-    /// Takes a datagram from another member.
+    /// Handles another member's datagram.
     pub fn message(&mut self, now: u64, from: NodeId, message: Message, out: &mut Vec<Effect>) {
         let exchanged = matches!(message.body, Body::State { .. });
         let members = self.members.len();
@@ -290,7 +291,7 @@ impl Detector {
                 && let Status::Dead { by } = update.status
                 && by != update.node
             {
-                // Who holds somebody to be dead may have missed that it refuted.
+                // A member that considers another dead may have missed its refutation.
                 update.status = Status::Suspect { by: self.own };
             }
             self.apply(now, update, out);
@@ -328,12 +329,12 @@ impl Detector {
         }
     }
 
-    /// Has an update told to others.
+    /// Queues an update for the others.
     pub(super) fn tell(&mut self, update: Update) {
         self.broadcasts.push(update);
     }
 
-    /// Takes a member for something else.
+    /// Changes a member's state.
     pub(super) fn turn(&mut self, now: u64, node: NodeId, state: State, out: &mut Vec<Effect>) {
         let member = &mut self.members[node.index()];
         if member.state != state {
@@ -342,14 +343,14 @@ impl Detector {
         }
     }
 
-    /// This member itself seems to be doing worse.
+    /// Raises the score: this member itself seems less healthy.
     pub(super) fn doubt(&mut self, by: u32) {
         self.awareness = (self.awareness + by).min(AWARENESS_MAX - 1);
     }
 
     fn send(&mut self, to: NodeId, body: Body, first: Option<Update>, out: &mut Vec<Effect>) {
         let known = self.members.iter().filter(|member| member.state != State::Unknown).count();
-        // Nothing else goes with an accusation.
+        // An accusation travels alone.
         let updates = match first {
             Some(accusation) => vec![accusation],
             None => self.broadcasts.take(known, body.leaves()),
@@ -362,7 +363,7 @@ impl Detector {
         all.map(|(index, _)| NodeId(index as u16)).filter(|node| *node != self.own).collect()
     }
 
-    /// Some of these nodes, in a random order.
+    /// Some of these nodes, in random order.
     fn choose(&mut self, mut nodes: Vec<NodeId>, count: usize) -> Vec<NodeId> {
         for last in (1..nodes.len()).rev() {
             nodes.swap(last, (self.random.next_u64() % (last as u64 + 1)) as usize);

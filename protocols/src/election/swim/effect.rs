@@ -1,42 +1,35 @@
-//! What a failure detector says of members, and wants done.
+//! A failure detector's effects.
 
 use super::message::Message;
 use crate::types::NodeId;
 
-/// What a member is taken for.
+/// A member's state in another's view.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
-    /// Never heard of.
+    /// Never heard from.
     Unknown,
-    /// Alive.
     Alive,
-    /// It has not answered, and may still refute that. It counts as alive.
+    /// It has not answered, but may still refute that. It counts as alive.
     Suspect,
-    /// It has not refuted in time.
+    /// It has not refuted the suspicion in time.
     Dead,
-    /// It said that it leaves.
+    /// It has announced that it leaves.
     Left,
 }
 
-/// What the detector wants done, or tells.
+/// An action or a report of the detector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect {
     /// Send a datagram.
-    Send {
-        /// To whom.
-        to: NodeId,
-        /// What.
-        message: Message,
-    },
-    /// A member is taken for something else from now on.
+    Send { to: NodeId, message: Message },
+    /// A member's state has changed.
     Changed {
-        /// The member.
         node: NodeId,
-        /// What it is taken for.
+        /// The new state.
         state: State,
     },
-    /// A probe begins; when nobody is left to be probed, one of nobody.
+    /// A probe begins, even if no member is left to probe.
     Probing,
-    /// A probe was answered, if there was one.
+    /// The probe was answered, if there was one.
     Probed,
 }

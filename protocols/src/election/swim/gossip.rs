@@ -1,4 +1,4 @@
-//! What members tell each other about members, on whatever message goes out anyway.
+//! Updates about members, which travel on other messages.
 //!
 //! Source: Das, Gupta, Motivala, "SWIM" (DSN 2002, section 4.1); hashicorp/memberlist `queue.go: GetBroadcasts`, `util.go:
 //! retransmitLimit`.
@@ -9,46 +9,43 @@ use std::cmp::Reverse;
 /// `RetransmitMult`.
 const RETRANSMIT_MULTIPLIER: u32 = 4;
 
-/// `UDPBufferSize` of `DefaultLANConfig`: no packet is longer.
+/// `UDPBufferSize` of `DefaultLANConfig`: the maximum length of a packet.
 pub const PACKET_BYTES: usize = 1400;
-/// `compoundHeaderOverhead`: what a packet of several parts begins with.
+/// `compoundHeaderOverhead`: the header of a packet of several parts.
 pub const HEADER_BYTES: usize = 2;
-/// `compoundOverhead`: the length of each part.
+/// `compoundOverhead`: each part's length field.
 pub const PART_BYTES: usize = 2;
-/// The length of a member's name: assumed, since names are no part of these messages.
+/// The assumed length of a member's name; these messages do not contain names.
 pub const NAME_BYTES: usize = 16;
 
-/// What is said of a member.
+/// An update's claim about a member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Status {
-    /// It lives.
     Alive,
-    /// It did not answer.
+    /// It has not answered.
     Suspect {
-        /// Who says so.
+        /// The accuser.
         by: NodeId,
     },
-    /// It did not defend itself; of itself: it leaves.
+    /// It has not refuted the suspicion; or, from the member itself, it leaves.
     Dead {
-        /// Who says so.
+        /// The accuser.
         by: NodeId,
     },
 }
 
-/// What is said of which life of which member.
+/// A claim about one incarnation of a member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Update {
-    /// Counts how often the member has had to refute what was said of it; what is said of an earlier count is void.
+    /// How often the member has had to refute a claim; claims about an earlier incarnation are void.
     pub incarnation: u32,
-    /// The member.
     pub node: NodeId,
-    /// What.
     pub status: Status,
 }
 
 impl Update {
-    /// Its length in a packet: in MessagePack, with field names (`net.go: alive, suspect, dead`), for a member with an IPv4
-    /// address, without metadata, and for incarnations below 128.
+    /// Its length in a packet: in MessagePack, with field names (`net.go: alive, suspect, dead`), for a member with an
+    /// IPv4 address and without metadata, and for incarnations below 128.
     pub const fn bytes(&self) -> usize {
         match self.status {
             Status::Alive => 56 + NAME_BYTES,
@@ -57,7 +54,7 @@ impl Update {
     }
 }
 
-/// Updates that are still to be told: `TransmitLimitedQueue`.
+/// Updates yet to be sent: `TransmitLimitedQueue`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Broadcasts {
     /// The newest last.
@@ -65,19 +62,18 @@ pub struct Broadcasts {
 }
 
 impl Broadcasts {
-    /// Tells of a member, instead of what was to be told of it before.
+    /// Queues an update, replacing any earlier one about the same member.
     pub fn push(&mut self, update: Update) {
         self.waiting.retain(|(_, other)| other.node != update.node);
         self.waiting.push((0, update));
     }
 
-    /// Is there nothing to tell?
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// What a packet carries that has so many bytes left, in a cluster of `members`: what was told least often first, of that
-    /// the longest, of that the newest; what does not fit is passed over. Each is told 4 · ⌈log₁₀(members + 1)⌉ times.
+    /// The updates for a packet with `free` bytes left, in a cluster of `members`: first those sent least often, then
+    /// the longest, then the newest; those that do not fit are skipped. Each is sent 4 · ⌈log₁₀(members + 1)⌉ times.
     pub fn take(&mut self, members: usize, mut free: usize) -> Vec<Update> {
         let limit = RETRANSMIT_MULTIPLIER * ((members + 1) as f64).log10().ceil() as u32;
         let mut order: Vec<usize> = (0..self.waiting.len()).rev().collect();

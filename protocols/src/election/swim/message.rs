@@ -1,4 +1,4 @@
-//! What members say.
+//! The messages between members.
 
 use super::gossip::{HEADER_BYTES, NAME_BYTES, PACKET_BYTES, PART_BYTES, Update};
 use crate::{payload::Payload, types::NodeId};
@@ -6,42 +6,40 @@ use crate::{payload::Payload, types::NodeId};
 /// A datagram of the detector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Message {
-    /// What it is about.
     pub body: Body,
-    /// What is said of members besides.
+    /// Updates about members, carried along.
     pub updates: Vec<Update>,
 }
 
-/// What a datagram is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Body {
-    /// Are you there?
+    /// Asks whether the receiver is up.
     Ping {
-        /// Names the probe.
+        /// The probe's number.
         number: u32,
     },
-    /// Ask `target` for me.
+    /// Asks the receiver to ping `target`.
     PingRequest {
-        /// The asker's name for the probe.
+        /// The asker's number for the probe.
         number: u32,
-        /// Whom.
+        /// The member to ping.
         target: NodeId,
     },
-    /// Yes, or: it is.
+    /// The answer to a ping, direct or on another's behalf.
     Ack {
-        /// The probe that this answers.
+        /// The answered probe.
         number: u32,
     },
-    /// I asked in vain.
+    /// The helper has pinged without success.
     Nack {
-        /// The asker's name for the probe.
+        /// The asker's number for the probe.
         number: u32,
     },
     /// Only updates.
     Gossip,
-    /// The updates are all that the sender knows. memberlist exchanges that over TCP, so that its length has no bound.
+    /// The updates are the sender's full state. memberlist exchanges that over TCP, so its length is not limited.
     State {
-        /// Tell me the same.
+        /// Whether the receiver is to send its own.
         answer: bool,
     },
 }
@@ -58,7 +56,7 @@ impl Body {
         }
     }
 
-    /// How many bytes of a packet it leaves to updates (`net.go: sendMsg`, `state.go: gossip`).
+    /// The bytes of a packet that it leaves for updates (`net.go: sendMsg`, `state.go: gossip`).
     pub const fn leaves(self) -> usize {
         PACKET_BYTES - HEADER_BYTES - self.bytes()
     }

@@ -1,4 +1,4 @@
-//! What the detector makes of what is said of members: who is told, who is believed, and who refutes it.
+//! How the detector handles updates about members: believes, passes on or refutes them.
 //!
 //! Source: hashicorp/memberlist 1b4c746, `state.go: aliveNode, suspectNode, deadNode, refute, pushPullNode`.
 
@@ -11,13 +11,13 @@ use super::{
 use crate::types::NodeId;
 
 impl Detector {
-    /// Takes what is said of a member.
+    /// Handles an update about a member.
     pub(super) fn apply(&mut self, now: u64, update: Update, out: &mut Vec<Effect>) {
         let Update { node, incarnation, status } = update;
         let (own, member) = (node == self.own, &mut self.members[node.index()]);
         match status {
             Status::Alive if own => {
-                // Of a life before this one.
+                // From an earlier incarnation.
                 if !self.left && incarnation > member.incarnation {
                     self.refute(incarnation);
                 }
@@ -62,7 +62,7 @@ impl Detector {
         }
     }
 
-    /// `refute`: this member lives, whatever was said of its incarnation up to `accused`.
+    /// `refute`: this member is alive, whatever the claims about its incarnations up to `accused`.
     fn refute(&mut self, accused: u32) {
         let own = &mut self.members[self.own.index()];
         own.incarnation = own.incarnation.max(accused).saturating_add(1);
@@ -71,7 +71,7 @@ impl Detector {
         self.tell(Update { node: self.own, incarnation, status: Status::Alive });
     }
 
-    /// Sends everything that this member knows, and perhaps asks for the same.
+    /// Sends this member's full state, and with `ask` requests the receiver's.
     pub(super) fn exchange(&self, to: NodeId, ask: bool, out: &mut Vec<Effect>) {
         let update = |(index, member): (usize, &Member)| {
             let node = NodeId(index as u16);

@@ -1,78 +1,75 @@
-//! One call of `lookForLeader`: notifications go round until a quorum wants the same leader.
+//! One call of `lookForLeader`: exchanges notifications until a quorum wants the same leader.
 //!
-//! Two counters must not be mixed up. The *round* (`logicalclock`, `electionEpoch`) says which election a vote belongs to; it
-//! starts at zero with the process and is nowhere on disk. The *epoch* (`peerEpoch`) is part of what is voted for: the reign
-//! that the proposed leader has followed last.
+//! Two counters must not be confused. The *round* (`logicalclock`, `electionEpoch`) says which election a vote belongs
+//! to; it starts at zero with the process, and is not stored. The *epoch* (`peerEpoch`) is part of the vote: the reign
+//! that the proposed leader last followed.
 
 use super::quorum::Quorum;
 use crate::types::{MILLISECOND, NodeId, SECOND};
 use std::collections::BTreeMap;
 
-/// A quorum that agrees is believed when so many nanoseconds brought no better vote (`finalizeWait`).
+/// How long a quorum must agree without a better vote, nanoseconds (`finalizeWait`).
 pub const FINALIZE_WAIT: u64 = 200 * MILLISECOND;
-/// The first silence after which notifications are sent again, nanoseconds; it doubles (`minNotificationInterval`).
+/// The first interval before notifications are resent, nanoseconds; it doubles (`minNotificationInterval`).
 const RESEND_FIRST: u64 = FINALIZE_WAIT;
-/// The longest such silence, nanoseconds (`maxNotificationInterval`).
+/// The longest interval before notifications are resent, nanoseconds (`maxNotificationInterval`).
 const RESEND_MAX: u64 = 60 * SECOND;
 
-/// Whom somebody wants to lead, and why. Votes are ordered as `totalOrderPredicate` has it: the newest epoch, then the newest
-/// transaction, then the highest id.
+/// A proposed leader, with its credentials. Votes are ordered as in `totalOrderPredicate`: the newest epoch, then the
+/// newest transaction, then the highest id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Vote {
-    /// The epoch that the proposed leader has followed last; once a leader is established, the epoch of its reign.
+    /// The epoch that the proposed leader last followed; once a leader is established, the epoch of its reign.
     pub epoch: u32,
     /// The proposed leader's last transaction.
     pub zxid: u64,
-    /// The proposed leader.
     pub leader: NodeId,
 }
 
-/// What a candidate is doing.
+/// A candidate's state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
-    /// Looking for a leader.
     Looking,
     /// Following one.
     Following,
-    /// Elected, though perhaps not established yet.
+    /// Elected, but perhaps not established yet.
     Leading,
 }
 
-/// What candidates say to each other in an election.
+/// A candidate's message in an election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Notification {
-    /// What the sender is doing.
+    /// The sender's state.
     pub state: State,
-    /// Whom it votes for, or follows.
+    /// The sender's vote, or the leader that it follows.
     pub vote: Vote,
-    /// Its round, or the one in which its leader was elected.
+    /// The sender's round, or the one in which its leader was elected.
     pub round: u64,
 }
 
-/// What a notification, or silence, leads to.
+/// The result of a notification, or of silence.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Outcome {
-    /// The proposal is to be told to everybody.
+    /// Whether to send the proposal to all.
     pub announce: bool,
-    /// The election is over, and this is the leader.
+    /// The leader, if the election is over.
     pub elected: Option<Vote>,
 }
 
-/// An election under way.
+/// An election in progress.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Election {
     node: NodeId,
-    /// The vote for oneself, with which every round begins.
+    /// The vote for this node itself, with which every round begins.
     own: Vote,
-    /// The round (`logicalclock`).
     pub round: u64,
-    /// Whom this candidate wants now.
+    /// The current proposal.
     pub proposal: Vote,
-    /// Of this round (`recvset`). Our own vote is always the proposal.
+    /// The votes of this round (`recvset`). Our own vote is always the proposal.
     received: BTreeMap<NodeId, Notification>,
-    /// Of those who are done with their election, whichever it was (`outofelection`).
+    /// The votes of nodes that have finished their election, whichever it was (`outofelection`).
     settled: BTreeMap<NodeId, Notification>,
-    /// A quorum agrees, and a better vote is waited for.
+    /// Whether a quorum agrees, and only a better vote is awaited.
     finalizing: bool,
     resend: u64,
 }
@@ -87,37 +84,37 @@ impl Election {
         election
     }
 
-    /// For so many nanoseconds the proposal is not told again.
+    /// The interval before the proposal is resent, nanoseconds.
     pub fn resend(&self) -> u64 {
         self.resend
     }
 
-    /// Does a quorum agree, so that only a better vote is waited for?
+    /// Whether a quorum agrees, and only a better vote is awaited.
     pub fn is_finalizing(&self) -> bool {
         self.finalizing
     }
 
-    /// What this candidate says.
+    /// This candidate's notification.
     pub fn notification(&self) -> Notification {
         Notification { state: State::Looking, vote: self.proposal, round: self.round }
     }
 
-    /// `totalOrderPredicate`: nobody without weight is ever better.
+    /// `totalOrderPredicate`: a node without weight is never better.
     fn better(quorum: &Quorum, new: Vote, than: Vote) -> bool {
         quorum.weight(new.leader) > 0 && new > than
     }
 
-    /// Does a quorum want what we propose?
+    /// Checks whether a quorum wants our proposal.
     fn count(&mut self, quorum: &Quorum) {
         let proposed = self.notification();
         let agree = self.received.iter().filter(|(_, said)| same(&proposed, said)).map(|(node, _)| *node);
         self.finalizing = quorum.contains(agree.chain([self.node]));
     }
 
-    /// A candidate of the fleet, other than this one, says something.
+    /// Handles a notification of another candidate in the fleet.
     pub fn heard(&mut self, quorum: &Quorum, from: NodeId, said: Notification) -> Outcome {
         if self.finalizing {
-            // Whatever its round: that is looked at only when it is taken up again.
+            // Of whatever round: the round is checked only once the vote is taken up.
             if !Self::better(quorum, said.vote, self.proposal) {
                 return Outcome::default();
             }
@@ -132,7 +129,7 @@ impl Election {
         }
     }
 
-    /// Somebody else is looking too. True when our proposal is to be told to everybody.
+    /// Handles the vote of another looking node. Returns whether to send our proposal to all.
     fn looking(&mut self, quorum: &Quorum, from: NodeId, said: Notification) -> bool {
         if said.round < self.round {
             return false;
@@ -140,7 +137,7 @@ impl Election {
         let newer = said.round > self.round;
         if newer {
             crate::mark!(ZabNewerRound);
-            // Nobody knows yet that this candidate votes in that round.
+            // No other node knows yet that this candidate votes in that round.
             self.round = said.round;
             self.received.clear();
             self.proposal = self.own;
@@ -154,7 +151,8 @@ impl Election {
         newer || adopts
     }
 
-    /// Somebody leads or follows. Gives back the leader when a quorum does so under it, and it says that it leads.
+    /// Handles the vote of a node that leads or follows. Returns its leader if a quorum leads or follows with it and it
+    /// has confirmed that it leads.
     fn has_settled(&mut self, quorum: &Quorum, from: NodeId, said: Notification) -> Option<Vote> {
         if said.round == self.round {
             self.received.insert(from, said);
@@ -166,7 +164,7 @@ impl Election {
             }
         }
         self.settled.insert(from, said);
-        // Transaction and round of a vote may differ among those who follow the same leader (ZOOKEEPER-1805).
+        // Followers of the same leader may differ in their votes' transaction and round (ZOOKEEPER-1805).
         let same_reign =
             |other: &Notification| (other.vote.leader, other.vote.epoch) == (said.vote.leader, said.vote.epoch);
         let agree = self.settled.iter().filter(|(_, other)| same_reign(other)).map(|(node, _)| *node);
@@ -178,7 +176,7 @@ impl Election {
         None
     }
 
-    /// `checkLeader`: a leader that died keeps its followers' votes for a while, but no longer says that it leads.
+    /// `checkLeader`: a dead leader keeps its followers' votes for a while, but no longer confirms that it leads.
     fn leads(&self, votes: &BTreeMap<NodeId, Notification>, said: Notification) -> bool {
         match said.vote.leader {
             leader if leader == self.node => self.round == said.round,
@@ -186,7 +184,7 @@ impl Election {
         }
     }
 
-    /// Nothing better was heard for `FINALIZE_WAIT`, or it is time to tell the proposal again.
+    /// Handles `FINALIZE_WAIT` without a better vote, or the time to resend the proposal.
     pub fn silence(&mut self, quorum: &Quorum) -> Outcome {
         if self.finalizing {
             return Outcome { announce: false, elected: Some(self.proposal) };
@@ -199,8 +197,8 @@ impl Election {
     }
 }
 
-/// Do two votes of one round support each other? (`Vote.equals`, where one of the two carries a format version, as those of
-/// `recvset` do not: among the settled only the leader counts.)
+/// Whether two votes of a round support each other (`Vote.equals`, if one of the two has a format version, as those of
+/// `recvset` do not: among settled nodes only the leader counts).
 fn same(one: &Notification, other: &Notification) -> bool {
     if one.state == State::Looking || other.state == State::Looking {
         (one.vote, one.round) == (other.vote, other.round)

@@ -1,28 +1,28 @@
-//! What survives a restart.
+//! The state that survives a restart.
 
 /// ZooKeeper's files `acceptedEpoch` and `currentEpoch`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Epochs {
-    /// The newest epoch that somebody was promised to lead in. Nobody else is promised the same, nor an older one.
+    /// The newest epoch that was promised to a leader. Neither it nor an older one is promised to any other.
     pub accepted: u32,
-    /// The newest epoch whose leader was followed. Votes carry it.
+    /// The newest epoch whose leader was followed; part of this node's votes.
     pub current: u32,
 }
 
 impl Epochs {
-    /// The last transaction: the epoch in the upper half, a counter in the lower. There is no data here, so the counter stays
-    /// what the epoch began with.
+    /// The last transaction: the epoch in the upper half, a counter in the lower one. Without data, the counter keeps
+    /// its initial value.
     pub fn zxid(self) -> u64 {
         u64::from(self.current) << 32
     }
 
-    /// As it lies on disk: decimal text, like ZooKeeper's.
+    /// The stored form: decimal text, like ZooKeeper's.
     pub fn encode(self) -> Vec<u8> {
         format!("acceptedEpoch {}\ncurrentEpoch {}\n", self.accepted, self.current).into_bytes()
     }
 
-    /// From disk; nothing there is a node that never ran. `None` when it is not what [`Epochs::encode`] writes, or a current
-    /// epoch that was never accepted.
+    /// Decodes the stored form; `None` stands for a node that has never run. Returns `None` if [`Epochs::encode`] did
+    /// not write it, or the current epoch was never accepted.
     pub fn decode(stored: Option<&[u8]>) -> Option<Self> {
         let Some(stored) = stored else { return Some(Epochs::default()) };
         let mut lines = std::str::from_utf8(stored).ok()?.lines();

@@ -1,4 +1,4 @@
-//! Following: the learner's half of the handshake by which an epoch begins, then answering pings (`Learner.java:
+//! Following: the learner's half of the handshake that begins an epoch, and then answering pings (`Learner.java:
 //! registerWithLeader, syncWithLeader`, `Follower.java: followLeader`).
 
 use super::{
@@ -7,17 +7,17 @@ use super::{
 };
 use crate::types::{MILLISECOND, NodeId};
 
-/// A leader that does not listen (yet) is asked again after so many nanoseconds (`leaderConnectDelayDuringRetryMs`).
+/// The interval between attempts to connect to a leader that does not listen yet, nanoseconds
+/// (`leaderConnectDelayDuringRetryMs`).
 const CONNECT_DELAY: u64 = 100 * MILLISECOND;
-/// So many connects may be refused.
+/// How many connects may be refused.
 const CONNECT_TRIES: u32 = 5;
-/// What was not answered is sent again after so many nanoseconds, as TCP would.
+/// The interval before an unanswered packet is resent, as TCP would, nanoseconds.
 const RETRANSMIT: u64 = 200 * MILLISECOND;
 
 /// A candidate that follows.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Follower {
-    /// Whom.
     pub leader: NodeId,
     connection: Connection,
     stage: Stage,
@@ -26,24 +26,24 @@ pub struct Follower {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Stage {
-    /// Nobody listened at the other end.
+    /// The leader does not listen.
     Refused,
     /// FOLLOWERINFO was sent.
     Connecting,
-    /// The new epoch is being written down as accepted.
+    /// The new epoch is being stored as accepted.
     Accepting { epoch: u32, acked: Option<u32>, write: u64 },
-    /// ACKEPOCH was sent, with the epoch that was current then if it counts.
+    /// ACKEPOCH was sent, with the epoch current at that time if it counts.
     Acknowledging { epoch: u32, acked: Option<u32>, zxid: u64 },
-    /// The new epoch is being written down as current.
+    /// The new epoch is being stored as current.
     Syncing { epoch: u32, write: u64 },
     /// NEWLEADER was acknowledged.
     Synced { epoch: u32 },
-    /// UPTODATE came; `pinged` is the newest ping.
+    /// UPTODATE has arrived; `pinged` is the newest ping.
     Serving { pinged: u64 },
 }
 
 impl Follower {
-    /// Connects to a leader that was elected.
+    /// Connects to an elected leader.
     pub fn connect(own: &mut Own, now: u64, leader: NodeId, out: &mut Vec<Output>) -> Self {
         let follower = Follower { leader, connection: own.connection(), stage: Stage::Connecting, refusals: 0 };
         follower.say_again(own, now, out);
@@ -55,7 +55,7 @@ impl Follower {
         out.push(packet(self.leader, self.connection, what));
     }
 
-    /// Says what the stage has to say, and once more if it is not answered.
+    /// Sends the stage's packet, and sets the timer to resend it.
     fn say_again(&self, own: &Own, now: u64, out: &mut Vec<Output>) {
         match self.stage {
             Stage::Connecting => self.send(Packet::FollowerInfo { accepted: own.epochs.accepted }, out),
@@ -66,12 +66,12 @@ impl Follower {
         out.push(Output::SetTimer { id: RETRY, at: now + RETRANSMIT });
     }
 
-    /// The leader must say something within the limit from now.
+    /// Sets the time limit for the leader's next packet.
     fn read_within(limit: u64, now: u64, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: READ, at: now + limit });
     }
 
-    /// The leader says something; what belongs to another connection is no longer meant for us.
+    /// Handles a packet from the leader. A packet on another connection is answered with `Closed`.
     pub fn heard(
         &mut self,
         own: &mut Own,
@@ -103,7 +103,7 @@ impl Follower {
                 own.epochs.current = epoch;
                 self.stage = Stage::Syncing { epoch, write: own.persist(out) };
                 out.push(Output::CancelTimer(RETRY));
-                // From here on the leader may count on our patience: see `Leader::valid_until`.
+                // From here on the leader may rely on our patience: see `Leader::valid_until`.
                 Self::read_within(own.sync_limit(), now, out);
             }
             (Stage::Synced { epoch }, Packet::UpToDate) => {
@@ -112,19 +112,19 @@ impl Follower {
                 Self::read_within(own.sync_limit(), now, out);
                 return Next::Established { leader: self.leader, epoch };
             }
-            // An older one is a datagram that went astray, and says nothing about the leader of now.
+            // An older ping is a delayed datagram, and says nothing about the present leader.
             (Stage::Serving { pinged }, Packet::Ping { sent }) if sent > pinged => {
                 self.stage = Stage::Serving { pinged: sent };
                 self.send(Packet::Pong { sent }, out);
                 Self::read_within(own.sync_limit(), now, out);
             }
-            // What was said twice.
+            // Duplicates.
             _ => {}
         }
         Next::Stays
     }
 
-    /// The leader names its epoch.
+    /// The leader proposes its epoch.
     fn offered(&mut self, own: &mut Own, now: u64, epoch: u32, out: &mut Vec<Output>) -> Next {
         let epochs = own.epochs;
         if epoch < epochs.accepted {
@@ -138,13 +138,13 @@ impl Follower {
             self.stage = Stage::Accepting { epoch, acked: Some(epochs.current), write: own.persist(out) };
         } else {
             crate::mark!(ZabAcceptedBefore);
-            // Accepted before, perhaps from somebody else: this does not count as acceptance.
+            // Accepted before, perhaps for another leader: this does not count as acceptance.
             self.acknowledge(own, now, epoch, None, out);
         }
         Next::Stays
     }
 
-    /// Says ACKEPOCH. One that counts is a vote, to whomever it is said.
+    /// Sends ACKEPOCH. One that counts is a vote for its recipient.
     fn acknowledge(&mut self, own: &Own, now: u64, epoch: u32, acked: Option<u32>, out: &mut Vec<Output>) {
         self.stage = Stage::Acknowledging { epoch, acked, zxid: own.epochs.zxid() };
         if acked.is_some() {
@@ -153,7 +153,7 @@ impl Follower {
         self.say_again(own, now, out);
     }
 
-    /// Something became durable.
+    /// A write has become durable.
     pub fn persisted(&mut self, own: &Own, now: u64, out: &mut Vec<Output>) {
         match self.stage {
             Stage::Accepting { epoch, acked, write } if own.durable >= write => {
@@ -168,7 +168,7 @@ impl Follower {
         }
     }
 
-    /// Time to say something again.
+    /// Resends the current packet or connect.
     pub fn retry(&mut self, own: &mut Own, now: u64, out: &mut Vec<Output>) {
         if self.stage == Stage::Refused {
             self.connection = own.connection();
@@ -177,7 +177,7 @@ impl Follower {
         self.say_again(own, now, out);
     }
 
-    /// Follows no more.
+    /// Stops following.
     pub fn close(&self, out: &mut Vec<Output>) {
         out.extend([READ, RETRY].map(Output::CancelTimer));
         self.send(Packet::Closed, out);

@@ -1,5 +1,5 @@
-//! Leading: agreeing with a quorum on a new epoch, then pinging (`Leader.java: lead, getEpochToPropose, waitForEpochAck,
-//! waitForNewLeaderAck`, `LearnerHandler.java: run`).
+//! Leading: agrees with a quorum on a new epoch, and then pings (`Leader.java: lead, getEpochToPropose,
+//! waitForEpochAck, waitForNewLeaderAck`, `LearnerHandler.java: run`).
 
 use super::{
     message::{Connection, Packet},
@@ -12,67 +12,66 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The belief ends by this part of the sync limit earlier than a follower's patience, for clocks of different rates: each may
-/// be off by half of it, 0.5 %.
+/// The belief ends this fraction of the sync limit before a follower's patience does, to allow for clock rates: each
+/// may be off by half of it, 0.5 %.
 pub const DRIFT_PART: u64 = 100;
 
-/// A candidate that was elected.
+/// An elected candidate.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Leader {
     stage: Stage,
-    /// The reign's epoch, once it is chosen.
+    /// The reign's epoch, once chosen.
     epoch: u32,
-    /// The newest epoch that anybody who connected has accepted.
+    /// The newest epoch accepted by any node that has connected.
     accepted: u32,
-    /// What this candidate had when it was elected: nobody may be ahead of it.
+    /// This candidate's state when it was elected; no follower may be ahead of it.
     summary: (u32, u64),
-    /// The write that the stage waits for.
+    /// The write that the stage is waiting for.
     write: u64,
     handlers: BTreeMap<NodeId, Handler>,
-    // As in the reference, whoever is in one of these stays in it, connected or not.
-    /// Who has connected while the epoch was not chosen.
+    // As in the reference, nodes stay in these sets whether or not they remain connected.
+    /// The nodes that connected before the epoch was chosen.
     connecting: BTreeSet<NodeId>,
-    /// Who has accepted the epoch.
+    /// The nodes that have accepted the epoch.
     electing: BTreeSet<NodeId>,
-    /// Who has made it its current one.
+    /// The nodes that have made it their current epoch.
     followed: BTreeSet<NodeId>,
-    /// When the newest of what each follower has confirmed was sent.
+    /// By follower: when the newest packet that it has confirmed was sent.
     confirmed: BTreeMap<NodeId, u64>,
-    /// When the newest of what a quorum has confirmed was sent.
+    /// When the newest packet that a quorum has confirmed was sent.
     since: u64,
-    /// Every other ping is the end of a tick.
+    /// Whether the next ping ends a tick, as every other one does.
     tick_ends: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Stage {
-    /// A quorum is to connect, so that the epoch is newer than any that one has accepted.
+    /// Waits for a quorum to connect; the epoch must be newer than any that it has accepted.
     Discovery,
-    /// Our own acceptance is being written.
+    /// The leader's own acceptance is being stored.
     Accepting,
-    /// LEADERINFO was sent; a quorum is to accept.
+    /// LEADERINFO was sent; waits for a quorum to accept.
     Acknowledging,
-    /// NEWLEADER was sent; a quorum is to follow.
+    /// NEWLEADER was sent; waits for a quorum to follow.
     Synchronization,
-    /// Established.
     Broadcast,
 }
 
-/// One follower's connection.
+/// A follower's connection.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Handler {
     connection: Connection,
     acked_epoch: bool,
-    /// When NEWLEADER was sent first.
+    /// When NEWLEADER was first sent.
     new_leader_sent: Option<u64>,
-    /// It has acknowledged that.
+    /// Whether it has acknowledged NEWLEADER.
     synced: bool,
-    /// When something came from it last.
+    /// When its last packet arrived.
     heard: u64,
 }
 
 impl Leader {
-    /// Waits for followers.
+    /// Starts to wait for followers.
     pub fn new(own: &mut Own, now: u64, out: &mut Vec<Output>) -> Self {
         let epochs = own.epochs;
         let mut leader = Leader {
@@ -94,23 +93,23 @@ impl Leader {
         leader
     }
 
-    /// A quorum is to do what the stage asks for within the init limit.
+    /// Sets the init limit for a quorum to complete the stage.
     fn wait(&self, own: &Own, now: u64, out: &mut Vec<Output>) {
         out.push(Output::SetTimer { id: DEADLINE, at: now + own.init_limit() });
     }
 
-    /// When the belief ends, nanoseconds of this node's monotonic clock. Whoever acknowledged what was sent at `since` stays
-    /// for a sync limit from when it arrived, and a quorum did, so that no other can be formed before.
+    /// The end of the belief, nanoseconds of this node's monotonic clock. The members of the quorum that acknowledged
+    /// what was sent at `since` stay for a sync limit from its arrival, so no other quorum can form before.
     fn valid_until(&self, own: &Own) -> u64 {
         self.since + own.sync_limit() - own.sync_limit() / DRIFT_PART
     }
 
-    /// Has the belief ended?
+    /// Whether the belief has expired.
     pub fn has_expired(&self, own: &Own, now: u64) -> bool {
         self.stage == Stage::Broadcast && now >= self.valid_until(own)
     }
 
-    /// Is there a belief?
+    /// Whether there is a belief.
     pub fn is_established(&self) -> bool {
         self.stage == Stage::Broadcast
     }
@@ -119,7 +118,7 @@ impl Leader {
         if self.stage != Stage::Discovery || !own.quorum.contains(self.connecting.iter().copied()) {
             return;
         }
-        // There are 32 bits; after the last nobody can be elected, as the init limit will show.
+        // Epochs have 32 bits; after the last one nobody can be elected, and the init limit expires.
         let Some(epoch) = self.accepted.checked_add(1) else { return };
         self.stage = Stage::Accepting;
         self.epoch = epoch;
@@ -127,7 +126,7 @@ impl Leader {
         self.write = own.persist(out);
     }
 
-    /// Something became durable.
+    /// A write has become durable.
     pub fn persisted(&mut self, own: &mut Own, now: u64, out: &mut Vec<Output>) -> Next {
         if own.durable < self.write {
             return Next::Stays;
@@ -152,7 +151,7 @@ impl Leader {
         }
     }
 
-    /// Somebody says something on a connection.
+    /// Handles a packet on a connection.
     pub fn heard(
         &mut self,
         own: &mut Own,
@@ -189,7 +188,7 @@ impl Leader {
                 }
                 None => Next::Stays,
             },
-            // Nobody confirms what was not sent yet.
+            // A follower cannot confirm a ping from the future.
             Packet::Pong { sent } if sent <= now && handler.synced => {
                 handler.heard = now;
                 self.has_confirmed(from, sent);
@@ -214,7 +213,7 @@ impl Leader {
         out: &mut Vec<Output>,
     ) {
         let known = self.handlers.get(&from).map(|h| h.connection);
-        // A connect of before the one that there is has gone astray.
+        // A delayed connect, older than the present connection.
         if known.is_some_and(|known| known.process == connection.process && known.number > connection.number) {
             crate::mark!(ZabStrayConnect);
             return;
@@ -263,7 +262,7 @@ impl Leader {
         }
     }
 
-    /// Goes on when a quorum has accepted the epoch.
+    /// Continues once a quorum has accepted the epoch.
     fn synchronize(&mut self, own: &mut Own, now: u64, out: &mut Vec<Output>) {
         if !own.quorum.contains(self.electing.iter().copied()) {
             return;
@@ -277,14 +276,14 @@ impl Leader {
         self.write = own.persist(out);
     }
 
-    /// Begins to reign when a quorum follows.
+    /// Begins the reign once a quorum follows.
     fn establish(&mut self, own: &Own, now: u64, out: &mut Vec<Output>) -> Next {
         let follow = self.followed.contains(&own.node()) && own.quorum.contains(self.followed.iter().copied());
         if self.stage != Stage::Synchronization || !follow {
             return Next::Stays;
         }
         self.since = self.quorum_confirmed(own, now);
-        // A quorum that needed this long may be looking again.
+        // A quorum that took this long may be looking again.
         if now >= self.valid_until(own) {
             crate::mark!(ZabQuorumTooSlow);
             return Next::Ends;
@@ -303,13 +302,13 @@ impl Leader {
         Leadership { token: self.epoch.into(), valid_until: self.valid_until(own) }
     }
 
-    /// A follower confirms what was sent then.
+    /// Records a follower's confirmation of what was sent at `sent`.
     fn has_confirmed(&mut self, node: NodeId, sent: u64) {
         let confirmed = self.confirmed.entry(node).or_default();
         *confirmed = sent.max(*confirmed);
     }
 
-    /// When the newest of what a quorum has confirmed was sent. We confirm at once what we say.
+    /// When the newest packet that a quorum has confirmed was sent. The leader itself confirms at once.
     fn quorum_confirmed(&self, own: &Own, now: u64) -> u64 {
         let mut newest: Vec<_> = self.confirmed.iter().map(|(node, sent)| (*sent, *node)).collect();
         newest.push((now, own.node()));
@@ -328,7 +327,7 @@ impl Leader {
         }
     }
 
-    /// Half a tick is over.
+    /// Sends a ping, every half tick.
     pub fn ping(&mut self, own: &Own, now: u64, out: &mut Vec<Output>) -> Next {
         let silent = |handler: &Handler| handler.synced && now.saturating_sub(handler.heard) > own.sync_limit();
         for (node, handler) in self.handlers.iter().filter(|(_, h)| silent(h)) {
@@ -351,7 +350,7 @@ impl Leader {
         Next::Stays
     }
 
-    /// Leads no more, and hangs up.
+    /// Stops leading, and hangs up.
     pub fn close(&self, why: Deposed, out: &mut Vec<Output>) {
         if self.stage == Stage::Broadcast {
             out.push(Output::Deposed(why));
@@ -364,7 +363,7 @@ impl Leader {
 }
 
 impl Handler {
-    /// Tells the follower that the epoch has begun. Said again, it counts from the first time.
+    /// Tells the follower that the epoch has begun. After a resend, the first time counts.
     fn send_new_leader(&mut self, to: NodeId, epoch: u32, now: u64, out: &mut Vec<Output>) {
         self.new_leader_sent.get_or_insert(now);
         out.push(packet(to, self.connection, Packet::NewLeader { epoch }));

@@ -1,74 +1,63 @@
-//! What candidates say to each other.
+//! The messages between candidates.
 
 use super::election::Notification;
 use crate::payload::Payload;
 
-/// What candidates say.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// On the election's port.
     Notification(Notification),
-    /// On a connection of a follower with its leader.
+    /// On a connection between a follower and its leader.
     Packet {
-        /// Which; a later one of the same process has a higher number.
+        /// The connection; a later one of the same process has a higher number.
         connection: Connection,
-        /// What.
         packet: Packet,
     },
 }
 
-/// The name of a connection: the follower's process and a count.
+/// A connection's identity: the follower's process, and a counter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Connection {
-    /// Tells processes of one node apart.
+    /// Distinguishes the processes of a node.
     pub process: u64,
-    /// Counts the process's connections.
+    /// The process's count of connections.
     pub number: u32,
 }
 
-/// What passes between a leader and a follower.
+/// A packet between a leader and a follower.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Packet {
-    /// Follower: I want to follow, and have accepted epochs up to this one.
+    /// Follower: wants to follow, and has accepted epochs up to this one.
     FollowerInfo {
         /// The newest accepted epoch.
         accepted: u32,
     },
-    /// Leader: this is to be the epoch.
-    LeaderInfo {
-        /// The epoch.
-        epoch: u32,
-    },
-    /// Follower: accepted, durably.
+    /// Leader: proposes the epoch.
+    LeaderInfo { epoch: u32 },
+    /// Follower: has durably accepted the epoch.
     AckEpoch {
-        /// The epoch that was current until now; `None` when the new one had been accepted before, which does not count.
+        /// The current epoch so far; `None` if the new one had been accepted before, which does not count.
         current: Option<u32>,
         /// The last transaction.
         zxid: u64,
     },
-    /// Leader: a quorum has accepted it.
-    NewLeader {
-        /// The epoch.
-        epoch: u32,
-    },
-    /// Follower: it is my current epoch now, durably.
-    Ack {
-        /// The epoch.
-        epoch: u32,
-    },
-    /// Leader: a quorum follows, the reign has begun.
+    /// Leader: a quorum has accepted the epoch.
+    NewLeader { epoch: u32 },
+    /// Follower: has durably made the epoch its current one.
+    Ack { epoch: u32 },
+    /// Leader: a quorum follows, and the reign has begun.
     UpToDate,
-    /// Leader: still here.
+    /// Leader: is still leading.
     Ping {
-        /// When it was sent, by the leader's clock; tells pings apart.
+        /// The time of sending by the leader's clock, which identifies the ping.
         sent: u64,
     },
-    /// Follower: so am I.
+    /// Follower: answers a ping.
     Pong {
-        /// Of the ping that this answers.
+        /// The answered ping's.
         sent: u64,
     },
-    /// Either: hung up; or nobody is listening.
+    /// Either: has hung up, or is not listening.
     Closed,
 }
 

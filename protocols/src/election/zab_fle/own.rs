@@ -1,4 +1,4 @@
-//! What every role works with: its timers, what it keeps, and how it says things.
+//! Shared by all roles: timers, durable state, and sending.
 
 use super::{
     election::Notification,
@@ -10,37 +10,37 @@ use crate::{core::TimerId, election::Setup, elector, payload::Nothing, point::Po
 
 pub(super) type Output = elector::Output<Message, Nothing>;
 
-/// The election has heard nothing for long enough.
+/// The election has been silent long enough.
 pub(super) const POLL: TimerId = 0;
-/// The leader has said nothing for too long.
+/// The leader has been silent for too long.
 pub(super) const READ: TimerId = 1;
-/// Time to say again what was not answered.
+/// The next resend.
 pub(super) const RETRY: TimerId = 2;
-/// Time for the leader's ping.
+/// The leader's next ping.
 pub(super) const PING: TimerId = 3;
-/// The leader's stage, or its belief, ends.
+/// The end of the leader's stage, or of its belief.
 pub(super) const DEADLINE: TimerId = 4;
-/// The others have had their chance.
+/// The others have had their chance to elect.
 pub(super) const REST: TimerId = 5;
 
-/// What has become of a role after an input.
+/// A role's state after an input.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Next {
-    /// Nothing new.
+    /// Unchanged.
     Stays,
-    /// A reign has begun, ours or that of whom we follow.
+    /// A reign has begun, this node's or its leader's.
     Established { leader: NodeId, epoch: u32 },
-    /// It is over: look for a leader again.
+    /// The role has ended: look for a leader again.
     Ends,
 }
 
-/// What every role works with.
+/// Shared by all roles.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Own {
     pub(super) setup: Setup,
     pub(super) quorum: Quorum,
     pub(super) epochs: Epochs,
-    /// How many states were given to the disk.
+    /// The number of writes so far.
     pub(super) writes: u64,
     /// How many of them are durable.
     pub(super) durable: u64,
@@ -60,7 +60,7 @@ impl Own {
         2 * self.sync_limit()
     }
 
-    /// Writes the epochs down; durable when [`Own::durable`] has reached what this gives back.
+    /// Stores the epochs; they are durable once [`Own::durable`] reaches the returned number.
     pub(super) fn persist(&mut self, out: &mut Vec<Output>) -> u64 {
         out.push(Output::Point(Point::BeforePersist));
         out.push(Output::Persist(self.epochs.encode()));
@@ -73,7 +73,7 @@ impl Own {
         Connection { process: self.setup.nonce, number: self.connections }
     }
 
-    /// Answers what came on a connection that there is not.
+    /// Answers a packet on an unknown connection.
     pub(super) fn reset(&self, from: NodeId, connection: Connection, what: Packet, out: &mut Vec<Output>) {
         if what != Packet::Closed {
             out.push(packet(from, connection, Packet::Closed));
@@ -81,7 +81,7 @@ impl Own {
     }
 }
 
-/// What a quorum grants by: this candidate has accepted an epoch, durably, and will accept it from nobody else.
+/// A vote of a quorum: this candidate has durably accepted the epoch, and will not accept it for another leader.
 pub(super) fn accepted(leader: NodeId, epoch: u32, out: &mut Vec<Output>) {
     out.push(Output::Voted { candidate: leader, token: epoch.into() });
     out.push(Output::Point(Point::Voted));

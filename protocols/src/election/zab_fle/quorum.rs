@@ -2,8 +2,8 @@
 
 use crate::types::NodeId;
 
-/// A majority of weights: ZooKeeper's `QuorumMaj` when all are equal, its `QuorumHierarchical` with a single group otherwise.
-/// Who weighs nothing takes part and follows, but counts for nothing and is never elected.
+/// A majority of weights: ZooKeeper's `QuorumMaj` if all are equal, otherwise its `QuorumHierarchical` with a single
+/// group. A candidate without weight takes part and follows, but does not count and is never elected.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Quorum {
     weights: Vec<u64>,
@@ -11,7 +11,7 @@ pub struct Quorum {
 }
 
 impl Quorum {
-    /// Every one of `count` candidates weighs the same.
+    /// A quorum of `count` candidates with equal weights.
     pub fn of_equals(count: usize) -> Self {
         Self::weighted(vec![1; count])
     }
@@ -22,17 +22,17 @@ impl Quorum {
         Quorum { weights, total }
     }
 
-    /// Is it a candidate of this fleet?
+    /// Whether the node is a candidate of this fleet.
     pub fn knows(&self, node: NodeId) -> bool {
         node.index() < self.weights.len()
     }
 
-    /// What a candidate weighs; who is none weighs nothing.
+    /// A candidate's weight; 0 for other nodes.
     pub fn weight(&self, node: NodeId) -> u64 {
         self.weights.get(node.index()).copied().unwrap_or_default()
     }
 
-    /// Do these candidates, none of them named twice, weigh more than half of all?
+    /// Whether these candidates, each named once, have more than half of the total weight.
     pub fn contains(&self, nodes: impl IntoIterator<Item = NodeId>) -> bool {
         nodes.into_iter().fold(0, |sum: u64, node| sum.saturating_add(self.weight(node))) > self.total / 2
     }
@@ -48,7 +48,7 @@ mod tests {
         let four = Quorum::of_equals(4);
         assert!(!four.contains(nodes(&[0, 1])));
         assert!(four.contains(nodes(&[0, 1, 3])));
-        // Three of five, but only one of three that count.
+        // Three of five, but only one of the three with weight.
         let witnesses = Quorum::weighted(vec![1, 1, 1, 0, 0]);
         assert!(!witnesses.contains(nodes(&[2, 3, 4])));
         assert!(witnesses.contains(nodes(&[1, 2])));

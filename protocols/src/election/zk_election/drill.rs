@@ -1,5 +1,5 @@
-//! The law of what a candidate may have left behind in the queue. A run breaks it only where seven connections in a row are lost
-//! before it is known what came of one creation. Sweeps run [`drill`].
+//! The law about nodes left behind in the queue. A run breaks it only if seven connections in a row are lost before the
+//! outcome of one creation is known. Sweeps run [`drill`].
 
 use super::{PROTOCOL, latch::Latch};
 use crate::{
@@ -15,15 +15,15 @@ use crate::{
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// How often no answer comes until a creation is given up: to itself, and to the question what came of it, which is asked three
-/// times, with two, one and no retries.
+/// How many requests go unanswered before a creation is given up: the creation itself, and the question about its
+/// outcome, asked three times, with two, one and no retries.
 const UNANSWERED: usize = 1 + 3 + 2 + 1;
 
-/// A node is created, which nobody learns until the creation was given up; the session goes on, and with it the node. It would
-/// stand in front of its own creator's next one for as long as that lives.
+/// A node is created, but its creator does not learn of it before giving up. The session lives on, and with it the
+/// node, which would precede its creator's next node in the queue for as long as the session lasts.
 ///
 /// # Panics
-/// When the node of before is not deleted.
+/// If the earlier node is not deleted.
 pub fn drill() {
     let (timings, names) = (PROTOCOL.default_timings(), vec!["n1".to_owned()]);
     let (service, bugs, stored) = (Vec::new(), Default::default(), None);
@@ -53,7 +53,7 @@ pub fn drill() {
 struct Candidate {
     latch: Latch,
     at: u64,
-    /// What it has asked at the last step.
+    /// The requests of the last step.
     asked: Vec<(RequestNumber, Request)>,
 }
 
@@ -73,7 +73,7 @@ impl Candidate {
         self.step(Input::Service(ServiceInput::Item { number: 1, item }));
     }
 
-    /// What it has asked last is answered so.
+    /// Answers the last request.
     fn replied(&mut self, reply: Result<Reply, Failure>) {
         let (number, _) = self.asked.last().expect("it asks something");
         self.step(Input::Service(ServiceInput::Reply { number: *number, reply }));

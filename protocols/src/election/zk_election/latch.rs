@@ -1,5 +1,3 @@
-//! A candidate.
-
 use crate::{
     clock::Now,
     core::TimerId,
@@ -21,23 +19,22 @@ use crate::{
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// Stand again.
+/// The next attempt.
 const AGAIN: TimerId = 2;
 
-/// The elector.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Latch {
     setup: Setup,
     place: Place,
-    /// The token of the own node has led once.
+    /// Whether its node's token has already led.
     used: bool,
     leads: bool,
     elected_at: u64,
     campaigning: bool,
     back_off: BackOff,
-    /// Its connection has come back, and it looks where it is before it begins anew: [`KEEPS_FLAG`].
+    /// Whether it has reconnected and reads its place before it starts over: [`KEEPS_FLAG`].
     resets: bool,
-    /// Keeps away, because the resource refuses whatever this candidate leads by.
+    /// Whether it stays away because the resource refuses its leaderships.
     away: bool,
 }
 
@@ -77,9 +74,9 @@ impl Latch {
         self.place.enter_anew(out);
     }
 
-    /// The own node is in front of all.
+    /// Its node is the first in the queue.
     fn in_front(&mut self, now: u64, stat: Stat, out: &mut Vec<Output>) {
-        // What was answered on a connection that is gone is looked at again on the next.
+        // An answer from a connection that is gone is checked again on the next one.
         if self.leads || !self.place.is_connected() {
             return;
         }
@@ -93,7 +90,7 @@ impl Latch {
             true => self.place.sequence().map_or(0, |place| place + 1),
             false => u64::try_from(stat.czxid).unwrap_or(0),
         };
-        // The flag is up until somebody takes it down.
+        // The flag stays set until it is cleared.
         out.push(Output::Elected(Leadership { token, valid_until: u64::MAX }));
         self.place.see(Some(self.setup.node), out);
     }
@@ -107,7 +104,7 @@ impl Latch {
                 self.resets = true;
                 self.place.list(out);
             }
-            // A node that has led once does not lead again.
+            // A node that has led does not lead again.
             News::Connected { .. } if self.used && !self.setup.bugs.has(&REGAINS) => {
                 crate::mark!(ZkComesBack);
                 self.reset(Deposed::Lost, out);
@@ -127,16 +124,16 @@ impl Latch {
         }
     }
 
-    /// [`KEEPS_FLAG`]: the node goes, and what was found by it stays.
+    /// [`KEEPS_FLAG`]: the node is replaced, but the flag derived from it stays.
     fn begin_anew(&mut self, out: &mut Vec<Output>) {
         if std::mem::take(&mut self.resets) {
             self.place.enter_anew(out);
         }
     }
 
-    /// The resource refuses this leadership: a new node, but not at once where that never helps.
+    /// The resource refuses this leadership: gets a new node, after a back-off if refusals repeat.
     fn fenced(&mut self, now: u64, out: &mut Vec<Output>) {
-        // Nothing else tells whether a leadership was any good than that it lasted.
+        // Only its duration shows whether a leadership was sound.
         if now.saturating_sub(self.elected_at) >= self.setup.timings.renew_interval {
             self.back_off.confirmed();
         }
@@ -169,7 +166,7 @@ impl Elector for Latch {
             }
             Input::Timer(id) => self.place.timer(now, id, out),
             Input::Service(input) => self.place.input(now, input, out),
-            // A latch that is closed, and another that is started.
+            // One latch is closed, and another one started.
             Input::Resign if self.leads => {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.reset(Deposed::Resigned, out);

@@ -1,13 +1,14 @@
-//! Apache Curator's client: its states, its retries, and that it opens a new session when one is over.
+//! Apache Curator's client: its states, its retries, and how it replaces an expired session.
 //!
 //! Reference: apache/curator 5.8, `curator-framework`, `state/ConnectionStateManager.java` (`setToSuspended`,
-//! `addStateChange`, `processEvents`, `checkSessionExpiration`), `imps/CuratorFrameworkImpl.java` (`validateConnection`,
-//! `checkBackgroundRetry`), `imps/FailedDeleteManager.java`; `curator-client`, `ConnectionState.java` (`reset`),
-//! `retry/ExponentialBackoffRetry.java`. Requests are Curator's background operations. Of the settings that users have to
-//! choose, the retry policy is what Curator's own examples have, `ExponentialBackoffRetry(1000, 3)`.
+//! `addStateChange`, `processEvents`, `checkSessionExpiration`), `imps/CuratorFrameworkImpl.java`
+//! (`validateConnection`, `checkBackgroundRetry`), `imps/FailedDeleteManager.java`; `curator-client`,
+//! `ConnectionState.java` (`reset`), `retry/ExponentialBackoffRetry.java`. Requests are Curator's background
+//! operations. Of the settings that users must choose, the retry policy is that of Curator's own examples,
+//! `ExponentialBackoffRetry(1000, 3)`.
 //!
-//! A connection that is lost is told at once (`SUSPENDED`). When it has been lost for a whole session timeout, Curator gives
-//! the session up by itself (`LOST`) and opens another; it counts that time by the *wall* clock.
+//! A lost connection is reported at once (`SUSPENDED`). When it has been lost for a whole session timeout, Curator
+//! itself gives up the session (`LOST`) and opens another; it measures that time by the *wall* clock.
 
 use crate::{
     clock::Now,
@@ -23,60 +24,58 @@ use std::{collections::BTreeMap, hash::Hash};
 
 type Output = elector::Output<Nothing, Api>;
 
-/// Time to try again what failed.
+/// The next retry.
 pub const RETRY: TimerId = 0;
 /// The connection may have been lost for too long.
 pub const LOSE: TimerId = 1;
 
 /// The first pause before a retry, nanoseconds; each further one is up to twice as long as the one before.
 const BASE: u64 = 1_000 * MILLISECOND;
-/// So often something is tried again.
+/// The number of retries.
 const RETRIES: u32 = 3;
 
-/// What becomes of the connection.
+/// The state of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Connection {
-    /// There has never been one.
+    /// Not connected yet.
     None,
-    /// It is there.
     Connected,
-    /// It is lost; the session may go on.
+    /// Lost; the session may live on.
     Suspended,
-    /// The session is over, or was given up.
+    /// The session has expired, or was given up.
     Lost,
 }
 
-/// What the client tells a recipe.
+/// An event for a recipe.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event<T> {
     /// Connected, for the first time (`CONNECTED`) or again (`RECONNECTED`).
     Connected {
-        /// Was it the first time?
+        /// Whether it is the first time.
         first: bool,
     },
     /// The connection is lost (`SUSPENDED`).
     Suspended,
-    /// The session is over, or was given up (`LOST`).
+    /// The session has expired, or was given up (`LOST`).
     Lost,
-    /// What a watch was set for has happened.
+    /// A watch has fired.
     Watched(String, Change),
-    /// A request was answered, or failed for good.
+    /// A request was answered, or has failed for good.
     Done(T, Result<Reply, Failure>),
 }
 
-/// A request that is to be carried out.
+/// A request to carry out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Job<T> {
     tag: T,
     request: Request,
     tried: u32,
-    /// Tried again for ever (`guaranteed()`).
+    /// Retried without end (`guaranteed()`).
     guaranteed: bool,
-    /// Not tried again by itself: the recipe looks first what came of it (`withProtection()`).
+    /// Not retried by itself: the recipe first looks for its outcome (`withProtection()`).
     protected: bool,
 }
 
-/// The client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Curator<T> {
     asked_ms: u32,
@@ -88,14 +87,14 @@ pub struct Curator<T> {
     connected_before: bool,
     session: i64,
     under_way: BTreeMap<RequestNumber, Job<T>>,
-    /// What is to be tried again, and when.
+    /// Pending retries with their times.
     again: Vec<(u64, Job<T>)>,
     /// When the connection was lost, by the wall clock.
     suspended_at: u64,
 }
 
 impl<T: Clone + Eq + Hash> Curator<T> {
-    /// A client that asks for that session timeout, nanoseconds.
+    /// A client that requests that session timeout, nanoseconds.
     pub fn new(timeout: u64, nonce: u64) -> Self {
         let asked_ms = u32::try_from(timeout.div_ceil(MILLISECOND)).unwrap_or(u32::MAX);
         Curator {
@@ -113,44 +112,42 @@ impl<T: Clone + Eq + Hash> Curator<T> {
         }
     }
 
-    /// Random numbers for whatever the recipe needs some for.
+    /// Random numbers for the recipe.
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
     }
 
-    /// The session; 0 before the first.
+    /// The session's id; 0 before the first.
     pub fn session(&self) -> i64 {
         self.session
     }
 
-    /// Is the connection there?
     pub fn is_connected(&self) -> bool {
         self.connection == Connection::Connected
     }
 
-    /// Opens a session.
     pub fn open(&mut self, out: &mut Vec<Output>) {
         self.streams += 1;
         let request = StreamRequest { timeout_ms: self.asked_ms };
         out.push(Output::Service(ServiceOutput::Open { number: self.streams, request }));
     }
 
-    /// Asks; what fails with the connection is tried again.
+    /// Sends a request; one that fails with the connection is retried.
     pub fn ask(&mut self, tag: T, request: Request, out: &mut Vec<Output>) {
         self.send(Job { tag, request, tried: 0, guaranteed: false, protected: false }, out);
     }
 
-    /// Asks what must not be lost: it is tried again for ever.
+    /// Sends a request that must not be lost: it is retried without end.
     pub fn guarantee(&mut self, tag: T, request: Request, out: &mut Vec<Output>) {
         self.send(Job { tag, request, tried: 0, guaranteed: true, protected: false }, out);
     }
 
-    /// Asks what must not be done twice: what failed comes back to the recipe.
+    /// Sends a request that must not be repeated: failures go back to the recipe.
     pub fn ask_once(&mut self, tag: T, request: Request, out: &mut Vec<Output>) {
         self.send(Job { tag, request, tried: 0, guaranteed: false, protected: true }, out);
     }
 
-    /// Asks after the pause that belongs to the retry of that number, from 0. `false` when there is none of that number.
+    /// Sends a request after the pause of retry number `retry`, from 0. Returns `false` if there is no such retry.
     pub fn ask_later(&mut self, now: u64, tag: T, request: Request, retry: u32, out: &mut Vec<Output>) -> bool {
         if retry >= RETRIES {
             return false;
@@ -159,7 +156,7 @@ impl<T: Clone + Eq + Hash> Curator<T> {
         true
     }
 
-    /// Forgets what is under way or to be tried again, but what is guaranteed and what is to be kept.
+    /// Forgets pending requests and retries, except guaranteed ones and those that `keep` selects.
     pub fn forget(&mut self, keep: impl Fn(&T) -> bool) {
         self.under_way.retain(|_, job| job.guaranteed || keep(&job.tag));
         self.again.retain(|(_, job)| job.guaranteed || keep(&job.tag));
@@ -169,7 +166,7 @@ impl<T: Clone + Eq + Hash> Curator<T> {
         self.requests += 1;
         let (number, request) = (self.requests, job.request.clone());
         self.under_way.insert(number, job);
-        // A request ends with its answer, or with the connection.
+        // A request ends with its answer or with the connection.
         out.push(Output::Service(ServiceOutput::Request { number, request, timeout: u64::MAX, concurrent: true }));
     }
 
@@ -189,7 +186,7 @@ impl<T: Clone + Eq + Hash> Curator<T> {
         }
     }
 
-    /// One of the client's timers fired; what it has to tell.
+    /// Handles a timer; returns the resulting event.
     pub fn timer(&mut self, now: Now, id: TimerId, out: &mut Vec<Output>) -> Option<Event<T>> {
         match id {
             RETRY => {
@@ -217,7 +214,7 @@ impl<T: Clone + Eq + Hash> Curator<T> {
         u64::from(self.granted_ms) * MILLISECOND
     }
 
-    /// The session is given up for another.
+    /// Gives up the session, and opens another.
     fn lose(&mut self, out: &mut Vec<Output>) -> Event<T> {
         self.connection = Connection::Lost;
         out.push(Output::CancelTimer(LOSE));
@@ -226,7 +223,7 @@ impl<T: Clone + Eq + Hash> Curator<T> {
         Event::Lost
     }
 
-    /// Something came from the service; what it means.
+    /// Handles the service's input; returns the resulting event.
     pub fn input(&mut self, now: Now, input: ServiceInput<Api>, out: &mut Vec<Output>) -> Option<Event<T>> {
         match input {
             ServiceInput::Reply { number, reply } => {

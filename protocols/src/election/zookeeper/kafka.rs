@@ -1,8 +1,8 @@
-//! What Kafka keeps in ZooKeeper about its controller: where, and how it is written.
+//! Kafka's data about its controller in ZooKeeper: the paths and the format.
 //!
-//! Reference: apache/kafka 3.8, `core/src/main/scala/kafka/zk/ZkData.scala` (`ControllerZNode`, `ControllerEpochZNode`). Each
-//! group has a folder of its own, as Kafka clusters that share an ensemble have. Beside what Kafka writes the controller's
-//! node has the candidate's name: numbers of brokers are nobody's names here.
+//! Reference: apache/kafka 3.8, `core/src/main/scala/kafka/zk/ZkData.scala` (`ControllerZNode`,
+//! `ControllerEpochZNode`). Each group has its own folder, like Kafka clusters that share an ensemble. In addition to
+//! Kafka's data, the controller's node contains the candidate's name, since broker numbers do not tell it here.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,17 +11,17 @@ pub fn folder(group: u16) -> String {
     if group == 0 { "/fencepost/kafka".to_owned() } else { format!("/fencepost/kafka-{group}") }
 }
 
-/// The node of the controller.
+/// The path of the controller's node.
 pub fn controller(group: u16) -> String {
     folder(group) + "/controller"
 }
 
-/// The node of the controller's epoch.
+/// The path of the epoch's node.
 pub fn epoch(group: u16) -> String {
     folder(group) + "/controller_epoch"
 }
 
-/// What the controller's node holds.
+/// The content of the controller's node.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Controller {
     version: u32,
@@ -30,18 +30,18 @@ struct Controller {
     name: String,
 }
 
-/// What the node of that controller holds, registered when its wall clock shows so many milliseconds.
+/// The content of the controller's node, registered at `wall_ms`, milliseconds of its wall clock.
 pub fn encode(broker: u16, name: &str, wall_ms: u64) -> Vec<u8> {
     let node = Controller { version: 1, brokerid: broker, timestamp: wall_ms.to_string(), name: name.to_owned() };
     serde_json::to_vec(&node).unwrap_or_default()
 }
 
-/// The name of the controller whose node holds that; `None` when it is none of ours.
+/// The controller's name in its node's content; `None` if the content is foreign.
 pub fn name_of(data: &[u8]) -> Option<String> {
     serde_json::from_slice::<Controller>(data).ok().map(|node| node.name)
 }
 
-/// The epoch that its node holds.
+/// The epoch in its node's content.
 pub fn epoch_of(data: &[u8]) -> Option<u64> {
     std::str::from_utf8(data).ok()?.parse().ok()
 }

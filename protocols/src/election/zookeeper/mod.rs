@@ -1,4 +1,5 @@
-//! What the elections on ZooKeeper share: where their nodes are, and [`curator`], the behaviour of Apache Curator's client.
+//! Shared by the elections on ZooKeeper: the places of their nodes, and [`curator`], the behaviour of Apache Curator's
+//! client.
 
 pub mod curator;
 pub mod kafka;
@@ -7,7 +8,7 @@ pub mod queue;
 
 use crate::bug::{Bug, Shown};
 
-/// What LeaderLatch does since 5.4.
+/// LeaderLatch's behaviour since 5.4.
 pub const REGAINS: Bug = Bug {
     id: "zk-latch-regains",
     protocols: &["zk-election"],
@@ -17,33 +18,35 @@ pub const REGAINS: Bug = Bug {
     shown: Shown::by("flapping", "zk-election", 12),
 };
 
-/// What LeaderLatch did before 5.4, when a reconnection and the end of the node in front came together.
+/// LeaderLatch's behaviour before 5.4, when a reconnection coincides with the end of the node before its own.
 pub const KEEPS_FLAG: Bug = Bug {
     id: "zk-latch-keeps-flag",
     protocols: &["zk-election"],
-    what: "A latch whose connection comes back may be found in front by the node that it is about to delete, and is not told that \
-           the new one stands behind another's.",
+    what: "A latch whose connection comes back may count as first by the node that it is about to delete, and never \
+           learns that its new node is behind another's.",
     source: "CURATOR-620; apache/curator pull request 398 (CURATOR-653); fixed with CURATOR-644 and 645",
     violation: "phantom_leader",
     shown: Shown::by("service-restart", "zk-election", 12),
 };
 
-/// What LeaderLatch did before 5.4, when several connections came back at once.
+/// LeaderLatch's behaviour before 5.4, when several connections return at once.
 pub const RESETS: Bug = Bug {
     id: "zk-latch-resets",
     protocols: &["zk-election"],
-    what: "A latch begins anew whenever its connection comes back, and whenever the node in front of its own is gone before it is \
-           watched; what it had under way goes on beside that. Two that do so drive each other out of the queue, over and over.",
+    what: "A latch starts over whenever its connection comes back, and whenever the node in front of its own is gone \
+           before it is watched, while what it had under way continues. Two such latches drive each other out of the \
+           queue, over and over.",
     source: "CURATOR-644 and CURATOR-645; fixed in 5.4.0 by apache/curator pull request 430",
     violation: "metrics.requests_to_service_in_one_second_max",
     shown: Shown::by("service-leader-isolated", "zk-election", 30).with("--latency 2..3ms --rate 50").above(35),
 };
 
-/// What many a resource is told in place of a token, as it is there to be read in the node's name.
+/// A common substitute for a token, since it is readable in the node's name.
 pub const TOKEN_BY_SEQUENCE: Bug = Bug {
     id: "zk-token-by-sequence",
     protocols: &["zk-election"],
-    what: "The number in the node's name is taken for a token: it begins again when the empty queue was reaped and is made anew.",
+    what: "The number in the node's name is used as the token: it restarts when the empty queue is reaped and created \
+           again.",
     source: "derived, from `ContainerManager.java` (apache/zookeeper 3.8): empty containers are deleted, and with them the count",
     violation: "elections",
     shown: Shown::by("reaped-parent", "zk-election", 4),
@@ -59,10 +62,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every recipe of the kind.
     pub const ALL: [Kind; 2] = [Kind::Latch, Kind::Selector];
 
-    /// The node whose children a group's candidates are.
+    /// The node whose children are a group's candidates.
     pub fn folder(self, group: u16) -> String {
         let base = match self {
             Kind::Latch => "/fencepost/latch",
@@ -71,7 +73,7 @@ impl Kind {
         if group == 0 { base.to_owned() } else { format!("{base}-{group}") }
     }
 
-    /// What a candidate's node is called, before its number and behind what protects it.
+    /// The part of a candidate's node name after its guard and before its number.
     pub const fn lock_name(self) -> &'static str {
         match self {
             Kind::Latch => "latch-",
@@ -80,14 +82,14 @@ impl Kind {
     }
 }
 
-/// The recipe of a group that a node is a candidate of.
+/// The recipe, within a group, that a candidate's node belongs to.
 pub fn kind_of(path: &str, group: u16) -> Option<Kind> {
     let (folder, name) = path.rsplit_once('/')?;
     Kind::ALL.into_iter().find(|kind| kind.folder(group) == folder && sequence_of(name).is_some())
 }
 
-/// The number at the end of a candidate's name: the order of the queue (`LockInternalsSorter`). `None` when the name has
-/// none: then it is nobody's.
+/// The number at the end of a candidate's name, which orders the queue (`LockInternalsSorter`). `None` if the name has
+/// none: then it is no candidate's.
 pub fn sequence_of(name: &str) -> Option<u64> {
     let digits = name.len().checked_sub(10).and_then(|at| name.get(at..))?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?

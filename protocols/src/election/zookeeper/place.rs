@@ -1,5 +1,4 @@
-//! A candidate's place in a queue: its node, what is in front of it, and who leads. What follows from that is the recipe's to
-//! say.
+//! A candidate's place in a queue: its node, the node before it, and the leader. The recipe draws the conclusions.
 //!
 //! Reference: apache/curator 5.8, `curator-recipes`, `leader/LeaderLatch.java` (`reset`, `getChildren`, `checkLeadership`,
 //! `setNode`), `locks/LockInternals.java`; `curator-framework`, `imps/CreateBuilderImpl.java`, `imps/ProtectedMode.java` and
@@ -24,30 +23,30 @@ use crate::{
 
 type Output = elector::Output<Nothing, Api>;
 
-/// What a request is for.
+/// A request's purpose.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Asked {
-    /// A folder above the queue.
+    /// To create a parent folder.
     Folder,
-    /// The own node.
+    /// To create its own node.
     Enter,
-    /// Is the own node there, whose creation was not answered?
+    /// To find its own node after an unanswered creation.
     Find,
-    /// The queue.
+    /// To read the queue.
     List,
-    /// The own node, which is in front.
+    /// To read its own node, which is first.
     Own,
-    /// The node in front of the own one.
+    /// To read the node before its own.
     Ahead(String),
-    /// The node in front of all.
+    /// To read the first node.
     First(String),
-    /// The queue, to see who is in front of all.
+    /// To read the queue for its first node.
     Firsts,
-    /// A node of this candidate's that it has no use for.
+    /// To delete a node of its own that it no longer needs.
     Delete,
 }
 
-/// A node that is being created.
+/// A node being created.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Entering {
     guard: String,
@@ -55,49 +54,48 @@ struct Entering {
     retries: u32,
 }
 
-/// What a recipe has to know.
+/// News for the recipe.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum News {
-    /// The connection is there, for the first time or again.
+    /// Connected, for the first time or again.
     Connected {
-        /// Was it the first time?
+        /// Whether it is the first time.
         first: bool,
     },
-    /// The connection is lost.
     Suspended,
-    /// The session is over, or was given up.
+    /// The session has expired, or was given up.
     Lost,
-    /// The own node is in front of all; this is its state.
+    /// Its own node is first; with that node's state.
     InFront(Stat),
-    /// Somebody else's is.
+    /// Another node is first.
     Behind,
-    /// The own node is not in the queue.
+    /// Its own node is not in the queue.
     Gone,
 }
 
-/// A place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
     names: Vec<String>,
     node: NodeId,
     curator: Curator<Asked>,
     queue: Queue,
-    /// The own node.
+    /// Its own node.
     own: Option<String>,
     entering: Option<Entering>,
-    /// Guards of nodes whose creation was given up; they may be there.
+    /// Guards of nodes whose creation was given up; the nodes may exist.
     leftovers: Vec<String>,
-    /// The node that is watched because it is in front of the own one.
+    /// The watched node before its own.
     ahead: Option<String>,
-    /// The node that is watched because it is in front of all.
+    /// The watched first node.
     first: Option<String>,
     observed: Option<NodeId>,
-    /// Of a node in front that is gone before it is watched, something is made anew, and no answer is too late: [`RESETS`].
+    /// Whether it enters anew if the node before its own is gone before it could be watched, and accepts late answers:
+    /// [`RESETS`].
     resets: bool,
 }
 
 impl Place {
-    /// No place yet.
+    /// Not in the queue yet.
     pub fn new(setup: &Setup, kind: Kind) -> Self {
         Place {
             names: setup.names.clone(),
@@ -114,27 +112,24 @@ impl Place {
         }
     }
 
-    /// Opens a session.
     pub fn open(&mut self, out: &mut Vec<Output>) {
         self.curator.open(out);
     }
 
-    /// The session; 0 before the first.
+    /// The session's id; 0 before the first.
     pub fn session(&self) -> i64 {
         self.curator.session()
     }
 
-    /// Is the connection there?
     pub fn is_connected(&self) -> bool {
         self.curator.is_connected()
     }
 
-    /// Is the own node being created?
     pub fn is_entering(&self) -> bool {
         self.entering.is_some()
     }
 
-    /// Says who leads, if that is news.
+    /// Reports the leader, if it is new.
     pub fn see(&mut self, leader: Option<NodeId>, out: &mut Vec<Output>) {
         if self.observed != leader {
             self.observed = leader;
@@ -142,7 +137,7 @@ impl Place {
         }
     }
 
-    /// Looks who is in the queue: [`News::InFront`], [`News::Behind`] or [`News::Gone`] follows.
+    /// Reads the queue; [`News::InFront`], [`News::Behind`] or [`News::Gone`] follows.
     pub fn list(&mut self, out: &mut Vec<Output>) {
         out.push(Output::Point(Point::BeforeAsk));
         self.curator.ask(Asked::List, self.queue.children(), out);
@@ -153,7 +148,7 @@ impl Place {
         let goes_on = |asked: &Asked| matches!(asked, Asked::Enter | Asked::List | Asked::Ahead(_));
         self.curator.forget(|asked| self.resets && goes_on(asked));
         (self.ahead, self.first) = (None, None);
-        // It may be on its way.
+        // A node may be in the process of being created.
         let entering = self.entering.take().filter(|_| !self.resets);
         self.leftovers.extend(entering.map(|entering| entering.guard));
         if let Some(own) = self.own.take() {
@@ -161,7 +156,7 @@ impl Place {
         }
     }
 
-    /// Leaves the queue, and enters it anew at its end.
+    /// Leaves the queue, and enters it again at its end.
     pub fn enter_anew(&mut self, out: &mut Vec<Output>) {
         self.leave(out);
         let guard = guard(self.curator.random());
@@ -185,19 +180,19 @@ impl Place {
         self.curator.ask_once(Asked::Enter, request, out);
     }
 
-    /// The creation was not answered: looks whether it was done, after a while, or gives it up.
+    /// The creation was not answered: looks for its outcome after a while, or gives up.
     fn find_later(&mut self, now: u64, out: &mut Vec<Output>) {
         let Some(entering) = &mut self.entering else { return };
         let retry = entering.retries;
         entering.retries += 1;
         if !self.curator.ask_later(now, Asked::Find, self.queue.children(), retry, out) {
             crate::mark!(ZkEntryGivenUp);
-            // Until the connection comes back.
+            // Given up until the connection returns.
             self.leftovers.extend(self.entering.take().map(|entering| entering.guard));
         }
     }
 
-    /// The queue is here, while it is not known whether the own node is in it.
+    /// Handles the queue while the outcome of a creation is unknown.
     fn found(&mut self, names: Vec<String>, out: &mut Vec<Output>) {
         let Some(entering) = &self.entering else { return };
         let found = names.into_iter().find(|name| name.starts_with(&entering.guard));
@@ -207,7 +202,7 @@ impl Place {
                 self.entered(name, out);
             }
             Some(_) => {
-                // Another session's: it goes with that, or before.
+                // A node of another session: it ends with that session at the latest.
                 self.own = found;
                 self.entering = None;
                 self.enter_anew(out);
@@ -225,7 +220,7 @@ impl Place {
         self.list(out);
     }
 
-    /// The queue is here.
+    /// Handles the queue.
     fn check(&mut self, names: Vec<String>, out: &mut Vec<Output>) -> Option<News> {
         let is_left = |name: &&String| self.leftovers.iter().any(|guard| name.starts_with(guard));
         let left: Vec<String> = names.iter().filter(is_left).cloned().collect();
@@ -253,7 +248,7 @@ impl Place {
         Some(News::Behind)
     }
 
-    /// Reads who is in front of all.
+    /// Reads the first node.
     fn look_at(&mut self, name: &str, out: &mut Vec<Output>) {
         let path = self.queue.path(name);
         if self.first.as_ref() != Some(&path) {
@@ -281,18 +276,18 @@ impl Place {
         }
     }
 
-    /// The number of the own node's place in the queue.
+    /// The number of its own node in the queue.
     pub fn sequence(&self) -> Option<u64> {
         self.own.as_deref().and_then(super::sequence_of)
     }
 
-    /// A timer fired; what it means.
+    /// Handles a timer; returns the resulting news.
     pub fn timer(&mut self, now: Now, id: TimerId, out: &mut Vec<Output>) -> Option<News> {
         let event = self.curator.timer(now, id, out)?;
         self.event(now.mono, event, out)
     }
 
-    /// Something came from the service; what it means.
+    /// Handles the service's input; returns the resulting news.
     pub fn input(&mut self, now: Now, input: ServiceInput<Api>, out: &mut Vec<Output>) -> Option<News> {
         let event = self.curator.input(now, input, out)?;
         self.event(now.mono, event, out)
@@ -342,12 +337,12 @@ impl Place {
             (Asked::Firsts, Ok(Reply::Children { names, .. })) => {
                 let names = in_order(names);
                 let first = names.first().filter(|first| self.own.as_ref() != Some(first));
-                // Whoever is alone in front of the own node is asked already.
+                // If only one node precedes its own, it has been read already.
                 if let Some(first) = first.filter(|first| self.ahead != Some(self.queue.path(first))) {
                     self.look_at(first, out);
                 }
             }
-            // What fails for good is left until the connection comes back.
+            // A request that fails for good is dropped until the connection returns.
             _ => {}
         }
         None

@@ -1,4 +1,4 @@
-//! A candidate's node, and its place among the others'.
+//! A candidate's node, and its position in the queue.
 
 use crate::{
     election::zookeeper::{Kind, sequence_of},
@@ -7,7 +7,7 @@ use crate::{
     types::NodeId,
 };
 
-/// The queue that a candidate stands in.
+/// The queue that a candidate is in.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Queue {
     folder: String,
@@ -15,12 +15,12 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// A group's.
+    /// The queue of a group.
     pub fn new(kind: Kind, group: u16) -> Self {
         Queue { folder: kind.folder(group), lock_name: kind.lock_name() }
     }
 
-    /// The candidates, first to last.
+    /// Requests the candidates' nodes.
     pub fn children(&self) -> Request {
         Request::Children { path: self.folder.clone(), watch: false }
     }
@@ -30,13 +30,13 @@ impl Queue {
         format!("{}/{name}", self.folder)
     }
 
-    /// A new node at the end of the queue, protected by that name, which holds the candidate's.
+    /// Creates a node at the end of the queue, protected by `guard`, whose content is the candidate's name.
     pub fn enter(&self, guard: &str, candidate: &str) -> Request {
         let path = self.path(&format!("{guard}{}", self.lock_name));
         Request::Write(Op::Create { path, data: candidate.into(), mode: Mode::EphemeralSequential })
     }
 
-    /// The folders above, from the root on: containers, as `creatingParentContainersIfNeeded` makes them.
+    /// Creates the parent folders from the root down: containers, as by `creatingParentContainersIfNeeded`.
     pub fn folders(&self) -> impl Iterator<Item = Request> {
         let ends = self.folder.match_indices('/').map(|(at, _)| at).skip(1).chain([self.folder.len()]);
         let container = |end: usize| {
@@ -47,7 +47,7 @@ impl Queue {
     }
 }
 
-/// The names in the order of the queue; others' nodes have no place in it.
+/// The names in the order of the queue, without other nodes.
 pub fn in_order(names: Vec<String>) -> Vec<String> {
     let mut places: Vec<(u64, String)> =
         names.into_iter().filter_map(|name| Some((sequence_of(&name)?, name))).collect();
@@ -55,16 +55,16 @@ pub fn in_order(names: Vec<String>) -> Vec<String> {
     places.into_iter().map(|(_, name)| name).collect()
 }
 
-/// What a node is protected by (`ProtectedUtils.java`): its creator finds it again when the answer was lost.
+/// A node's protection (`ProtectedUtils.java`): by it, its creator finds the node after a lost answer.
 pub fn guard(random: &mut Random) -> String {
     let (high, low) = (random.next_u64(), random.next_u64());
-    // As a random UUID is written.
+    // In the format of a random UUID.
     let [a, b, c] = [high >> 32, high >> 16 & 0xffff, high & 0xfff];
     let [d, e] = [low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff];
     format!("_c_{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}-")
 }
 
-/// The candidate of that name.
+/// The candidate with that name.
 pub fn candidate(names: &[String], name: &[u8]) -> Option<NodeId> {
     let place = names.iter().position(|known| known.as_bytes() == name)?;
     u16::try_from(place).ok().map(NodeId)

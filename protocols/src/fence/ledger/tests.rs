@@ -84,7 +84,7 @@ fn a_request_older_than_memory_is_refused() {
         assert_eq!(ledger.write(NodeId(0), &write(5, 1, n, n)), WriteVerdict::Ok);
     }
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, last, 1)), WriteVerdict::Failed { expected: last + 1 });
-    // In turn it burns its number, so that those behind it go on.
+    // In turn it burns its number, so that later ones can proceed.
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 1, 1)), WriteVerdict::Failed { expected: last + 2 });
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 2, last)), WriteVerdict::Duplicate { seq: last });
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, last + 3, last + 1)), WriteVerdict::Ok);
@@ -106,7 +106,7 @@ fn memory_reaches_half_a_window_behind_the_first_request_that_it_saw() {
     let numbers = [first - 2, first - 1, first, first + 2];
     let applied = [Recall::Applied(2), Recall::New, Recall::Applied(1), Recall::Applied(3)];
     assert_eq!(recalls(&window, numbers), applied);
-    // What is far ahead begins anew.
+    // A number far ahead restarts the window.
     window.remember(request(3 * first), 4);
     let numbers = [first + 2, 3 * first - half - 1, 3 * first - half, 3 * first];
     assert_eq!(recalls(&window, numbers), [Recall::TooOld, Recall::TooOld, Recall::New, Recall::Applied(4)]);
@@ -133,7 +133,7 @@ fn without_fencing_anything_goes() {
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
 }
 
-/// A former leader's write after its successor has sealed: in order and of a new request, out of order, and a retry.
+/// A former leader's writes after its successor has sealed: in order with a new request, out of order, and a retry.
 fn stale_writes(fencing: Fencing) -> [WriteVerdict; 3] {
     let stale = |write: &Write| {
         let mut ledger = Ledger::new(fencing);
@@ -154,7 +154,7 @@ fn each_check_alone_refuses_what_is_its_own() {
     assert_eq!(stale_writes(Fencing::Order), [ok, failed, ok]);
     assert_eq!(stale_writes(Fencing::Memory), [ok, ok, duplicate]);
     assert_eq!(stale_writes(Fencing::Off), [ok; 3]);
-    // The rightful leader's own: out of order, and twice.
+    // The rightful leader's own writes: out of order, and repeated.
     let mut ledger = Ledger::new(Fencing::Token);
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert!(!ledger.seal(NodeId(1), 1, 4));
@@ -177,11 +177,11 @@ fn what_was_recorded_last_is_what_was_applied_last() {
     let mut ledger = Ledger::new(true);
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert_eq!(ledger.write(NodeId(0), &with(5, 1, 1)), WriteVerdict::Ok);
-    // Refused, out of turn, without a record: nothing is recorded.
+    // Writes that are refused, out of turn or without a payload record nothing.
     assert_eq!(ledger.write(NodeId(0), &with(4, 2, 2)), WriteVerdict::Fenced { highest: 5 });
     assert_eq!(ledger.write(NodeId(0), &with(5, 3, 3)), WriteVerdict::Failed { expected: 2 });
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 4)), WriteVerdict::Ok);
-    // A retry that comes with another record changes nothing either.
+    // A retry with another payload changes nothing either.
     let again = Write { payload: Some(record(9)), ..write(5, 1, 3, 1) };
     assert_eq!(ledger.write(NodeId(0), &again), WriteVerdict::Duplicate { seq: 1 });
     assert_eq!(ledger.payload(), Some(record(1)));
@@ -203,7 +203,7 @@ fn a_restored_ledger_decides_like_the_one_that_was_lost() {
     assert_eq!((restored.seal(NodeId(1), 1, 5), restored.seal(NodeId(1), 1, 6)), (false, true));
 }
 
-/// What a former leader asks for after its successor has made plan 2 and made it live.
+/// The result of a former leader's operation after its successor has made and enacted plan 2.
 fn stale_operation(bugs: &[&'static crate::bug::Bug], operation: Operation) -> (WriteVerdict, Vec<u64>, Option<u64>) {
     let plan = |number: u64| Some(Payload { number: number.try_into().unwrap(), at_us: number });
     let operate =
@@ -216,7 +216,7 @@ fn stale_operation(bugs: &[&'static crate::bug::Bug], operation: Operation) -> (
         assert_eq!(ledger.write(NodeId(1), &operate(6, seq, operation, 9)), WriteVerdict::Ok);
     }
     let stale = ledger.write(NodeId(0), &operate(5, 2, operation, 1));
-    // Whatever became of it, the rightful leader goes on.
+    // In any case, the rightful leader continues.
     assert_eq!(ledger.write(NodeId(1), &write(6, 1, 4, 4)), WriteVerdict::Ok);
     let made = ledger.plans().made().iter().map(|plan| plan.number).collect();
     (stale, made, ledger.plans().live())
@@ -248,12 +248,12 @@ fn only_what_records_is_what_a_seal_reads() {
         assert_eq!(ledger.write(NodeId(0), &operate), WriteVerdict::Ok);
     }
     assert_eq!(ledger.payload(), Some(plan(7)));
-    // A record on another resource than that of plans makes none.
+    // A record on a resource without plans creates none.
     assert_eq!(ledger.write(NodeId(0), &Write { payload: Some(plan(8)), ..write(5, 1, 4, 4) }), WriteVerdict::Ok);
     assert!(ledger.plans().made().is_empty(), "plan 7 was deleted: {:?}", ledger.plans());
 }
 
-/// A former leader's write, under the number that was its next, after its successor has written so many.
+/// The verdict on a former leader's next write, after its successor has written `written` times.
 fn stale_after(bugs: &[&'static crate::bug::Bug], written: u64) -> (WriteVerdict, u64) {
     let mut ledger = Ledger::new(Fencing::On.checks().but_for(&crate::bug::Bugs::new(bugs.iter().copied()), 0));
     assert!(ledger.seal(NodeId(0), 1, 5));
@@ -263,7 +263,7 @@ fn stale_after(bugs: &[&'static crate::bug::Bug], written: u64) -> (WriteVerdict
         assert_eq!(ledger.write(NodeId(1), &write(6, 1, seq, seq)), WriteVerdict::Ok);
     }
     let stale = ledger.write(NodeId(0), &write(5, 1, 2, 9_999));
-    // Whatever became of it, the rightful leader goes on.
+    // In any case, the rightful leader continues.
     assert_eq!(ledger.write(NodeId(1), &write(6, 1, 2 + written, 2 + written)), WriteVerdict::Ok);
     (stale, ledger.seq())
 }
@@ -272,7 +272,7 @@ fn stale_after(bugs: &[&'static crate::bug::Bug], written: u64) -> (WriteVerdict
 fn a_name_fences_for_as_long_as_it_is_kept() {
     let (collected, kept) = (&checks::NAMES_COLLECTED, checks::NAMES_KEPT);
     let fenced = WriteVerdict::Fenced { highest: 6 };
-    // The fence itself, at once; the name that the successor took; and the last moment at which it is there.
+    // The fence itself, at once; the name that the successor took; and the last moment at which it exists.
     for written in [0, 1, kept] {
         assert_eq!(stale_after(&[collected], written), (fenced, written + 2));
     }

@@ -1,13 +1,13 @@
-//! What somebody else's log calls things.
+//! The field names of a foreign log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a field holds.
+/// A field's type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Type {
-    /// The time, as a whole number of microseconds.
+    /// A time in whole microseconds.
     Time,
-    /// A length of time, as a whole number of microseconds.
+    /// A duration in whole microseconds.
     Length,
     /// A name or a word.
     Text,
@@ -19,7 +19,7 @@ pub enum Type {
     Other,
 }
 
-/// The fields that a line may have; which of them it must have, its event says.
+/// All possible fields; the event determines which are required.
 const KNOWN: [(&str, Type); 48] = [
     ("event", Type::Text),
     ("t_us", Type::Time),
@@ -72,7 +72,6 @@ const KNOWN: [(&str, Type); 48] = [
 ];
 
 /// A name that cannot stand for a field.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FieldError {
     #[error("a history has no field {0:?}; it has {names}", names = KNOWN.map(|(name, _)| name).join(", "))]
@@ -81,8 +80,8 @@ pub enum FieldError {
     Twice { theirs: String, before: String, ours: String },
 }
 
-/// What a foreign log calls its fields, and which of them are left out. Without it, a field that is not known is an error:
-/// a token under another name would otherwise be read as none.
+/// A foreign log's names for fields, and the fields to ignore. Unless listed, an unknown field is an error: a token
+/// under another name would otherwise count as missing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fields {
     /// Our name of a field, by theirs.
@@ -91,10 +90,10 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// The field `theirs` is what a history calls `ours`.
+    /// Maps the field `theirs` to a history's field `ours`.
     ///
     /// # Errors
-    /// A history has no field of that name, or `theirs` is mapped already: one sentence.
+    /// A history has no field `ours`, or `theirs` is already mapped; as one sentence.
     pub fn map(&mut self, ours: &str, theirs: &str) -> Result<(), FieldError> {
         Fields::known(ours)?;
         match self.theirs.insert(theirs.to_owned(), ours.to_owned()) {
@@ -105,10 +104,10 @@ impl Fields {
         }
     }
 
-    /// Has a history a field of that name?
+    /// Checks that a history has a field of that name.
     ///
     /// # Errors
-    /// It has not: one sentence.
+    /// It has none; as one sentence.
     pub fn known(ours: &str) -> Result<(), FieldError> {
         match Fields::type_of(ours) {
             Some(_) => Ok(()),
@@ -116,21 +115,21 @@ impl Fields {
         }
     }
 
-    /// What a field of that name holds, if a history has one.
+    /// The type of a history's field; `None` if it has no such field.
     pub fn type_of(ours: &str) -> Option<Type> {
-        // Most names differ in their length or first letter.
+        // Most names differ in length or first letter.
         let (long, first) = (ours.len(), ours.as_bytes().first());
         let like = |name: &str| name.len() == long && name.as_bytes().first() == first;
         KNOWN.iter().find(|(name, _)| like(name) && *name == ours).map(|(_, holds)| *holds)
     }
 
-    /// What a history calls their field; `None` where it says nothing that is judged.
+    /// A history's name for their field; `None` if the field is ignored.
     pub fn ours<'a>(&'a self, theirs: &'a str) -> Option<&'a str> {
         let ours = || self.theirs.get(theirs).map_or(theirs, String::as_str);
         (!self.ignored.contains(theirs)).then(ours)
     }
 
-    /// The field of that name says nothing that is judged.
+    /// Ignores a field, as irrelevant to the judge.
     pub fn ignore(&mut self, theirs: &str) {
         self.ignored.insert(theirs.to_owned());
     }
@@ -139,11 +138,11 @@ impl Fields {
         self.theirs.is_empty() && self.ignored.is_empty()
     }
 
-    /// The line with our names; `None` when it is no object.
+    /// The line with our names; `None` if it is not an object.
     pub(super) fn translate(&self, text: &[u8]) -> Option<Vec<u8>> {
         let line: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text).ok()?;
         let ours = line.iter().filter_map(|(name, value)| Some((self.ours(name)?, value)));
-        // As text and not as a map: a field that is there twice has to be noticed.
+        // As text rather than as a map, so that a duplicate field is noticed.
         let fields: Vec<_> = ours.map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name))).collect();
         Some(format!("{{{}}}", fields.join(",")).into_bytes())
     }

@@ -1,4 +1,4 @@
-//! One line of a history, and what it says.
+//! Parses one line of a history.
 
 use super::super::{
     Deleted, FaultEvent, GrantEnd, Kind, NodeState, Outcome, Phase, UNKNOWN_REQUEST, UNKNOWN_SEQ, UNKNOWN_VERSION,
@@ -12,12 +12,12 @@ use crate::{
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// Version of the line format that is written: see [`super::super::Header::schema`].
+/// The version of the line format that is written: see [`super::super::Header::schema`].
 pub const SCHEMA: u32 = 2;
-/// The oldest version that is still read: it calls the token `epoch`, and the generation `term`.
+/// The oldest version that can still be read: it calls the token `epoch`, and the generation `term`.
 pub const OLDEST_SCHEMA: u32 = 1;
 
-/// Any line. A field that is not listed is refused: it may be one that matters, under another name.
+/// Any line. Unknown fields are refused: one may be relevant under another name.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Line<'a> {
@@ -57,7 +57,7 @@ pub(super) struct Line<'a> {
     strength: u64,
     wall_offset_us: Option<i64>,
     rate_ppm: Option<i64>,
-    // Schema 1 called them epoch and term; other systems' logs still do.
+    // Schema 1 called them epoch and term, and foreign logs still do.
     #[serde(alias = "epoch")]
     token: Option<u64>,
     #[serde(alias = "term")]
@@ -96,7 +96,7 @@ pub(super) struct Line<'a> {
     shared: bool,
 }
 
-/// A leadership that an event names beside its own.
+/// A further leadership named by an event.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Leadership<'a> {
@@ -115,8 +115,8 @@ impl Leadership<'_> {
     }
 }
 
-/// What lines tell of.
-pub const EVENTS: [&str; 22] = [
+/// The event names.
+pub const EVENTS: [&str; 24] = [
     "header",
     "campaign",
     "elected",
@@ -138,11 +138,13 @@ pub const EVENTS: [&str; 22] = [
     "rewound",
     "work",
     "node",
+    "member-leads",
+    "member-follows",
     "end",
 ];
 
 impl Line<'_> {
-    /// The event's group, and what happened.
+    /// The event's group and kind.
     pub(super) fn read(&self, nodes: &mut Nodes) -> Result<(u16, Kind), String> {
         let kind = self.kind(nodes)?;
         if let (Some(name), Kind::Elected(_) | Kind::Deposed { .. } | Kind::Grant { .. } | Kind::GrantEnd { .. }) =
@@ -157,7 +159,7 @@ impl Line<'_> {
         Ok((group, kind))
     }
 
-    /// How long what it tells of lasts, where it says so: a grant, or work that begins with an accepted write.
+    /// How long a grant, or work that begins with an accepted write, lasts, if the line says so.
     pub(super) fn lasts(&self, t_us: u64) -> Result<Lasts, String> {
         let until = self.until.map(|until| {
             until
@@ -171,7 +173,7 @@ impl Line<'_> {
                 Err("shared says that others may do it at once; the line needs until or duration, too".to_owned())
             }
             [] => Ok(Lasts::default()),
-            // It has ended when the line says so.
+            // It has ended by the line's time.
             _ if event == "work" => Ok(Lasts::default()),
             [for_us] if event == "apply" || (event == "grant" && !shared) => Ok(Lasts { for_us: Some(for_us), shared }),
             [_] => Err(format!("says how long it lasts, and {event:?} is no event that does; apply and grant are")),
@@ -245,6 +247,8 @@ impl Line<'_> {
                 shared: self.shared,
             },
             "node" => Kind::Node { node: self.node(nodes)?, state: self.need("state", self.state)? },
+            "member-leads" => Kind::MemberLeads { node: self.node(nodes)?, leads: true },
+            "member-follows" => Kind::MemberLeads { node: self.node(nodes)?, leads: false },
             "end" => Kind::End { messages: self.messages.unwrap_or(0), by_kind: self.by_kind.clone() },
             other => return Err(format!("there is no event {other:?}")),
         })
@@ -302,7 +306,7 @@ impl Line<'_> {
         Ok(Incarnation { token: self.token.unwrap_or(0), node, generation: self.generation(nodes)? })
     }
 
-    /// A log that says no generation may say the token 0, and it is one. Fencepost's own histories write it for none.
+    /// In a log without generations, 0 is a token. Fencepost's own histories write 0 for none.
     fn generation(&self, nodes: &Nodes) -> Result<u32, String> {
         match (self.generation, self.token) {
             (None, Some(0)) if !nodes.is_closed() => Ok(Incarnation::TOKEN_IS_ZERO),
@@ -333,7 +337,7 @@ impl Line<'_> {
             operation: self.operation,
             generation: self.generation(nodes)?,
             token: self.token.unwrap_or(0),
-            // A log may number nothing; histories always do.
+            // A foreign log may lack numbers; histories always have them.
             seq: if nodes.is_closed() { self.need("seq", self.seq)? } else { self.seq.unwrap_or(UNKNOWN_SEQ) },
             read_version: self.read.unwrap_or(UNKNOWN_VERSION),
             client,
@@ -366,7 +370,7 @@ impl Line<'_> {
     }
 
     fn reason(&self, nodes: &Nodes) -> Result<Deposed, String> {
-        // Many a log says only that somebody leads no more.
+        // Many logs only say that a leader was deposed.
         if self.reason.is_none() && !nodes.is_closed() {
             return Ok(Deposed::Lost);
         }

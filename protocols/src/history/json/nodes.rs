@@ -12,22 +12,22 @@ use std::collections::BTreeMap;
 pub(super) struct Nodes {
     pub(super) names: Vec<String>,
     ids: BTreeMap<String, NodeId>,
-    /// A header has listed them all.
+    /// Whether a header has listed all names.
     closed: bool,
-    /// The names of the resources, if they are not the usual ones: a header's, or in the order in which they came.
+    /// The resources' names, from a header or in order of appearance; `None` for the default ones.
     resources: Option<Vec<String>>,
-    /// Their places, where a log may name thousands.
+    /// Their indices, since a log may name thousands.
     places: BTreeMap<String, u16>,
-    /// How many groups there are, if a header says so.
+    /// The number of groups, if a header gives it.
     groups: Option<u16>,
-    /// Without a header: one of the usual resources was named.
+    /// Without a header: whether one of the default resources was named.
     met_usual: bool,
-    /// Without a header: what is led, by the first election that said it.
+    /// Without a header: the leadership's name in the first election that gave one.
     led: Option<String>,
 }
 
 impl Nodes {
-    /// Those that a header lists, and its resources.
+    /// The names and resources listed by a header.
     pub(super) fn closed(header: &Header) -> Result<Nodes, String> {
         let Header { nodes: names, resources, groups, .. } = header;
         let twice = (1..resources.len()).find(|at| resources[..*at].contains(&resources[*at]));
@@ -49,7 +49,7 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Has a header listed all names?
+    /// Whether a header has listed all names.
     pub(super) const fn is_closed(&self) -> bool {
         self.closed
     }
@@ -61,11 +61,11 @@ impl Nodes {
         if self.closed {
             return Err(format!("the header does not list a node {name:?}"));
         }
-        // Names go to terminals.
+        // Names are printed on terminals.
         if name.contains(char::is_control) {
             return Err(format!("the name {name:?} has control characters in it"));
         }
-        // The last id is taken by UNKNOWN_REQUEST.
+        // UNKNOWN_REQUEST uses the last id.
         let id = u16::try_from(self.names.len()).ok().filter(|id| *id != u16::MAX);
         let id = NodeId(id.ok_or("there are more than 65535 different nodes and clients")?);
         self.names.push(name.to_owned());
@@ -73,7 +73,8 @@ impl Nodes {
         Ok(id)
     }
 
-    /// An election or a grant says what is led. Those of two things are no two leaders of one.
+    /// Checks an election's or grant's name of the leadership: leaders of two different things are not two leaders of
+    /// one.
     pub(super) fn led(&mut self, name: &str) -> Result<(), String> {
         let first = self.led.get_or_insert_with(|| name.to_owned());
         match first == name {
@@ -84,12 +85,12 @@ impl Nodes {
         }
     }
 
-    /// The names of the resources, if they are not the usual ones.
+    /// The resources' names; `None` for the default ones.
     pub(super) fn resources(&self) -> Option<&[String]> {
         self.resources.as_deref()
     }
 
-    /// A group that there is.
+    /// Checks a group's number.
     pub(super) fn group(&self, group: u16) -> Result<u16, String> {
         let most = self.groups.unwrap_or(GROUPS_MAX);
         if group < most {
@@ -102,7 +103,7 @@ impl Nodes {
         })
     }
 
-    /// The resource of that name, and its group; in a line of a group its plain name will do.
+    /// The resource called `name`, and its group; a line with a group may use the plain name.
     pub(super) fn resource(&mut self, name: &str, of: Option<u16>) -> Result<(Resource, u16), String> {
         self.learn_resource(name, of)?;
         if let Some(place) = self.places.get(name) {
@@ -127,7 +128,8 @@ impl Nodes {
         })
     }
 
-    /// Without a header, resources have any name. The first is what clients' numbers come from, as in every table.
+    /// Without a header, resources may have any name. The first one is the source of clients' numbers, as in every
+    /// table.
     fn learn_resource(&mut self, name: &str, of: Option<u16>) -> Result<(), String> {
         let (listed, usual) = (self.groups.is_some(), USUAL_RESOURCES.contains(&group::split(name).0));
         if listed || (self.resources.is_none() && usual) {
@@ -164,7 +166,7 @@ impl Nodes {
     }
 }
 
-/// Every group must have the resources of the first, under their names there.
+/// Checks that every group has the first group's resources, under their names there.
 fn listed_by_group(resources: &[String], groups: u16) -> Result<(), String> {
     if !(1..=GROUPS_MAX).contains(&groups) {
         return Err(format!("has {groups} groups; it must be 1 to {GROUPS_MAX}"));

@@ -1,4 +1,4 @@
-//! Reading a history, from anywhere.
+//! Reads a history from any source.
 
 use super::{
     super::{Event, Header},
@@ -16,13 +16,13 @@ use std::{
     io::{BufRead, Read},
 };
 
-/// The longest line that is read, bytes. A line beyond it is an error, so that no input can exhaust memory.
+/// The longest line, bytes. A longer one is an error, so that no input can exhaust memory.
 pub const LINE_MAX: u64 = 1 << 20;
 
-/// Why a history cannot be read: one sentence.
+/// Why a history cannot be read, as one sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadError {
-    /// The line, from 1.
+    /// The line's number, from 1.
     pub line: u64,
     /// What is wrong with it.
     pub what: String,
@@ -41,15 +41,15 @@ impl std::error::Error for ReadError {}
 #[error("{0}")]
 pub struct NoEvent(pub String);
 
-/// Where a [`Reader`] has its lines from.
+/// A source of lines for a [`Reader`].
 pub trait Lines {
-    /// Why there is no next one, or what is wrong with it.
+    /// Why there is no next line, or what is wrong with it.
     type Error;
 
-    /// Has the next line told to `told`; false if there is none.
+    /// Passes the next line to `told`; returns false at the end.
     ///
     /// # Errors
-    /// It cannot be read, or tells of no event.
+    /// The line cannot be read, or is not an event.
     fn tell(&mut self, told: &mut Telling) -> Result<bool, Self::Error>;
 }
 
@@ -61,35 +61,35 @@ impl<L: Lines + ?Sized> Lines for Box<L> {
     }
 }
 
-/// What the lines of a history have told so far.
+/// The state accumulated from the lines so far.
 #[derive(Default)]
 pub struct Telling {
     header: Option<Header>,
     nodes: Nodes,
-    /// What a log has told; nothing of a history with a header.
+    /// The state of a foreign log; unused if there is a header.
     told: Told,
-    /// What comes before the next line.
+    /// The events due before the next line.
     queue: VecDeque<Event>,
-    /// How many events no line of their own tells of.
+    /// How many events have no line of their own.
     inferred: u64,
     last_us: u64,
 }
 
 impl Telling {
-    /// The history begins with this header.
+    /// Begins the history with this header.
     ///
     /// # Errors
-    /// It names a process twice, or too many: one sentence.
+    /// The header names a process twice, or too many processes; as one sentence.
     pub fn begin(&mut self, header: Header) -> Result<(), NoEvent> {
         self.nodes = Nodes::closed(&header).map_err(NoEvent)?;
         self.header = Some(header);
         Ok(())
     }
 
-    /// The header that these fields are.
+    /// Parses a header from these fields.
     ///
     /// # Errors
-    /// They are none, or of a schema that this build does not read: one sentence.
+    /// They are not a header, or have a schema that this build cannot read; as one sentence.
     pub fn header(mut fields: Map<String, Value>) -> Result<Header, NoEvent> {
         fields.remove("event");
         let header = Header::deserialize(fields).map_err(|e| NoEvent(format!("is not a header: {e}")))?;
@@ -101,10 +101,10 @@ impl Telling {
         Ok(header)
     }
 
-    /// The next line says these fields.
+    /// Handles the next line's fields.
     ///
     /// # Errors
-    /// They are no event: one sentence.
+    /// They are not an event; as one sentence.
     pub fn line(&mut self, fields: &Map<String, Value>) -> Result<(), NoEvent> {
         let wrong = |e: serde_json::Error| NoEvent(unknown_field(fields).unwrap_or_else(|| e.to_string()));
         self.parsed(&Line::deserialize(fields).map_err(wrong)?).map_err(NoEvent)
@@ -138,12 +138,12 @@ impl Telling {
         &self.nodes.names
     }
 
-    /// What has been told and not been taken.
+    /// Takes the pending events.
     pub fn take(&mut self) -> impl Iterator<Item = Event> + '_ {
         self.queue.drain(..)
     }
 
-    /// No line is left.
+    /// Handles the end of the input.
     pub fn over(&mut self) {
         let over = self.told.over_at_last();
         self.inferred += over.len() as u64;
@@ -151,7 +151,7 @@ impl Telling {
     }
 }
 
-/// Reads a history line by line, in memory that does not grow with it. Ends after the first error.
+/// Reads a history line by line, in bounded memory. Ends after the first error.
 pub struct Reader<L> {
     lines: L,
     telling: Telling,
@@ -179,12 +179,12 @@ impl<L: Lines> Reader<L> {
         Ok(reader)
     }
 
-    /// What the history says about its run; `None` for a foreign log.
+    /// The history's header; `None` for a foreign log.
     pub fn header(&self) -> Option<&Header> {
         self.telling.header.as_ref()
     }
 
-    /// How many of the events so far no line of their own tells of: a grant that ran out, work that ended.
+    /// How many of the events so far had no line of their own: an expired grant, the end of work.
     pub fn inferred(&self) -> u64 {
         self.telling.inferred
     }
@@ -194,8 +194,8 @@ impl<L: Lines> Reader<L> {
         self.telling.names()
     }
 
-    /// The names of the resources seen so far, or listed by the header, by [`crate::types::Resource`]; `None` while they are
-    /// the usual ones.
+    /// The names of the resources seen so far, or listed by the header, by [`crate::types::Resource`]; `None` for the
+    /// default ones.
     pub fn resources(&self) -> Option<&[String]> {
         self.telling.nodes.resources()
     }
@@ -227,7 +227,6 @@ impl<L: Lines> Iterator for Reader<L> {
     }
 }
 
-/// A history as text.
 pub struct Text<R> {
     input: R,
     fields: Fields,
@@ -236,7 +235,7 @@ pub struct Text<R> {
 }
 
 impl<R: BufRead> Text<R> {
-    /// With fields of other names.
+    /// A reader with mapped field names.
     pub fn new(input: R, fields: Fields) -> Self {
         Text { input, fields, buffer: Vec::new(), line: 0 }
     }
@@ -245,7 +244,7 @@ impl<R: BufRead> Text<R> {
         ReadError { line: self.line, what: what.into() }
     }
 
-    /// Fills `buffer` with the next line that is not blank, without its end. False at the end of the input.
+    /// Fills `buffer` with the next line that is not blank, without its end. Returns false at the end of the input.
     fn read_line(&mut self) -> Result<bool, ReadError> {
         loop {
             self.line += 1;
@@ -264,7 +263,7 @@ impl<R: BufRead> Text<R> {
         }
     }
 
-    /// Tells what the line in `buffer` says.
+    /// Passes the line in `buffer` to `told`.
     fn parse(&self, told: &mut Telling) -> Result<(), NoEvent> {
         let text = &self.buffer;
         if self.line == 1 && is_header(text) {
@@ -300,14 +299,14 @@ impl<R: BufRead> Lines for Text<R> {
     }
 }
 
-/// A parser's words without its position: every line is its own document, so only the column would be right.
+/// A parser's message without its position: every line is a separate document, so only the column would be right.
 fn json_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     format!("is not an event: {what} (column {})", error.column())
 }
 
-/// What to do with a field that no event has, if there is one.
+/// The advice about the first unknown field, if there is one.
 fn unknown_field(fields: &Map<String, Value>) -> Option<String> {
     let field = fields.keys().find(|name| Fields::type_of(name).is_none())?;
     Some(format!(
@@ -316,7 +315,7 @@ fn unknown_field(fields: &Map<String, Value>) -> Option<String> {
     ))
 }
 
-/// Does a line say that it is a header?
+/// Whether a line is a header.
 fn is_header(text: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Tag<'a> {

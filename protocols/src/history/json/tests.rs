@@ -1,4 +1,4 @@
-//! What is written comes back; what is wrong is one sentence with its line.
+//! A written history reads back unchanged; an error is one sentence with its line number.
 
 use super::*;
 use crate::{
@@ -141,6 +141,8 @@ fn every_kind() -> Vec<Event> {
         Kind::Vote { voter: NodeId(0), candidate: NodeId(1), token: 6 },
         Kind::Clock { node: NodeId(0), wall_offset_us: -1_500, rate_ppm: 42 },
         Kind::Node { node: NodeId(0), state: NodeState::Paused },
+        Kind::MemberLeads { node: NodeId(1), leads: true },
+        Kind::MemberLeads { node: NodeId(1), leads: false },
         Kind::Deposed { incarnation, reason: Deposed::Fenced },
         Kind::End { messages: 1234, by_kind: [("vote".to_owned(), 7)].into() },
     ];
@@ -153,7 +155,7 @@ fn written(header: &Header, events: &[Event]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// The names of the resources that a history without a header comes to have, if they are not the usual ones.
+/// The resources' names after reading a history without a header; empty for the default ones.
 fn resources_of(text: &str) -> Vec<String> {
     let mut reader = Reader::new(text.as_bytes()).expect("the first line is right");
     assert!(reader.by_ref().all(|event| event.is_ok()));
@@ -303,7 +305,7 @@ fn a_header_lists_resources_and_nobody_else_has_any() {
     let mut reader = Reader::new(&text[..]).unwrap();
     assert_eq!(reader.header(), Some(&header));
     assert_eq!(reader.next(), Some(Ok(Event { t_us: 1, group: 0, kind: seal })));
-    // The usual ones are not listed, so that histories of old read the same.
+    // The default ones are not listed, so that old histories read the same.
     assert!(!String::from_utf8(written(&super::tests::header(), &[])).unwrap().contains("resources"));
     let text = String::from_utf8(text).unwrap();
     let why = error(&text.replace("\"resource\":\"jobs", "\"resource\":\"jabs"));
@@ -333,7 +335,7 @@ fn histories_of_schema_1_are_read() {
     assert!(error(&both).contains("duplicate field"), "{}", error(&both));
 }
 
-/// What becomes of these lines after the header of two groups, if there is one.
+/// The result of reading `line` after the given header, if any.
 fn grouped(header: Option<Header>, line: &str) -> Result<(u16, Resource), String> {
     let mut text = header.map_or(Vec::new(), |header| written(&header, &[]));
     text.extend(line.bytes());

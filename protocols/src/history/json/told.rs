@@ -1,5 +1,5 @@
-//! What a log without a header leaves to its reader: which leadership a line is about that says neither token nor generation,
-//! and when that is over of which a line says how long it lasts.
+//! What the reader infers from a log without a header: the leadership of a line without token and generation, and the
+//! end of what has a duration.
 
 use super::super::{Event, GrantEnd, Kind, NodeState};
 use crate::{
@@ -8,20 +8,20 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// A group's node.
+/// A node within a group.
 type Who = (u16, NodeId);
-/// When something is over, and a number that tells apart what is over in one microsecond.
+/// An end time, and a number to tell apart ends within the same microsecond.
 type Due = (u64, u64);
 
-/// What the lines so far have told.
+/// The state inferred from the lines so far.
 #[derive(Default)]
 pub(super) struct Told {
     beliefs: BTreeMap<Who, Belief>,
     generations: BTreeMap<Who, u32>,
-    /// Who was elected last, by group.
+    /// The node last elected, by group.
     elected: BTreeMap<u16, NodeId>,
     grants: BTreeMap<Who, Granted>,
-    /// To whom leadership was granted last, by group.
+    /// The node last granted leadership, by group.
     granted: BTreeMap<u16, NodeId>,
     due: BTreeMap<Due, Event>,
     count: u64,
@@ -30,7 +30,7 @@ pub(super) struct Told {
 #[derive(Clone, Copy)]
 struct Belief {
     incarnation: Incarnation,
-    /// Nobody has said that it ended.
+    /// Whether its end has not been logged yet.
     open: bool,
 }
 
@@ -38,23 +38,23 @@ struct Belief {
 struct Granted {
     token: Option<u64>,
     due: Option<Due>,
-    /// For how long it was given, microseconds.
+    /// The grant's duration, microseconds.
     for_us: Option<u64>,
-    /// Somebody else has written since.
+    /// Whether another node has written since.
     another_wrote: bool,
 }
 
-/// How long something lasts that a line tells of.
+/// A line's duration.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Lasts {
-    /// Microseconds, where the line says it.
+    /// Microseconds, if the line gives them.
     pub(super) for_us: Option<u64>,
-    /// Others may do the same at the same time.
+    /// Whether others may do the same at the same time.
     pub(super) shared: bool,
 }
 
 impl Told {
-    /// What is over by then.
+    /// The ends due by `t_us`.
     pub(super) fn over_by(&mut self, t_us: u64) -> Vec<Event> {
         let later = self.due.split_off(&(t_us.saturating_add(1), 0));
         let over: Vec<Event> = std::mem::replace(&mut self.due, later).into_values().collect();
@@ -64,7 +64,7 @@ impl Told {
         over
     }
 
-    /// What is over after the last line, as far as it matters: work, and grants while which somebody else was given one, or
+    /// The ends due after the last line that matter: of work, and of grants during which another node got a grant or
     /// wrote.
     pub(super) fn over_at_last(&mut self) -> Vec<Event> {
         let matters = |event: &Event| match event.kind {
@@ -78,8 +78,8 @@ impl Told {
         std::mem::take(&mut self.due).into_values().filter(|event| matters(event)).collect()
     }
 
-    /// A grant without a token that is given anew although, by its own length, it was not over, and another came in between:
-    /// it lasted until now.
+    /// The end, by now, of a grant without a token that is renewed before its nominal end, although another grant came
+    /// in between.
     pub(super) fn lasted(&mut self, event: &Event) -> Option<Event> {
         let Kind::Grant { node, token: None } = event.kind else { return None };
         let who = (event.group, node);
@@ -90,14 +90,14 @@ impl Told {
         Some(Event { kind: Kind::GrantEnd { node, token: None, reason: GrantEnd::Expired }, ..*event })
     }
 
-    /// A grant that ended is due no more.
+    /// Cancels the due end of a grant whose end was logged.
     fn ended(&mut self, event: &Event) {
         if let Kind::GrantEnd { node, .. } = event.kind {
             self.grants.remove(&(event.group, node));
         }
     }
 
-    /// Fills in what a line leaves out; `None` when what it says is told by what it lasts for alone.
+    /// Fills in a line's omissions; `None` if its duration already tells everything.
     pub(super) fn tell(&mut self, mut event: Event, lasts: Lasts) -> Option<Event> {
         let (t_us, group) = (event.t_us, event.group);
         match &mut event.kind {
@@ -124,7 +124,7 @@ impl Told {
             }
             _ => {}
         }
-        // Work that failed was at it for as long.
+        // Failed work took its time as well.
         if let (
             Kind::Apply { node, write, verdict: WriteVerdict::Ok | WriteVerdict::Failed { .. }, .. },
             Some(for_us),
@@ -165,10 +165,10 @@ impl Told {
         self.elected.insert(group, incarnation.node);
     }
 
-    /// Whoever stops leading stops all of it, whatever it says of it.
+    /// A node that stops leading ends all its leaderships, whatever the line says.
     fn deposed(&mut self, group: u16, incarnation: &mut Incarnation) {
         let Some(belief) = self.beliefs.get_mut(&(group, incarnation.node)) else { return };
-        // Raft's leaders step down in a newer term than theirs. An older one is about an earlier leadership.
+        // Raft leaders step down in a newer term than their own. An older one refers to an earlier leadership.
         let newer = incarnation.fencing_token() > belief.incarnation.fencing_token();
         if !incarnation.is_known() || (belief.open && (!belief.incarnation.has_token() || newer)) {
             *incarnation = belief.incarnation;
@@ -181,7 +181,7 @@ impl Told {
         if let Some(before) = self.grants.remove(&(group, node)) {
             before.due.and_then(|due| self.due.remove(&due));
             *token = token.or(before.token);
-            // Who renews it without a word of its length has it for as long as before.
+            // A renewal without a duration keeps the earlier one.
             for_us = for_us.or(before.for_us.filter(|_| before.token == *token));
         }
         let kind = Kind::GrantEnd { node, token: *token, reason: GrantEnd::Expired };

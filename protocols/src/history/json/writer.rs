@@ -1,4 +1,4 @@
-//! Writing a history.
+//! Writes a history.
 
 use super::super::{
     Deleted, Event, FaultEvent, Header, Kind, Outcome, Sink, UNKNOWN_REQUEST, UNKNOWN_VERSION, usual_resources,
@@ -13,13 +13,12 @@ use std::{
     io::{self, Write},
 };
 
-/// Who is called what in a history.
+/// The names in a history.
 pub trait Naming {
-    /// A process's name as it stands inside a JSON string; `None` when it has none.
+    /// A process's name, escaped for a JSON string; `None` if it has none.
     fn name(&self, node: NodeId) -> Option<Cow<'_, str>>;
 
-    /// A resource's name as it stands inside a JSON string; the usual ones unless somebody says otherwise. `None` when it
-    /// has none.
+    /// A resource's name, escaped for a JSON string; by default, one of the default resources'. `None` if it has none.
     fn resource(&self, resource: Resource) -> Option<Cow<'_, str>> {
         USUAL_RESOURCES.get(resource.index()).map(|name| Cow::Borrowed(*name))
     }
@@ -31,7 +30,7 @@ impl Naming for Vec<String> {
     }
 }
 
-/// The names that a header lists, as they stand inside JSON strings.
+/// The names listed by a header, escaped for JSON strings.
 #[derive(Clone, Debug)]
 pub struct Listed {
     nodes: Vec<String>,
@@ -58,8 +57,8 @@ impl<N: Naming> Naming for std::sync::Arc<N> {
     }
 }
 
-/// Writes a history as JSON lines while it happens. The first error is kept and ends the writing; [`Writer::finish`]
-/// returns it, because a sink has nobody to tell.
+/// Writes a history as JSON lines while it happens. The first error stops the writing; [`Writer::finish`] returns it,
+/// since a sink cannot report it.
 pub struct Writer<W: Write, N: Naming = Listed> {
     out: W,
     names: N,
@@ -68,7 +67,7 @@ pub struct Writer<W: Write, N: Naming = Listed> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a history with its header line. The caller gives a buffered `out`.
+    /// Starts a history with its header line. `out` should be buffered.
     pub fn new(out: W, header: &Header) -> Self {
         let escaped = |names: &[String]| names.iter().map(|name| escape(name)).collect();
         let (nodes, resources) = (escaped(&header.nodes), escaped(&header.resources));
@@ -81,7 +80,7 @@ impl<W: Write> Writer<W> {
         writer
     }
 
-    /// Starts a history without a header, for processes of these names.
+    /// Starts a history without a header, for processes with these names.
     pub fn with_names(out: W, names: &[String]) -> Self {
         let (nodes, resources) = (names.iter().map(|n| escape(n)).collect(), usual_resources());
         Writer::with_naming(out, Listed { nodes, resources })
@@ -89,15 +88,15 @@ impl<W: Write> Writer<W> {
 }
 
 impl<W: Write, N: Naming> Writer<W, N> {
-    /// Starts a history without a header; `names` knows the processes.
+    /// Starts a history without a header, with the names from `names`.
     pub fn with_naming(out: W, names: N) -> Self {
         Writer { out, names, line: String::new(), error: None }
     }
 
-    /// Flushes, and gives the output back.
+    /// Flushes, and returns the output.
     ///
     /// # Errors
-    /// The first error that writing met.
+    /// The first error during writing.
     pub fn finish(mut self) -> io::Result<W> {
         match self.error {
             Some(error) => Err(error),
@@ -129,11 +128,11 @@ impl<W: Write, N: Naming> Sink for Writer<W, N> {
 
 fn header_line(header: &Header) -> serde_json::Result<String> {
     let rest = serde_json::to_string(header)?;
-    // A Header is an object with fields, so its text starts with a brace.
+    // A Header serialises as an object with fields, so its text starts with a brace.
     Ok(format!("{{\"event\":\"header\",{}", rest.trim_start_matches('{')))
 }
 
-/// `text` as it stands inside a JSON string.
+/// Escapes `text` for a JSON string.
 fn escape(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
@@ -161,9 +160,8 @@ impl std::fmt::Display for ResourceName<'_> {
     }
 }
 
-/// Appends `event` to `line` as it stands in a history, without the end of the line.
+/// Appends the line for `event` to `line`, without the line end.
 pub fn append_line(line: &mut String, event: &Event, names: &dyn Naming) {
-    // Writing to a String cannot fail.
     let _ = write_event(line, event, names);
 }
 
@@ -258,6 +256,10 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
         Kind::Node { node, state } => {
             write!(line, "node\",\"node\":\"{}\",\"state\":{}", Name(names, *node), word(state))?;
         }
+        Kind::MemberLeads { node, leads } => {
+            let event = if *leads { "member-leads" } else { "member-follows" };
+            write!(line, "{event}\",\"node\":\"{}\"", Name(names, *node))?;
+        }
         Kind::End { messages, by_kind } => {
             write!(line, "end\",\"messages\":{messages}")?;
             if !by_kind.is_empty() {
@@ -272,7 +274,7 @@ fn write_event(line: &mut String, event: &Event, names: &dyn Naming) -> std::fmt
     Ok(())
 }
 
-/// A unit variant as its JSON string.
+/// A unit variant as a JSON string.
 fn word(value: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
 }
@@ -282,7 +284,7 @@ fn write_incarnation(line: &mut String, event: &str, i: &Incarnation, names: &dy
     write!(line, "{event}\",\"node\":\"{}\",\"token\":{token},\"generation\":{generation}", Name(names, *node))
 }
 
-/// A leadership that an event names beside its own.
+/// A further leadership named by an event.
 fn write_beside(line: &mut String, field: &str, i: &Incarnation, names: &dyn Naming) -> std::fmt::Result {
     let (Incarnation { token, node, .. }, generation) = (i, i.elections());
     let node = Name(names, *node);

@@ -1,4 +1,4 @@
-//! Kubernetes' MicroTime: RFC 3339 in UTC with six digits of a second (kubernetes/apimachinery,
+//! Kubernetes' MicroTime: RFC 3339 in UTC with microseconds (kubernetes/apimachinery,
 //! `pkg/apis/meta/v1/micro_time.go`).
 
 use crate::types::SECOND;
@@ -6,7 +6,7 @@ use crate::types::SECOND;
 const DAY_S: i64 = 86_400;
 const MICROSECONDS: u64 = 1_000_000;
 
-/// Microseconds of the Unix epoch as Kubernetes writes them.
+/// Formats microseconds since the Unix epoch as Kubernetes does.
 pub fn written(us: u64) -> String {
     let (days, of_day) = ((us / MICROSECONDS) as i64 / DAY_S, (us / MICROSECONDS) as i64 % DAY_S);
     let (year, month, day) = civil(days);
@@ -14,7 +14,7 @@ pub fn written(us: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:06}Z", us % MICROSECONDS)
 }
 
-/// The same from text in RFC 3339, to the microsecond; `None` when it is none, or before 1970.
+/// Parses RFC 3339 to the microsecond; `None` if it is invalid, or before 1970.
 pub fn read(text: &str) -> Option<u64> {
     let (date, rest) = text.split_once('T')?;
     let mut date = date.split('-').map(digits);
@@ -41,7 +41,7 @@ pub fn read(text: &str) -> Option<u64> {
     Some(u64::try_from(seconds).ok()?.checked_mul(MICROSECONDS)? + micros)
 }
 
-/// Whole seconds of such a time, as the elections compare them.
+/// Such a time in whole seconds, as the elections compare it.
 pub fn whole_seconds(us: u64) -> u64 {
     us / (SECOND / 1_000)
 }
@@ -51,7 +51,7 @@ fn digits(text: &str) -> Option<i64> {
     if plain { text.parse().ok() } else { None }
 }
 
-/// Year, month and day of a day since the Unix epoch (Howard Hinnant, "chrono-compatible low-level date algorithms").
+/// Year, month and day from days since the Unix epoch (Howard Hinnant, "chrono-compatible low-level date algorithms").
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -63,7 +63,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, of_year - (153 * shifted + 2) / 5 + 1)
 }
 
-/// The day since the Unix epoch of a date; the same source.
+/// Days since the Unix epoch from a date; the same source.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -1,4 +1,4 @@
-//! One claim, that somebody acts as long as it is made, and the longest stretch in which nobody did.
+//! A claim that somebody acts as long as it is made, with the longest interval in which nobody did.
 
 use super::clients::Clients;
 use crate::cluster::{Cluster, Way};
@@ -7,35 +7,35 @@ use protocols::{
     types::{Incarnation, NodeId},
 };
 
-/// The claim that somebody acts within the bound, and that every client is served.
+/// The claim that somebody acts within the bound and that every client is served.
 pub(super) struct Claim {
     bound_us: u64,
-    /// Is it made at the moment? Then, since when without an interruption.
+    /// If the claim is made now: since when without an interruption.
     made_from: Option<u64>,
     /// The last write that counts, or the last interruption.
     latest: u64,
-    /// Accepted writes since then of those who did not believe any more.
+    /// Accepted writes since then by nodes that no longer believed.
     pub(super) uncounted: u64,
-    /// Who stopped believing since then without a write that counts.
+    /// Leaders that stopped believing since then without a write that counts.
     pub(super) in_vain: InVain,
-    /// Who is half heard at the moment.
+    /// The node that is half heard now.
     half_heard: Option<NodeId>,
-    /// Who was, at some time since the last write that counts.
+    /// The node that was half heard at some time since the last write that counts.
     was_half_heard: Option<NodeId>,
-    /// The longest time without an interruption for which the claim was made.
+    /// The longest uninterrupted time for which the claim was made.
     pub(super) judged: u64,
     pub(super) longest: Option<Gap>,
     pub(super) clients: Clients,
 }
 
-/// Who was elected last.
+/// The last election.
 #[derive(Clone, Copy)]
 pub(super) struct Elected {
     pub(super) incarnation: Incarnation,
     pub(super) wrote: bool,
 }
 
-/// Leaders that came and went without a write that counts: how many, and the last, with why it went.
+/// Leaders that came and went without a write that counts: their number, and the last one with the reason for its end.
 #[derive(Clone, Copy, Default)]
 pub(super) struct InVain {
     pub(super) count: u64,
@@ -48,20 +48,20 @@ impl InVain {
     }
 }
 
-/// A stretch without a write that counts.
+/// An interval without a write that counts.
 pub(super) struct Gap {
     pub(super) from_us: u64,
     pub(super) us: u64,
     pub(super) way: Way,
     pub(super) elected: Option<Elected>,
-    /// Accepted writes of those who did not believe any more.
+    /// Accepted writes by nodes that no longer believed.
     pub(super) uncounted: u64,
     pub(super) in_vain: InVain,
-    /// Somebody who was heard and did not hear in time meanwhile.
+    /// A node that was half heard meanwhile.
     pub(super) half_heard: Option<NodeId>,
 }
 
-/// When something happened, by which way somebody could act until then, and who was elected last.
+/// The time of an event, the way that was open until then, and the last election.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub(super) t_us: u64,
@@ -69,10 +69,10 @@ pub(super) struct At<'a> {
     pub(super) elected: Option<Elected>,
 }
 
-/// How it is from now on.
+/// The situation from now on.
 #[derive(Clone, Copy)]
 pub(super) struct Now {
-    /// Something has happened that everybody has to get over first.
+    /// Something happened that all others have to get over first.
     pub(super) interrupted: bool,
     /// Is the claim made?
     pub(super) made: bool,
@@ -87,19 +87,19 @@ impl Claim {
         Claim { bound_us, made_from, latest, uncounted, in_vain, half_heard, was_half_heard, judged, longest, clients }
     }
 
-    /// The stretch that was longer than the bound, if one was.
+    /// The interval that exceeded the bound, if there is one.
     pub(super) fn violation(&self) -> Option<&Gap> {
         self.longest.as_ref().filter(|gap| gap.us > self.bound_us)
     }
 
-    /// A write that counts was accepted.
+    /// Takes an accepted write that counts.
     pub(super) fn acted(&mut self, at: At) {
         if self.made_from.is_some() {
             self.gap(at);
         }
     }
 
-    /// The stretch without a write ends.
+    /// Ends the interval without a write.
     fn gap(&mut self, at: At) {
         let us = at.t_us - self.latest;
         if let Some(way) = at.way.filter(|_| self.longest.as_ref().is_none_or(|longest| us > longest.us)) {
@@ -111,7 +111,7 @@ impl Claim {
         self.in_vain = InVain::default();
     }
 
-    /// Is it made from now on?
+    /// Makes or withdraws the claim from now on.
     pub(super) fn settle(&mut self, at: At, now: Now, cluster: &Cluster) {
         if now.interrupted || !now.made {
             if let Some(from_us) = self.made_from.take() {

@@ -1,4 +1,4 @@
-//! Is every client served, and not only some?
+//! Checks that every client is served, not only some.
 
 use crate::{
     cluster::Cluster,
@@ -6,26 +6,26 @@ use crate::{
 };
 use protocols::{history::Outcome, types::NodeId};
 
-/// What each client got, while it could have got something.
+/// What each client got while it could have got something.
 pub(super) struct Clients {
     bound_us: u64,
     clients: Vec<Client>,
-    /// The first client's place among the processes; clients stand side by side.
+    /// The index of the first client; clients are adjacent.
     first: usize,
     longest: Option<Unserved>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Client {
-    /// Is it to be served at the moment?
+    /// Must it be served now?
     claimed: bool,
-    /// Its last number, or when it was to be served from.
+    /// The time of its last number, or the time from which it must be served.
     latest: u64,
-    /// Requests that ended since, without a number.
+    /// Requests that ended without a number since then.
     ended: u64,
 }
 
-/// A stretch in which a client asked and got no number.
+/// An interval in which a client asked and got no number.
 struct Unserved {
     client: NodeId,
     from_us: u64,
@@ -39,7 +39,7 @@ impl Clients {
         Clients { bound_us, clients: vec![Client::default(); count], first, longest: None }
     }
 
-    /// A request has ended: costs a comparison or two.
+    /// Takes the end of a request. Costs a comparison or two.
     pub(super) fn replied(&mut self, t_us: u64, client: NodeId, outcome: Outcome) {
         let Some(known) = client.index().checked_sub(self.first).and_then(|place| self.clients.get_mut(place)) else {
             return;
@@ -56,7 +56,8 @@ impl Clients {
         }
     }
 
-    /// Who is to be served from now on: whoever reaches all that run, while somebody is to act.
+    /// Decides who must be served from now on: each client that reaches all running candidates, while somebody must
+    /// act.
     pub(super) fn settle(&mut self, t_us: u64, interrupted: bool, acts: bool, cluster: &Cluster) {
         for place in 0..self.clients.len() {
             let client = NodeId((self.first + place) as u16);
@@ -72,13 +73,13 @@ impl Clients {
         }
     }
 
-    /// The stretch of a client without a number ends.
+    /// Ends a client's interval without a number.
     fn close(&mut self, t_us: u64, client: NodeId) {
         let known = &mut self.clients[client.index() - self.first];
         let us = t_us - known.latest;
         let (from_us, ended) = (known.latest, known.ended);
         (known.latest, known.ended) = (t_us, 0);
-        // Whoever asked for nothing was refused nothing.
+        // A client that asked for nothing was denied nothing.
         if ended > 0 && us > self.bound_us && self.longest.as_ref().is_none_or(|l| us > l.us) {
             self.longest = Some(Unserved { client, from_us, us, ended });
         }
@@ -89,7 +90,7 @@ impl Clients {
         self.longest.as_ref().map(|unserved| unserved.from_us)
     }
 
-    /// The client that waited longest in vain, when that was too long.
+    /// The client that waited longest in vain, if that was too long.
     pub(super) fn violation(&self, names: &Names) -> Option<String> {
         let Unserved { client, from_us, us, ended } = self.longest.as_ref()?;
         let (client, asked) = (names.node(*client), count(*ended, "request"));

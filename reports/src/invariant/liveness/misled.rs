@@ -1,16 +1,16 @@
-//! Requests that the address by which clients find the leader took to a former one, while somebody led.
+//! Requests that the clients' address for the leader sent to a former one while another led.
 //!
-//! A client that goes by an address asks nobody else. Only who leads claims the address: a request that ended as everybody whom
-//! it asked said that they do not lead, while another did, was sent to a former leader.
+//! A client that uses an address asks nobody else, and only the leader claims the address. So a request that ended
+//! because every node asked denied leading, while another led, was sent to a former leader.
 
 use crate::{beliefs::Beliefs, words::count};
 use protocols::{address, history::Outcome, types::NodeId};
 
 pub(super) struct Misled {
     address: Option<address::Kind>,
-    /// Who was elected last.
+    /// The node elected last.
     elected: Option<NodeId>,
-    /// Somebody else had been elected before.
+    /// Another node had been elected before.
     replaced: bool,
     requests: u64,
 }
@@ -29,7 +29,7 @@ impl Misled {
         self.requests += u64::from(sent_on && beliefs.awake().next().is_some());
     }
 
-    /// What became of them, to follow another sentence; nothing where there were none.
+    /// What became of these requests, to be appended to a sentence; empty if there were none.
     pub(super) fn told(&self) -> String {
         let Some(address) = self.address.filter(|_| self.requests > 0) else { return String::new() };
         let ended = count(self.requests, "request");

@@ -1,4 +1,4 @@
-//! Whether a log without a header puts anything to the test.
+//! Whether a log without a header tests anything.
 
 use super::super::{Ending, Finding, dual_belief::untold};
 use crate::{
@@ -8,23 +8,22 @@ use crate::{
     works::Works,
 };
 
-/// What a log has told.
+/// What a log has reported.
 pub(super) struct Told<'a> {
     pub(super) effects: &'a Effects,
     pub(super) works: &'a Works,
     pub(super) beliefs: &'a Beliefs,
-    /// How many writes were accepted or refused.
+    /// Writes accepted or refused.
     pub(super) writes: u64,
-    /// How many were accepted.
     pub(super) accepted: u64,
-    /// How many of the accepted ones say neither token nor generation.
+    /// Accepted writes with neither token nor generation.
     pub(super) unnamed: u64,
-    /// It tells of more than writes and seals.
+    /// The log has more than writes and seals.
     pub(super) more: bool,
 }
 
 impl Told<'_> {
-    /// Can two leaders be told apart in it, and was there more than one?
+    /// Can two leaders be distinguished in it, and was there more than one?
     pub(super) fn finding(&self, ending: &Ending) -> Finding {
         let tried = self.effects.tried_most();
         let inconclusive = |detail: String| Finding { holds: false, could_fail: true, detail };
@@ -32,18 +31,18 @@ impl Told<'_> {
             let [one, other] = [turns.node, turns.between].map(|node| ending.names.node(node));
             let on = ending.names.resource(turns.resource);
             return inconclusive(format!(
-                "{one}, {other} and {one} again wrote to {on} by turns, the last at {}, without a token or a generation: \
-                 two leaders, or {one} was elected again; a token tells which, or --set generation=1 if nobody was \
-                 elected twice",
+                "{one}, {other} and {one} again wrote to {on} by turns, the last at {}, without a token or a \
+                 generation: either two leaders, or {one} was re-elected; log a token, or pass --set generation=1 if \
+                 no node was elected twice",
                 ending.names.at(turns.t_us)
             ));
         }
         if let Some(twice) = self.works.twice() {
             let (one, on) = (ending.names.node(twice.node), ending.names.resource(twice.resource));
             return inconclusive(format!(
-                "{one} was at work on {on} twice at once at {}, without a token or a generation: two leaders on {one}, or one \
-                 that does several things at a time; a token tells which, a node for each process, a resource for each \
-                 thing, or --set generation=1 if nobody was elected twice",
+                "{one} did two overlapping pieces of work on {on} at {}, without a token or a generation: either two \
+                 leaders on {one}, or one that works in parallel; log a token, give each process its own node or each \
+                 job its own resource, or pass --set generation=1 if no node was elected twice",
                 ending.names.at(twice.from_us)
             ));
         }
@@ -64,20 +63,20 @@ impl Told<'_> {
         let untold = untold(self.beliefs, ending);
         if !untold.is_empty() {
             return inconclusive(format!(
-                "{}; whether two led at once, `deposed` lines or the writes of both would show",
+                "{}; only `deposed` lines, or the writes of both, would show whether two led at once",
                 untold.trim_start_matches("; ")
             ));
         }
         let told = self.beliefs.told();
         if told > 0 {
             let detail =
-                format!("{} after the leader before had stopped, or was shown to go on", count(told, "election"));
+                format!("{} after the former leader had stopped, or was shown to go on", count(told, "election"));
             return Finding { holds: true, could_fail: true, detail };
         }
         let detail = match tried {
             0 if self.writes == 0 => "nobody wrote; the log shows nothing about leadership".to_owned(),
             0 if self.accepted == 0 => NONE.to_owned(),
-            0 => "no accepted write says which leadership it is of".to_owned(),
+            0 => "no accepted write says which leadership it belongs to".to_owned(),
             _ => "only one leader wrote; the log shows nothing about a change of leadership".to_owned(),
         };
         Finding { holds: self.more, could_fail: !self.more, detail }

@@ -2,32 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was found.
+/// A safety frontier.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figures {
-    /// Version of this object.
+    /// Schema version.
     pub schema: u32,
-    /// The scenario.
     pub scenario: String,
-    /// The protocol.
     pub protocol: String,
     /// What the store checks.
     pub fencing: String,
-    /// The seeds, the second excluded.
+    /// The range of seeds, the end excluded.
     pub seeds: (u64, u64),
     /// The parameter whose values are given.
     pub x: Along,
     /// The parameter that is searched at each of them.
     pub y: Along,
-    /// How many values were tried over the whole range of `y` at each point, before anything was bisected.
+    /// How many values over the whole range of `y` were tried at each point before bisecting.
     pub scanned: usize,
-    /// How many more were tried on either side of each edge, after.
+    /// How many more values were tried on either side of each edge after that.
     pub beside: usize,
-    /// What the arithmetic is about, in words; absent without one.
+    /// What the calculated bound is about, in words; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_of: Option<String>,
-    /// One for each value of `x`, rising.
+    /// One point for each value of `x`, rising.
     pub points: Vec<Point>,
 }
 
@@ -39,39 +37,36 @@ pub struct Along {
     pub axis: String,
     /// The option that sets it.
     pub option: String,
-    /// What it is.
+    /// What it means.
     pub about: String,
-    /// What its values count.
+    /// The unit of its values.
     pub unit: String,
-    /// The lowest value.
     pub from: u64,
-    /// The highest.
     pub to: u64,
-    /// The unit that it is drawn in.
+    /// The unit on the axis.
     pub shown_in: String,
-    /// How many of `unit` that is.
+    /// How many of `unit` one unit on the axis is.
     pub shown_per: f64,
 }
 
-/// What was found at one value of the first parameter.
+/// The result at one value of the first parameter.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// The value.
     pub x: u64,
-    /// The same, as it is typed.
+    /// The value as it is typed.
     pub text: String,
-    /// The value of the second parameter next to the edge at which a seed violates safety; none where none was found.
+    /// The value of the second parameter next to the edge at which a seed violates safety, if any was found.
     pub violates: Option<Unsafe>,
-    /// The value on the other side of the edge, at which every seed is safe; none where none was found.
+    /// The value on the other side of the edge, at which every seed is safe, if any was found.
     pub holds: Option<Safe>,
-    /// Values tried that lie beyond the edge and are as if they did not.
+    /// Values beyond the edge that behaved as if they were on its other side.
     pub again: Vec<u64>,
-    /// How many values were tried.
+    /// The number of values tried.
     pub values_tried: usize,
-    /// Where arithmetic draws the line; none where there is no arithmetic.
+    /// The calculated bound, if there is one.
     pub bound: Option<Bound>,
-    /// Does a seed violate where arithmetic says that none can?
+    /// Does a seed violate safety where the calculation says that none can?
     pub contradicted: bool,
 }
 
@@ -81,13 +76,12 @@ pub struct Point {
 pub struct Unsafe {
     /// The value of the second parameter.
     pub at: u64,
-    /// The same, as it is typed.
+    /// The value as it is typed.
     pub text: String,
-    /// The seed.
     pub seed: u64,
-    /// The invariants that it violates.
+    /// The violated invariants.
     pub violated: Vec<String>,
-    /// The arguments that run it again.
+    /// The arguments that repeat the run.
     pub arguments: Vec<String>,
 }
 
@@ -97,48 +91,46 @@ pub struct Unsafe {
 pub struct Safe {
     /// The value of the second parameter.
     pub at: u64,
-    /// The same, as it is typed.
+    /// The value as it is typed.
     pub text: String,
-    /// Seeds with every invariant kept.
+    /// Seeds in which every invariant held.
     pub passed: u64,
     /// Seeds in which the situation under test did not arise.
     pub inconclusive: u64,
     /// Seeds in which nobody led in time.
     pub leaderless: u64,
-    /// The seed that violates on the other side of the edge.
+    /// The seed that violates safety on the other side of the edge.
     pub seed: u64,
-    /// What that comes to here: `pass`, `vacuous` or `liveness`.
+    /// The verdict of that seed here: `pass`, `vacuous` or `liveness`.
     pub verdict: String,
-    /// The arguments that run it again.
+    /// The arguments that repeat the run.
     pub arguments: Vec<String>,
 }
 
-/// Where arithmetic draws the line.
+/// The calculated bound.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "safe", deny_unknown_fields)]
 pub enum Bound {
-    /// Everything that was searched is safe.
+    /// Everything in the range is safe.
     Everywhere,
-    /// Nothing of it is sure to be.
+    /// Nothing in the range is surely safe.
     Nowhere,
-    /// What is not above this.
+    /// Values up to this one are safe.
     UpTo {
-        /// The value.
         value: u64,
-        /// The same, as it is typed.
+        /// The value as it is typed.
         text: String,
     },
-    /// What is not below this.
+    /// Values from this one on are safe.
     From {
-        /// The value.
         value: u64,
-        /// The same, as it is typed.
+        /// The value as it is typed.
         text: String,
     },
 }
 
 impl Bound {
-    /// In words.
+    /// The bound in words.
     pub fn words(&self) -> String {
         match self {
             Bound::Everywhere => "all".to_owned(),
@@ -148,7 +140,7 @@ impl Bound {
         }
     }
 
-    /// Where the line is, in the unit of the axis; nothing where it lies outside of what was searched.
+    /// The bound in the unit of the axis; `None` if it lies outside the range.
     pub fn value(&self) -> Option<u64> {
         match self {
             Bound::UpTo { value, .. } | Bound::From { value, .. } => Some(*value),
@@ -158,7 +150,7 @@ impl Bound {
 }
 
 impl Point {
-    /// Do values above the edge violate, and not those below it?
+    /// Do values above the edge violate safety, and those below it not?
     fn is_rising(&self) -> bool {
         match (&self.violates, &self.holds) {
             (Some(violates), Some(holds)) => violates.at > holds.at,

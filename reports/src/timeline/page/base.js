@@ -1,8 +1,8 @@
 
-// What the other files share: the runs of the page, one or two, words for times and names, and the view.
+// Shared by the other files: the page's runs (one or two), formatting of times and names, and the view.
 const $ = id => document.getElementById(id);
 const RUNS = [];
-// A run of several groups has a picture of each: the address says of which, or else it is the one that tells most.
+// A run of several groups has a picture of each: the address selects one; by default the most telling one is shown.
 const GROUPS = $("groups") ? JSON.parse($("groups").textContent) : [];
 const groupOf = () => GROUPS.find(g => "" + g.n === new URLSearchParams(location.hash.slice(1)).get("group")) ?? GROUPS.find(g => g.place === "0");
 const GROUP = groupOf();
@@ -11,20 +11,20 @@ for (let n = 0; $("model-" + n); n++) {
   RUNS.push({ n, place, letter: "AB"[n], M: model, PACKED: packed, E: null, sentBy: null, bins: { key: "", by: [], count: 0 }, marks: [] });
 }
 const TWO = RUNS.length > 1;
-// The run that is spoken of now: everything below goes by these.
+// The current run, to which everything below refers.
 let run = RUNS[0], M = run.M, E = null;
 function enter(other) {
   run = other;
   M = run.M;
   E = run.E;
 }
-/// What `of` gives for each run, spoken of one after the other; then the run of before is spoken of again.
+/// Evaluates `of` for each run as the current one, and then restores the current run.
 function each(of) {
   const before = run, all = RUNS.map(r => { enter(r); return of(r); });
   enter(before);
   return all;
 }
-// A log without a header begins and ends with a write: some room shows it.
+// A log without a header begins and ends with a write: leave some space around it.
 const PAD = M.foreign ? Math.max(1, Math.round((M.end - M.begin) * .03)) : 0;
 const BEGIN = Math.min(...RUNS.map(r => r.M.begin)) - PAD, END = Math.max(...RUNS.map(r => r.M.end), M.begin + 1) + PAD;
 const DIGITS = END - BEGIN < 1e4 ? 6 : END - BEGIN < 2e5 ? 5 : 3;
@@ -34,9 +34,9 @@ const COLOURS = {
 };
 const escape = text => String(text).replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const grouped = n => n.toLocaleString("en");
-/// A log of hours or days is told in days and hours: nobody reads 4,320,000 s.
+/// A log of hours or days shows days and hours: nobody reads 4,320,000 s.
 const LONG = END - BEGIN >= 3.6e9;
-/// A moment in words: the time since the run began, or a log's own time of day. Every time on the page is said here.
+/// Formats a time: the time since the run began, or a log's own time of day. Every time on the page is formatted here.
 function at(t, digits = DIGITS, clock = M.clock) {
   if (clock) return timeOfDay(t, digits, clock);
   if (!LONG) return (t / 1e6).toFixed(digits) + " s";
@@ -45,26 +45,26 @@ function at(t, digits = DIGITS, clock = M.clock) {
   const days = Math.floor(rounded / 86400), hours = Math.floor(rounded / 3600) % 24, minutes = Math.floor(rounded / 60) % 60;
   return `${days ? days + " d " : ""}${two(hours)}:${two(minutes)}:${(rounded % 60).toFixed(digits).padStart(digits ? digits + 3 : 2, "0")}`;
 }
-/// A log's own time: with its date where it goes over several days, and no more digits than it has.
+/// A log's own time, with its date if the log spans several days, and no more digits than the log has.
 function timeOfDay(t, digits, clock) {
   const us = Math.round(clock.origin_us + clock.offset_s * 1e6 + t), part = us % 1e6, [date, time] = new Date((us - part) / 1e3).toISOString().split(/[T.]/);
   const most = part % 1e3 ? digits : part || !clock.whole ? Math.min(digits, 3) : 0;
   return `${clock.dates ? date + " " : ""}${time}${most ? "." + String(part).padStart(6, "0").slice(0, most) : ""}`;
 }
-/// Which day and zone those times are of; nothing where times are counted from the beginning.
+/// The day and zone of a log's times, or only the zone if the log spans several days.
 function daysOf(clock) {
   const two = n => ("" + Math.floor(n)).padStart(2, "0"), off = Math.abs(clock.offset_s);
   const zone = off ? "UTC" + (clock.offset_s < 0 ? "-" : "+") + two(off / 3600) + ":" + two(off / 60 % 60) : "UTC";
   return clock.dates ? zone : new Date((clock.origin_us + clock.offset_s * 1e6) / 1e3).toISOString().slice(0, 10) + ", " + zone;
 }
-/// A moment in a link, and the moment of a link.
+/// A time as written in a link, and the time in a link.
 function stamp(t) {
   if (!M.clock) return (t / 1e6).toFixed(6);
   const us = Math.round(M.clock.origin_us + t), part = us % 1e3;
   return new Date((us - part) / 1e3).toISOString().slice(0, -1) + ("" + part).padStart(3, "0") + "Z";
 }
 const stamped = text => M.clock && /^\d{4}-/.test(text) ? Date.parse(text.slice(0, 23) + "Z") * 1e3 + +text.slice(23, 26) - M.clock.origin_us : parseFloat(text) * 1e6;
-/// Which stretches of the run somebody means by a time: `05:40` is a minute, of each day of the log; null where it is no time.
+/// The intervals that a typed time may mean: `05:40` is a minute of each day of the log. Null if it is no time.
 function meant(words) {
   const days = words.match(/^(?:(\d+) d )?(\d+):(\d\d):(\d\d(?:\.\d+)?)$/);
   if (days && !M.clock) { const t = ((+(days[1] ?? 0) * 24 + +days[2]) * 60 + +days[3]) * 6e7 + days[4] * 1e6; return [[t, t]]; }
@@ -94,7 +94,7 @@ const leaderName = i => nodeName(M.incarnations[i].node);
 const resourceName = r => M.resources[r] ?? "resource-" + r;
 /// A label short enough for a narrow band: the token, or the generation.
 const shortLabel = i => M.incarnations[i].token ? M.incarnations[i].token : "g" + (M.incarnations[i].generation & 0xffff);
-/// The first place whose value, by `of`, is not below `x`.
+/// The first index whose value, by `of`, is not below `x`.
 function lowerBound(list, of, x) {
   let lo = 0, hi = list.length;
   while (lo < hi) {
@@ -103,14 +103,14 @@ function lowerBound(list, of, x) {
   }
   return lo;
 }
-/// A node's own clock at `t`: what it is off by, microseconds, or null when nobody said.
+/// The error of a node's own clock at `t`, microseconds; null if unknown.
 function clockOffset(node, t) {
   let last = null;
   for (const c of M.clocks) if (c.node === node && c.t <= t) last = c;
   return last && last.offset_us + (t - last.t) * last.ppm / 1e6;
 }
 const signed = us => (us > 0 ? "+" : us < 0 ? "−" : "±") + duration(Math.abs(us));
-/// Where a node's clock was set: a step is what its rate does not explain.
+/// When a node's clock was set: a step is a change that its rate does not explain.
 function clockSteps(node) {
   const own = M.clocks.filter(c => c.node === node);
   return own.filter((c, i) => {
@@ -118,7 +118,7 @@ function clockSteps(node) {
     return c.t > 0 && Math.abs(c.offset_us - was.offset_us - (c.t - was.t) * was.ppm / 1e6) > 500;
   });
 }
-/// A name for a narrow place: without the end that all of a run's names share.
+/// A name for a narrow place, without the ending that all of a run's names share.
 function shortName(name) {
   if (run.shared === undefined) {
     const names = M.lanes.map(l => nodeName(l.node)).filter(n => n.length > 12);
@@ -129,7 +129,7 @@ function shortName(name) {
   }
   return run.shared && name.endsWith(run.shared) ? name.slice(0, -run.shared.length) + "…" : name;
 }
-/// The moments of all runs in the order of time. What two runs have in common is one moment of both.
+/// The moments of all runs in order of time. A moment that two runs have in common is one moment of both.
 const MOMENTS = [];
 RUNS.forEach(r => r.M.moments.forEach(m => {
   const same = r.n ? MOMENTS.find(o => o.t === m.t && o.text === m.text && !o.runs.includes(r.n)) : null;

@@ -1,5 +1,5 @@
-//! The many events of a history, a column for each field: every value as the difference to its nearest relative, in LEB128,
-//! and all of it deflated. What is rare stays a JSON line. `page/decode.js` reads it.
+//! The many events of a history, one column per field: every value as the difference from a related earlier value, in
+//! LEB128, all of it deflated. Rare events remain JSON lines. `page/decode.js` reads it.
 
 use data_encoding::BASE64;
 use flate2::{Compression, write::DeflateEncoder};
@@ -11,7 +11,7 @@ use protocols::{
 use serde::Serialize;
 use std::{collections::BTreeMap, io::Write as _};
 
-/// The columns, in the order in which they are stored. `kind` says which of the others an event has a value in.
+/// The columns, in the order in which they are stored. `kind` determines in which others an event has a value.
 pub(super) const NAMES: [&str; 20] = [
     "kind",
     "t",
@@ -35,7 +35,7 @@ pub(super) const NAMES: [&str; 20] = [
     "line",
 ];
 
-/// What the column `kind` holds.
+/// The values of the column `kind`.
 pub(super) mod kind {
     pub(in super::super) const INVOKE: u64 = 0;
     pub(in super::super) const REPLY: u64 = 1;
@@ -50,17 +50,17 @@ pub(super) mod kind {
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     bytes: [Vec<u8>; NAMES.len()],
-    /// The last value of each column, and for some columns the last of each relative.
+    /// The last value of each column and key; most columns have only one key.
     last: BTreeMap<(usize, u64), u64>,
-    /// Events with a number that JavaScript does not count exactly, by their place, as they stand in the history.
+    /// Events with a number that JavaScript cannot represent exactly, by index, as lines of the history.
     exact: BTreeMap<u64, String>,
     count: u64,
 }
 
-/// JavaScript counts exactly up to here.
+/// JavaScript represents integers exactly up to here.
 const EXACT_MAX: u64 = 1 << 53;
 
-/// Has it a number that is larger? Times are not.
+/// Does it have a larger number? Times never are.
 fn is_large(kind: &Kind) -> bool {
     let known = |value: u64| value > EXACT_MAX && value != UNKNOWN_VERSION;
     let outcome = |outcome: &Outcome| matches!(*outcome, Outcome::Ok { token, seq } if known(token) || known(seq));
@@ -82,28 +82,29 @@ fn is_large(kind: &Kind) -> bool {
     }
 }
 
-/// What the page is told of them.
+/// The packed columns, as the page gets them.
 #[derive(Debug, Serialize)]
 pub(super) struct Packed {
-    /// How many events there are.
+    /// The number of events.
     pub(super) n: u64,
-    /// How many bytes each column has, in the order of [`NAMES`].
+    /// The number of bytes of each column, in the order of [`NAMES`].
     pub(super) columns: Vec<usize>,
     pub(super) names: [&'static str; NAMES.len()],
-    /// Lines of the events whose numbers are too large to be counted exactly, by their places.
+    /// The lines of events whose numbers are too large to be exact, by index.
     pub(super) exact: BTreeMap<u64, String>,
     /// Deflated, in Base64.
     #[serde(skip)]
     pub(super) data: String,
 }
 
-/// The column of that name.
+/// The index of a column.
 fn column(name: &str) -> usize {
     NAMES.iter().position(|known| *known == name).unwrap_or_default()
 }
 
 impl Columns {
-    /// Adds an event. `incarnation` numbers leaderships; `line` makes the line of one that has no columns, or too large numbers.
+    /// Adds an event. `incarnation` numbers leaderships; `line` writes an event without columns, or with too large
+    /// numbers.
     pub(super) fn add(
         &mut self,
         event: &Event,
@@ -194,7 +195,7 @@ impl Columns {
         }
     }
 
-    /// LEB128: seven bits a byte, the lowest first.
+    /// LEB128: seven bits per byte, the lowest first.
     fn plain(&mut self, name: &str, mut value: u64) {
         let bytes = &mut self.bytes[column(name)];
         while value > 127 {
@@ -204,8 +205,8 @@ impl Columns {
         bytes.push(value as u8);
     }
 
-    /// The difference to the last value of the same relative, in zigzag: small in either direction is small. What is
-    /// unknown is -1.
+    /// The difference from the last value with the same key, in zigzag, so that small differences of either sign stay
+    /// small. An unknown value counts as -1.
     fn difference(&mut self, name: &str, relative: u64, value: u64) {
         const { assert!(UNKNOWN_VERSION as i64 == -1, "what is unknown is a small number") };
         let last = self.last.insert((column(name), relative), value).unwrap_or(0);
@@ -213,7 +214,7 @@ impl Columns {
         self.plain(name, ((difference << 1) ^ (difference >> 63)) as u64);
     }
 
-    /// All columns, ready for the page.
+    /// All columns, packed for the page.
     pub(super) fn pack(self) -> Packed {
         let mut deflate = DeflateEncoder::new(Vec::new(), Compression::best());
         let written: std::io::Result<Vec<u8>> =

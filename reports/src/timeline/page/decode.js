@@ -1,5 +1,5 @@
 
-// The events: columns of differences, LEB128, deflated. The format is that of columns.rs.
+// The events: columns of differences, LEB128, deflated. columns.rs defines the format.
 const KIND = { INVOKE: 0, REPLY: 1, ISSUE: 2, APPLY: 3, READ_INVOKE: 4, READ_REPLY: 5, RARE: 6 };
 const OUTCOMES = ["ok", "unknown", "rejected"], VERDICTS = ["ok", "duplicate", "fenced", "failed"];
 const OPERATIONS = ["record", "make", "enact", "delete", "perform", "effect", "complete", "refresh"];
@@ -9,8 +9,8 @@ async function inflate(place) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
-/// Readers for each column: `u` plain values, `z` differences to the last of the same relative. No bit operations: numbers
-/// of requests pass 2³².
+/// Readers for each column: `u` reads plain values, `z` differences from the last value with the same key. They avoid
+/// bit operations, since request numbers exceed 2³².
 function readers(bytes, packed) {
   const columns = {};
   let offset = 0;
@@ -33,7 +33,7 @@ function readers(bytes, packed) {
   });
   return columns;
 }
-/// Reads the events of a run, which is the one spoken of then.
+/// Reads the events of a run, and makes that run the current one.
 async function decode(of) {
   const c = readers(await inflate(of.place), of.PACKED), n = of.PACKED.n;
   of.E = {
@@ -43,7 +43,7 @@ async function decode(of) {
     node: new Uint16Array(n), operation: new Uint8Array(n), payload: new Map(), rare: new Map(),
   };
   enter(of);
-  // Requests that nobody has answered yet, and those whose client gave up: one that was rejected was answered.
+  // Requests without an answer so far, and those whose client gave up: a rejected request was answered.
   const applies = [], unanswered = [], open = new Map(), requestOf = i => E.number[i] * 65536 + E.client[i];
   for (let i = 0; i < n; i++) {
     const k = E.kind[i] = c.kind.u();
@@ -71,12 +71,12 @@ async function decode(of) {
     applies.push(i);
   }
   E.applies = Uint32Array.from(applies);
-  // What was asked for at the very end is under way.
+  // Requests made at the very end are still in flight.
   for (const i of open.values()) if (M.end - E.t[i] > 1e6) unanswered.push(i);
   E.unanswered = Uint32Array.from(unanswered).sort();
   markStale();
 }
-/// Which accepted writes were stale: those of a leadership within the stretches that the model has of it.
+/// Marks stale accepted writes: those of a leadership within the intervals that the model has for it.
 function markStale() {
   const stretches = new Map(), keyOf = (inc, res) => inc * 65536 + res;
   E.stale = new Uint8Array(E.n);
@@ -91,14 +91,14 @@ function markStale() {
     if (own.place < own.list.length && own.list[own.place].from <= E.t[i]) E.stale[i] = 1;
   }
 }
-/// The rare events, each with whom it is about: elections, grants, faults, seals, clocks.
+/// The rare events, each with the nodes that it concerns: elections, grants, faults, seals, clocks.
 function rareEvents() {
   return run.rares ??= [...E.rare.keys()].map(i => {
     const text = line(i), event = JSON.parse(text);
     return { i, t: E.t[i], event: event.event, about: new Set([event.node, ...(event.on ?? [])]), text };
   });
 }
-/// For each request, the events that ask and answer. Made when it is first asked for.
+/// The events that invoke and answer each request. Computed on first use.
 function requests() {
   if (run.requests) return run.requests;
   const asked = run.requests = new Map();
@@ -111,7 +111,7 @@ function requests() {
   return asked;
 }
 const requestOf = i => E.client[i] + ":" + E.number[i];
-/// An event as it stands in the history; a log's events with the log's own times.
+/// An event as a line of the history; a log's events have the log's own times.
 function line(i) {
   return M.clock ? counted(i).replace(/^\{"t_us":(\d+)/, (_, t) => `{"t_us":${M.clock.origin_us + +t}`) : counted(i);
 }
@@ -146,7 +146,7 @@ function counted(i) {
   }
   return JSON.stringify(o);
 }
-/// Which event sent a write that the store decided on; -1 when the history has none. Made when it is first asked for.
+/// The event that sent a write decided by the store; -1 if the history has none. Computed on first use.
 function issueOf(i) {
   if (!run.sentBy) {
     const sentBy = run.sentBy = new Map();
@@ -158,8 +158,8 @@ function issueOf(i) {
   }
   return run.sentBy.get(i) ?? -1;
 }
-/// The first event in which two runs differ, as its place; -1 when they are the same, event for event. Leaderships
-/// are compared by what they are called, since each run counts them for itself.
+/// The index of the first event in which two runs differ; -1 if all are equal. Leaderships are compared by name, since
+/// each run numbers them separately.
 function firstDifference([a, b]) {
   const by = (r, i) => { const one = r.M.incarnations[r.E.inc[i]]; return [r.M.nodes[one.node], one.token, one.generation].join(); };
   const same = ["kind", "t", "client", "number", "res", "seq", "verdict", "token"];

@@ -2,13 +2,13 @@
 // The lanes: curves, nodes, grants, service members, clients.
 let rows = [], chartHeight = 0;
 const BAND = 10;
-/// Of two runs each has less room, and only what says something.
+/// With two runs, each has less space and omits rows without content.
 function layout() {
   view.width = Math.max(280, $("chart").clientWidth);
   view.phone = view.width < 560;
   view.gutter = view.phone ? 12 : 118;
   view.right = view.phone ? 8 : 14;
-  // A finger needs more room than a pointer.
+  // A finger needs more space than a pointer.
   view.markAt = matchMedia("(pointer: coarse)").matches ? 12 : 2;
   rows = [];
   chartHeight = each(layoutRun).at(-1) + 2;
@@ -20,18 +20,24 @@ function layoutRun() {
   const candidates = M.lanes.filter(l => l.role === "candidate"), services = M.lanes.filter(l => l.role === "service");
   add("curves", view.phone ? 94 : TWO ? 76 : 100);
   add("marks", 46 + view.markAt);
-  const tall = printing ? Math.max(24, Math.min(54, 420 / candidates.length)) : TWO || candidates.length > 5 ? 54 : view.phone ? 62 : 66;
-  for (const lane of candidates) add("node", tall, { node: lane.node });
+  const idle = idleOf(candidates), fold = lanes => lanes.length > 1 && add("idle", view.phone ? 24 : 26, { nodes: lanes.map(l => l.node), folds: true });
+  const shown = candidates.filter(l => unfolded || idle.length < 2 || !idle.includes(l));
+  const tall = printing ? Math.max(24, Math.min(54, 420 / shown.length)) : TWO || shown.length > 5 ? 54 : view.phone ? 62 : 66;
+  for (const lane of shown) add("node", tall, { node: lane.node });
+  fold(idle);
   const hit = services.length === 1 && (M.shades.some(s => s.nodes.includes(services[0].node)) || clockSteps(services[0].node).length);
   if (M.grants.length) add("grants", (view.phone ? 44 : 36) + (hit ? 20 : 0), { hit, nodes: services.map(l => l.node) });
   const struck = lane => M.shades.some(s => s.nodes.includes(lane.node));
-  // Members to which nothing happened have nothing to show.
-  const members = services.length > 1 ? services.filter(struck) : M.grants.length || TWO ? [] : services;
+  // Members to which nothing happened have nothing to show, unless another one of them leads at last.
+  const changed = M.led.some(l => l[0] !== M.led[0][0]), lively = lane => struck(lane) || (changed && M.led.some(l => l[0] === lane.node));
+  const members = services.length > 1 ? services.filter(lively) : M.grants.length || TWO ? [] : services;
   for (const lane of members) add("member", view.phone ? 34 : 26, { node: lane.node });
+  const others = services.filter(l => !members.includes(l)).map(l => l.node);
+  if (changed && others.length) add("idle", view.phone ? 24 : 26, { nodes: others });
   const store = M.lanes.find(l => l.role === "store");
   const strips = M.strips.filter(r => !TWO || M.stale.some(e => e.r === r));
   const asked = E && (E.unanswered.length > 0 || (showMessages && E.client.some(c => c > 0))), below = strips.length * 28 + (asked ? 26 : 0) + 100;
-  // As much of the window as is left: the store's lane says most.
+  // The rest of the window goes to the store's lane, which says most.
   const left = printing ? 300 : innerHeight - $("chart").getBoundingClientRect().top - scrollY - y - below;
   add("store", view.phone ? 180 : TWO ? 160 : Math.max(190, Math.min(420, left)), { node: store ? store.node : -1 });
   for (const r of strips) add("strip", view.phone ? 40 : 28, { r });
@@ -66,7 +72,7 @@ function drawRun(ctx) {
   });
   drawCurves(ctx, curves);
   if (TWO) drawTitle(ctx, rowOf("title"));
-  const painters = { node: drawNode, grants: drawGrants, member: drawMember, store: drawStore, strip: drawStrip, clients: drawClients };
+  const painters = { node: drawNode, grants: drawGrants, member: drawMember, idle: drawIdle, store: drawStore, strip: drawStrip, clients: drawClients };
   for (const row of own) {
     if (!painters[row.kind]) continue;
     ctx.strokeStyle = ink.line;
@@ -94,7 +100,7 @@ function drawEnd(ctx, y, bottom) {
   const words = fitting(ctx, [`the run ends at ${at(M.end, 0)}`, "the run has ended", "ended", "end"], right - from - 10, 13);
   if (words) text(ctx, words, from + 6, curves.y + curves.h / 2, { size: 13, weight: 650 });
 }
-/// Which of the two runs begins here.
+/// The title of the run whose rows begin here.
 function drawTitle(ctx, row) {
   const y = row.y + row.h - 24;
   if (run.n) {
@@ -118,6 +124,7 @@ function drawGutter(ctx, row) {
     node: [nodeName(row.node ?? 0), ""],
     grants: [serviceName(row.nodes ?? []), view.phone ? "grants" : "grants leadership"],
     member: [nodeName(row.node ?? 0), ""],
+    idle: [idleNames(ctx, row), view.phone ? row.folds ? "idle" : "only followed" : ""],
     store: [row.node >= 0 ? nodeName(row.node) : M.strips.length ? resourceName(0) : "store", "number written"],
     strip: [resourceName(row.r ?? 0), ""],
     clients: [!showMessages ? view.phone ? "requests without an answer" : "unanswered" : "clients", ""],
@@ -135,14 +142,14 @@ function drawGutter(ctx, row) {
     for (const [n, y] of [[row.high, row.Y(row.high)], [row.low, row.Y(row.low)]])
       if (row.high > row.low || n === row.high) text(ctx, grouped(n), view.gutter - 8, Math.max(y, row.y + 48), { size: 11, fill: ink.dim, align: "right" });
 }
-/// A service by its member's name, or by what the names of its members begin with.
+/// A service's name: its member's name, or the common beginning of its members' names.
 function serviceName(nodes) {
   const names = nodes.map(nodeName);
   let n = 0;
   while (names.length > 1 && n < names[0].length && names.every(name => name[n] === names[0][n])) n++;
   return names.length === 1 ? names[0] : !names.length ? "service" : names[0].slice(0, n).replace(/[-_.\s\d]+$/, "") || names.join(", ");
 }
-/// A node's clock, at the cursor or at the marked instant, or else how it changes in the view.
+/// A node's clock at the cursor or the marked instant, or else how it changes in the view.
 function drawClocks(ctx) {
   const t = cursor !== null ? timeAt(cursor) : instant;
   if (!view.phone) for (const row of rows) {
@@ -155,7 +162,7 @@ function drawClocks(ctx) {
     if (Math.abs(b - a) > 1e5) text(ctx, "then " + signed(b), 0, row.y + 47, words);
   }
 }
-/// Where a node's clock was set, and to what it was off from then on.
+/// When a node's clock was set, and its error from then on.
 function drawClockSteps(ctx, y, h, node) {
   let right = -1e9;
   for (const c of clockSteps(node)) {
@@ -175,7 +182,7 @@ function drawClockSteps(ctx, y, h, node) {
     right = left + w;
   }
 }
-/// Two step functions: who believes, dashed, and who takes effect, solid; red where that is more than one.
+/// Two step functions: how many believe (dashed) and how many are acting (solid); red if more than one.
 function drawCurves(ctx, row) {
   const most = Math.max(2, ...M.believing.map(p => p[1]), ...M.acting.map(p => p[1]));
   const top = row.y + (view.phone ? 36 : 24), bottom = row.y + row.h - 6, Y = n => bottom - n / most * (bottom - top);
@@ -254,9 +261,9 @@ function drawShades(ctx, row, node, y, h) {
     ctx.fillRect(x + w - 1, y, 1, h);
   }
 }
-/// A fault in few words and as a sign, for where there is little room; the hover has the sentence.
+/// A fault in few words and as a sign, for narrow places; the hover text has the sentence.
 const SHORT = { pause: ["paused", "‖"], down: ["down", "×"], cut: ["cut off", "cut", "//"], other: ["fault", "!"] };
-/// What struck a node, in words; those that would cover each other are left to the hover.
+/// The faults of a node, in words; overlapping ones are left to the hover text.
 function drawShadeWords(ctx, row, node) {
   let right = -1e9;
   for (const s of M.shades) {
@@ -301,13 +308,13 @@ function drawNode(ctx, row) {
   drawShadeWords(ctx, row, node);
   drawClockSteps(ctx, row.y, row.h - 1, node);
 }
-/// A belief's words, and red dashes from where it has no ground any more.
+/// A belief's label, with red dashes from where it has lost its grounds.
 function drawBelief(ctx, b, top, height) {
   const x0 = Math.max(X(b.from), view.gutter), x1 = Math.min(X(b.to), view.width - view.right);
   let right = x0;
   for (const words of [M.incarnations[b.i].label, shortLabel(b.i)])
     if (widthOf(ctx, words) + 16 < x1 - x0) { right = x0 + 3 + pill(ctx, x0 + 3, top + 3, words, colour(b.i), onColour()); break; }
-  // Room for a token alone.
+  // There is space for a token only.
   const token = shortLabel(b.i), w = widthOf(ctx, token, 10.5);
   if (right === x0 && w + 2 <= x1 - x0) text(ctx, token, (x0 + x1 - w) / 2, top + 11, { size: 10.5, weight: 650 });
   if (!b.outlived || b.outlived[0] >= b.to) return;
@@ -321,7 +328,7 @@ function drawBelief(ctx, b, top, height) {
   for (const words of [never ? "believes: the service never granted it" : grant ? "still believes: its grant has ended" : "still believes: another was elected", never ? "never granted" : "still believes", "!"])
     if (widthOf(ctx, words) + 15 < x1 - start) { pill(ctx, start, top + 3, words, ink.panel, ink.bad, { border: ink.bad }); break; }
 }
-/// Whom the service has given leadership to, by its own state.
+/// The holders of leadership, by the service's own state.
 function drawGrants(ctx, row) {
   const top = row.y + (view.phone ? 21 : 5), height = row.h - (view.phone ? 26 : 11) - (row.hit ? 20 : 0);
   if (row.nodes.length === 1) drawShades(ctx, row, row.nodes[0], row.y, row.h - 1);
@@ -341,11 +348,6 @@ function drawGrants(ctx, row) {
   if (row.nodes.length !== 1) return;
   drawShadeWords(ctx, { y: row.y + row.h - 22 }, row.nodes[0]);
   drawClockSteps(ctx, row.y, row.h - 1, row.nodes[0]);
-}
-function drawMember(ctx, row) {
-  drawShades(ctx, row, row.node, row.y, row.h - 1);
-  drawShadeWords(ctx, { y: row.y + (view.phone ? 12 : 2) }, row.node);
-  drawClockSteps(ctx, row.y, row.h - 1, row.node);
 }
 function drawClients(ctx, row) {
   const top = row.y + (view.phone ? 21 : 4), height = row.h - (view.phone ? 25 : 8);

@@ -1,7 +1,7 @@
 
-// Moving about: keys, pointer, links, search; and what the pointer is on.
+// Moving around: keys, pointer, links, search; and what is under the pointer.
 let frame = 0, animation = 0, selected = -1, showMessages = false, cursor = null, link = null;
-// An instant that somebody marked, an event that a search found, and where the pointer rests.
+// A marked instant, an event found by a search, and where the pointer rests.
 let instant = null, found = null, pointer = null;
 function redraw() {
   if (!frame) frame = requestAnimationFrame(() => { frame = 0; draw(); });
@@ -24,7 +24,7 @@ function go(a, b, smooth = true) {
 /// The address of the view and of an instant in it.
 const hashOf = t => `#t=${stamp(toTime(v0))}..${stamp(toTime(v1))}` + (t === null ? "" : `&at=${stamp(t)}`) +
   (selected >= 0 ? "&m=" + (selected + 1) : "") + (scale === "true" ? "&scale=true" : "") + (GROUP && GROUP.place !== "0" ? "&group=" + GROUP.n : "");
-/// Copies a link to what is under the cursor, or to the marked instant, or to the moment.
+/// Copies a link to the cursor's time, or else the marked instant, or else the selected moment.
 function copyLink() {
   const t = cursor !== null ? timeAt(cursor) : instant ?? MOMENTS[selected]?.t ?? null, href = location.href.split("#")[0] + hashOf(t);
   const done = () => answer(t === null ? "Copied a link to this view" : `Copied a link to ${at(t, 6)}`), refused = () => answer(href);
@@ -36,11 +36,11 @@ function mark(t) {
   settle();
 }
 let settling = 0;
-/// The view stays for a moment: the address says it, and the table of events follows.
+/// Once the view rests: updates the address and the table of events.
 function settle() {
   clearTimeout(settling);
   settling = setTimeout(() => {
-    try { history.replaceState(null, "", hashOf(instant)); } catch { /* some viewers forbid it, and all else works */ }
+    try { history.replaceState(null, "", hashOf(instant)); } catch { /* some viewers forbid it; everything else works */ }
     fillEvents();
     const many = showMessages && E && Math.max(...each(() => { const [first, last] = inView(E.applies); return last - first; }));
     $("messages").textContent = many > MESSAGES_MOST ? "Messages: zoom in" : "Messages";
@@ -52,7 +52,7 @@ function zoom(factor, x = view.gutter + plotWidth() / 2) {
 }
 function pan(part) { go(v0 + part * (v1 - v0), v1 + part * (v1 - v0), false); }
 const say = words => $("live").textContent = words;
-/// What a search came to, for eyes and for ears.
+/// The result of a search, on the page and for screen readers.
 function answer(words) {
   $("answer").textContent = words;
   say(words);
@@ -60,7 +60,8 @@ function answer(words) {
 function highlight() {
   [...$("list").children].forEach((item, i) => i === selected ? item.firstChild.setAttribute("aria-current", "true") : item.firstChild.removeAttribute("aria-current"));
 }
-/// The moment after or before where one is: the moment picked, if it is in view, or else the cursor or the middle of the view.
+/// The next or previous moment: relative to the selected moment if it is in view, or else to the cursor or the middle
+/// of the view.
 function neighbour(step, fits = () => true) {
   const list = [...MOMENTS.keys()].filter(i => fits(MOMENTS[i]));
   if (selected >= 0 && visible(X(MOMENTS[selected].t))) return step > 0 ? list.find(i => i > selected) : list.findLast(i => i < selected);
@@ -118,7 +119,7 @@ function toggleMessages() {
   redraw();
   settle();
 }
-/// Which events a search finds: those of a request, or the writes with a number; each with its run.
+/// The events that a search finds: those of a request, or writes with a number; each with its run.
 const eventsOf = words => each(() => eventsOfRun(words)).flat();
 function eventsOfRun(words) {
   const request = words.match(/^(.*):(\d+)$/), found = [];
@@ -155,7 +156,7 @@ function find(words) {
   pick(moments[place]);
   $("answer").textContent = `${place + 1} of ${plural(all, "moment")} found${more}`;
 }
-/// Goes to a time: to the moments in the stretches that somebody means by it, or else to the first event in them.
+/// Goes to a time: to the moments in the intervals that it may mean, or else to the first event in them.
 function findTime(words, stretches) {
   const first = stretches.find(([, to]) => to >= BEGIN)?.[0] ?? Infinity;
   if (first > END || stretches[0][1] < BEGIN) return answer(`The run has no ${words}: it ${M.clock ? `goes from ${at(BEGIN + PAD)} to` : "ends at"} ${at(END - PAD)}`);
@@ -170,7 +171,7 @@ function findTime(words, stretches) {
   jump(t);
   answer(`At ${at(t, 6)}`);
 }
-/// The write nearest to a point of the store's lane or of a strip; -1 when none is near.
+/// The write nearest to a point of the store's lane or of a strip; -1 if none is near.
 function nearestWrite(row, x, y) {
   const middle = lowerBound(E.applies, i => E.t[i], timeAt(x)), r = row.kind === "store" ? 0 : row.r;
   let best = -1, least = 40;
@@ -178,7 +179,7 @@ function nearestWrite(row, x, y) {
     const i = E.applies[j];
     if (E.res[i] !== r) continue;
     let far = Math.hypot(X(E.t[i]) - x, row.kind === "store" ? clampY(row, E.seq[i]) - y : 0);
-    // What was refused or wrong is what people point at.
+    // Prefer refused and stale writes: people point at those.
     if (E.verdict[i] > 1 || M.stale.some(s => s.i === E.inc[i] && s.r === r && s.from === E.t[i])) far -= 14;
     if (far < least) { least = far; best = i; }
   }
@@ -194,7 +195,7 @@ function leave() {
   drawOver();
 }
 const shadesAt = (node, t) => M.shades.filter(s => s.nodes.includes(node) && s.from <= t && s.to >= t).map(s => escape(s.text)).join("<br>");
-/// The rare events near a place, as they stand in the history.
+/// The rare events near a place, as lines of the history.
 function eventsNear(x, fits) {
   const near = rareEvents().filter(e => Math.abs(X(e.t) - x) < 6 && fits(e)).slice(0, 3);
   return near.map(e => `<code>${escape(e.text)}</code>`).join("");
@@ -216,9 +217,10 @@ function laneWords(row, x, y) {
   const t = timeAt(x), name = row.node >= 0 ? nodeName(row.node) : "", mine = e => e.about.has(name);
   if (row.kind === "store" || row.kind === "strip") return storeWords(row, x, y, t);
   if (row.kind === "node") return `<b>${escape(name)} at ${at(t, v1 - v0 < 5e6 ? 6 : 3)}</b><br>` + nodeWords(row.node, t).join("<br>") + eventsNear(x, e => e.event !== "seal" && mine(e));
-  if (row.kind === "member") return `<b>${escape(name)} at ${at(t)}</b><br>` + (shadesAt(row.node, t) || "runs") + clockLine(row.node, t) + eventsNear(x, mine);
+  if (row.kind === "member") return `<b>${escape(name)} at ${at(t)}</b><br>` + leadsAt(row.node, t) + "<br>" + (shadesAt(row.node, t) || "runs") + clockLine(row.node, t) + eventsNear(x, mine);
+  if (row.kind === "idle") return row.nodes.map(node => `<b>${escape(nodeName(node))}</b>: ${row.folds ? nodeWords(node, t).join(", ") : leadsAt(node, t)}`).join("<br>");
   if (row.kind === "grants") return `<b>${escape(serviceName(row.nodes))} at ${at(t)}</b><br>` + (M.grants.filter(g => g.from <= t && g.to >= t).map(g => `granted to <b>${escape(nodeName(g.node))}</b>${g.token ? " with token " + g.token : ""}: ${at(g.from)} – ${at(g.to)}${g.why ? "<br>" + g.why : ""}`).join("<br>") || "granted to nobody") +
-    row.nodes.map(node => (shadesAt(node, t) && "<br>" + shadesAt(node, t)) + clockLine(node, t)).join("") + eventsNear(x, e => /^grant/.test(e.event) || row.nodes.some(node => e.about.has(nodeName(node))));
+    M.led.filter(l => l[1] <= t && l[2] >= t).map(l => `<br>${escape(nodeName(l[0]))} leads the members`).join("") + row.nodes.map(node => (shadesAt(node, t) && "<br>" + shadesAt(node, t)) + clockLine(node, t)).join("") + eventsNear(x, e => /^grant/.test(e.event) || row.nodes.some(node => e.about.has(nodeName(node))));
   if (row.kind === "clients") {
     const place = lowerBound(E.unanswered, i => E.t[i], t), i = [E.unanswered[place - 1], E.unanswered[place]].filter(i => i !== undefined).sort((a, b) => Math.abs(E.t[a] - t) - Math.abs(E.t[b] - t))[0];
     if (i === undefined || Math.abs(X(E.t[i]) - x) > 8) return `${at(t)}: no request without an answer here`;
@@ -236,7 +238,7 @@ function markWords(mark) {
   const events = E && all.length < 4 ? all.flatMap(m => rareEvents().filter(e => e.t === m.t).slice(0, 2).map(e => `<code>${escape(e.text)}</code>`)).join("") : "";
   return all.map(m => `<b>${m.n}</b> ${at(m.t)} ${escape(m.text)}`).join("<br>") + events;
 }
-/// What the pointer is on: also after the view has moved under it.
+/// Shows what is under the pointer, also after the view has moved under it.
 function showUnder() {
   const [x, y, px, py] = pointer, row = rows.find(r => y >= r.y && y < r.y + r.h);
   cursor = x >= view.gutter && x <= view.width - view.right ? x : null;
@@ -246,12 +248,12 @@ function showUnder() {
   let html = "";
   if (on) html = markWords(on);
   else if (row && cursor !== null && E) html = laneWords(row, x, y);
-  else if (row && x < view.gutter && { node: 1, member: 1, grants: 1, store: 1, strip: 1 }[row.kind])
-    html = `<b>${escape(row.kind === "strip" ? resourceName(row.r) : row.kind === "grants" ? serviceName(row.nodes) : row.node >= 0 ? nodeName(row.node) : "store")}</b>`;
+  else if (row && x < view.gutter && { node: 1, member: 1, idle: 1, grants: 1, store: 1, strip: 1 }[row.kind])
+    html = `<b>${escape(row.kind === "idle" ? row.nodes.map(nodeName).join(", ") : row.kind === "strip" ? resourceName(row.r) : row.kind === "grants" ? serviceName(row.nodes) : row.node >= 0 ? nodeName(row.node) : "store")}</b>`;
   drawOver();
   showTip(html, px, py);
 }
-/// The mark at a place: a finger may miss it by more than a pointer.
+/// The mark at a place; a finger may miss it by more than a pointer.
 function markAt(row, x, y) {
   if (row.kind !== "marks" || y > row.y + view.markAt * 2 + 26) return null;
   const far = m => Math.max(0, m.x - x, x - m.x - m.w);
@@ -268,7 +270,7 @@ function showTip(html, px, py) {
   tip.style.top = (py + 18 + h > innerHeight ? Math.max(4, py - h - 12) : py + 18) + "px";
 }
 let selection = null;
-/// What changes with the pointer, on a canvas of its own.
+/// Draws what changes with the pointer, on its own canvas.
 function drawOver() {
   const ctx = sized($("over"), view.width, chartHeight);
   const upright = (x, tone, dash) => {
@@ -312,7 +314,7 @@ function drawOver() {
   }
   drawHead();
 }
-/// A ring around the event that a search found, and a line to read its time by.
+/// A ring around the event that a search found, with a line down to its time.
 function drawFound(ctx, upright, label) {
   const { of, i } = found;
   enter(of);
@@ -331,7 +333,7 @@ function drawFound(ctx, upright, label) {
   ctx.stroke();
 }
 let headFrom = 0;
-/// Where the axis has scrolled away, a copy of it stays at the top: curves, moments, times and the cursor's time.
+/// If the axis has scrolled away, a copy stays at the top: curves, moments, times and the cursor's time.
 function drawHead() {
   const top = -$("chart").getBoundingClientRect().top, heads = rows.filter(r => r.kind === "curves" && r.y < top), curves = heads.at(-1), canvas = $("head");
   const last = curves && rows.findLast(r => r.run === curves.run), shown = curves && !printing && top < last.y + last.h - 160;

@@ -1,5 +1,5 @@
 
-// How things are drawn: colours, hatching, pills, the axis and the numbered moments.
+// Drawing: colours, hatching, pills, the axis and the numbered moments.
 let ink = {}, dark = false, patterns = {};
 function readTheme() {
   const style = getComputedStyle(document.documentElement);
@@ -10,7 +10,7 @@ function readTheme() {
   patterns = {};
 }
 const colour = i => COLOURS[dark ? "dark" : "light"][i % 8];
-/// There are eight colours: the ninth leadership and those after it have dashes too.
+/// There are eight colours: from the ninth leadership on, dashes distinguish them.
 const dashes = i => [[], [7, 3], [2, 2]][Math.floor(i / 8) % 3];
 let printing = false;
 const pixelRatio = () => Math.max(devicePixelRatio || 1, printing ? 2 : 1);
@@ -29,7 +29,7 @@ function sized(canvas, width, height) {
   ctx.clearRect(0, 0, width, height);
   return ctx;
 }
-/// Each way of not running has a pattern of its own: strokes for a pause, crosses for down, dots for cut off.
+/// Each reason for not running has its pattern: strokes for a pause, crosses for down, dots for cut off.
 function hatching(ctx, kind) {
   if (patterns[kind]) return patterns[kind];
   const tile = document.createElement("canvas"), ratio = pixelRatio();
@@ -65,7 +65,7 @@ function widthOf(ctx, words, size = 12, weight = 650) {
   ctx.font = font(size, weight);
   return ctx.measureText(words).width;
 }
-/// Words in a box; its width.
+/// Draws words in a box; returns its width.
 function pill(ctx, x, y, words, back, front, { size = 12, border = null } = {}) {
   const width = widthOf(ctx, words, size) + 12;
   ctx.fillStyle = back;
@@ -76,7 +76,7 @@ function pill(ctx, x, y, words, back, front, { size = 12, border = null } = {}) 
   text(ctx, words, x + 6, y + (size + 7) / 2 + .5, { size, weight: 650, fill: front });
   return width;
 }
-/// As much of `words` as there is room for; nothing when that would say nothing.
+/// As much of `words` as fits; empty if that would say nothing.
 function fitted(ctx, words, room, size = 12, weight = 650) {
   if (widthOf(ctx, words, size, weight) <= room) return words;
   let lo = 0, hi = words.length;
@@ -95,7 +95,7 @@ function middled(ctx, name, room, size = 12, weight = 650) {
   while (keep > 3 && widthOf(ctx, cut(), size, weight) > room) keep--;
   return cut();
 }
-/// The first of some words for which there is room; nothing is cut.
+/// The first of the choices that fits uncut.
 const fitting = (ctx, choices, room, size = 12, weight = 650) => choices.find(words => widthOf(ctx, words, size, weight) <= room) ?? "";
 function diamond(ctx, x, y, r) {
   ctx.fillStyle = ink.bad;
@@ -120,7 +120,8 @@ function arrow(ctx, x0, y0, x1, y1, stroke, width = 1.6) {
   for (const turn of [-.4, .4]) ctx.lineTo(x1 - head * Math.cos(angle + turn), y1 - head * Math.sin(angle + turn));
   ctx.fill();
 }
-/// How far two labels of the axis are apart, when it is not to be less than `least`: 1, 2 or 5 of something, or a part of a day.
+/// The distance between two labels of the axis, at least `least`: 1, 2 or 5 times a power of ten, or a round part of a
+/// day.
 function tick(least) {
   const clock = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400].map(s => s * 1e6);
   if (M.clock && least > 1e6 && least <= 3e7) return [2, 5, 10, 15, 30].map(s => s * 1e6).find(step => step >= least);
@@ -128,12 +129,12 @@ function tick(least) {
   const unit = (LONG || M.clock) && least > 8.64e10 ? 8.64e10 : 1, step = Math.pow(10, Math.ceil(Math.log10(least / unit))) * unit;
   return step / 5 >= least ? step / 5 : step / 2 >= least ? step / 2 : step;
 }
-/// The times along the axis; the places of those that got a label.
+/// Draws the times along the axis; returns the places of those with a label.
 function axis(ctx, y) {
   const taken = [], labelled = [];
   const free = (a, b) => !taken.some(([c, d]) => a < d + 8 && b > c - 8);
   const put = (t, x, words, weight) => {
-    // The room around a log is none of its time.
+    // The space around a log is not part of its time.
     if (t < BEGIN + PAD || t > END - PAD) return;
     const w = widthOf(ctx, words, 12, weight), left = Math.min(Math.max(x - w / 2, view.phone ? 0 : view.gutter - 24), view.width - w);
     if (t < Math.min(...RUNS.map(r => r.M.begin)) || !free(left, left + w)) return;
@@ -154,7 +155,7 @@ function axis(ctx, y) {
     if (b - a < 30) continue;
     const perPixel = (stops[i + 1] - stops[i]) / (xb - xa);
     if (scale === "story" && xb - xa < 700) {
-      // What a squeezed stretch really takes.
+      // The real duration of a squeezed interval.
       const words = "‹ " + duration(stops[i + 1] - stops[i]) + " ›", w = widthOf(ctx, words, 12, 400), mid = (a + b) / 2;
       if (w + 12 < b - a && free(mid - w / 2, mid + w / 2)) {
         taken.push([mid - w / 2, mid + w / 2]);
@@ -162,14 +163,14 @@ function axis(ctx, y) {
       }
       continue;
     }
-    // A log's labels stand at full minutes and hours of its own.
+    // A log's labels are at full minutes and hours of its own time.
     const zero = M.clock ? M.clock.origin_us + M.clock.offset_s * 1e6 : 0;
     const step = tick(perPixel * (M.clock?.dates ? 190 : LONG || M.clock ? 110 : 90)), digits = Math.max(0, Math.min(6, 6 - Math.floor(Math.log10(step) + 1e-9)));
     for (let t = Math.ceil((zero + timeAt(a)) / step) * step - zero; t <= timeAt(b); t += step) put(t, X(t), at(t, digits), 400);
   }
   return labelled;
 }
-/// The numbers of the moments; those that would collide share one.
+/// Draws the numbers of the moments; those that would collide share one.
 function drawMarks(ctx, y) {
   const groups = [];
   const label = g => g.first === g.last ? "" + g.first : g.first + "–" + g.last;

@@ -1,6 +1,6 @@
 
-// Time and its two scales. Everything is placed by u, the coordinate of the scale: in true scale u is the time; in story
-// scale each stretch between two moments is as wide as the logarithm of its length, and linear inside.
+// Time and its two scales. Everything is placed by u, the scale's coordinate. In the true scale, u is time; in the
+// story scale, the width of each interval between moments is the logarithm of its length, and time is linear within.
 let scale = "story", stops = [BEGIN, END], places = [BEGIN, END];
 let v0 = BEGIN, v1 = END;
 const view = { width: 900, gutter: 118, right: 14, phone: false };
@@ -12,7 +12,7 @@ function setScale(to) {
   const times = [BEGIN, ...MOMENTS.map(m => m.t), ...RUNS.flatMap(r => r.M.stale.map(s => s.to)), END];
   if (to === "story" && MOMENTS.length) {
     stops = [...new Set(times)].sort((a, b) => a - b);
-    // The more moments there are, the less room each has.
+    // The more moments there are, the less space each gets.
     const least = .45 * Math.min(1, 45 / stops.length);
     const widths = [0];
     for (let i = 1; i < stops.length; i++) {
@@ -39,7 +39,7 @@ const toPlace = t => interpolate(stops, places, t), toTime = u => interpolate(pl
 const X = t => view.gutter + (toPlace(t) - v0) / (v1 - v0) * plotWidth();
 const timeAt = x => toTime(v0 + (x - view.gutter) / plotWidth() * (v1 - v0));
 const visible = x => x >= view.gutter - 1 && x <= view.width - view.right + 1;
-/// The view [a, b], inside the run and not narrower than makes sense.
+/// The view [a, b], kept within the run and not too narrow.
 function clamped(a, b) {
   const width = Math.min(END - BEGIN, Math.max(b - a, scale === "true" ? Math.min(50, END - BEGIN) : (END - BEGIN) / 1e5));
   a = (a + b - width) / 2;

@@ -1,21 +1,21 @@
 
-// Putting it together: what listens to what, and the beginning.
+// Event listeners, and the start of the page.
 const KEYS = {
   ArrowLeft: () => pan(-.15), ArrowRight: () => pan(.15), "+": () => zoom(.6), "=": () => zoom(.6), "-": () => zoom(1 / .6),
   0: () => go(BEGIN, END), n: () => step(1), p: () => step(-1), l: copyLink, v: nextViolation,
-  s: () => rescale(scale === "story" ? "true" : "story"), m: toggleMessages, t: flipTheme, "/": () => $("find").focus(),
+  s: () => rescale(scale === "story" ? "true" : "story"), m: toggleMessages, f: toggleIdle, t: flipTheme, "/": () => $("find").focus(),
   Escape: () => { instant = found = null; $("answer").textContent = ""; leave(); settle(); },
 };
-// Keys of one character can be switched off: who speaks to a computer, or hits keys unmeant, needs that.
+// Single-character keys can be switched off, for people who use speech input or hit keys by accident.
 let keysOn = true;
 function switchKeys(on) {
   keysOn = on;
   $("keys").setAttribute("aria-pressed", on);
-  try { localStorage.setItem("fencepost-keys", on ? "on" : "off"); } catch { /* not kept, then */ }
+  try { localStorage.setItem("fencepost-keys", on ? "on" : "off"); } catch { /* the choice is not stored */ }
 }
 function listenToKeys() {
   let kept = null;
-  try { kept = localStorage.getItem("fencepost-keys"); } catch { /* nothing is kept here */ }
+  try { kept = localStorage.getItem("fencepost-keys"); } catch { /* no storage here */ }
   if (kept === "off") switchKeys(false);
   $("keys").onclick = () => switchKeys(!keysOn);
   addEventListener("keydown", event => {
@@ -44,12 +44,12 @@ function listenToPointer() {
   addEventListener("scroll", () => {
     if (!scrolled) scrolled = requestAnimationFrame(() => {
       scrolled = 0;
-      // What the words spoke of has moved away from under the pointer.
+      // The hovered item has moved away from under the pointer.
       if (pointer && Math.abs(pointer[3] - $("lanes").getBoundingClientRect().top - pointer[1]) > 2) leave(); else drawHead();
     });
   }, { passive: true });
 }
-/// Where on the chart an event is: the copy of the axis stands for what it copies.
+/// Where on the chart an event is; on the copy of the axis, what it copies counts.
 const onChart = event => event.offsetY + (event.target === $("head") ? headFrom : 0);
 function listenToCanvas(canvas) {
   const pointers = new Map();
@@ -102,7 +102,7 @@ function listenToCanvas(canvas) {
   });
   canvas.addEventListener("wheel", event => {
     const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
-    // Without a key the page scrolls, as a wheel does everywhere.
+    // Without a modifier key the page scrolls as usual.
     if (!sideways && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     if (sideways) pan((event.deltaX || event.deltaY) / plotWidth()); else zoom(Math.exp(event.deltaY * .0015), event.offsetX);
@@ -121,6 +121,7 @@ function listenToMini() {
 function clicked(event) {
   const y = onChart(event), row = rows.find(r => y >= r.y && y < r.y + r.h), on = row && markAt(row, event.offsetX, y);
   if (on) pick(on.last > selected + 1 && on.first <= selected + 1 ? selected + 1 : on.first - 1);
+  else if (row?.folds) toggleIdle();
   else if (row && event.offsetX >= view.gutter) mark(Math.min(END, Math.max(0, timeAt(event.offsetX))));
   hover(event.offsetX, y, event.clientX, event.clientY);
 }
@@ -129,7 +130,7 @@ function listenToPage() {
   const later = () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
-      // A phone's bars come and go: that is no other window.
+      // A phone's bars appear and disappear: that is no resize.
       if ($("chart").clientWidth === view.width && (innerHeight === tall || view.phone)) return;
       tall = innerHeight;
       layout();
@@ -149,14 +150,14 @@ function listenToPage() {
   });
   addEventListener("hashchange", () => { if (groupOf() !== GROUP) return location.reload(); readLink(); redraw(); settle(); });
 }
-/// Laid out anew for paper: as wide as a page of it, with the table of moments.
+/// Lays the page out for printing: as wide as a sheet, with the table of moments.
 let opened = false;
 function printed(on) {
   printing = on;
   $("chart").style.width = on ? "700px" : "";
   if (on) { opened = $("twin").open; $("twin").open = true; leave(); } else $("twin").open = opened;
 }
-/// `#t=10.241` is an instant, `#t=9..11` a stretch; `m` a moment, `scale=true` the other scale.
+/// `#t=10.241` is an instant, `#t=9..11` an interval; `m` a moment, `scale=true` the other scale.
 function readLink() {
   const link = new URLSearchParams(location.hash.slice(1));
   setScale(link.get("scale") === "true" ? "true" : "story");
@@ -193,7 +194,7 @@ async function start() {
   listenToPage();
   // For tests: where things are.
   const of = n => (enter(RUNS[n ?? 0]), true);
-  window.timeline = { M: RUNS[0].M, RUNS, MOMENTS, X, of, rowOf, line, issueOf, get view() { return [toTime(v0), toTime(v1)]; }, get scale() { return scale; }, get events() { return E.n; }, draw };
+  window.timeline = { M: RUNS[0].M, RUNS, MOMENTS, X, of, rowOf, rows: () => rows, line, issueOf, get view() { return [toTime(v0), toTime(v1)]; }, get scale() { return scale; }, get events() { return E.n; }, draw };
   document.documentElement.dataset.ready = "yes";
 }
 start();

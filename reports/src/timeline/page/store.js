@@ -1,6 +1,6 @@
 
-// The store: numbers written over time, in the colour of their token. A healthy run is one rising line.
-/// One pass over the visible writes: for each leadership and resource, lowest and highest number in every pixel.
+// The store: numbers over time, in the colour of their token. A healthy run is one rising line.
+/// One pass over the visible writes: for each leadership and resource, the lowest and highest number in every pixel.
 function binned() {
   const key = [v0, v1, view.width, scale].join();
   if (run.bins.key === key || !E) return run.bins;
@@ -11,7 +11,7 @@ function binned() {
     const i = E.applies[j], t = E.t[i];
     if (t > until) break;
     if (E.verdict[i] === 1) continue;
-    // The scale is linear between its stops, so no search is needed for each event.
+    // Stops are visited in order, so no search is needed for each event.
     while (stop < stops.length - 2 && t >= stops[stop + 1]) stop++;
     const u = places[stop] + (t - stops[stop]) / (stops[stop + 1] - stops[stop]) * (places[stop + 1] - places[stop]);
     const x = Math.floor((u - v0) / (v1 - v0) * plotWidth());
@@ -26,7 +26,7 @@ function binned() {
   }
   return run.bins = { key, by: [...found.values()], count };
 }
-/// Boxes that words may not cover, in the store's lane: first come, first drawn.
+/// Keeps words in the store's lane from covering each other: first come, first drawn.
 function placer(row, mine) {
   const taken = [];
   const free = (x, y, w, h) => x >= view.gutter && x + w <= view.width - view.right && !taken.some(t => x < t.x + t.w + 3 && x + w > t.x - 3 && y < t.y + t.h + 1 && y + h > t.y - 1);
@@ -55,7 +55,7 @@ function drawStore(ctx, row) {
     ctx.fillRect(x, top - 4, w, bottom - top + 8);
     ctx.globalAlpha = 1;
   }
-  // Over the silence: what struck the store is why.
+  // Drawn over the silence: a fault of the store explains it.
   if (row.node >= 0) drawShades(ctx, row, row.node, row.y, row.h - 1);
   for (const [from, to, length] of M.dark) {
     const a = Math.max(X(from), view.gutter), b = Math.min(X(to), view.width - view.right);
@@ -90,7 +90,7 @@ function drawStore(ctx, row) {
   drawLabels(ctx, row, mine, place);
 }
 const clampY = (row, seq) => Math.min(row.y + row.h - 6, Math.max(row.y + 24, row.Y(seq)));
-/// The stale writes in view, in parts: near ones are one band, others stand alone.
+/// The stale writes in view, grouped: near ones form a band, others stand alone.
 function staleParts(bins) {
   const parts = [];
   for (const b of bins) {
@@ -106,7 +106,7 @@ function staleParts(bins) {
   for (const part of parts) part.band = part.columns.length > 3;
   return parts;
 }
-/// Too many to tell apart: a hatched band around them, outlined. By shape as well as by colour.
+/// For writes too close to distinguish: an outlined, hatched band, so that shape as well as colour marks them.
 function drawStaleBand(ctx, part, Y, bottom) {
   const { b, columns } = part, x0 = view.gutter + columns[0], x1 = view.gutter + columns.at(-1);
   ctx.fillStyle = ink.bad;
@@ -128,7 +128,7 @@ function drawStaleBand(ctx, part, Y, bottom) {
   ctx.lineWidth = 1.5;
   ctx.stroke();
 }
-/// Which leadership the store follows: the newest that has sealed it or written.
+/// The leadership that the store follows: the newest that has sealed it or written.
 function drawRibbon(ctx, y) {
   const mine = M.takeovers.filter(t => t.r === 0), end = Math.min(X(M.end), view.width - view.right);
   mine.forEach((t, place) => {
@@ -162,7 +162,7 @@ function drawNumbers(ctx, row, mine, place) {
     }
   }
 }
-/// The numbers of few writes, or else whose they are: as far as there is room, after all that matters more.
+/// Labels a few writes with their numbers, or many with their leadership, where space is left.
 function drawLabels(ctx, row, mine, place) {
   const { bins } = run;
   if (bins.count && bins.count < 24) {
@@ -194,7 +194,7 @@ function drawLabels(ctx, row, mine, place) {
     }
   }
 }
-/// How far back a stale write set the number.
+/// Shows how far back a stale write set the number.
 function drawBackwards(ctx, row, s) {
   const x0 = X(s.from);
   if (s.prev <= s.seq || !visible(x0)) return;
@@ -209,7 +209,7 @@ function drawBackwards(ctx, row, s) {
 }
 function drawStoreWords(ctx, row, parts, place, top, bottom) {
   const put = (x, seq, choices, tone, must) => {
-    // At first nothing is covered; what is wrong is said even where it covers a line.
+    // First try to cover nothing; a violation is labelled even if that covers a line.
     for (const strict of must ? [true, false] : [true])
       for (const words of choices) {
         const w = widthOf(ctx, words, 12.5) + 12;
@@ -238,7 +238,7 @@ function drawStoreWords(ctx, row, parts, place, top, bottom) {
     put(X(r.from), r.seq, [`refused: ${r.seq || !M.foreign ? grouped(r.seq) : "a write"} of ${leaderName(r.i)}, ${M.incarnations[r.i].label}${more}`, "refused"], ink.ink);
   }
 }
-/// In a strip, one leadership and the next differ by height and by form, not by colour alone.
+/// In a strip, successive leaderships differ by height and shape, not by colour alone.
 const FORMS = 3;
 const stripY = (row, inc) => row.y + (view.phone ? 28 : row.h / 2) + (inc % FORMS - 1) * (view.phone ? 7 : 8);
 function drawForm(ctx, x, y, form, hollow) {
@@ -248,7 +248,7 @@ function drawForm(ctx, x, y, form, hollow) {
   else { ctx.moveTo(x, y - 4); ctx.lineTo(x + 4, y + 3); ctx.lineTo(x - 4, y + 3); ctx.closePath(); }
   hollow ? ctx.stroke() : ctx.fill();
 }
-/// Another resource: its writes as dots, a row for every leadership after another.
+/// Another resource: its writes as dots, with a row for each successive leadership.
 function drawStrip(ctx, row) {
   const mine = binned().by.filter(b => b.res === row.r), parts = staleParts(mine);
   for (const part of parts) drawStaleBand(ctx, part, () => stripY(row, part.b.inc), row.y + row.h - 7);
@@ -272,7 +272,7 @@ function drawStrip(ctx, row) {
     if (part.band && z - a > widthOf(ctx, words, 11) + 16 && a > right) { pill(ctx, a + 4, row.y + 2, words, ink.panel, ink.bad, { size: 11, border: ink.bad }); right = z; }
   }
 }
-/// Messages: always for the few that matter, and on demand for all that are in view.
+/// Messages: always for the few that matter, and on demand for all in view.
 function drawArrows(ctx) {
   const store = rowOf("store");
   const send = (i, r, from, to, seq, tone, width) => {
@@ -300,7 +300,7 @@ function drawArrows(ctx) {
   }
 }
 const MESSAGES_MOST = 400;
-/// Which of these events are in the view: the first, and the first after them.
+/// The range of these events in view: the first, and the first after them.
 function inView(list) {
   return [lowerBound(list, i => E.t[i], timeAt(view.gutter)), lowerBound(list, i => E.t[i], timeAt(view.width - view.right) + 1)];
 }

@@ -1,4 +1,4 @@
-//! The page of known histories: the model agrees with the judge, and the bytes depend on the history alone.
+//! Pages of known histories: the model agrees with the judge, and the bytes depend only on the history.
 
 use super::*;
 use crate::Verdict;
@@ -26,7 +26,7 @@ fn made(text: &str) -> (String, Judgement) {
     (pages.into_page(&judgement), judgement)
 }
 
-/// What the page is told, read from the page itself.
+/// The model in the page.
 fn model(page: &str) -> serde_json::Value {
     let (_, after) = page.split_once("id=\"model-0\">").expect("a model");
     serde_json::from_str(after.split("</script>").next().expect("an end")).expect("JSON")
@@ -52,7 +52,7 @@ fn pages_agree_with_the_judge_on_writes_from_the_past() {
         }
         let believing = model["believing"].as_array().expect("a list").iter().filter_map(|step| step[1].as_u64()).max();
         let most = judgement.metrics.leaders_believing_max;
-        // A paused process still believes. Of a log, the figures leave that out, as it can do nothing with its belief.
+        // A paused process still believes. For a log, the figures omit that, since it can do nothing with its belief.
         let most = if known.name == "stopped_is_silent-ok" { 2 } else { most };
         assert_eq!(believing.unwrap_or(0), most, "{}: so many believe in the page, and so many did", known.name);
         assert!(!page.contains("@RUNS@") && page.ends_with("</html>\n"), "{} is cut short", known.name);
@@ -98,10 +98,10 @@ fn a_log_of_writes_alone_has_a_page() {
     let model = model(&page);
     assert_eq!(model["lanes"].as_array().map(Vec::len), Some(2));
     assert_eq!(model["several"][0][2], 2);
-    // The one that is from the past came a microsecond after the other's.
+    // The stale write came a microsecond after the other leader's write.
     let cause = model["cause"][0].as_str().expect("a sentence");
     assert!(cause.ends_with("; b had taken over 1 µs before, with token 7."), "{cause}");
-    // Its data, model and columns end a script each.
+    // Its data, model and columns each end a script.
     assert_eq!(page.matches("</script>").count(), HTML.matches("</script>").count() + 3);
     assert!(
         model["cause"][0].as_str().is_some_and(|cause| cause.starts_with("a</script> wrote at [[3]]")),
@@ -128,11 +128,14 @@ fn whatever_is_violated_has_a_moment_to_step_to() {
             };
             let moment = bad.iter().find(|m| text(m).contains(own));
             let moment = moment.unwrap_or_else(|| panic!("{}: {} has no moment", known.name, broken.name));
-            // Its own time, and not just the end of the history.
+            // Its own time, not just the end of the history.
             let (_, at) = (seen.insert(broken.name), moment["t"].as_u64());
             assert!(broken.violated_us.is_some() || own != broken.name, "{}: {broken:?} knows no time", known.name);
             assert!(own != broken.name || at == broken.violated_us, "{}: {moment}", known.name);
         }
+        let alone = |m: &serde_json::Value| bad.iter().filter(|other| other["t"] == m["t"]).count() == 1;
+        let once = bad.iter().all(|m| !text(m).starts_with("VIOLATED ") || alone(m));
+        assert!(once, "{}: one event is two entries: {bad:?}", known.name);
         assert_eq!(bad.is_empty(), !matches!(told.verdict, Verdict::Safety | Verdict::Liveness), "{}", known.name);
         let times: Vec<_> = moments.iter().map(|m| m["t"].as_u64()).collect();
         assert!(times.is_sorted(), "{}: {times:?}", known.name);
@@ -147,7 +150,7 @@ fn what_was_never_granted_has_no_ground_from_its_beginning() {
     let beliefs = model["beliefs"].as_array().expect("a list");
     let phantom = beliefs.iter().find(|b| b["outlived"][1] == "the service never granted it").expect("a phantom");
     assert_eq!(phantom["outlived"][0], phantom["from"]);
-    // Where votes decide, nobody grants anything.
+    // If votes decide, there are no grants.
     let voted = self::model(&made(known("phantom_leader-ok-votes")).0);
     assert!(!voted.to_string().contains("never granted"), "{}", voted["beliefs"]);
 }
@@ -182,10 +185,9 @@ fn every_resource_of_a_log_is_shown_by_its_name() {
     let texts: Vec<_> =
         model["moments"].as_array().expect("a list").iter().filter_map(|m| m["text"].as_str()).collect();
     assert!(texts.contains(&"w5 (token 5) takes effect on other-0, from seq 1"), "{texts:?}");
-    assert!(
-        texts.contains(&"ACCEPTED although stale: seq 3 of w5 (token 5) on payments; w7 (token 7) had taken over"),
-        "{texts:?}"
-    );
+    let stale = "ACCEPTED although stale: seq 3 of w5 (token 5) on payments; w7 (token 7) had taken over; \
+                 violates leaders_acting_by_effect, tokens_monotone, no_stale_write";
+    assert!(texts.contains(&stale), "{texts:?}");
 }
 
 #[test]
@@ -196,7 +198,7 @@ fn too_many_moments_are_said_to_be_left_out_and_no_violation_is() {
         )
     };
     let mut log: String = (1..600).map(|t| write(t, t)).collect();
-    // In the middle of what is told, and from the past.
+    // A stale write among those that are listed.
     log.insert_str(log.find("\"t_us\":350,").expect("that write") - 1, &write(349, 2));
     let model = model(&made(&log).0);
     let moments = model["moments"].as_array().expect("a list");

@@ -1,13 +1,13 @@
 
-// Leaderships as a table: who was granted it, believed and took effect, from when to when. What the bands show, for all.
+// Leaderships as a table: who was granted leadership, believed and took effect, and when. It has what the bands show.
 function turnsTable() {
-  const head = ["Leadership", ...(TWO ? ["Run"] : []), "Granted", "Believed", "Without ground", "Took effect"];
+  const head = ["Leadership", ...(TWO ? ["Run"] : []), "Granted", "Believed", "Wrongly believed", "Took effect"];
   const span = (from, to, why) => `${at(from, 6)} – ${at(to, 6)}${why ? ` (${escape(why)})` : ""}`;
   const rows = each(() => {
     const turns = M.incarnations.map((one, i) => ({
       one, grants: M.grants.filter(g => g.i === i), beliefs: M.beliefs.filter(b => b.i === i), effects: M.effects.filter(e => e.i === i),
     }));
-    // A grant of which no leadership came.
+    // A grant without a resulting leadership.
     for (const g of M.grants) if (g.i === null) turns.push({ one: { node: g.node, label: !g.token ? "no token" : "token " + g.token }, grants: [g], beliefs: [], effects: [] });
     const began = turn => Math.min(...[...turn.grants, ...turn.beliefs, ...turn.effects].map(x => x.from));
     return turns.filter(turn => isFinite(began(turn))).sort((a, b) => began(a) - began(b)).map(({ one, grants, beliefs, effects }) => [

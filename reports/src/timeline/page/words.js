@@ -1,13 +1,13 @@
 
-// The words around the picture: verdict and cause, the list of moments, the tables, the key.
-/// Text in which [[t]] is a time to jump to.
+// The text around the picture: verdict and cause, the list of moments, the tables, the key.
+/// Text in which [[t]] becomes a time to jump to.
 const linked = words => escape(words).replace(/\[\[(\d+)\]\]/g, (_, t) => `<button data-t="${t}">${at(+t)}</button>`);
 function stepAt(steps, t) {
   let value = 0;
   for (const [from, n] of steps) if (from <= t) value = n;
   return value;
 }
-/// What a run came to, and why.
+/// The verdict of a run, and why.
 function head() {
   const safe = M.verdict === "Safe", sign = M.bad ? "✗" : safe ? "✓" : "?", of = run.n ? "-b" : "", tag = TWO ? "h2" : "h1";
   const broken = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
@@ -17,7 +17,7 @@ function head() {
     `<${tag} class="cause" id="cause${of}">${linked(M.cause[0] ?? "")}</${tag}><p class="why" id="why${of}">${M.cause.slice(1).map(linked).join(" ")}</p>` +
     (broken && `<details class="broken"><summary>${plural(M.broken.length, "invariant")} violated: ${M.broken.map(([name]) => `<b>${escape(name)}</b>`).join(", ")}</summary><ul>${broken}</ul></details>`) + "</section>";
 }
-/// Where two runs part: known when their events are decoded.
+/// Where two runs diverge, known once their events are decoded.
 function fillDifference() {
   if (!TWO) return;
   const place = firstDifference(RUNS), [a, b] = RUNS;
@@ -45,17 +45,17 @@ function fillWords() {
   $("list").style.setProperty("--time", LONG || M.clock ? "104px" : DIGITS > 3 ? "88px" : "70px");
   $("list").className = M.clock?.dates ? "dated" : "";
   $("list").innerHTML = MOMENTS.map(m =>
-    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t, DIGITS, RUNS[m.runs[0]].M.clock)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text)}</span></button></li>`).join("");
+    `<li><button class="${m.k === "bad" ? "bad" : ""}"><span class="n">${m.n}</span><span class="t">${at(m.t, DIGITS, RUNS[m.runs[0]].M.clock)}</span><span>${m.runs.length < RUNS.length ? `<b class="letter">${runsOf(m)}</b> ` : ""}${escape(m.text).replaceAll("_", "_<wbr>")}</span></button></li>`).join("");
   [...$("list").children].forEach((item, i) => item.firstChild.onclick = () => { pick(i); showChart(); });
   fillTable();
   fillKey();
 }
-/// Brings the chart into view where most of it is not: on a phone the list is far below it.
+/// Scrolls the chart into view if most of it is not: on a phone the list is far below it.
 function showChart() {
   const { top, bottom } = $("chart").getBoundingClientRect();
   if (top < -150 || Math.min(bottom, top + 300) > innerHeight) $("chart").scrollIntoView({ block: "start" });
 }
-/// One row of a table takes the focus; arrows move it, Enter shows the row above.
+/// One row of a table has the focus; arrows move it, Enter shows the row above.
 function walked(table, show) {
   const chosen = event => event.target.closest("tbody tr");
   table.onclick = event => { const row = chosen(event); if (row) show(row); };
@@ -78,7 +78,7 @@ function fillTable() {
   $("turns").innerHTML = turnsTable();
   walked($("table"), row => { pick(+row.dataset.i); showChart(); });
 }
-/// What the signs mean: those that these runs have, drawn as they are drawn above.
+/// The key: only the signs that these runs have, drawn as in the picture.
 function keySigns() {
   const c = colour(0), some = of => each(() => of()).some(Boolean), shade = kind => some(() => M.shades.some(s => s.kind === kind));
   const band = (ctx, dash = [], stroke = c) => { ctx.strokeStyle = stroke; ctx.lineWidth = 1.5; ctx.setLineDash(dash); ctx.strokeRect(1, 1, 24, 12); ctx.setLineDash([]); };
@@ -89,8 +89,9 @@ function keySigns() {
   const stale = some(() => M.stale.length);
   return [
     [some(() => M.beliefs.length), ctx => { faint(ctx, c, .2); band(ctx); }, "believes that it leads"],
-    [some(() => M.beliefs.some(b => b.outlived)), ctx => band(ctx, [6, 4], ink.bad), "believes without ground"],
+    [some(() => M.beliefs.some(b => b.outlived)), ctx => band(ctx, [6, 4], ink.bad), "believes wrongly"],
     [some(() => M.grants.length), lines(c, [5, 3]), "granted by the service"],
+    [rows.some(r => r.kind === "member") && some(() => M.led.length), ctx => faint(ctx, ink.dim, .25), "leads the members of the service"],
     [some(() => M.effects.length), lines(c, [2, 10]), "its writes take effect"],
     [some(() => M.effects.some(e => e.runs.length > 1)), lines(c, [9, 3]), "between its first and last write"],
     [shade("unborn"), ctx => faint(ctx, ink.faint, 1), "not started"],
@@ -112,7 +113,7 @@ function keySigns() {
   ].filter(sign => sign[0]);
 }
 function fillKey() {
-  const keys = `<span class="wide"><kbd>n</kbd> <kbd>p</kbd> moments, <kbd>v</kbd> violations, <kbd>s</kbd> scale, <kbd>m</kbd> messages, <kbd>l</kbd> link, <kbd>/</kbd> find, ` +
+  const keys = `<span class="wide"><kbd>n</kbd> <kbd>p</kbd> moments, <kbd>v</kbd> violations, <kbd>s</kbd> scale, <kbd>m</kbd> messages, ${rows.some(r => r.folds) ? "<kbd>f</kbd> idle lanes, " : ""}<kbd>l</kbd> link, <kbd>/</kbd> find, ` +
     `<kbd>←</kbd> <kbd>→</kbd> <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> move; drag pans, <kbd>Ctrl</kbd> and wheel zooms, drag on the curves selects, a click marks an instant</span>`;
   const signs = keySigns();
   $("key").innerHTML = signs.map(([, paint, words]) => `<span>${paint ? "<canvas></canvas>" : ""}${words}</span>`).join("") + keys;
@@ -122,7 +123,7 @@ function fillKey() {
   const has = k => kinds.includes(k);
   $("messages").title = "Key m: " + ([has(KIND.ISSUE) && "writes from their leader to the store", has(KIND.INVOKE) && "requests of clients to their leader", has(KIND.REPLY) && "the answers", has(KIND.READ_INVOKE) && "reads, as bars in the clients' lane"].filter(Boolean).join(", ") || "none in this history") + ". What nodes say to each other is not in a history.";
 }
-/// The events of the view, as far as anybody reads: made when somebody opens them.
+/// The events in view, up to a limit; built when the table is opened.
 const EVENTS_MOST = 300;
 let eventsMost = EVENTS_MOST;
 function fillEvents(more = 0) {
@@ -153,7 +154,7 @@ function nodeWords(node, t) {
   if (grant) lines.push(`granted ${grant.token ? "token " + grant.token : "leadership"}: ${at(grant.from)} – ${at(grant.to)}${grant.why ? ", until " + grant.why : ""}`);
   if (!believes) return [...lines, "does not believe that it leads"];
   lines.push(`believes that it leads, ${escape(M.incarnations[believes.i].label)}: ${at(believes.from)} – ${at(believes.to)}${believes.why ? " (" + escape(believes.why) + ")" : ""}`);
-  if (believes.outlived && t >= believes.outlived[0]) lines.push(`<span class="bad">since ${at(believes.outlived[0])} without ground: ${escape(believes.outlived[1])}</span>`);
+  if (believes.outlived && t >= believes.outlived[0]) lines.push(`<span class="bad">since ${at(believes.outlived[0])} wrongly: ${escape(believes.outlived[1])}</span>`);
   for (const e of M.effects) if (e.i === believes.i)
     lines.push(`takes effect on ${escape(resourceName(e.r))}: ${at(e.from)} – ${at(e.to)}, ${plural(e.n, "write")}${e.stale ? `, <span class="bad">${grouped(e.stale)} of them from the past</span>` : ""}`);
   return lines;

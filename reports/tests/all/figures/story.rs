@@ -1,4 +1,4 @@
-//! A story: what happened, in a few words, and what is judged of it.
+//! A builder for short histories, with the judgements of them.
 
 use protocols::{
     elector::Deposed,

@@ -1,6 +1,6 @@
 //! How many seeds each known bug takes: `cargo run -p sim-cli --example bugs [ID…] [--clean N]`.
 //!
-//! Twenty sweeps that have no seed in common, each until its first run that shows the bug; and how many of so many seeds show it
+//! Twenty sweeps with disjoint seeds, each until the first run that shows the bug; and how many of N seeds show it
 //! without the bug, which should be none.
 
 mod shown;
@@ -9,11 +9,11 @@ use protocols::{bug::Bug, known_bugs};
 use shown::{each, found};
 use std::process::ExitCode;
 
-/// Sweeps that have no seed in common.
+/// Sweeps with disjoint seeds.
 const SWEEPS: u64 = 20;
-/// Seeds of each at most.
+/// Most seeds per sweep.
 const SWEEP_SEEDS: u64 = 50;
-/// Seeds that the fixed form is to hold over.
+/// Default number of seeds without the bug.
 const CLEAN: u64 = 1_000;
 
 fn main() -> ExitCode {
@@ -42,7 +42,7 @@ fn refused(why: &str) -> ExitCode {
     ExitCode::from(64)
 }
 
-/// A line of the table.
+/// A row of the table.
 fn measured(bug: &Bug, clean: u64) -> String {
     let first = |sweep: u64| {
         let mut seeds = sweep * SWEEP_SEEDS..(sweep + 1) * SWEEP_SEEDS;

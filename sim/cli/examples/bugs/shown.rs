@@ -1,4 +1,4 @@
-//! The commands of `list bugs`, carried out. The test of known bugs includes this file as well.
+//! Runs the commands of `list bugs`. The test of known bugs includes this file as well.
 
 use protocols::bug::{Bug, Shown};
 use reports::Judgement;
@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-/// The plan of a seed, with the bug or without.
+/// A seed's plan, with or without the bug.
 pub fn plan(shown: &Shown, bug: Option<&Bug>, seed: u64) -> Plan {
     let scenario = scenario::find(shown.scenario).expect("a scenario");
     let protocol = protocols::election::find(shown.protocol).expect("a protocol");
@@ -24,18 +24,18 @@ pub fn plan(shown: &Shown, bug: Option<&Bug>, seed: u64) -> Plan {
     scenario.compile(&params, protocol, seed).unwrap_or_else(|e| panic!("{command}: {e}"))
 }
 
-/// What the judge makes of it.
+/// The judgement of a run.
 pub fn judged(plan: &Plan) -> Judgement {
     run::run(plan, Options::default()).expect("the run ends").judgement
 }
 
-/// How many of the seeds show it.
+/// How many of the seeds show the bug.
 pub fn found(bug: &Bug, shown: &Shown, switch: bool, seeds: Range<u64>) -> u64 {
     let plans = seeds.map(|seed| plan(shown, switch.then_some(bug), seed));
     plans.filter(|plan| shows(bug, &judged(plan))).count() as u64
 }
 
-/// Does something with each, on two threads; gives back what it says.
+/// Applies `work` to each element on two threads, and returns the results.
 pub fn each<T: Sync, R: Send>(of: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {

@@ -1,6 +1,6 @@
-//! `about PROTOCOL`: what breaks it, why, and what to do, from what the protocol promises of each scenario.
+//! `about PROTOCOL`: what breaks it, why, and what to do, derived from its promises in each scenario.
 //!
-//! Everything here is data that sweeps hold runs to: promises, known bugs, flaws by design. No run is made for it.
+//! All of it comes from the data that sweeps hold runs to: promises, known bugs, flaws by design. Nothing is run.
 
 use super::{about_args::AboutArgs, notices, output::print};
 use crate::terminal::{exit::Stop, output::Show};
@@ -19,20 +19,20 @@ use scenarios::{
 use serde_json::json;
 use sim::{advise, registry::Registry, repro};
 
-/// What comes of a scenario, from the worst on.
+/// The outcome of a scenario, worst first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Comes {
     /// Safety is violated although the store compares tokens.
     Broken,
     /// Some seeds violate it although the store compares tokens.
     ByChance,
-    /// Nobody acts in time, and in some runs a write from the past comes after.
+    /// Nobody acts in time, and in some runs a stale write follows.
     DarkByChance,
-    /// Safe, and nobody acts in time.
+    /// Safe, but nobody acts in time.
     Dark,
-    /// The store's comparison of tokens is what keeps it safe.
+    /// Safe only because the store compares tokens.
     ByFencing,
-    /// It holds, whatever the store does.
+    /// Safe whatever the store does.
     Holds,
 }
 
@@ -81,11 +81,11 @@ impl Comes {
     }
 }
 
-/// A scenario, and what the protocol promises of it.
+/// A scenario and the protocol's promise in it.
 struct Story {
     scenario: &'static Scenario,
     comes: Comes,
-    /// The invariants that its run violates, without fencing where that alone keeps it safe.
+    /// The violated invariants; without fencing, if the protocol is safe only with it.
     violated: &'static [&'static str],
 }
 
@@ -108,8 +108,8 @@ fn stories(registry: &Registry, protocol: &Protocol) -> Vec<Story> {
     told.map(story).collect()
 }
 
-/// The same service's or kind's protocol that carries a token, for one that does not: what can be deployed, or else itself with
-/// a token from a counter.
+/// A tokened protocol on the same service, or of the same kind, for a protocol without tokens: a deployable one, or
+/// else the protocol itself with tokens from a counter.
 pub(super) fn with_token(registry: &Registry, protocol: &Protocol) -> Option<&'static Protocol> {
     let same = |other: &&'static Protocol| other.tokened && other.service.name == protocol.service.name;
     let elects = |other: &&'static Protocol| other.service.elects == protocol.service.elects;
@@ -118,13 +118,13 @@ pub(super) fn with_token(registry: &Registry, protocol: &Protocol) -> Option<&'s
     registry.plans.protocols.iter().copied().find(can_be_run).or_else(counted)
 }
 
-/// What to do about it, each a sentence of its own.
+/// What to do about it, one sentence each.
 fn advice(registry: &Registry, protocol: &Protocol, stories: &[Story]) -> Vec<String> {
     let mut all = Vec::new();
     if protocol.tokened {
         all.push(
-            "Send the token with every write, and have the resource refuse a lower one than it has seen. Seal it first: \
-             show it the new token before you read its state."
+            "Send the token with every write, and have the resource refuse any token lower than one it has seen. Seal \
+             it first: show it the new token before you read its state."
                 .to_owned(),
         );
     } else {
@@ -132,47 +132,54 @@ fn advice(registry: &Registry, protocol: &Protocol, stories: &[Story]) -> Vec<St
             Some(other) => format!("use `{}`, which has one", other.name),
             None => "take one from a counter in the store itself, in the same step as the lock".to_owned(),
         };
-        all.push(format!("Do not rely on it where two leaders do harm: without a token no store can tell a stale write. Instead, {instead}."));
+        all.push(format!(
+            "Do not rely on it where two leaders do harm: without a token, no store can recognise a stale \
+                          write. Instead, {instead}."
+        ));
     }
     if stories.iter().any(|story| story.comes.is_dark()) {
         all.push(
-            "Have a leader step down when its work has failed for some time (`--step-down-after` here), and look from outside \
-             whether clients are served: leadership alone does not say so."
+            "Have a leader step down when its work has failed for some time (`--step-down-after` here), and monitor \
+             from outside whether clients are served: leadership alone does not show it."
                 .to_owned(),
         );
     }
     if stories.iter().any(|story| story.comes == Comes::Broken && story.violated.contains(&"elections")) {
         all.push(
-            "Never let the token's source begin again (a deleted key, a restored backup, an empty restart): it hands out \
-             tokens that the store has seen."
+            "Never reset the source of tokens (by a deleted key, a restored backup, an empty restart): it would hand \
+             out tokens that the store has already seen."
                 .to_owned(),
         );
     }
     all.push(match overlap(protocol) {
         Some(0) => {
-            "By its timers alone two never believe at once while clocks run evenly; a pause breaks that, and only the \
-                    store's comparison helps then."
+            "By its timers alone, two nodes never believe at once while clocks run evenly; a pause breaks this, and \
+             then only the store's comparison helps."
                 .to_owned()
         }
         Some(ms) => {
-            format!("After a cut, two may believe at once for up to {}, even with perfect clocks.", duration_text(ms))
+            format!(
+                "After a partition, two nodes may believe at once for up to {}, even with perfect clocks.",
+                duration_text(ms)
+            )
         }
         None => {
-            "After a cut, two may believe at once for any length of time: no clock of the leader's ends its belief."
+            "After a partition, two nodes may believe at once for any length of time: no clock on the leader ends its \
+             belief."
                 .to_owned()
         }
     });
     all
 }
 
-/// For how long two may believe at the default timers when the leader is cut off, with even clocks, milliseconds.
+/// The longest dual belief when the leader is cut off, at the default timers and with equal clocks, milliseconds.
 fn overlap(protocol: &Protocol) -> Option<u64> {
     let partition = scenario::find("partition").filter(|scenario| scenario.needs.met_by(protocol))?;
     let plan = partition.compile(&Params::default(), protocol, 0).ok()?;
     belief::bound_ms(&plan, protocol).map(|ms| ms.ceil() as u64)
 }
 
-/// The timers that a run has, in a sentence.
+/// A run's default timers, in a sentence.
 fn timers(protocol: &Protocol) -> String {
     let timings = protocol.default_timings();
     let ms = |ns: u64| duration_text(ns / MILLISECOND);
@@ -202,7 +209,7 @@ fn commands(protocol: &Protocol, stories: &[Story]) -> Vec<Vec<String>> {
     all
 }
 
-/// Bugs and flaws by design that name this protocol; what concerns all of them says nothing about it.
+/// Bugs and flaws by design that name this protocol; those of all protocols are left out.
 fn mistakes(registry: &Registry, protocol: &Protocol) -> Vec<(&'static Bug, bool)> {
     let named = |bug: &Bug| bug.protocols.contains(&protocol.name);
     let switches = registry.plans.bugs.iter().copied().map(|bug| (bug, true));
@@ -210,10 +217,10 @@ fn mistakes(registry: &Registry, protocol: &Protocol) -> Vec<(&'static Bug, bool
     designs.chain(switches).filter(|(bug, _)| named(bug)).collect()
 }
 
-/// Says what there is to know of one protocol.
+/// Prints what breaks a protocol, why, and what to do.
 ///
 /// # Errors
-/// None but usage.
+/// Only usage errors.
 pub fn run(registry: &Registry, args: &AboutArgs) -> Result<u8, Stop> {
     let (protocol, show) = (args.name, Show::from(&args.show));
     let stories = stories(registry, protocol);
@@ -263,7 +270,7 @@ fn as_text(registry: &Registry, protocol: &Protocol, stories: &[Story], width: u
                 (Comes::ByFencing, names) => format!(" Without the comparison it violates {}.", names.join(", ")),
                 (_, names) => format!(" It violates {}.", names.join(", ")),
             };
-            // The pause alone takes nothing from who keeps what it holds meanwhile.
+            // The pause alone takes nothing from a holder that keeps its lock meanwhile.
             let meanwhile = match protocol.service.outlasts_pauses && first.scenario.name == "gc-pause" {
                 true => " Meanwhile somebody ends its session.",
                 false => "",
@@ -291,7 +298,7 @@ fn as_text(registry: &Registry, protocol: &Protocol, stories: &[Story], width: u
     text
 }
 
-/// Words in lines of that width; all but the first of a paragraph are indented by two more.
+/// Fills words into lines of this width; all lines but a paragraph's first are indented by two more.
 pub(super) fn filled(words: &str, indent: usize, width: usize) -> String {
     let hanging = if indent > 0 { indent + 2 } else { 0 };
     let mut text = String::new();

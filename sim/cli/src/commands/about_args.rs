@@ -1,7 +1,5 @@
 //! The arguments of `about`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use crate::terminal::{options::ShowArgs, parse};
 use clap::Args as ClapArgs;
 use protocols::election::Protocol;

@@ -1,4 +1,4 @@
-//! `advise`: which lease serves an availability target, with what was seen of pauses and crashes.
+//! `advise`: which lease meets an availability target, given observed pauses and crashes.
 
 mod told;
 
@@ -6,10 +6,11 @@ use super::{
     advise_args::AdviseArgs,
     args::jobs_or_cores,
     exit::{INCONCLUSIVE, Stop},
+    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     parse,
+    progress::Counter,
 };
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use protocols::election::Protocol;
 use scenarios::{
     Params,
@@ -20,15 +21,15 @@ use scenarios::{
 use serde_json::Value;
 use sim::{
     advise::{self, Choice, Ladder, Situation, trial},
+    interrupt::asked as is_asked_to_end,
     registry::Registry,
 };
 use std::{fs, io::Read, path::Path};
 use told::{Seen, Told, Tried};
 
-/// Milliseconds of a day.
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Advises; the exit code is 0 with an advice that its trial confirms, and 2 without.
+/// Prints the advice; the exit code is 0 if its trial confirms an advice, and 2 otherwise.
 ///
 /// # Errors
 /// The arguments make no sense, a log cannot be read, or a run could not be finished.
@@ -42,6 +43,10 @@ pub fn run(registry: &Registry, args: &AdviseArgs) -> Result<u8, Stop> {
         }
         confirmed
     })?;
+    if is_asked_to_end() {
+        show.banner("INTERRUPTED: the advice is arithmetic alone, and was not tried");
+        return Ok(INTERRUPTED);
+    }
     Ok(if confirmed { 0 } else { INCONCLUSIVE })
 }
 
@@ -53,7 +58,7 @@ pub(super) fn json(registry: &Registry, args: &AdviseArgs) -> Result<Value, Stop
     answered(registry, args, |told, _| told.json())
 }
 
-/// What there is to tell, and whether there is an advice that its trial confirms.
+/// Computes the advice, its trials, and whether a trial confirms it, and hands them to `tell`.
 fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, bool) -> T) -> Result<T, Stop> {
     let show = Show::from(&args.show);
     let (seen, situation) = situation(args)?;
@@ -73,24 +78,26 @@ fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, 
     let best = advise::best(&ladders);
     let shorter = best.and_then(|(ladder, _)| ladder.steps.get(ladder.advised?.checked_sub(1)?));
     let choices: Vec<&Choice> = [best.map(|(_, choice)| choice), shorter].into_iter().flatten().collect();
-    let bar = ProgressBar::new(trial::RUNS_MAX * (choices.len() + usize::from(now.is_some())) as u64);
-    let shown = show.progress() && !args.no_trial;
-    bar.set_draw_target(if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+    let bar = Counter::new(trial::RUNS_MAX * (choices.len() + usize::from(now.is_some())) as u64, show);
+    interrupt::listen()?;
     let tried = |choice| {
-        let trial = || trial::of(registry, &situation, choice, jobs_or_cores(args.jobs), || bar.inc(1));
-        (!args.no_trial).then(trial).transpose().map(|trial| Tried { choice, trial }).map_err(Stop::from)
+        let trial = || trial::of(registry, &situation, choice, jobs_or_cores(args.jobs), || bar.done());
+        match (!args.no_trial).then(trial).transpose() {
+            Err(_) if is_asked_to_end() => Ok(Tried { choice, trial: None }),
+            trial => trial.map(|trial| Tried { choice, trial }).map_err(Stop::from),
+        }
     };
     let all = choices.into_iter().map(tried).collect::<Result<Vec<_>, _>>()?;
     let now = now.as_ref().map(tried).transpose()?;
-    bar.finish_and_clear();
+    bar.finish();
     let told = Told { args, seen: &seen, situation: &situation, ladders: &ladders, tried: &all, now: now.as_ref() };
-    // A trial in which no pause struck confirms nothing about the pauses that were given.
+    // A trial in which no pause struck confirms nothing about the given pauses.
     let confirms = |trial: trial::Trial| trial.dark <= situation.may_be_dark && (trial.pauses > 0 || seen.number == 0);
     let confirmed = all.first().is_some_and(|tried| tried.trial.is_none_or(confirms));
     Ok(tell(&told, confirmed))
 }
 
-/// The setting that there is now.
+/// The current setup, from `--now`.
 fn now(args: &AdviseArgs, situation: &Situation, params: &Params) -> Result<Option<Choice>, Stop> {
     let Some((protocol, ttl_ms)) = args.now else { return Ok(None) };
     let ladder = advise::ladder(situation, protocol, params, &[ttl_ms], 0.0);
@@ -98,7 +105,7 @@ fn now(args: &AdviseArgs, situation: &Situation, params: &Params) -> Result<Opti
     ladder.steps.into_iter().next().map(Some).ok_or_else(|| Stop::usage(takes_none()))
 }
 
-/// What was seen, and what it comes to.
+/// The observations, and the situation that follows from them.
 fn situation(args: &AdviseArgs) -> Result<(Seen, Situation), Stop> {
     let (mut lengths_ms, mut seen, mut over_ms) = (Vec::new(), Vec::new(), None);
     if let Some(path) = &args.pauses {
@@ -123,12 +130,12 @@ fn situation(args: &AdviseArgs) -> Result<(Seen, Situation), Stop> {
         (Some(ms), _) => ms,
         (None, true) => DAY_MS,
         (None, false) => {
-            return Err(Stop::usage("in what time were these pauses seen? Say it with --over, as --over 7d"));
+            return Err(Stop::usage("give the time over which these pauses were seen: --over, such as --over 7d"));
         }
     };
     let paused_ms: f64 = lengths_ms.iter().sum();
     if paused_ms >= pauses_over_ms {
-        let text = "the pauses together are longer than the time in which they were seen; is --over right?";
+        let text = "the pauses add up to more than the time in which they were seen; check --over";
         return Err(Stop::usage(text));
     }
     let (crashes, crashes_over_ms) = args.crashes;
@@ -152,7 +159,7 @@ fn read(path: &Path) -> Result<String, Stop> {
         _ => fs::read(path).map(|content| bytes = content),
     };
     read.map_err(|e| Stop::usage(format!("cannot read {}: {e}", path.display())))?;
-    // A log may have anything in it; what is no text is no pause.
+    // A log may contain anything; bytes that are no text are no pause.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -1,7 +1,5 @@
 //! The arguments of `advise`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use crate::terminal::{
     options::{NetworkOptions, OwnTimerOptions, ShowArgs},
     parse,
@@ -13,36 +11,36 @@ use std::path::PathBuf;
 /// Which lease serves an availability target.
 #[derive(ClapArgs, Debug)]
 pub struct AdviseArgs {
-    /// The share of time in which somebody has to lead, such as 99.95%
+    /// Share of time that must have a leader, such as 99.95%
     #[arg(long, value_parser = parse::target, value_name = "PCT", allow_hyphen_values = true)]
     pub slo: u32,
-    /// Pauses of the process that were seen: a JVM's unified log (-Xlog:safepoint or -Xlog:gc), Go's gctrace, or durations,
-    /// one a line, such as 120ms or 3x 1.2s; `-` reads standard input
+    /// Observed pauses of the process: a JVM's unified log (-Xlog:safepoint or -Xlog:gc), Go's gctrace, or durations,
+    /// one per line, such as 120ms or 3x 1.2s; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     pub pauses: Option<PathBuf>,
-    /// A pause by hand, such as 1.2s or 3x 1.2s; may be given again, and adds to --pauses
+    /// A single observed pause, such as 1.2s or 3x 1.2s; can be repeated, and adds to --pauses
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     pub pause: Vec<String>,
-    /// The time in which the pauses were seen, such as 7d; a log with times says it itself
+    /// How long the pauses were observed, such as 7d; a log with times needs no --over
     #[arg(long, value_parser = parse::span_ms, value_name = "D", allow_hyphen_values = true)]
     pub over: Option<u64>,
-    /// Shorter pauses leave nobody without a leader: a request waits for them
+    /// Pauses shorter than this are no outage: requests wait for them to end
     #[arg(long, value_parser = parse::duration_ms, default_value = "100ms", value_name = "D", allow_hyphen_values = true)]
     pub unnoticed: u64,
-    /// How often a leader died, and in what time
+    /// How many times a leader crashed, and in how long
     #[arg(long, value_parser = parse::frequency, default_value = "1/30d", value_name = "N/D", allow_hyphen_values = true)]
     pub crashes: (u64, u64),
-    /// How long a new leader is of no use yet: caches, queues, connections
+    /// How long a new leader cannot serve yet: caches, queues, connections
     #[arg(long, value_parser = parse::duration_ms, default_value = "2s", value_name = "D", allow_hyphen_values = true)]
     pub warm_up: u64,
-    /// How sure it has to be that the target is met
+    /// Required confidence that the target is met
     #[arg(long, value_parser = parse::percent_ppm, default_value = "90%", value_name = "PCT", allow_hyphen_values = true)]
     pub confidence: u32,
-    /// What there is now, such as k8s-lease@15s, to stand beside the advice
+    /// Your current setup, such as k8s-lease@15s, to compare with the advice
     #[arg(long, value_parser = parse::setting, value_name = "P@D", allow_hyphen_values = true)]
     pub now: Option<(&'static Protocol, u64)>,
-    /// Protocols to choose from, separated by commas; by default those that can be deployed and whose fencing holds through any
-    /// pause (name one that runs in the simulation only, such as zab-fle, to include it)
+    /// Protocols to choose from, separated by commas; by default those that can be deployed and whose fencing holds
+    /// through any pause (name simulation-only ones, such as zab-fle, to include them)
     #[arg(long, value_name = "P,…")]
     pub protocol: Option<String>,
     /// Leases to choose from, separated by commas
@@ -64,10 +62,10 @@ pub struct AdviseArgs {
     pub nodes: u16,
     #[command(flatten)]
     pub network: NetworkOptions,
-    /// Advise only; do not try the advice in the simulated world
+    /// Do not try the advice in the simulated world
     #[arg(long)]
     pub no_trial: bool,
-    /// Number of runs at a time; by default as many as there are cores
+    /// Number of parallel runs; by default one per core
     #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<u16>,
     #[command(flatten)]

@@ -1,7 +1,5 @@
 //! The arguments. Their names are a contract; names may be added.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use super::{
     about_args::AboutArgs, advise_args::AdviseArgs, assess_args::AssessArgs, bisect_args::BisectArgs,
     experiments_args::ExperimentsArgs, export_args::ExportArgs, findings_args::FindingsCommand,
@@ -18,8 +16,9 @@ use clap_complete::Shell;
 use protocols::election::Protocol;
 use std::{num::NonZero, ops::Range, path::PathBuf};
 
-/// Can two leaders ever take effect, and for how long does nobody lead? Fencepost runs real election and fencing code in
-/// a simulated world, breaks that world, and judges what the protected resource accepted. A seed replays bit for bit.
+/// Can two leaders ever take effect, and for how long does nobody lead? Fencepost runs real election and fencing code
+/// in a simulated world, breaks that world, and judges what the protected resource accepted. A seed replays bit for
+/// bit.
 #[derive(Parser, Debug)]
 #[command(name = "fencepost", version, max_term_width = 100)]
 #[command(
@@ -47,7 +46,7 @@ pub enum Command {
     /// List scenarios, protocols, faults, invariants, kinds of work, networks and bugs
     #[command(after_help = "Examples:  fencepost list\n           fencepost list scenarios")]
     List {
-        /// What to list; by default how many there are of each, or with --json everything
+        /// What to list; by default the number of each kind, or with --json everything
         what: Option<Listing>,
         /// Print one JSON object and nothing else
         #[arg(long)]
@@ -63,7 +62,7 @@ pub enum Command {
         mut_arg("history", |arg| arg.hide(true))
     )]
     Plan(ScenarioArgs),
-    /// Run a plan, a capsule or a case of seeds/ again
+    /// Rerun a plan, a capsule or a case of seeds/
     #[command(after_help = "Examples:  fencepost replay seeds/gc-pause-fencing-off.json\n           \
         fencepost replay target/fencepost/partition/redis-naive/7/capsule.json")]
     Replay {
@@ -78,13 +77,13 @@ pub enum Command {
         #[command(flatten)]
         output: OutputArgs,
     },
-    /// Remove the artifacts of former runs, and say how much that was
+    /// Remove the artifacts of earlier runs, and report how much was removed
     #[command(after_help = "Only files that Fencepost writes are removed, and folders that are empty then.\n\n\
         Example:  fencepost clean")]
     Clean {
         /// The folder that runs, sweeps or a matrix were written to [default: target/fencepost]
         dir: Option<PathBuf>,
-        /// Only say how much there is to remove
+        /// Only report how much would be removed
         #[arg(long)]
         dry_run: bool,
     },
@@ -93,14 +92,14 @@ pub enum Command {
     /// Judge a history from anywhere: a real run, or a log of your own service
     #[command(
         after_help = "A log of accepted and refused writes is enough for safety: time, resource, node, token, verdict (ok, \
-        duplicate, fenced or failed). Start without options: what is not understood is said, with the options to add.\n\n\
+        duplicate, fenced or failed). Start without options: if a field is unclear, the error suggests the options to add.\n\n\
         Examples:  fencepost check history.jsonl\n           \
         fencepost check writes.csv --map t_us=created_at,node=worker,token=fence_token,seq=version --set verdict=ok,resource=orders\n           \
         fencepost check n1.log n2.log --map t_us=ts --set resource=orders,node={file} --word verdict:REJECTED=fenced\n           \
         fencepost check monday.jsonl --beside tuesday.jsonl --open"
     )]
     Check {
-        /// JSON, a table or key=value lines; several are merged by time; `-` reads standard input
+        /// JSON, a table or key=value lines; several files are merged by time; `-` reads standard input
         #[arg(required = true)]
         history: Vec<PathBuf>,
         #[command(flatten)]
@@ -110,7 +109,7 @@ pub enum Command {
         #[command(flatten)]
         show: ShowArgs,
     },
-    /// Write a history for other programs: Perfetto, ShiViz, or a table
+    /// Convert a history for other programs: Perfetto, ShiViz, or a table
     #[command(after_help = "Examples:  fencepost export history.jsonl --to perfetto --out run.pftrace\n           \
         fencepost export history.jsonl --to csv")]
     Export(ExportArgs),
@@ -135,7 +134,7 @@ pub enum Command {
         #[command(flatten)]
         shared: SharedArgs,
     },
-    /// Run many seeds on all cores, each held to what its protocol promises
+    /// Run many seeds on all cores, and hold each to its protocol's promises
     #[command(
         after_help = "A run counts as kept, broken, inconclusive (the situation under test never arose) or invalid (the \
         parameters make no plan). The exit code is the worst of: 70 the harness failed, 64 invalid or nothing to \
@@ -148,7 +147,7 @@ pub enum Command {
         mut_arg("history", |arg| arg.hide(true))
     )]
     Sweep {
-        /// Scenarios, or `all`; or `swarm`: plans drawn at random, faults included, one for each seed
+        /// Scenarios, or `all`; or `swarm`: plans drawn at random, faults included, one per seed
         names: Vec<String>,
         /// Seeds A..B, B excluded
         #[arg(long, value_parser = parse::seeds, value_name = "A..B")]
@@ -156,18 +155,17 @@ pub enum Command {
         /// Protocols, separated by commas, or `all`
         #[arg(long, default_value = "all", value_name = "P,…")]
         protocol: String,
-        /// Number of runs at a time; by default as many as there are cores
+        /// Number of parallel runs; by default one per core
         #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
         jobs: Option<u16>,
-        /// Also run with 1, 2, 7 and 9 candidates, where that is enough for the scenario
+        /// Also run with 1, 2, 7 and 9 candidates, where the scenario works with that many
         #[arg(long, conflicts_with = "nodes")]
         long: bool,
-        /// Do only this part of the runs, to divide them among machines
+        /// Run only this part, to divide a sweep among machines
         #[arg(long, value_parser = parse::shard, value_name = "I/N")]
         shard: Option<(u64, u64)>,
-        /// Write the figures of every cell to this file, as a baseline for later sweeps with the same options; cells that
-        /// this sweep leaves out are kept as they stand there. A FILE that ends in `.runs` gets digests of the runs of
-        /// seeds 0 to 3 instead
+        /// Write every cell's figures to this file, as a baseline for later sweeps with the same options; cells outside
+        /// this sweep keep their entries. A FILE that ends in `.runs` gets digests of the runs of seeds 0 to 3 instead
         #[arg(long, value_name = "FILE", conflicts_with = "shard")]
         record_baseline: Option<PathBuf>,
         /// For `swarm`: stop once every coverage mark was reached and a thousand runs showed nothing new
@@ -176,9 +174,9 @@ pub enum Command {
         #[command(flatten)]
         shared: SharedArgs,
     },
-    /// Run every scenario with every protocol, with fencing and without: what holds, and by what
+    /// Run every scenario with every protocol, with and without fencing: what holds, and what makes it hold
     #[command(
-        after_help = "Exit codes: 0 done, whatever the cells came to, broken ones included: read them in the table, or with --json; \
+        after_help = "Exit codes: 0 done, even if cells are broken: read the results in the table, or with --json; \
         130 interrupted.\n\n\
         Examples:  fencepost matrix\n           fencepost matrix gc-pause lost-lease --protocol etcd-election,redis-lease",
         mut_arg("fencing", |arg| arg.hide(true))
@@ -186,33 +184,34 @@ pub enum Command {
     Matrix(MatrixArgs),
     /// Find the smallest clock drift at which some seed violates safety
     #[command(
-        after_help = "Exit codes: 0 done, whether something breaks or not: read it in the answer, or with --json.\n\n\
+        after_help = "Exit codes: 0 done, whether or not something breaks: read the result in the output, or with --json.\n\n\
         Example:  fencepost bisect read-lease --protocol redis-fenced --seeds 0..50",
         mut_arg("clock_drift", |arg| arg.hide(true))
     )]
     Bisect(BisectArgs),
-    /// Find where a scenario becomes unsafe along two parameters at once, and draw the line beside the arithmetic's
+    /// Find where a scenario becomes unsafe along two parameters, and plot that boundary beside the predicted one
     #[command(after_help = super::frontier_args::AFTER_HELP)]
     Frontier(FrontierArgs),
-    /// Run the experiments of the findings, from committed plan sets, and write numbers, plots and FINDINGS.md
+    /// Run the findings' experiments from committed plan sets, and write numbers, plots and FINDINGS.md
     #[command(
-        after_help = "Without anything else all of them run in full, and reports/ is written anew. With numbers or --reduced, \
-        nothing is written unless --out says where. Exit codes: 0 all is as it must be, 1 a leader acted beside another, or \
-        with --check a number differs.\n\n\
+        after_help = "Without options, every experiment runs in full, and reports/ is rewritten. With numbers or --reduced, nothing is written without --out. Exit codes: 0 everything is as expected, 1 a leader acted beside another, or with --check a number differs.\n\n\
         Examples:  fencepost experiments\n           fencepost experiments 4 5\n           fencepost experiments --reduced --check"
     )]
     Experiments(ExperimentsArgs),
-    /// Hold so many pending jobs as a leader would: bytes a job in memory and on disk, and what a hand-over costs
+    /// Hold a leader's pending jobs: bytes per job in memory and on disk, and the cost of a hand-over
     #[command(
         after_help = "The jobs are really held, written to a file, read again and done. Exit codes: 0 no job was left out, 1 one was.\n\n\
         Example:  cargo run --release -- work-set --jobs 100M"
     )]
     WorkSet(WorkSetArgs),
-    /// Say what breaks a protocol, why, and what to do about it
-    #[command(after_help = "Nothing is run: this is what sweeps hold the protocol to, scenario by scenario.\n\n\
-        Example:  fencepost about pg-advisory")]
+    /// Explain what breaks a protocol, why, and what to do about it
+    #[command(
+        after_help = "Runs nothing: prints the promises that sweeps hold the protocol to, scenario by scenario.\n\n\
+        Example:  fencepost about pg-advisory"
+    )]
     About(AboutArgs),
-    /// Say whether a protocol with these timers is safe under a hazard, by what margin, what breaks first, and what to change
+    /// Check whether a protocol with these timers is safe under a hazard: by what margin, what breaks first, what to
+    /// change
     #[command(
         after_help = super::assess_args::AFTER_HELP,
         mut_arg("clock_drift", |arg| arg.visible_alias("drift")),
@@ -224,16 +223,14 @@ pub enum Command {
         mut_arg("works", |arg| arg.hide(true))
     )]
     Assess(AssessArgs),
-    /// Say which protocol and lease serve an availability target, from pauses and crashes that were seen
+    /// Recommend a protocol and lease for an availability target, from observed pauses and crashes
     #[command(
-        after_help = "Of the leases that meet the target, the one that changes the leader least often is advised, and the shortest \
-        of those. It is then tried in the simulated world, and so are the next shorter one and --now. Exit codes: 0 an advice \
-        that its trial confirms, 2 none, or a trial in which no pause struck.\n\n\
+        after_help = "Advises the lease that meets the target with the fewest changes of leader; of several, the shortest. Then tries it in the simulated world, as well as the next shorter one and --now. Exit codes: 0 the trial confirms the advice, 2 no advice, or no pause struck in the trial.\n\n\
         Examples:  fencepost advise --slo 99.95% --pauses gc.log --crashes 3/30d\n           \
         fencepost advise --slo 99.9% --pause '40x 200ms' --pause '2x 4s' --over 7d --now k8s-lease@15s"
     )]
     Advise(AdviseArgs),
-    /// Print what a shell needs to complete commands, options and names
+    /// Print a shell's completions of commands, options and names
     #[command(
         after_help = "Example:  fencepost completions bash > ~/.local/share/bash-completion/completions/fencepost"
     )]
@@ -241,12 +238,11 @@ pub enum Command {
         /// Which shell
         shell: Shell,
     },
-    /// Make a page of what a sweep, a matrix, the experiments or runs have left: tables, failures, links to timelines
-    #[command(
-        after_help = "Exit codes: 0 the page is written, whatever it is of; 64 the folder has nothing to make one of.\n\n\
+    /// Build an index page from the results of a sweep, a matrix, the experiments or runs: tables, failures, links to
+    /// timelines
+    #[command(after_help = "Exit codes: 0 the page is written, whatever it shows; 64 the folder has no results.\n\n\
         Examples:  fencepost sweep all --seeds 0..5 && fencepost report --open\n           \
-        fencepost report reports --out target/report --open"
-    )]
+        fencepost report reports --out target/report --open")]
     Report(ReportArgs),
     /// Print the manual page, or write those of all commands
     #[command(
@@ -283,7 +279,7 @@ pub enum Plot {
         #[command(flatten)]
         shared: PlotArgs,
     },
-    /// How long elections take: the share of runs with a new leader, against the time since the leader was killed
+    /// Election times: share of runs with a new leader, against the time since the leader was killed
     #[command(after_help = "Example:  fencepost plot election-cdf --protocol raft --nodes 5 \\\n            \
         --election-timeout 150..155ms --election-timeout 150..300ms")]
     ElectionCdf(ElectionCdfArgs),
@@ -306,10 +302,10 @@ pub struct ElectionCdfArgs {
     pub nodes: u16,
     #[command(flatten)]
     pub network: NetworkOptions,
-    /// Range that election timeouts are drawn from, such as 150..300ms; give several for a curve each
+    /// Range of election timeouts, such as 150..300ms; repeat for a curve each
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B", allow_hyphen_values = true)]
     pub election_timeout: Vec<(u64, u64)>,
-    /// Time from one renewal or heartbeat to the next, for all curves; or as often as --election-timeout, for each its own
+    /// Time from one renewal or heartbeat to the next, for all curves; or one per --election-timeout
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pub renew_interval: Vec<u64>,
     #[command(flatten)]
@@ -330,7 +326,7 @@ pub struct MessageCountsArgs {
     /// Numbers of candidates, separated by commas
     #[arg(long, default_value = "3,4,5,6,7,8,9", value_delimiter = ',', value_parser = parse::candidates, value_name = "N,…")]
     pub nodes: Vec<u16>,
-    /// Elections per bar where they cannot be counted exactly: seeds 0 to N - 1
+    /// Elections per bar that cannot be counted exactly: seeds 0 to N - 1
     #[arg(long, default_value_t = 50, value_parser = parse::within::<u64>(1..=1_000_000), value_name = "N", allow_hyphen_values = true)]
     pub runs: u64,
     #[command(flatten)]
@@ -342,17 +338,17 @@ pub struct MessageCountsArgs {
 /// What `list` lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Listing {
-    /// What can be run
+    /// Scenarios that can be run
     Scenarios,
     /// Election protocols
     Protocols,
-    /// What can go wrong
+    /// Kinds of faults
     Faults,
-    /// What must hold
+    /// Rules that every run is checked against
     Invariants,
-    /// What a leader can do
+    /// Kinds of work that a leader can do
     Works,
-    /// What a run's links are like
+    /// Network profiles
     Networks,
     /// Known bugs that can be switched on
     Bugs,
@@ -368,11 +364,11 @@ pub struct ScenarioArgs {
     /// The election protocol; etcd-election by default, and drawn for `swarm`
     #[arg(long, value_parser = parse::protocol, value_name = "P")]
     pub protocol: Option<&'static Protocol>,
-    /// Decides everything that the options leave open; by default drawn, and printed
+    /// Seed of everything that the options leave open; by default drawn at random, and printed
     #[arg(long, value_parser = parse::seed, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<u64>,
     /// Run it again with these options changed, and show both on one time axis: `fencing=on`, `protocol=redis-fenced`,
-    /// `seed=43`, or several as "protocol=raft nodes=5". The exit code is that of the run without
+    /// `seed=43`, or several as "protocol=raft nodes=5". The exit code is that of the original run
     #[arg(long, value_name = "OPTION=VALUE", allow_hyphen_values = true)]
     pub beside: Option<String>,
     #[command(flatten)]
@@ -388,7 +384,6 @@ pub struct SharedArgs {
     pub output: OutputArgs,
 }
 
-/// As many jobs as were asked for, or as there are cores.
 pub(super) fn jobs_or_cores(jobs: Option<u16>) -> usize {
     jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get), usize::from)
 }

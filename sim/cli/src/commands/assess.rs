@@ -1,4 +1,4 @@
-//! `assess`: safe or not, by what margin, what breaks first, and what to change.
+//! `assess`: whether it is safe, by what margin, what breaks first, and what to change.
 
 mod change;
 mod sentence;
@@ -23,11 +23,11 @@ use sim::{
 };
 use text::Told;
 
-/// Requests of all clients together in one lease: the longer the lease, the fewer a second, so that runs take no longer. They
-/// come about as close together as the search tells values of a pause apart; each one that nobody serves is tried over and over.
+/// Requests of all clients together per lease: the longer the lease, the lower the rate, so that runs take no longer.
+/// Their distance is about the resolution of the search along a pause; clients retry each request that nobody serves.
 const REQUESTS_A_LEASE: u64 = 500;
 
-/// Assesses. The exit code is 0 where it is safe, 1 where it is not, and 2 where that cannot be said.
+/// Assesses. The exit code is 0 for safe, 1 for unsafe, and 2 for undecided.
 ///
 /// # Errors
 /// The arguments make no sense, or a run could not be finished.
@@ -41,9 +41,7 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
         latency_us: given.latency_us.map(|(_, longest_us)| longest_us),
     };
     if hazards.first().is_none() {
-        return Err(Stop::usage(
-            "what may go wrong? Say it with --pause, --partition, --clock-drift, --clock-skew or --latency",
-        ));
+        return Err(Stop::usage("name a hazard: --pause, --partition, --clock-drift, --clock-skew or --latency"));
     }
     not_about(&given)?;
     let params = with_own_timers(&given, args);
@@ -71,7 +69,7 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
     })
 }
 
-/// Refuses what the timers' arithmetic does not know of.
+/// Rejects options that the timers' arithmetic does not cover.
 fn not_about(given: &Params) -> Result<(), Invalid> {
     let said = [
         ("--bug", !given.bugs.is_empty()),
@@ -88,7 +86,7 @@ fn not_about(given: &Params) -> Result<(), Invalid> {
     }
 }
 
-/// The reference implementation's lease, unless another is asked for, and a load that suits it.
+/// Applies the reference implementation's lease, unless another is given, and a matching load.
 fn with_own_timers(given: &Params, args: &AssessArgs) -> Params {
     let mut params = Params { pause_ms: None, ..given.clone() };
     let protocol = args.name;
@@ -101,7 +99,7 @@ fn with_own_timers(given: &Params, args: &AssessArgs) -> Params {
     params
 }
 
-/// Refuses what no run can be made of, and options that change nothing.
+/// Rejects parameters without a valid plan, and options without effect.
 fn makes_sense(case: &Case) -> Result<(), Failed> {
     let params = Params { pause_ms: case.hazards.pause_ms, ..case.params.clone() };
     sense::options(&params)?;
@@ -143,7 +141,7 @@ fn commands(case: &Case, seen: &Assessment) -> Vec<String> {
     all.iter().map(|words| repro::command(words)).collect()
 }
 
-/// Where along lease and pause it becomes unsafe; none where the two have nothing to do with each other.
+/// Where along lease and pause it becomes unsafe; `None` if the two are unrelated.
 fn frontier(case: &Case, pause_ms: u64) -> Option<Vec<String>> {
     let Case { protocol, params, hazards, .. } = case;
     if protocol.service.outlasts_pauses || protocol.election_timeout.is_some() || hazards.cut_ms.is_some() {

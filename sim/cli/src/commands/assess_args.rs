@@ -1,7 +1,5 @@
 //! The arguments of `assess`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use crate::terminal::{
     options::{PlanOptions, ShowArgs},
     parse,
@@ -9,25 +7,23 @@ use crate::terminal::{
 use clap::Args as ClapArgs;
 use protocols::election::Protocol;
 
-/// What stands below the help.
-pub const AFTER_HELP: &str = "At least one hazard is needed: --pause, --partition, --clock-drift, --clock-skew or --latency. Several \
-    happen together; margins are then measured along the first of them, in that order. Timers that are not given are the \
-    reference implementation's own (client-go: 15s, 10s, 2s), not the 3 s that `scenario` has.\n\n\
-    Exit codes: 0 safe, 1 not safe, 2 it cannot be said, and why.\n\n\
+/// The text below the help.
+pub const AFTER_HELP: &str = "At least one hazard is needed: --pause, --partition, --clock-drift, --clock-skew or --latency. Several hazards happen together; margins are then measured along the first of them, in that order. Timers default to the reference implementation's (client-go: 15s, 10s, 2s), not to the 3 s of `scenario`.\n\n\
+    Exit codes: 0 safe, 1 not safe, 2 undecided, with the reason.\n\n\
     Examples:  fencepost assess k8s-lease --pause 12s\n           \
     fencepost assess k8s-lease --lease-ttl 15s --renew-deadline 10s --retry-period 2s --pause 20s --fencing off\n           \
     fencepost assess etcd-election --lease-ttl 10s --partition 30s --fencing off";
 
-/// One protocol, its timers, and what may go wrong.
+/// One protocol, its timers, and its hazards.
 #[derive(ClapArgs, Debug)]
 pub struct AssessArgs {
     /// The protocol; see `fencepost list protocols`
     #[arg(value_parser = parse::protocol, value_name = "PROTOCOL")]
     pub name: &'static Protocol,
-    /// The leader is cut off from whoever elects for so long, and still reaches clients and the store
+    /// The leader is cut off from its electors for this long, and still reaches clients and the store
     #[arg(long, visible_alias = "cut", value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pub partition: Option<u64>,
-    /// Number of runs at a time; by default as many as there are cores
+    /// Number of parallel runs; by default one per core
     #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<u16>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `scenario --beside`: the same run with some options changed, and both on one time axis.
+//! `scenario --beside`: a run and the same run with some options changed, on one time axis.
 
 use super::{
     args::{Cli, Command, ScenarioArgs},
@@ -16,14 +16,16 @@ use sim::{
 };
 use std::ffi::OsString;
 
-/// The arguments of the other run: what was said, with `beside` said after it, at this seed unless `beside` says another.
+/// The arguments of the other run: the given ones, overridden by `beside`, at this seed unless `beside` sets another.
 ///
 /// # Errors
 /// One sentence that names the option.
 pub fn arguments(words: &[OsString], beside: &str, seed: u64) -> Result<ScenarioArgs, Stop> {
     let first = beside.split_whitespace().next().unwrap_or_default();
     if !first.starts_with('-') && !first.contains('=') {
-        return Err(Stop::usage(format!("--beside: `{first}` is no change; write OPTION=VALUE, such as fencing=on")));
+        return Err(Stop::usage(format!(
+            "--beside: `{first}` is not a change; write OPTION=VALUE, such as fencing=on"
+        )));
     }
     let changes = beside.split_whitespace().map(|word| match word.starts_with('-') || !word.contains('=') {
         true => word.to_owned(),
@@ -32,7 +34,7 @@ pub fn arguments(words: &[OsString], beside: &str, seed: u64) -> Result<Scenario
     let seed = ["--seed".to_owned(), seed.to_string()];
     let said = without(words).into_iter().chain(seed.into_iter().chain(changes).map(OsString::from));
     let wrong = |error: clap::Error| Stop::usage(format!("--beside: {}", terminal::one_sentence(&error)));
-    // What is said twice holds as it is said last.
+    // The last occurrence of an option wins.
     let matches = Cli::command().args_override_self(true).try_get_matches_from(said).map_err(wrong)?;
     match Cli::from_arg_matches(&matches).map_err(wrong)?.command {
         Command::Scenario(args) => Ok(args),
@@ -57,12 +59,12 @@ fn without(words: &[OsString]) -> Vec<OsString> {
 /// Runs both plans and reports them; the exit code is that of the first.
 ///
 /// # Errors
-/// A run could not be finished, or a file not be written.
+/// A run could not be finished, or a file could not be written.
 pub fn run(one: &OneRun, plan: &Plan, other: &Plan, registry: &Registry) -> Result<u8, Stop> {
     let options = Options { registry: registry.clone(), timeline: true, page: true, ..Options::default() };
     let second = run::run(other, options)?;
     let first = match one.show.json {
-        // One object, and nothing else.
+        // With --json, one object and nothing else.
         true => one.only_run(plan, registry)?,
         false => one.run(plan, registry)?,
     };
@@ -82,7 +84,7 @@ pub fn run(one: &OneRun, plan: &Plan, other: &Plan, registry: &Registry) -> Resu
     Ok(first.judgement.verdict.exit_code())
 }
 
-/// What `--json` says of a run.
+/// The JSON report of a run.
 fn report(run: &Run) -> Report<'_> {
     let report = Report::new(Some(&run.header), &run.facts, &run.judgement);
     match &run.highlights {

@@ -1,4 +1,4 @@
-//! `bisect`: the smallest clock drift at which a scenario breaks, beside the one that arithmetic gives.
+//! `bisect`: the smallest clock drift at which a scenario breaks, beside the predicted one.
 
 use super::{
     args::jobs_or_cores,
@@ -22,7 +22,7 @@ use sim::{
     repro,
 };
 
-/// Searches, and prints what was found.
+/// Searches and prints the result.
 ///
 /// # Errors
 /// The arguments make no sense, or a run could not be finished.
@@ -40,7 +40,7 @@ pub fn run(registry: &Registry, args: &BisectArgs) -> Result<u8, Stop> {
         jobs: jobs_or_cores(args.jobs),
     };
     let show = Show::from(&args.show);
-    // What makes no sense is the user's; what goes wrong in a run is not.
+    // Invalid parameters are usage errors; a run that fails is not.
     sense::timers(&params, bisect.protocol)?;
     bisect.scenario.compile(&params, bisect.protocol, bisect.seeds.start)?;
     sense::meant(&params, &[(bisect.scenario, bisect.protocol)], bisect.seeds.start)?;
@@ -65,7 +65,7 @@ fn tried(ppm: u64, found: Option<&Break>) -> String {
     }
 }
 
-/// The analytic bound, where the scenario is about it.
+/// The analytic bound, if the scenario is about clock drift.
 fn bound(bisect: &Bisect, params: &Params) -> Option<Bound> {
     let is_about_it = bisect.scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
     let timings = params.timings(bisect.protocol).resolved();
@@ -123,7 +123,7 @@ fn report(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) 
     reports::json::pretty(&report)
 }
 
-/// The command that shows the seed that broke.
+/// The command that shows the violating seed.
 fn command(bisect: &Bisect, found: &Found) -> String {
     let shows = |found: &Break| {
         let params = Params { clock_drift_ppm: found.ppm, ..bisect.params.clone() };

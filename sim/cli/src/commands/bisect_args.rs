@@ -1,7 +1,5 @@
 //! The arguments of `bisect`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use crate::terminal::{
     options::{PlanOptions, ShowArgs},
     parse,
@@ -21,7 +19,7 @@ pub struct BisectArgs {
     /// Seeds A..B to run at every drift, B excluded
     #[arg(long, value_parser = parse::seeds, default_value = "0..20", value_name = "A..B")]
     pub seeds: Range<u64>,
-    /// Number of runs at a time; by default as many as there are cores
+    /// Number of parallel runs; by default one per core
     #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<u16>,
     #[command(flatten)]

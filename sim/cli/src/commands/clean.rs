@@ -1,4 +1,4 @@
-//! `clean`: the artifacts of former runs go.
+//! `clean`: removes the artifacts of earlier runs.
 
 use super::{
     exit::Stop,
@@ -9,13 +9,13 @@ use reports::statistics::count;
 use sim::{artifacts, merge};
 use std::{fs, path::Path};
 
-/// What sweeps, a matrix and `report` write beside the artifacts of runs.
+/// Files that sweeps, a matrix and `report` write beside the artifacts of runs.
 const OF_MANY: [&str; 7] =
     ["summary.json", "failures.ndjson", "inconclusive.ndjson", "junit.xml", "matrix.json", "index.html", merge::FILE];
-/// Scenario, protocol and seed, below the shards of a sweep.
+/// Depth of scenario, protocol and seed below the shards of a sweep.
 const DEPTH: usize = 6;
 
-/// Removes what runs have left in a folder.
+/// Removes the artifacts in a folder.
 ///
 /// # Errors
 /// The folder is a file, or a file cannot be removed.
@@ -34,7 +34,7 @@ fn sweep_out(dir: &Path, dry: bool, depth: usize, (files, bytes): &mut (u64, u64
     let mut gone = (*files, *bytes);
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
-        // A link's target is somebody else's.
+        // The target of a link belongs to somebody else.
         let Ok(kind) = entry.file_type() else { continue };
         let ours = || name.to_str().is_some_and(|name| artifacts::FILES.contains(&name) || OF_MANY.contains(&name));
         if kind.is_dir() && depth > 0 {
@@ -48,7 +48,7 @@ fn sweep_out(dir: &Path, dry: bool, depth: usize, (files, bytes): &mut (u64, u64
         }
     }
     if !dry && gone.0 > *files {
-        // One with something of somebody else's in it stays.
+        // A folder with other files in it stays.
         let _ = fs::remove_dir(dir);
     }
     (*files, *bytes) = gone;

@@ -1,4 +1,4 @@
-//! `determinism`: does the same plan give the same bytes?
+//! `determinism`: checks that the same plan gives the same bytes.
 
 use super::{
     args::SharedArgs,
@@ -33,7 +33,7 @@ pub fn run(
     let mut plans = Vec::new();
     let pairs = stories::pairs(&scenarios, &protocols, &params);
     if let ([], Some(scenario), Some(protocol)) = (&*pairs, scenarios.first(), protocols.first()) {
-        // Says why there is nothing to compare.
+        // Reports why there is nothing to compare.
         registry.plans.compile(scenario, &params, protocol, seeds.start)?;
     }
     for (_, protocol) in &pairs {
@@ -53,7 +53,7 @@ pub fn run(
         }
         let name = format!("{} {} seed {}", plan.scenario, plan.protocol, plan.seed);
         let checked = match sim::determinism::check(&plan, registry, &program) {
-            // Its fresh process was asked to end as well.
+            // The check's fresh process was asked to end as well.
             Err(_) if is_asked_to_end() => break,
             checked => checked.map_err(|e| Stop::harness(format!("{name}: {e}")))?,
         };
@@ -84,7 +84,7 @@ pub fn run(
     Ok(if differing.is_empty() { 0 } else { NOT_DETERMINISTIC })
 }
 
-/// The command that checks this plan alone again.
+/// The command that checks only this plan again.
 fn again(plan: &Plan, params: &Params) -> String {
     let seeds = format!("{}..{}", plan.seed, plan.seed.saturating_add(1));
     let words = ["determinism", &plan.scenario, "--protocol", &plan.protocol, "--seeds", &seeds];

@@ -1,4 +1,4 @@
-//! `experiments`: the numbers, plots and findings, from committed plan sets.
+//! `experiments`: numbers, plots and findings, from committed plan sets.
 
 mod advice;
 
@@ -30,19 +30,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where the numbers lie below the folder, full and reduced, and the template of the findings.
+/// The numbers, full and reduced, and the findings' template, below the folder.
 const FILES: [&str; 3] = ["experiments/numbers.json", "experiments/reduced.json", "experiments/FINDINGS.in.md"];
-/// Where the pauses of experiment 2 lie, which `advise` is asked about.
+/// The pauses of experiment 2, which `advise` takes.
 const PAUSES: &str = "experiments/profiles/hostile.txt";
-/// How much time strips show, seconds since the first fault.
+/// The time that strips show, seconds since the first fault.
 const SPAN_S: (f64, f64) = (-2.0, 14.0);
-/// The same where leaders die one after another.
+/// The same for leaders that die one after another.
 const CHURN_SPAN_S: (f64, f64) = (-3.0, 60.0);
 
-/// Runs experiments, and writes or compares what they came to.
+/// Runs experiments, and writes or compares their numbers.
 ///
 /// # Errors
-/// The arguments make no sense, a run could not be finished, or something cannot be written.
+/// The arguments make no sense, a run could not be finished, or a file cannot be written.
 pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let mut asked = experiments::find(&args.numbers)?;
@@ -97,12 +97,12 @@ fn strips(registry: &Registry, asked: Vec<Experiment>, args: &ExperimentsArgs, s
     asked.iter().zip(&measured).try_for_each(|(experiment, measured)| draw(&out, experiment, measured))
 }
 
-/// The scenario that `--only` names, and the protocol if it names one.
+/// The scenario in `--only`, and the protocol, if there is one.
 fn split(only: &str) -> (&str, Option<&str>) {
     only.split_once('/').map_or((only, None), |(scenario, protocol)| (scenario, Some(protocol)))
 }
 
-/// Leaves only the plan sets of one scenario, with one protocol if that is named.
+/// Keeps only the plan sets of one scenario, and of one protocol if there is one.
 fn narrow(asked: &mut Vec<Experiment>, only: &str) -> Result<(), Stop> {
     let (scenario, protocol) = split(only);
     let fits = |set: &mut PlanSet| {
@@ -118,7 +118,7 @@ fn narrow(asked: &mut Vec<Experiment>, only: &str) -> Result<(), Stop> {
             experiment.advice.clear();
         }
     }
-    // Refused writes do not say which scenario they are of.
+    // Refused writes are not recorded by scenario.
     asked.retain(|e| !(e.lists_refusals || e.full.is_empty() && e.advice.is_empty()));
     match asked.is_empty() {
         true => Err(Stop::usage(format!(
@@ -164,7 +164,7 @@ fn read(path: &Path) -> Result<Numbers, Stop> {
     serde_json::from_str(&text).map_err(|e| why(&e))
 }
 
-/// Writes numbers; those that were not asked for stay as they are.
+/// Writes numbers; those of other experiments stay as they are.
 fn save(
     out: &Path,
     numbers: &Numbers,
@@ -195,7 +195,8 @@ fn save(
     artifacts::save(&path, &(pretty(&all) + "\n")).map_err(Stop::from)
 }
 
-/// Where a cell stands among all: as the plan sets have it, so that numbers are the same however they were measured.
+/// A cell's sort key: its position in the plan sets, so that the numbers' order does not depend on how they were
+/// measured.
 fn place(experiments: &[Experiment], cell: &Cell) -> (u8, usize, usize) {
     let sets = || experiments.iter().filter(|e| e.number == cell.experiment).flat_map(|e| e.full.iter().enumerate());
     let of_set = |set: &PlanSet| {
@@ -208,15 +209,15 @@ fn place(experiments: &[Experiment], cell: &Cell) -> (u8, usize, usize) {
     (cell.experiment, set, protocol)
 }
 
-/// An experiment was measured with this commit, or the part of it that was asked for.
+/// Records the commit that an experiment, or the part of it that was asked for, was measured with.
 fn measured_with(parts: &mut BTreeMap<String, String>, only: Option<&str>, commit: String) {
     let part = only.filter(|_| !parts.is_empty()).unwrap_or_default();
-    // What is a part of it has its numbers anew, too.
+    // Parts of the measured part have new numbers, too.
     parts.retain(|known, _| !(part.is_empty() || known == part || known.starts_with(&format!("{part}/"))));
     parts.insert(part.to_owned(), commit);
 }
 
-/// Which source the numbers are measured with.
+/// The source that the numbers are measured with.
 fn commit() -> String {
     let Identity { commit, dirty, .. } = identity();
     match commit.get(..8).unwrap_or(commit) {
@@ -226,7 +227,7 @@ fn commit() -> String {
     }
 }
 
-/// Writes the findings, and the pictures that are made of nothing but numbers.
+/// Writes the findings, and the plots that need only numbers.
 fn tell(registry: &Registry, args: &ExperimentsArgs, numbers: &Numbers) -> Result<(), Stop> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports"));
     for number in 1..=10 {
@@ -258,13 +259,13 @@ fn picture_at(out: &Path, name: &str, picture: &impl Picture) -> Result<(), Stop
     plot::draw_png(picture, &folder.join(format!("{name}.png"))).map_err(Stop::from)
 }
 
-/// Draws what needs more than numbers: who led when.
+/// Draws the plots that need more than numbers: who led when.
 fn draw(out: &Path, experiment: &Experiment, measured: &Measured) -> Result<(), Stop> {
     let mut scenarios: Vec<&str> = measured.strips.iter().map(|(scenario, ..)| scenario.as_str()).collect();
     scenarios.dedup();
     for scenario in scenarios {
         let of_it = || measured.strips.iter().filter(|(told, ..)| told == scenario);
-        // Where there are variants, only the usual is drawn.
+        // Of several variants, only the usual one is drawn.
         let usual = of_it().any(|(_, variant, _)| variant.is_empty());
         let shown = of_it().filter(|(_, variant, _)| variant.is_empty() || !usual);
         let strips: Vec<Strip> = shown.map(|(.., strip)| strip.clone()).collect();

@@ -1,4 +1,4 @@
-//! `explain`: which faults of a failing plan it takes to fail.
+//! `explain`: which faults a failing plan needs in order to fail.
 
 use super::{
     args::jobs_or_cores,
@@ -27,7 +27,7 @@ use sim::{
 };
 use std::path::Path;
 
-/// Takes the plan in the file apart, and says what it takes to fail.
+/// Reruns the plan in the file with changes, and prints which of its faults it needs to fail.
 ///
 /// # Errors
 /// The file is no plan, or a run could not be finished.
@@ -51,7 +51,7 @@ pub fn run(registry: &Registry, args: &ExplainArgs) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// Why there is nothing to take apart.
+/// The error for a plan that does not fail.
 pub(super) fn does_not_fail(file: &Path, verdict: Verdict) -> Stop {
     let what = match verdict {
         Verdict::Vacuous => "is inconclusive: the situation under test never arose",
@@ -64,12 +64,12 @@ pub(super) fn does_not_fail(file: &Path, verdict: Verdict) -> Stop {
     Stop { code: INCONCLUSIVE, why: format!("{plan} {what}; give a plan that fails") }
 }
 
-/// It was asked to end before anything was found.
+/// The error for an interrupt before any result.
 pub(super) fn interrupted() -> Stop {
     Stop { code: INTERRUPTED, why: "interrupted before anything was found".to_owned() }
 }
 
-/// A plan and how it fails, in a line.
+/// A plan and its failure, in one line.
 pub(super) fn headline(plan: &Plan, symptom: &reduce::Symptom) -> String {
     let Plan { scenario, protocol, seed, fencing, .. } = plan;
     format!("{scenario} · {protocol} · seed {seed} · fencing {}: {symptom}", fencing.word())
@@ -79,14 +79,15 @@ fn text(plan: &Plan, explained: &Explained, conclusion: &str, next: &str, width:
     let cause = explained.run.highlights.as_ref().map(|story| &story.cause);
     let told = |text: String| if text.is_empty() { text } else { paragraph(&text, width) };
     let happened = cause.map_or_else(String::new, |cause| told(cause.text()));
-    let rule = cause.and_then(|cause| cause.rule()).map_or_else(String::new, told);
+    let rule =
+        cause.and_then(|cause| cause.rule()).map_or_else(String::new, |rule| told(format!("Why it is wrong: {rule}")));
     let rows = explained.flips.iter().map(|(change, came)| [format!("  {}", word(came)), row(plan, change, came)]);
     let table = aligned(rows.collect(), |_| false);
     let conclusion = wrap(conclusion, width).join("\n");
     format!("{}\n{happened}{rule}\n{table}\n{conclusion}\n{next}", headline(plan, &explained.symptom))
 }
 
-/// What a changed plan came to, in a few words.
+/// The outcome of a changed plan, in a few words.
 fn word(came: &Came) -> String {
     match came {
         Came::Gone(Verdict::Vacuous) => "inconclusive",
@@ -98,7 +99,7 @@ fn word(came: &Came) -> String {
     .to_owned()
 }
 
-/// What was changed, and what there is to say besides of what came of it.
+/// The change, with details of an outcome that differs.
 fn row(plan: &Plan, change: &Change, came: &Came) -> String {
     let what = changed(plan, change);
     match came {
@@ -108,7 +109,7 @@ fn row(plan: &Plan, change: &Change, came: &Came) -> String {
     }
 }
 
-/// What was made right.
+/// What was changed.
 fn changed(plan: &Plan, change: &Change) -> String {
     match change {
         Change::Fault(place) => format!("without {}", describe(&plan.faults[*place])),
@@ -122,7 +123,7 @@ fn changed(plan: &Plan, change: &Change) -> String {
     }
 }
 
-/// What it takes, in a sentence or two.
+/// What the failure needs, in a sentence or two.
 fn conclusion(plan: &Plan, explained: &Explained) -> String {
     let Explained { needed, spare, rest, .. } = explained;
     let named = |places: &[usize], and: &str| listed(places.iter().map(|place| name(plan, *place)).collect(), and);
@@ -156,7 +157,7 @@ fn conclusion(plan: &Plan, explained: &Explained) -> String {
     }
 }
 
-/// A fault's short name; or all that there is to say of it where another has the same.
+/// A fault's short name; its full description if another fault has the same name.
 fn name(plan: &Plan, place: usize) -> String {
     let short = |fault: &PlannedFault| {
         let kind = fault.what.kind().name().replace('-', " ");
@@ -179,7 +180,7 @@ fn listed(mut words: Vec<String>, and: &str) -> String {
     if words.is_empty() { last } else { format!("{} {and} {last}", words.join(", ")) }
 }
 
-/// What to run next. A plan from standard input is nowhere to be found again.
+/// What to run next; empty for a plan from standard input, which cannot be read again.
 fn next(file: &Path) -> String {
     if file == Path::new("-") {
         return String::new();
@@ -239,7 +240,7 @@ fn report(plan: &Plan, explained: &Explained, conclusion: &str) -> String {
     pretty(&report)
 }
 
-/// What a changed plan came to, as the report calls it.
+/// The outcome of a changed plan, as the report calls it.
 fn outcome(came: &Came) -> &'static str {
     match came {
         Came::Gone(_) => "gone",

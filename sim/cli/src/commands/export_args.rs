@@ -1,13 +1,11 @@
 //! The arguments of `export`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use crate::terminal::export::Format;
 use clap::Args as ClapArgs;
 use logs::Options;
 use std::path::PathBuf;
 
-/// Which history is written as what.
+/// A history and its target format.
 #[derive(ClapArgs, Debug)]
 pub struct ExportArgs {
     /// JSON lines or CSV, as `check` takes them; `-` reads standard input

@@ -1,4 +1,4 @@
-//! The commands that make more of what was found.
+//! The commands that analyse failures.
 
 use super::{exit::Stop, explain, findings_args::FindingsCommand, merge, mutants, shrink};
 use sim::registry::Registry;
@@ -6,7 +6,7 @@ use sim::registry::Registry;
 /// Runs one of them.
 ///
 /// # Errors
-/// As the command says.
+/// Those of the command.
 pub fn run(registry: &Registry, command: &FindingsCommand) -> Result<u8, Stop> {
     match command {
         FindingsCommand::Explain(args) => explain::run(registry, args),

@@ -1,15 +1,13 @@
-//! The arguments of the commands that make more of what was found, and show that things are found.
-
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
+//! The arguments of the commands that analyse failures, and of those that show that defects are found.
 
 use crate::terminal::{options::ShowArgs, parse};
 use clap::{Args as ClapArgs, Subcommand};
 use std::{ops::Range, path::PathBuf};
 
-/// Commands that make more of what was found.
+/// Commands that analyse failures.
 #[derive(Subcommand, Debug)]
 pub enum FindingsCommand {
-    /// Say which faults of a failing plan it takes to fail: run it again without each
+    /// Find which faults a failing plan needs in order to fail: rerun it without each
     #[command(
         after_help = "The plan is also run with fencing on, without its bugs, with clocks and network in order, with reads through \
         the store and without mistaken health checks, as far as that is a change. Exit codes: 0 explained, 2 the plan \
@@ -26,15 +24,13 @@ pub enum FindingsCommand {
         Example:  fencepost shrink target/fencepost/partition/redis-naive/7/capsule.json"
     )]
     Shrink(ShrinkArgs),
-    /// Switch known bugs on, and say after how many seeds each is detected
+    /// Switch known bugs on, and report after how many seeds each is detected
     #[command(
-        after_help = "Each bug is run under the command that `list bugs` names, in every protocol that has it. A seed detects it \
-        that shows what the bug is said to do, and does not without the bug; in a protocol other than the command's, also \
-        one that violates any invariant only with the bug. Exit codes: 0 all were detected, 1 one survived.\n\n\
+        after_help = "Each bug is run under the command that `list bugs` names, in every protocol that has it. A seed detects a bug if it shows what the bug is said to do, and does not show it without the bug; in a protocol other than the command's, also if it violates any invariant only with the bug. Exit codes: 0 all were detected, 1 one survived.\n\n\
         Examples:  fencepost mutants\n           fencepost mutants ledger-one-sealed mixed-locks --seeds 0..100"
     )]
     Mutants(MutantsArgs),
-    /// Make one result of the shards of a sweep, as one machine would have made it
+    /// Merge the shards of a sweep into one result, as if one machine had run it
     #[command(
         after_help = "A shard is what `sweep … --shard I/N --out DIR` has left, for scenarios. The exit code is that of the whole sweep; \
         64 when a shard is missing, doubled, interrupted, or of another sweep.\n\n\
@@ -48,7 +44,7 @@ pub enum FindingsCommand {
 pub struct ExplainArgs {
     /// A plan or a capsule; `-` reads standard input
     pub file: PathBuf,
-    /// Number of runs at a time; by default as many as there are cores
+    /// Number of parallel runs; by default one per core
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     #[command(flatten)]
@@ -60,26 +56,26 @@ pub struct ExplainArgs {
 pub struct ShrinkArgs {
     /// A plan or a capsule; `-` reads standard input
     pub file: PathBuf,
-    /// Stop after so many runs
+    /// Stop after this many runs
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]
     pub runs: u64,
-    /// Write plan.min.json into this folder [default: the file's own; of standard input target/fencepost]
+    /// Write plan.min.json to this folder [default: that of the file, or target/fencepost for standard input]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub show: ShowArgs,
 }
 
-/// Known bugs, and the seeds that are to detect them.
+/// Known bugs, and the seeds that should detect them.
 #[derive(ClapArgs, Debug)]
 pub struct MutantsArgs {
     /// Bugs; all by default. See `fencepost list bugs`
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
-    /// Seeds A..B that are tried of each until one detects it, B excluded
+    /// Seeds A..B to try for each until one detects it, B excluded
     #[arg(long, value_parser = parse::seeds, default_value = "0..1000", value_name = "A..B")]
     pub seeds: Range<u64>,
-    /// Number of runs at a time; by default as many as there are cores
+    /// Number of parallel runs; by default one per core
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     #[command(flatten)]
@@ -89,10 +85,10 @@ pub struct MutantsArgs {
 /// The shards of a sweep.
 #[derive(ClapArgs, Debug)]
 pub struct MergeArgs {
-    /// The folders that the shards were written to, in any order
+    /// The folders of the shards, in any order
     #[arg(required = true, value_name = "DIR")]
     pub dirs: Vec<PathBuf>,
-    /// Write the result, and the artifacts of failures, into this folder [default: target/fencepost]
+    /// Write the result and the artifacts of failures to this folder [default: target/fencepost]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]

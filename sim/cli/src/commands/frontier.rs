@@ -1,4 +1,4 @@
-//! `frontier`: where a scenario becomes unsafe along two parameters, beside what arithmetic says.
+//! `frontier`: where a scenario becomes unsafe along two parameters, beside the prediction.
 
 use super::{
     args::jobs_or_cores,
@@ -29,10 +29,10 @@ use sim::{
     repro,
 };
 
-/// Searches, draws, and prints what was found.
+/// Searches, draws and prints the result.
 ///
 /// # Errors
-/// The arguments make no sense, a run could not be finished, or the pictures cannot be written.
+/// The arguments make no sense, a run could not be finished, or the plots cannot be written.
 pub fn run(registry: &Registry, args: &FrontierArgs) -> Result<u8, Stop> {
     let mut params = args.plan.params()?;
     if !args.plan.has_rate() {
@@ -68,7 +68,7 @@ pub fn run(registry: &Registry, args: &FrontierArgs) -> Result<u8, Stop> {
     Ok(if figures.points.iter().any(|p| p.contradicted) { Verdict::Safety.exit_code() } else { 0 })
 }
 
-/// Refuses an axis that is also an option, and one axis for both.
+/// Rejects an axis that is also given as an option, and the same axis twice.
 fn given_twice(args: &FrontierArgs, params: &Params) -> Result<(), Stop> {
     let (x, y) = (args.x.0, args.y.axis);
     if x == y {
@@ -86,8 +86,8 @@ fn given_twice(args: &FrontierArgs, params: &Params) -> Result<(), Stop> {
     }
 }
 
-/// Refuses values that no run can have, and axes and options that change nothing. What makes no sense is the user's; what goes
-/// wrong in a run is not.
+/// Rejects invalid values, and axes and options without effect. Invalid parameters are usage errors; a run that fails
+/// is not.
 fn makes_sense(probe: &Probe, params: &Params, (x, xs): (Axis, &[u64]), y: Span) -> Result<(), Invalid> {
     let (scenario, protocol, seed) = (probe.scenario, probe.protocol, probe.seeds.start);
     let at = |x_value, y_value| y.axis.set(&x.set(params, x_value), y_value);
@@ -122,7 +122,7 @@ fn said(x: String, y: String, seen: &Seen) -> String {
     }
 }
 
-/// The figures for a reader, and the commands that show them.
+/// The figures as a table, and the commands that show them.
 fn table(figures: &Figures) -> String {
     let Figures { scenario, protocol, fencing, seeds: (from, to), x, y, .. } = figures;
     let (x, y) = (&x.axis, &y.axis);
@@ -148,8 +148,11 @@ fn table(figures: &Figures) -> String {
     for point in figures.points.iter().filter(|p| !p.again.is_empty()) {
         let values: Vec<String> = point.again.iter().map(|value| value.to_string()).collect();
         let unit = &figures.y.unit;
-        text +=
-            &format!("\nAt {x} {} these are past the edge, but unlike it: {} {unit}.\n", point.text, values.join(", "));
+        text += &format!(
+            "\nAt {x} {} these are past the edge, but disagree with it: {} {unit}.\n",
+            point.text,
+            values.join(", ")
+        );
     }
     text += "\nThe seeds:\n";
     for point in &figures.points {

@@ -1,7 +1,5 @@
 //! The arguments of `frontier`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here")]
-
 use super::plot_args::PlotArgs;
 use crate::terminal::{options::PlanOptions, parse};
 use clap::Args as ClapArgs;
@@ -9,7 +7,7 @@ use protocols::election::Protocol;
 use scenarios::axis::{Axis, Span, Values};
 use std::ops::Range;
 
-/// What stands below the help.
+/// The text below the help.
 pub const AFTER_HELP: &str = "The axes are ttl, drift, pause and latency. At each value of --x, 9 values across the range of --y are \
     tried, then the first change of verdict is bisected to one unit (a millisecond, a part per million, a microsecond), and 4 \
     values on either side of it are tried as well. Values past the edge that disagree with it are listed: each seed has an edge of \
@@ -30,10 +28,10 @@ pub struct FrontierArgs {
     /// The parameter whose values are given, such as ttl=1s..30s or ttl=1s,3s,10s
     #[arg(long, value_parser = Values::parse, value_name = "AXIS=A..B")]
     pub x: (Axis, Values),
-    /// The parameter that is searched at each of them for the first value that violates safety, such as drift=0..300000ppm
+    /// The parameter to search at each of them for the first value that violates safety, such as drift=0..300000ppm
     #[arg(long, value_parser = Span::parse, value_name = "AXIS=A..B")]
     pub y: Span,
-    /// How many values a range of --x is divided into
+    /// Number of values that a range of --x is divided into
     #[arg(long, default_value_t = 8, value_parser = parse::within::<usize>(2..=32), value_name = "N", allow_hyphen_values = true)]
     pub points: usize,
     /// Seeds A..B to run at every value, B excluded

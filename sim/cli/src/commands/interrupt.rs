@@ -1,16 +1,16 @@
-//! Ctrl-C, and whatever else asks a long command to end. Whoever asks a second time gets the end at once.
+//! Ctrl-C and other signals that ask a long command to end. A second one ends it at once.
 
 use super::exit::Stop;
 use sim::{error::Failed, interrupt};
 use std::process;
 
-/// How a command ends that was interrupted: 128 and SIGINT's number, as shells have it.
+/// Exit code of an interrupted command: 128 plus SIGINT's number, as in shells.
 pub const INTERRUPTED: u8 = 130;
 
 /// Listens for SIGINT, SIGTERM and SIGHUP from now on.
 ///
 /// # Errors
-/// The system does not let it.
+/// The system refuses.
 pub fn listen() -> Result<(), Stop> {
     let asked = || {
         if interrupt::ask() {
@@ -23,7 +23,7 @@ pub fn listen() -> Result<(), Stop> {
     }
 }
 
-/// Why a search has failed: it was interrupted, or the harness is at fault.
+/// The error of a failed search: it was interrupted, or the harness failed.
 pub fn ended(why: Failed) -> Stop {
     match interrupt::asked() {
         true => Stop { code: INTERRUPTED, why: interrupt::UNFINISHED.to_owned() },

@@ -1,4 +1,4 @@
-//! A sweep's outcome for CI systems, in the XML that JUnit's reporters made common: a test case per scenario and protocol.
+//! A sweep's outcome for CI systems, in JUnit's XML: a test case per scenario and protocol.
 
 use reports::statistics::count;
 use sim::{
@@ -7,8 +7,8 @@ use sim::{
 };
 use std::fmt::Write;
 
-/// The outcome as a document; `seconds` is how long it all took. A cell of which a run was inconclusive, and none broke,
-/// is skipped: it says neither yes nor no.
+/// The outcome as a document; `seconds` is the duration of the sweep. A cell with an inconclusive run and no broken one
+/// counts as skipped.
 pub fn document(outcome: &Outcome, seconds: f64) -> String {
     let (tests, mut cases, mut failed, mut skipped) = (outcome.cells.len(), String::new(), 0, 0);
     for cell in &outcome.cells {
@@ -40,13 +40,13 @@ pub fn document(outcome: &Outcome, seconds: f64) -> String {
     )
 }
 
-/// Those of the cell.
+/// The failures of one cell.
 fn of<'a>(cell: &Cell, all: &'a [Failure]) -> Vec<&'a Failure> {
     let is_its = |f: &&Failure| (&f.scenario, &f.protocol, f.nodes) == (&cell.scenario, &cell.protocol, cell.nodes);
     all.iter().filter(is_its).collect()
 }
 
-/// Text as it may stand in XML, in an attribute too.
+/// Escapes text for XML, attributes included.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -55,7 +55,7 @@ fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // XML has no way to write most control characters.
+            // XML cannot represent most control characters.
             c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }

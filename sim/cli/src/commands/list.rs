@@ -1,4 +1,4 @@
-//! `list`: what there is, a line each with one sentence; of bugs a few lines each.
+//! `list`: everything that commands can name, one line each; bugs take a few lines each.
 
 use super::{
     args::Listing,
@@ -15,16 +15,15 @@ use scenarios::{generate, params};
 use serde_json::{Map, Value, json};
 use sim::{registry::Registry, repro};
 
-/// What stands in the first line of each bug.
+/// The text above the list of bugs.
 const BUGS_LEGEND: &str = "Each: its id, for --bug; the protocols that have it; and what shows it, an invariant that it violates or \
     a figure that it moves. A bug need not break a promise: the last line of its sweep says in how many runs it shows.";
 
-/// The lease of runs in which none is asked for, or how long others wait.
+/// The default lease of runs, or how long others wait.
 const USUAL_LEASE: u64 = 3 * SECOND;
-/// What is said of a name has so much room at least, or is not broken.
+/// Descriptions are only wrapped if they have at least this many columns.
 const ABOUT_MIN: usize = 24;
 
-/// Everything that can be listed.
 const KINDS: [Listing; 7] = [
     Listing::Scenarios,
     Listing::Protocols,
@@ -35,7 +34,7 @@ const KINDS: [Listing; 7] = [
     Listing::Bugs,
 ];
 
-/// Lists one kind of thing, or everything; or says how much there is of each.
+/// Lists one kind of thing, or everything; without a kind, prints the number of each.
 pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
     if what.is_none() && !json {
         return print(&as_run(&overview(registry)));
@@ -70,7 +69,7 @@ pub fn run(registry: &Registry, what: Option<Listing>, json: bool) {
     print(&text);
 }
 
-/// How many there are of each kind, what they are for, and the commands that list them.
+/// The number of each kind, with examples, and the commands that list them.
 fn overview(registry: &Registry) -> String {
     let row = |kind: &Listing| {
         let (what, such) = match kind {
@@ -79,7 +78,7 @@ fn overview(registry: &Registry) -> String {
             Listing::Faults => ("what `sweep swarm` draws plans of", "pause, partition, kill"),
             Listing::Invariants => ("what is judged", "leaders_acting_by_effect, no_stale_write, liveness"),
             Listing::Works => ("what a leader does", "sequencer, job-queue, invoices"),
-            Listing::Networks => ("what links are like, for --net", "lan, wan"),
+            Listing::Networks => ("how links behave, for --net", "lan, wan"),
             Listing::Bugs => ("mistakes of real systems, for --bug", "redis-lease-renewal-throws"),
             Listing::All => ("", ""),
         };
@@ -94,7 +93,7 @@ fn overview(registry: &Registry) -> String {
         `fencepost about k8s-lease` says what breaks a protocol, and `fencepost scenario gc-pause` runs a scenario.\n"
 }
 
-/// A name and what is said of it: one line in a pipe; where somebody looks at it, as many as it takes, one below the other.
+/// A name and its description: one line in a pipe, as many as needed on a terminal.
 fn line(head: &str, about: &str) -> String {
     let indent = head.chars().count();
     match Show::default().room().filter(|room| *room >= indent + ABOUT_MIN) {
@@ -137,12 +136,12 @@ fn bug_as_json(bug: &Bug, shows: &str, mended: &str, switch: bool) -> Value {
     })
 }
 
-/// The command that shows a bug that is switched on.
+/// The command that shows a bug, with the bug switched on.
 fn with(bug: &Bug) -> String {
     command(&bug.shown, &["--bug", bug.id])
 }
 
-/// The same without it.
+/// The same command without the bug.
 fn without(shown: &Shown) -> String {
     command(shown, &[])
 }
@@ -154,7 +153,7 @@ fn command(shown: &Shown, more: &[&str]) -> String {
     repro::command(&words)
 }
 
-/// Each with its id, protocols, violation, what it is, its source, and the command that shows it.
+/// Each bug's id, protocols, violation, description, source, and the command that shows it.
 fn bugs(registry: &Registry, indent: &str) -> String {
     let mut text = wrapped(BUGS_LEGEND, indent, "");
     text.push('\n');
@@ -179,13 +178,13 @@ fn entry(bug: &Bug, commands: &[(&str, String)], indent: &str) -> String {
     paragraph(&format!("Source: {}", bug.source.trim_end_matches('.')), "");
     for (why, command) in commands {
         paragraph(why, "");
-        // As a shell takes it over several lines.
+        // A continuation, as a shell reads it.
         paragraph(command, " \\");
     }
     text
 }
 
-/// Words in lines that there is room for, all but the last of which end so.
+/// Wraps words to the terminal's width; all lines but the last end with `end`.
 fn wrapped(words: &str, indent: &str, end: &str) -> String {
     wrapped_to(words, indent, end, Show::default().width())
 }
@@ -224,7 +223,7 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
                 let own = election::Timer::ALL
                     .into_iter()
                     .filter_map(|timer| Some(format!(", {} {} s", timer.words(), usual.get(timer)? / SECOND)));
-                // Runs have the same lease with every protocol unless it is asked for.
+                // By default, runs have the same lease with every protocol.
                 let usual = p.election_timeout.is_some() || p.default_lease_ttl == USUAL_LEASE;
                 let upstream = if usual { "" } else { " upstream" };
                 let (own, notices) = (own.collect::<String>(), notices::short(p));

@@ -1,4 +1,4 @@
-//! `matrix`: a table of scenarios and protocols, and what is behind its cells.
+//! `matrix`: a table of scenarios and protocols, and the reasons for its cells.
 
 use super::{
     args::jobs_or_cores,
@@ -22,10 +22,10 @@ use sim::{
 };
 use std::{cmp::Reverse, collections::BTreeMap, path::Path};
 
-/// What is behind so many cells is said unasked.
+/// Up to this many cells are explained without `--why`.
 const WHY_MAX: usize = 40;
 
-/// With `--out`, the pages of so many cells are kept.
+/// `--out` keeps the pages of up to this many cells.
 const PAGES_MAX: usize = 20;
 
 /// Runs the matrix and prints it.
@@ -67,7 +67,7 @@ pub fn run(registry: &Registry, args: &MatrixArgs) -> Result<u8, Stop> {
     if sim::interrupt::asked() { Ok(INTERRUPTED) } else { Ok(0) }
 }
 
-/// Writes the pages of some cells that are not safe: of those that are broken first, one of each scenario before a second of any.
+/// Writes the pages of some unsafe cells: broken ones first, and one of each scenario before a second of any.
 fn keep_pages(matrix: &Matrix, cells: &mut [Cell], out: &Path) -> Result<(), Stop> {
     let mut met = BTreeMap::new();
     let mut places: Vec<(Reverse<Came>, u64, usize)> = Vec::new();
@@ -90,8 +90,8 @@ fn keep_pages(matrix: &Matrix, cells: &mut [Cell], out: &Path) -> Result<(), Sto
     Ok(())
 }
 
-/// A row for each protocol, a column for each scenario; blank where an interrupted matrix did not come to. Where there is no
-/// room for all columns, several tables below each other.
+/// A row for each protocol, a column for each scenario; blank for cells that an interrupted matrix did not reach. If
+/// the columns do not fit, it splits into several tables.
 fn table(matrix: &Matrix, cells: &[Cell], show: Show) -> String {
     let mut signs: BTreeMap<_, _> =
         matrix.pairs().iter().map(|(scenario, protocol)| ((scenario.name, protocol.name), ' ')).collect();
@@ -127,7 +127,7 @@ fn table(matrix: &Matrix, cells: &[Cell], show: Show) -> String {
     text + "\n"
 }
 
-/// The numbers of columns, from the first to before the end, the digits of each below each other.
+/// The numbers of columns `first..end`, with their digits one below the other.
 fn headings(width: usize, first: usize, end: usize) -> String {
     let heading = |digit: fn(usize) -> String| -> String {
         let digits = (first..end).map(|number| format!(" {}", digit(number)));
@@ -138,11 +138,11 @@ fn headings(width: usize, first: usize, end: usize) -> String {
     if end > 10 { tens + &units } else { units }
 }
 
-/// What is behind the cells that do not simply hold.
+/// Explains the cells that do not simply hold.
 fn whys(cells: &[Cell], all: bool, show: Show) -> String {
     let behind: Vec<_> = cells.iter().filter(|cell| cell.outcome != Came::Holds).collect();
     if behind.len() > WHY_MAX && !all {
-        return format!("--why says what is behind {} that do not simply hold.\n", count(behind.len() as u64, "cell"));
+        return format!("--why explains {} that do not simply hold.\n", count(behind.len() as u64, "cell"));
     }
     behind.into_iter().map(|cell| why(cell, show)).collect()
 }
@@ -158,7 +158,7 @@ fn why(cell: &Cell, show: Show) -> String {
     if !why.is_empty() {
         text += &told(why, show);
     }
-    // A command is never broken: it is there to be copied.
+    // A command is never wrapped, so that it can be copied.
     text + &format!("    {command}\n")
 }
 
@@ -174,7 +174,7 @@ fn summary(matrix: &Matrix, cells: &[Cell]) -> String {
     let all = count(cells.len() as u64, "cell");
     let interrupted = match sim::interrupt::asked() {
         true => {
-            format!("INTERRUPTED after {all} of {}, the last perhaps not by all of its seeds\n", matrix.pairs().len())
+            format!("INTERRUPTED after {all} of {}; the last cell may lack some of its seeds\n", matrix.pairs().len())
         }
         false => String::new(),
     };

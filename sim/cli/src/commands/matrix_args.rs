@@ -1,7 +1,5 @@
 //! The arguments of `matrix`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use crate::terminal::{
     options::{PlanOptions, ShowArgs},
     parse,
@@ -18,13 +16,13 @@ pub struct MatrixArgs {
     /// Protocols, separated by commas, or `all`
     #[arg(long, default_value = "all", value_name = "P,…")]
     pub protocol: String,
-    /// Seeds A..B of each cell, B excluded; a cell is the worst of them
+    /// Seeds A..B of each cell, B excluded; a cell shows the worst of them
     #[arg(long, value_parser = parse::seeds, default_value = "0..5", value_name = "A..B")]
     pub seeds: Range<u64>,
-    /// Number of runs at a time; by default as many as there are cores
+    /// Number of parallel runs; by default one per core
     #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<u16>,
-    /// Also say what is behind each cell, however many there are
+    /// Also explain each cell, however many there are
     #[arg(long)]
     pub why: bool,
     /// Write matrix.json to this folder, for `report`

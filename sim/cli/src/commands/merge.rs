@@ -14,7 +14,7 @@ use sim::{
 };
 use std::{fs, path::Path};
 
-/// Makes one result of the shards, says what came of it, and gives the exit code of the whole sweep.
+/// Merges the shards, prints the result, and returns the exit code of the whole sweep.
 ///
 /// # Errors
 /// They are not the shards of one sweep, each once, or a file could not be written.
@@ -35,7 +35,7 @@ pub fn run(registry: &Registry, args: &MergeArgs) -> Result<u8, Stop> {
     )
 }
 
-/// Copies a file, or a folder with all that is in it; what is there already stays.
+/// Copies a file, or a folder with its content; existing files stay.
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     if std::path::absolute(from)? == std::path::absolute(to)? {
         return Ok(());

@@ -66,7 +66,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     main_with(&Registry::default(), arguments)
 }
 
-/// Runs the command line with what the registry has; the exit code is a contract.
+/// Runs the command line with the entries of `registry`; the exit code is a contract.
 pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     crate::built::say();
     names::are_of(&registry.plans);
@@ -143,7 +143,7 @@ fn dispatch(registry: &Registry, command: Command, said: &[OsString]) -> Result<
     }
 }
 
-/// Refuses names and options of a sweep that do not go together.
+/// Rejects names and options of a sweep that do not go together.
 fn can_be_swept(names: &[String], long: bool, until_stable: bool) -> Result<(), &'static str> {
     let swarm = names.iter().any(|name| name == SWARM);
     match names.len() {
@@ -155,7 +155,7 @@ fn can_be_swept(names: &[String], long: bool, until_stable: bool) -> Result<(), 
     }
 }
 
-/// What arguments complete to.
+/// The completions of arguments.
 fn words(registry: &Registry) -> Vec<Words> {
     let plans = &registry.plans;
     let scenarios: Vec<_> = plans.scenarios.iter().map(|scenario| scenario.name).collect();
@@ -171,7 +171,7 @@ fn words(registry: &Registry) -> Vec<Words> {
     ]
 }
 
-/// How many candidates a sweep's runs have: what was asked for, or the usual numbers, and some more in its long form.
+/// The numbers of candidates in a sweep: those given, or the usual ones, with more in the long form.
 fn sizes(asked: Vec<u16>, long: bool) -> Sizes {
     match (asked.is_empty(), long) {
         (true, false) => Sizes::Usual,

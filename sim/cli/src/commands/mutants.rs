@@ -6,11 +6,11 @@ use super::{
     findings_args::MutantsArgs,
     interrupt::{self, INTERRUPTED},
     output::{Show, print},
+    progress::Counter,
     shown,
     sweep::aligned,
 };
 use crate::terminal::suggest;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use protocols::bug::{Bug, Shown};
 use reports::{json::pretty, statistics::count};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use sim::{
     registry::Registry,
 };
 
-/// Hunts them, and says what became of each.
+/// Runs the bugs until a seed detects each, and prints the results.
 ///
 /// # Errors
 /// There is no such bug, or a run could not be finished.
@@ -28,10 +28,10 @@ pub fn run(registry: &Registry, args: &MutantsArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let all = mutants_of(registry, &args.ids)?;
     interrupt::listen()?;
-    let bar = bar(all.len() as u64, show)?;
-    let fates = mutants::hunt(&all, registry, &args.seeds, jobs_or_cores(args.jobs), || bar.inc(1));
+    let bar = Counter::new(all.len() as u64, show);
+    let fates = mutants::hunt(&all, registry, &args.seeds, jobs_or_cores(args.jobs), || bar.done());
     let fates = fates?;
-    bar.finish_and_clear();
+    bar.finish();
     let survivors = fates.iter().filter(|fate| matches!(fate, Fate::Survived(_))).count() as u64;
     let interrupted = fates.len() < all.len();
     if show.json {
@@ -49,7 +49,7 @@ pub fn run(registry: &Registry, args: &MutantsArgs) -> Result<u8, Stop> {
     })
 }
 
-/// The bugs of these ids, or all, in each of the protocols that they name; one that names none in that of its command.
+/// The bugs with these ids, or all, in each protocol they name; a bug that names none in the protocol of its command.
 fn mutants_of(registry: &Registry, ids: &[String]) -> Result<Vec<Mutant>, Stop> {
     let plans = &registry.plans;
     let known: Vec<&str> = plans.bugs.iter().map(|bug| bug.id).collect();
@@ -77,15 +77,6 @@ fn mutant(registry: &Registry, bug: &'static Bug, protocol: &'static str) -> Res
     Ok(Mutant { bug, protocol: registry.plans.protocol(protocol)?, scenario, without })
 }
 
-/// The bar of so many mutants, on standard error, if there is a terminal that wants one.
-fn bar(mutants: u64, show: Show) -> Result<ProgressBar, Stop> {
-    let bar = ProgressBar::new(mutants);
-    bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} bugs, {elapsed}");
-    bar.set_style(style.map_err(|e| Stop::harness(e.to_string()))?);
-    Ok(bar)
-}
-
 fn table(all: &[Mutant], fates: &[Fate]) -> String {
     let head = ["bug", "protocol", "seeds", "detected by"].map(str::to_owned);
     let row = |(mutant, fate): (&Mutant, &Fate)| {
@@ -100,7 +91,7 @@ fn table(all: &[Mutant], fates: &[Fate]) -> String {
     aligned(rows.collect(), |column| column == 2)
 }
 
-/// The last lines: the survivors, with the command that runs each alone, and how many there are of what.
+/// The last lines: the survivors, each with the command that reruns it, and the totals.
 fn ending(all: &[Mutant], fates: &[Fate], survivors: u64, interrupted: bool) -> String {
     let of = |wanted: fn(&Fate) -> bool| fates.iter().filter(|fate| wanted(fate)).count();
     let survived = all.iter().zip(fates).filter(|(_, fate)| matches!(fate, Fate::Survived(_)));

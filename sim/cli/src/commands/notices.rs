@@ -1,4 +1,4 @@
-//! Whether a protocol itself notices a leader that does nothing, in words and as JSON.
+//! Whether a protocol notices a leader that does nothing, in prose and as JSON.
 
 use protocols::{
     election::{Notice, Protocol},
@@ -7,10 +7,10 @@ use protocols::{
 use scenarios::units::duration_text;
 use serde_json::{Value, json};
 
-/// Of how many candidates that is said.
+/// The number of candidates that the times are computed for.
 const CANDIDATES: u16 = 3;
 
-/// Within how many milliseconds, at the protocol's default timers; `None` for never.
+/// Milliseconds at the protocol's default timers; `None` for never.
 fn within_ms(protocol: &Protocol, notice: Notice) -> Option<u64> {
     let within = protocol.notices_within(notice, &protocol.default_timings(), CANDIDATES);
     within.map(|within| within.div_ceil(MILLISECOND))
@@ -25,7 +25,7 @@ fn words(protocol: &Protocol, notice: Notice) -> String {
     }
 }
 
-/// For a list: when a leader that cannot work is noticed.
+/// For a list: when the protocol notices a leader that cannot work.
 pub fn short(protocol: &Protocol) -> String {
     format!("notices a stuck leader: {}", words(protocol, protocol.notices.cannot_work))
 }
@@ -42,7 +42,7 @@ pub fn sentences(protocol: &Protocol) -> String {
     let notices = protocol.notices;
     let stuck = match notices.cannot_work {
         Notice::Never => {
-            "It never replaces a leader that renews in time and cannot reach its store or its clients.".to_owned()
+            "It never replaces a leader that renews in time but cannot reach its store or its clients.".to_owned()
         }
         notice => {
             let when = words(protocol, notice);
@@ -50,16 +50,16 @@ pub fn sentences(protocol: &Protocol) -> String {
         }
     };
     let half_heard = match notices.half_heard {
-        Notice::Never => "It may wait for ever for a candidate that others hear and that hears nobody.".to_owned(),
+        Notice::Never => "It may wait for ever for a candidate that others hear but that hears nobody.".to_owned(),
         notice => {
             let when = words(protocol, notice);
-            format!("It gets over a leader that others hear and that hears nobody {when}.")
+            format!("It replaces a leader that others hear but that hears nobody {when}.")
         }
     };
     format!("{stuck} {half_heard}")
 }
 
-/// The same of several protocols, a sentence each.
+/// The same for several protocols, one sentence each.
 pub fn table(protocols: &[&Protocol]) -> Vec<String> {
     let row = |what: &str, of: fn(&Protocol) -> Notice| {
         let answers =
@@ -67,7 +67,7 @@ pub fn table(protocols: &[&Protocol]) -> Vec<String> {
         let with = |notice| protocols.iter().filter(|p| of(p) == notice).map(|p| p.name).collect::<Vec<_>>();
         let mut answers: Vec<_> = answers.into_iter().map(|(notice, words)| (words, with(notice))).collect();
         answers.retain(|(_, names)| !names.is_empty());
-        // One name that is missing says more than thirty that are there.
+        // Names are listed for the rarest answers; the most common one is "all others".
         answers.sort_by_key(|(_, names)| names.len());
         let last = answers.pop().map(|(words, _)| words).unwrap_or_default();
         let said: String = answers.iter().map(|(words, names)| format!("{} {words}; ", names.join(", "))).collect();
@@ -76,6 +76,6 @@ pub fn table(protocols: &[&Protocol]) -> Vec<String> {
     };
     vec![
         row("Replaces a leader that cannot work", |p| p.notices.cannot_work),
-        row("Gets over a leader that others hear and that hears nobody", |p| p.notices.half_heard),
+        row("Replaces a leader that others hear but that hears nobody", |p| p.notices.half_heard),
     ]
 }

@@ -1,4 +1,4 @@
-//! Running one plan and reporting it: what `scenario` and `replay` share.
+//! Runs and reports one plan, for `scenario` and `replay`.
 
 use super::{
     exit::Stop,
@@ -19,52 +19,51 @@ use sim::{
 };
 use std::path::{Path, PathBuf};
 
-/// What to do with one plan.
+/// How to run and report one plan.
 pub struct OneRun {
-    /// What to print.
     pub show: Show,
-    /// Write the trace's text here.
+    /// Write the trace to this file.
     pub trace: Option<PathBuf>,
-    /// Write the history here, whatever came of the run.
+    /// Write the history to this file, whatever the verdict.
     pub history: Option<PathBuf>,
-    /// Write artifacts below this folder when the run fails; `None`: never.
+    /// Write artifacts below this folder if the run fails; `None`: never.
     pub artifacts: Option<PathBuf>,
-    /// Write the page of a run that holds, too: somebody said where to, or wants to see it.
+    /// Write the page of a run that holds, too: an option asks for it.
     pub page: bool,
     /// Open the page.
     pub open: bool,
-    /// Another run is shown beside it: that page is opened then.
+    /// Another run is shown beside it: open that page instead.
     pub aside: bool,
     /// The command that repeats the run.
     pub repro: String,
-    /// Is that command `scenario`, so that options can be added to it?
+    /// True if that command is `scenario`, so that options can be added to it.
     pub again: bool,
-    /// What to run instead where the situation under test cannot arise, whatever the seed, and why; in the order to offer it.
+    /// What to run instead if the situation under test cannot arise at any seed, and why; in the order to offer it.
     pub instead: Vec<Instead>,
 }
 
 /// A command that shows what this run cannot.
 pub struct Instead {
-    /// Of runs that came to this.
+    /// The verdict of runs that it applies to.
     pub of: Verdict,
-    /// Does it apply only where no fault struck?
+    /// True if it applies only if no fault struck.
     pub if_unstruck: bool,
-    /// Why this run cannot, and which option to change: a sentence without its full stop. Of a violation, what to change.
+    /// Why this run cannot, and which option to change: a sentence without its full stop. For a violation, what to
+    /// change.
     pub why: String,
-    /// The command.
     pub command: String,
 }
 
-/// Where artifacts go when nothing else was said.
+/// The default folder for artifacts.
 pub fn default_out() -> PathBuf {
     Path::new("target").join("fencepost")
 }
 
 impl OneRun {
-    /// Runs a plan of what the registry has, and reports.
+    /// Runs and reports a plan with names of the registry.
     ///
     /// # Errors
-    /// The run could not be finished, or what it was to leave behind could not be written.
+    /// The run could not be finished, or its artifacts could not be written.
     pub fn run(&self, plan: &Plan, registry: &Registry) -> Result<Run, Stop> {
         let run = self.only_run(plan, registry)?;
         self.report(&run);
@@ -72,7 +71,7 @@ impl OneRun {
         Ok(run)
     }
 
-    /// Runs a plan of what the registry has, and leaves what it is to leave while it runs.
+    /// Runs a plan with names of the registry, and writes the files that are written during the run.
     ///
     /// # Errors
     /// As [`OneRun::run`].
@@ -96,7 +95,7 @@ impl OneRun {
         progress::follow(self.show, plan.duration_ms, run).map_err(Stop::from)
     }
 
-    /// Runs the plan of a run again that was too long to keep, for its artifacts.
+    /// Repeats a run whose history was too long to keep, for its artifacts.
     fn repeat(&self, plan: &Plan, registry: &Registry, run: &Run) -> Result<Run, Stop> {
         self.show.banner("this was a long run: it is repeated to write its timeline");
         let again = |now_us| artifacts::repeat(plan, registry, run.trace_hash(), now_us);
@@ -118,7 +117,8 @@ impl OneRun {
                 if written.history_left_out {
                     let capsule = whole_path(&folder.join("capsule.json"));
                     let words = ["replay", &capsule, "--no-artifacts", "--history", "history.jsonl"].map(str::to_owned);
-                    self.show.banner(&format!("the history is too long to keep unasked: {}", repro::command(&words)));
+                    self.show
+                        .banner(&format!("the history is too long to keep by default: {}", repro::command(&words)));
                 }
                 folder.join(TIMELINE)
             }
@@ -135,7 +135,7 @@ impl OneRun {
         Ok(())
     }
 
-    /// What shows more of a run that went wrong.
+    /// Commands that show more of a run that failed.
     fn next(&self, run: &Run) -> Vec<(&str, String)> {
         if run.judgement.verdict == Verdict::Pass || run.cut_short {
             return Vec::new();
@@ -151,7 +151,7 @@ impl OneRun {
         if self.again && !self.aside {
             let vacuous = run.judgement.verdict == Verdict::Vacuous;
             match self.instead_of(run) {
-                // That is said above.
+                // The reason is printed above.
                 Some(instead) if vacuous => next.push(("with that changed", instead.command.clone())),
                 Some(instead) => next.push((&instead.why, instead.command.clone())),
                 None if vacuous => {
@@ -163,19 +163,19 @@ impl OneRun {
         next
     }
 
-    /// What to run instead of what has come to this.
+    /// What to run instead of a run with this verdict.
     fn instead_of(&self, run: &Run) -> Option<&Instead> {
         let (verdict, struck) = (run.judgement.verdict, run.faults > 0 || run.plan.faults.is_empty());
         self.instead.iter().find(|instead| instead.of == verdict && (!instead.if_unstruck || !struck))
     }
 
-    /// Why too little was put to the test, and which option to change, if that is known.
+    /// Why a run tested too little, and which option to change, if known.
     fn meaning(&self, run: &Run) -> Option<&str> {
         let vacuous = run.judgement.verdict == Verdict::Vacuous && !run.cut_short;
         self.instead_of(run).filter(|_| vacuous).map(|instead| instead.why.as_str())
     }
 
-    /// What takes a plan of several faults apart; it starts from the artifacts that the run leaves.
+    /// Commands that reduce a plan of several faults, starting from the run's artifacts.
     fn reduced(&self, run: &Run) -> Vec<(&'static str, String)> {
         let failed = matches!(run.judgement.verdict, Verdict::Safety | Verdict::Liveness);
         let many = run.plan.faults.len() > 1 || run.plan.scenario == SWARM;
@@ -203,12 +203,12 @@ impl OneRun {
     }
 }
 
-/// The exit code of a run that was reported.
+/// The exit code of a reported run.
 pub fn exit_code(run: &Run) -> u8 {
     if run.cut_short { INTERRUPTED } else { run.judgement.verdict.exit_code() }
 }
 
-/// Bytes for a reader.
+/// A number of bytes with its unit.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
@@ -217,7 +217,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Refuses an `--out` that is a file.
+/// Rejects an `--out` that is a file.
 pub fn is_folder(out: &Path) -> Result<(), Stop> {
     match out.is_file() {
         true => Err(Stop::usage(format!("{} is a file, and --out is a folder to write to", out.display()))),

@@ -1,15 +1,15 @@
-//! What one run leaves behind.
+//! The output options of one run.
 
 use crate::terminal::{exit::Stop, headings::OUTPUT, options::ShowArgs};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
-/// Where things go.
+/// Where output goes.
 #[derive(ClapArgs, Debug)]
 pub struct OutputArgs {
     #[command(flatten)]
     pub show: ShowArgs,
-    /// Where artifacts are written [default: target/fencepost]; of a run that holds, its timeline.html
+    /// Folder for artifacts [default: target/fencepost]; for a run that holds, its timeline.html
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub out: Option<PathBuf>,
     /// Open the run's timeline.html in the browser
@@ -23,10 +23,10 @@ pub struct OutputArgs {
     pub history: Option<PathBuf>,
 }
 
-/// Refuses what only makes sense for one run.
+/// Rejects options that only make sense for one run.
 ///
 /// # Errors
-/// There is such an option: one sentence.
+/// One sentence about the option.
 pub fn for_one_run(output: &OutputArgs) -> Result<(), Stop> {
     let said = [
         ("--trace", &output.trace, "capsule.json, and `replay` takes --trace"),

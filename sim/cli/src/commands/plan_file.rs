@@ -1,4 +1,4 @@
-//! Files with a plan or a capsule, as `replay`, `explain` and `shrink` take them.
+//! Reads plan and capsule files for `replay`, `explain` and `shrink`.
 
 use super::exit::Stop;
 use scenarios::Artifact;
@@ -9,19 +9,19 @@ use std::{
     path::Path,
 };
 
-/// More than any plan is.
+/// No plan is larger than this.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
 
-/// The plan or the capsule in `file`, `-` for standard input, whose names are the registry's.
+/// The plan or capsule in `file` (`-` for standard input), with names of the registry.
 ///
 /// # Errors
-/// It cannot be read, or is no plan: one sentence.
+/// The file cannot be read, or is no plan: one sentence.
 pub fn read(registry: &Registry, file: &Path) -> Result<Artifact, Stop> {
     let text = text(file)?;
     Artifact::read(&text, &registry.plans).map_err(|e| Stop::usage(format!("{}: {e}", file.display())))
 }
 
-/// The file as it is found from any folder; standard input stays what it is.
+/// The absolute path, which works from any folder; standard input stays `-`.
 pub fn whole_path(file: &Path) -> String {
     let known = std::path::absolute(file).ok().filter(|_| file != Path::new("-"));
     known.unwrap_or_else(|| file.to_path_buf()).display().to_string()

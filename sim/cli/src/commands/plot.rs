@@ -3,6 +3,7 @@
 use super::{
     args::{ElectionCdfArgs, MessageCountsArgs, jobs_or_cores},
     exit::Stop,
+    interrupt::{self, INTERRUPTED},
     one_run::is_folder,
     output::{Show, print},
     parse,
@@ -24,7 +25,9 @@ use scenarios::{
     units::{duration_us_text, percent_text},
 };
 use serde::Serialize;
-use sim::{artifacts, election_times, registry::Registry, ttl_sweep as measurement};
+use sim::{
+    artifacts, election_times, interrupt::asked as is_asked_to_end, registry::Registry, ttl_sweep as measurement,
+};
 use std::{fs, ops::Range};
 
 /// Measures and draws the ttl sweep.
@@ -40,10 +43,11 @@ pub fn ttl_sweep(
     let jobs = jobs_or_cores(args.jobs);
     let sweep = measurement::measure(registry, ttls_ms, &protocols, seeds, jobs, || bar.done())?;
     bar.finish();
-    args.leave("ttl-sweep", &sweep, &sweep_table(&sweep))
+    let of = (sweep.points.len(), ttls_ms.len() * protocols.len());
+    args.end("ttl-sweep", &sweep, &sweep_table(&sweep), of)
 }
 
-/// Measures and draws how long elections take.
+/// Measures and draws election times.
 pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, Stop> {
     let protocols = parse::protocols(&args.protocol)?;
     let ranges = &args.election_timeout;
@@ -90,14 +94,19 @@ pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, S
     }
     let bar = args.shared.bar(wanted.len() as u64 * args.runs)?;
     let jobs = jobs_or_cores(args.shared.jobs);
-    let measure = |(protocol, params): &(&'static Protocol, Params)| {
-        election_times::curve(registry, params, protocol, 0..args.runs, jobs, || bar.done()).map_err(Stop::from)
-    };
-    let curves: Vec<Curve> = wanted.iter().map(measure).collect::<Result<_, _>>()?;
+    let mut curves: Vec<Curve> = Vec::new();
+    for (protocol, params) in &wanted {
+        let curve = election_times::curve(registry, params, protocol, 0..args.runs, jobs, || bar.done());
+        if is_asked_to_end() {
+            break;
+        }
+        curves.push(curve?);
+    }
     bar.finish();
+    let of = (curves.len(), wanted.len());
     let (network, seeds) = (asked_for(args), format!("0..{}", args.runs));
     let cdf = ElectionCdf { schema: 1, nodes: args.nodes, network, seeds, curves };
-    args.shared.leave("election-cdf", &cdf, &cdf_table(&cdf))
+    args.shared.end("election-cdf", &cdf, &cdf_table(&cdf), of)
 }
 
 /// The network and the rules of the curves, in words.
@@ -120,35 +129,57 @@ pub fn message_counts(registry: &Registry, args: &MessageCountsArgs) -> Result<u
     let bar = args.shared.bar((protocols.len() * args.nodes.len()) as u64 * args.runs)?;
     let jobs = jobs_or_cores(args.shared.jobs);
     let mut points = Vec::new();
-    for protocol in protocols {
-        for nodes in &args.nodes {
-            let params = args.network.params(Params { nodes: *nodes, ..Params::default() });
-            let point = election_times::messages(registry, &params, protocol, 0..args.runs, jobs, || bar.done());
-            points.push(point?);
+    let wanted: Vec<_> = protocols.into_iter().flat_map(|p| args.nodes.iter().map(move |nodes| (p, *nodes))).collect();
+    for (protocol, nodes) in &wanted {
+        let params = args.network.params(Params { nodes: *nodes, ..Params::default() });
+        let point = election_times::messages(registry, &params, protocol, 0..args.runs, jobs, || bar.done());
+        if is_asked_to_end() {
+            break;
         }
+        points.push(point?);
     }
     bar.finish();
+    let of = (points.len(), wanted.len());
     let about = format!(
         "Exact: on a silent network, begun by one candidate. Runs: from the kill of the leader until everybody can have \
          heard of the next, seeds 0..{}, network {}. Lines: the fewest and the most.",
         args.runs, args.network.net.name
     );
     let counts = MessageCounts { schema: 1, about, points };
-    args.shared.leave("message-counts", &counts, &counts_table(&counts))
+    args.shared.end("message-counts", &counts, &counts_table(&counts), of)
 }
 
 impl PlotArgs {
-    /// A progress bar for so many runs; the folder for what they come to is made first.
+    /// Creates the output folder and a progress bar for this many runs.
     fn bar(&self, runs: u64) -> Result<Counter, Stop> {
         is_folder(&self.out)?;
         fs::create_dir_all(&self.out).map_err(|e| Stop::usage(format!("cannot make {}: {e}", self.out.display())))?;
+        interrupt::listen()?;
         Ok(Counter::new(runs, Show::from(&self.show)))
     }
 
-    /// Leaves a picture in both formats and its figures, and prints the figures.
+    /// Leaves all of it; or, where the program was asked to end, prints what was measured until then, of how much.
+    fn end(
+        &self,
+        name: &str,
+        picture: &(impl Picture + Serialize),
+        table: &str,
+        (measured, wanted): (usize, usize),
+    ) -> Result<u8, Stop> {
+        if measured == wanted {
+            return self.leave(name, picture, table);
+        }
+        match Show::from(&self.show).json {
+            true => print(&reports::json::pretty(picture)),
+            false => print(&format!("{table}INTERRUPTED after {measured} of {wanted} rows, and nothing is drawn")),
+        }
+        Ok(INTERRUPTED)
+    }
+
+    /// Writes a plot in both formats and its figures, and prints the figures.
     pub(super) fn leave(&self, name: &str, picture: &(impl Picture + Serialize), table: &str) -> Result<u8, Stop> {
         let [svg, png, json] = ["svg", "png", "json"].map(|format| self.out.join(format!("{name}.{format}")));
-        // What cannot be drawn is what was asked for: nobody was elected, say.
+        // A plot that cannot be drawn is a usage error: with these arguments nobody was elected, say.
         picture.check()?;
         plot::draw_svg(picture, &svg)?;
         plot::draw_png(picture, &png)?;
@@ -167,7 +198,7 @@ impl PlotArgs {
     }
 }
 
-/// The figures that the picture shows.
+/// The plot's figures as a table.
 fn sweep_table(sweep: &TtlSweep) -> String {
     let mut text = format!(
         "{:14} {:>6} {:>20} {:>10} {:>22}\n",

@@ -1,7 +1,5 @@
 //! The arguments that all plots share.
 
-#![allow(missing_docs, reason = "a doc comment is help text here")]
-
 use crate::terminal::{options::ShowArgs, parse};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
@@ -9,10 +7,10 @@ use std::path::PathBuf;
 /// What all plots share.
 #[derive(ClapArgs, Debug)]
 pub struct PlotArgs {
-    /// Where pictures and figures are written
+    /// Folder for plots and figures
     #[arg(long, default_value = "target/fencepost/plots")]
     pub out: PathBuf,
-    /// Number of runs at a time; by default as many as there are cores
+    /// Number of parallel runs; by default one per core
     #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<u16>,
     #[command(flatten)]

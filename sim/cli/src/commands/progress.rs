@@ -1,4 +1,4 @@
-//! Progress bars: of a sweep's runs, and of one long run's virtual time.
+//! Progress bars: for a sweep's runs, and for one long run's virtual time.
 
 use super::{exit::Stop, output::Show};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -15,16 +15,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A run that is over by then shows no bar.
+/// A run shorter than this shows no bar.
 const SHORT: Duration = Duration::from_secs(1);
-/// From one look at a run to the next.
+/// Polling interval of a run's progress.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Where there is no terminal for a bar, how far a command is stands on standard error as often as this.
+/// Without a terminal, progress lines on standard error are this far apart.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Runs something of so many milliseconds of virtual time, which says how far it is; if it takes long, standard error shows
-/// that: a bar on a terminal that wants one, or else a line now and then.
+/// Runs something that takes `duration_ms` of virtual time and reports its progress. If it takes long, standard error
+/// shows the progress: a bar on a terminal that wants one, otherwise a line now and then.
 pub fn follow<R>(show: Show, duration_ms: u64, run: impl FnOnce(Option<Arc<AtomicU64>>) -> R) -> R {
     if show.quiet {
         return run(None);
@@ -62,12 +62,12 @@ pub fn follow<R>(show: Show, duration_ms: u64, run: impl FnOnce(Option<Arc<Atomi
     })
 }
 
-/// How far a run is, in words.
+/// A run's progress in words.
 fn so_far(at_ms: u64, duration_ms: u64) -> String {
     format!("{} of {} s of virtual time", grouped(at_ms / 1_000), grouped(duration_ms / 1_000))
 }
 
-/// How many of several runs are done: a bar on standard error where there is a terminal that wants one, or else a line now
+/// How many of several runs, or of whatever is counted, are done: a bar on standard error where there is a terminal that wants one, or else a line now
 /// and then.
 pub struct Counter {
     bar: ProgressBar,
@@ -76,14 +76,13 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// None of so many yet.
     pub fn new(runs: u64, show: Show) -> Counter {
         let bar = ProgressBar::new(runs);
         bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
         Counter { bar, show, told: Mutex::new(Instant::now()) }
     }
 
-    /// One more is done.
+    /// Counts one finished run.
     pub fn done(&self) {
         self.bar.inc(1);
         if self.show.progress() {
@@ -93,17 +92,17 @@ impl Counter {
         if told.elapsed() >= LINE_EVERY {
             *told = Instant::now();
             let [done, all] = [self.bar.position(), self.bar.length().unwrap_or(0)].map(grouped);
-            self.show.banner(&format!("{done} of {all} runs done"));
+            self.show.banner(&format!("{done} of {all} done"));
         }
     }
 
-    /// The bar goes away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// How many runs are done, and what came of them.
+/// Counts finished runs by outcome.
 pub struct Progress {
     runs: Counter,
     broken: AtomicU64,
@@ -111,10 +110,10 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing is known of so many runs yet.
+    /// A progress bar for this many runs.
     ///
     /// # Errors
-    /// The bar's template is wrong: the harness is at fault.
+    /// The bar's template is wrong: a bug in the harness.
     pub fn new(runs: u64, show: Show) -> Result<Progress, Stop> {
         let runs = Counter::new(runs, show);
         let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {rate}, {eta} left, {msg}");
@@ -127,7 +126,7 @@ impl Progress {
         Ok(Progress { runs, broken: AtomicU64::new(0), inconclusive: AtomicU64::new(0) })
     }
 
-    /// A run is done.
+    /// Counts one finished run.
     pub fn done(&self, ended: Ended) {
         match ended {
             Ended::Kept => {}
@@ -141,7 +140,7 @@ impl Progress {
         self.runs.done();
     }
 
-    /// The bar goes away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.runs.finish();
     }

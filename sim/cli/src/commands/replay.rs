@@ -1,4 +1,4 @@
-//! `replay`: a plan, a capsule or a case of `seeds/` again.
+//! `replay`: reruns a plan, a capsule or a case of `seeds/`.
 
 use super::{
     exit::{NOT_DETERMINISTIC, OTHER_BUILD, Stop},
@@ -17,7 +17,7 @@ use sim::{
 };
 use std::{collections::BTreeMap, path::Path};
 
-/// Runs the plan in `file`, whose names are the registry's, again.
+/// Reruns the plan in `file`, with names of the registry.
 pub fn run(
     registry: &Registry,
     file: &Path,
@@ -88,7 +88,7 @@ pub fn run(
     Ok(exit_code(&run))
 }
 
-/// Says whether the case came to what it is kept for.
+/// Prints whether the outcome of the case is the recorded one.
 fn compare(case: &Case, run: &Run, show: Show) {
     let Case { verdict, violated, figures, .. } = case;
     show.banner(&match differs(verdict, violated, figures, run) {
@@ -97,7 +97,7 @@ fn compare(case: &Case, run: &Run, show: Show) {
     });
 }
 
-/// Runs the case's plan without its bugs, and prints what it came to.
+/// Runs the case's plan without its bugs, and prints the outcome.
 fn without_its_bugs(case: &Case, registry: &Registry, show: Show) -> Result<(), Stop> {
     let Some(Mended { verdict, violated, figures }) = &case.mended else { return Ok(()) };
     let plan = Plan { bugs: Vec::new(), ..case.plan.clone() };
@@ -110,7 +110,7 @@ fn without_its_bugs(case: &Case, registry: &Registry, show: Show) -> Result<(), 
     Ok(())
 }
 
-/// What a run came to that is not what was recorded; `None`: all is.
+/// How a run's outcome differs from the recorded one; `None` if it does not.
 fn differs(verdict: &str, violated: &[String], figures: &BTreeMap<String, f64>, run: &Run) -> Option<String> {
     let now: Vec<&str> = run.judgement.violated().collect();
     if run.judgement.verdict.name() != verdict || now != violated {
@@ -121,7 +121,7 @@ fn differs(verdict: &str, violated: &[String], figures: &BTreeMap<String, f64>, 
     moved.map(|(name, then)| format!("{name} is {} now, {then} then", metrics[name.as_str()]))
 }
 
-/// A verdict and what is violated, in a few words.
+/// A verdict and the violated invariants, in a few words.
 fn came(verdict: &str, violated: &[impl AsRef<str>]) -> String {
     match violated {
         [] => verdict.to_owned(),
@@ -132,7 +132,7 @@ fn came(verdict: &str, violated: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// What distinguishes the capsule's build from this one; `None`: nothing does.
+/// How the capsule's build differs from this one; `None` if it does not.
 fn difference(capsule: &Capsule) -> Option<String> {
     let this = identity();
     let pairs = [

@@ -1,4 +1,4 @@
-//! `report`: a page to look things up in, made of what a sweep, a matrix, the experiments or single runs left in a folder.
+//! `report`: builds an index page from the results of a sweep, a matrix, the experiments or single runs in a folder.
 
 use super::{
     exit::Stop,
@@ -18,32 +18,32 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// More runs than these are not listed one by one.
+/// Most runs that are listed one by one.
 const RUNS_MAX: usize = 2_000;
-/// How deep below a folder the artifacts of runs lie: scenario, protocol, seed.
+/// Depth of runs' artifacts below a folder: scenario, protocol, seed.
 const DEPTH: usize = 3;
 
-/// So deep below a folder lie those of several sweeps or matrices, such as the shards of one.
+/// Depth of several sweeps' or matrices' results below a folder, such as one sweep's shards.
 const SHARDS_DEPTH: usize = 2;
 
-/// What a folder has of this.
+/// Results of one kind in a folder.
 struct Found {
-    /// What it is of, for people.
+    /// The kind, in words.
     of: &'static str,
     folder: PathBuf,
     index: Index,
 }
 
-/// Makes the index of a folder, and says where it is.
+/// Builds the index of a folder, and prints where it is.
 ///
 /// # Errors
-/// There is nothing to report there, or it cannot be read, or the page cannot be written.
+/// The folder has no results, or they cannot be read, or the page cannot be written.
 pub fn run(args: &ReportArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let dir = args.dir.clone().unwrap_or_else(default_out);
     let out = args.out.clone().unwrap_or_else(|| dir.clone());
     if !dir.is_dir() {
-        let what = if dir.exists() { "is a file, and what is reported is a folder" } else { "does not exist" };
+        let what = if dir.exists() { "is a file, but `report` needs a folder" } else { "does not exist" };
         return Err(Stop::usage(format!("{} {what}; run a sweep, or give --out to `scenario`, first", dir.display())));
     }
     let found = find(&dir, &out)?;
@@ -69,7 +69,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// The same in the terminal: the verdict, the stories, and where the page is.
+/// The index for the terminal: the verdict, the stories, and where the page is.
 fn said(index: &Index, file: &Path, show: Show) -> String {
     const STORIES: usize = 10;
     let sign = |index: &Index| match (index.bad, index.harmful) {
@@ -95,7 +95,7 @@ fn said(index: &Index, file: &Path, show: Show) -> String {
     text + &format!("\nthe page: {}\n", file.display())
 }
 
-/// What all of it is of, in a word.
+/// The kind of all results, in one word.
 fn of_all(found: &[Found]) -> &'static str {
     match found {
         [first, others @ ..] if others.iter().all(|other| other.of == first.of) => first.of,
@@ -103,7 +103,7 @@ fn of_all(found: &[Found]) -> &'static str {
     }
 }
 
-/// One page of all that was found in `dir`: a section for each, where there are several.
+/// One page for all results in `dir`; several get a section each.
 fn together(mut found: Vec<Found>, dir: &Path) -> Index {
     if found.len() == 1 {
         return found.remove(0).index;
@@ -132,8 +132,8 @@ fn together(mut found: Vec<Found>, dir: &Path) -> Index {
     }
 }
 
-/// What there is in the folder and, of sweeps, matrices and experiments, closely below it; single runs only where there is
-/// nothing else, since those leave runs as well.
+/// The sweeps, matrices and experiments in the folder and a few levels below; single runs only if there is nothing
+/// else, since those leave runs as well.
 fn find(dir: &Path, out: &Path) -> Result<Vec<Found>, Stop> {
     let mut found = Vec::new();
     wholes(dir, out, SHARDS_DEPTH, &mut found)?;
@@ -153,7 +153,7 @@ fn find(dir: &Path, out: &Path) -> Result<Vec<Found>, Stop> {
     Ok(vec![Found { of: "runs", folder: dir.to_owned(), index }])
 }
 
-/// The sweeps, matrices and experiments in a folder and below it, in the order of their names.
+/// The sweeps, matrices and experiments in a folder and below it, sorted by name.
 fn wholes(dir: &Path, out: &Path, depth: usize, found: &mut Vec<Found>) -> Result<(), Stop> {
     let wrong = |file: &Path| {
         let file = file.display().to_string();
@@ -173,7 +173,7 @@ fn wholes(dir: &Path, out: &Path, depth: usize, found: &mut Vec<Found>) -> Resul
     if let Some(numbers) = numbers.iter().find(|file| file.is_file()) {
         let plots = plots(&[dir.join("plots"), dir.join("../plots")], out)?;
         add("experiments", index::experiments(&read_json(numbers)?, &plots).map_err(wrong(numbers))?);
-        // Its numbers lie below it.
+        // The numbers below belong to it.
         return Ok(());
     }
     for folder in if depth > 0 { folders(dir) } else { Vec::new() } {
@@ -182,15 +182,15 @@ fn wholes(dir: &Path, out: &Path, depth: usize, found: &mut Vec<Found>) -> Resul
     Ok(())
 }
 
-/// The page of a run that a sweep or a matrix in `dir` has kept in `folder`. That was right where and when it was written; where
-/// all of it has been moved since, the end of the path still is.
+/// The page of a run that a sweep or a matrix in `dir` kept in `folder`. That path held where and when it was written;
+/// if everything was moved since, its end still holds.
 fn page_of(dir: &Path, folder: &Path) -> Option<PathBuf> {
     let parts: Vec<Component> = folder.components().collect();
     let here = (0..parts.len()).map(|skipped| dir.join(parts[skipped..].iter().collect::<PathBuf>()));
     here.chain([folder.to_owned()]).map(|folder| folder.join(TIMELINE)).find(|page| page.is_file())
 }
 
-/// The folders in a folder, in the order of their names.
+/// The folders in a folder, sorted by name.
 fn folders(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut below: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -198,7 +198,7 @@ fn folders(dir: &Path) -> Vec<PathBuf> {
     below
 }
 
-/// The reports of runs in a folder and below it, in the order of their names.
+/// The reports of runs in a folder and below it, sorted by name.
 fn runs(dir: &Path, depth: usize, found: &mut Vec<(PathBuf, Value)>) -> Result<(), Stop> {
     let report = dir.join("report.json");
     if report.is_file() {
@@ -220,7 +220,7 @@ fn read_json(file: &Path) -> Result<Value, Stop> {
     serde_json::from_str(&read(file)?).map_err(|e| Stop::usage(format!("{} is no JSON: {e}", file.display())))
 }
 
-/// A JSON value a line; nothing where there is no such file.
+/// The JSON values of a file, one per line; empty if the file does not exist.
 fn lines(file: &Path) -> Result<Vec<Value>, Stop> {
     if !file.is_file() {
         return Ok(Vec::new());
@@ -232,7 +232,7 @@ fn lines(file: &Path) -> Result<Vec<Value>, Stop> {
     read(file)?.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(parse).collect()
 }
 
-/// The plots in the first of these folders that has any, by their numbers; with their links from a page in `out`.
+/// The plots in the first of these folders that has any, sorted by number, with links from a page in `out`.
 fn plots(folders: &[PathBuf], out: &Path) -> Result<Vec<Plot>, Stop> {
     for folder in folders {
         let Ok(entries) = fs::read_dir(folder) else { continue };
@@ -250,7 +250,7 @@ fn plots(folders: &[PathBuf], out: &Path) -> Result<Vec<Plot>, Stop> {
     Ok(Vec::new())
 }
 
-/// What names are sorted by that begin with a number.
+/// The sort key of a name that begins with a number.
 fn numbered(name: &str) -> (u64, String) {
     let digits = name.find(|c: char| !c.is_ascii_digit()).unwrap_or(name.len());
     (name[..digits].parse().unwrap_or(u64::MAX), name.to_owned())
@@ -261,7 +261,7 @@ fn link(from: &Path, file: &Path) -> Option<String> {
     if !file.is_file() {
         return None;
     }
-    // Both exist or are about to; what is not there yet has no links to follow.
+    // A path that does not exist yet has no symbolic links to resolve.
     let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     let (from, file) = (whole(from)?, whole(file)?);
     let (from, to): (Vec<Component>, Vec<Component>) = (from.components().collect(), file.components().collect());
@@ -271,7 +271,7 @@ fn link(from: &Path, file: &Path) -> Option<String> {
     Some(up.chain(down).collect::<Vec<_>>().join("/"))
 }
 
-/// A part of a path as it stands in an address.
+/// Escapes a path component for a URL.
 fn escaped(part: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     part.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()

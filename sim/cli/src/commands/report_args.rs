@@ -1,7 +1,5 @@
 //! The arguments of `report`.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use crate::terminal::options::ShowArgs;
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
@@ -9,9 +7,9 @@ use std::path::PathBuf;
 /// What a folder has, as one page.
 #[derive(ClapArgs, Debug)]
 pub struct ReportArgs {
-    /// A folder that a sweep, `matrix --out`, the experiments or single runs have left [default: target/fencepost]
+    /// A folder with results of a sweep, `matrix --out`, the experiments or single runs [default: target/fencepost]
     pub dir: Option<PathBuf>,
-    /// Write index.html into this folder instead; links go from there
+    /// Write index.html to this folder instead, with links relative to it
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Open the page in the browser

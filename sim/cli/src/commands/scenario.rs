@@ -1,4 +1,4 @@
-//! `scenario` and `plan`.
+//! `scenario` and `plan`: run a scenario, or only print its plan.
 
 use super::{
     args::ScenarioArgs,
@@ -55,7 +55,7 @@ pub fn run(registry: &Registry, args: &ScenarioArgs, words: &[OsString]) -> Resu
     beside::run(&one, &plan, &other, registry)
 }
 
-/// Prints the plan and runs nothing.
+/// Prints the plan without running it.
 pub fn print_plan(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> {
     let output = &args.shared.output;
     let of_a_run = [
@@ -66,14 +66,14 @@ pub fn print_plan(registry: &Registry, args: &ScenarioArgs) -> Result<u8, Stop> 
         ("--beside", args.beside.is_some()),
     ];
     if let Some((option, _)) = of_a_run.iter().find(|(_, given)| *given) {
-        return Err(Stop::usage(format!("{option} is of a run, and `plan` runs nothing: it prints the plan")));
+        return Err(Stop::usage(format!("{option} needs a run; `plan` only prints the plan")));
     }
     let seed = args.seed.unwrap_or_else(draw_seed);
     print(&compile(registry, args, seed)?.0.to_json_pretty());
     Ok(0)
 }
 
-/// The plan, and the command that runs it again.
+/// The plan, and the command that reruns it.
 fn compile(registry: &Registry, args: &ScenarioArgs, seed: u64) -> Result<(Plan, String), Stop> {
     if args.name == SWARM {
         let protocols = args.protocol.map_or_else(|| registry.plans.protocols.clone(), |protocol| vec![protocol]);
@@ -93,7 +93,7 @@ fn compile(registry: &Registry, args: &ScenarioArgs, seed: u64) -> Result<(Plan,
     Ok((plan, repro))
 }
 
-/// What to run instead where the options leave no room for what the scenario is about.
+/// What to run instead if the options keep the scenario's situation from arising.
 fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
     let (Ok(scenario), Ok(params)) = (parse::scenario(&args.name), args.shared.plan.params()) else {
         return Vec::new();
@@ -114,7 +114,7 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
         command: run(&Params { duration_ms: None, ..params.clone() }),
     });
     let lease_ms = params.granted_ttl_ms(protocol);
-    // Whoever waits for a lease waits that long, whatever the leader makes of it.
+    // A candidate that waits for a lease waits that long, whatever the leader does.
     let waits = (protocol.read_lease.is_some() || protocol.service.elects) && !protocol.service.outlasts_pauses;
     let leased = scenario.name == gc_pause::SCENARIO.name && waits;
     let enough_ms = gc_pause::default_pause_ms(&params, protocol).next_multiple_of(500);
@@ -126,14 +126,14 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
             let missed = match pause_ms < lease_ms {
                 true => format!("nobody takes over within the pause ({pause}), since the lease ({lease}) outlasts it"),
                 false => format!(
-                    "somebody may take over after the pause only ({pause}), since the lease ({lease}) runs out first"
+                    "a takeover can come only after the pause ({pause}), since the lease ({lease}) runs out first"
                 ),
             };
             format!("{missed}: give --pause {enough} or longer")
         },
         command: run(&Params { pause_ms: None, ..params.clone() }),
     });
-    // Dismissed before it serves, a leader costs a change of leadership and a warm-up for nothing.
+    // A leader dismissed before it serves costs a change of leadership and a warm-up for nothing.
     let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm, .. } = params.tenure;
     let dismissed = (check_errors_ppm > 0 && warm_up_ms > 0 && hold_down_ms <= warm_up_ms).then(|| Instead {
         of: Verdict::Liveness,
@@ -144,7 +144,7 @@ fn instead(args: &ScenarioArgs, plan: &Plan) -> Vec<Instead> {
     too_few.into_iter().chain(too_short).chain(too_soon).chain(dismissed).collect()
 }
 
-/// A seed that nobody chose. Small, so that it can be read aloud.
+/// A random seed, small enough to be read aloud.
 fn draw_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     u64::from(now.subsec_nanos()) ^ (u64::from(std::process::id()) << 8) & 0xffff_ffff

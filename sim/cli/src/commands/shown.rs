@@ -1,4 +1,4 @@
-//! The bugs that a sweep is there to show: how many of its runs do, whatever was promised of them.
+//! In how many of a sweep's runs a bug shows, whatever its promises.
 
 use super::args::{Cli, Command};
 use clap::Parser;
@@ -9,14 +9,14 @@ use protocols::{
 use scenarios::{Params, plan::Invalid};
 use sim::{repro, shown::Shown as Seen, sweep::Sweep};
 
-/// Those that are switched on; and what is wrong by design, where this is the sweep that shows it, or the one that does not.
+/// The bugs that are switched on, and flaws by design if this is the sweep that shows them, or the one that does not.
 pub fn watched(sweep: &Sweep) -> Vec<&'static Bug> {
     let designs =
         by_design::ALL.iter().filter(|design| is_it(&design.bug.shown, sweep) || is_it(&design.mended, sweep));
     sweep.params.bugs.iter().copied().chain(designs.map(|design| &design.bug)).collect()
 }
 
-/// Is the sweep of the same runs as this command, perhaps over other seeds?
+/// True if the sweep has the same runs as this command, perhaps with other seeds.
 fn is_it(shown: &Shown, sweep: &Sweep) -> bool {
     let scenarios = sweep.scenarios.iter().map(|scenario| scenario.name);
     scenarios.eq([shown.scenario])
@@ -24,10 +24,10 @@ fn is_it(shown: &Shown, sweep: &Sweep) -> bool {
         && params(shown, None).is_ok_and(|params| params == Params { nodes: params.nodes, ..sweep.params.clone() })
 }
 
-/// What the words of a command that shows a bug mean, with a bug switched on or with none.
+/// The parameters of a command that shows a bug, with a bug switched on or none.
 ///
 /// # Errors
-/// They mean nothing: one sentence.
+/// The command is invalid: one sentence.
 pub fn params(shown: &Shown, bug: Option<&Bug>) -> Result<Params, Invalid> {
     let command = shown.command();
     let switch = bug.map_or(Vec::new(), |bug| vec!["--bug", bug.id]);
@@ -39,7 +39,7 @@ pub fn params(shown: &Shown, bug: Option<&Bug>) -> Result<Params, Invalid> {
     }
 }
 
-/// A line for each, and the command of the first run that shows it.
+/// A line per bug, and the command of the first run that shows it.
 pub fn lines(bugs: &[Seen]) -> String {
     let line = |seen: &Seen| {
         let see = seen.command.as_ref().map(|command| format!("  see it: {}\n", repro::with(command, &["--open"])));

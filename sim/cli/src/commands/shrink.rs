@@ -23,13 +23,13 @@ use sim::{
 };
 use std::path::{Path, PathBuf};
 
-/// What the smallest plan is called.
+/// File name of the smallest plan.
 const FILE: &str = "plan.min.json";
 
 /// Shrinks the plan in the file, and writes the smallest.
 ///
 /// # Errors
-/// The file is no plan, the plan could not be run, or what was found could not be written.
+/// The file is no plan, the plan could not be run, or the result could not be written.
 pub fn run(registry: &Registry, args: &ShrinkArgs) -> Result<u8, Stop> {
     let artifact = plan_file::read(registry, &args.file)?;
     let (plan, show) = (artifact.plan(), Show::from(&args.show));
@@ -60,7 +60,7 @@ pub fn run(registry: &Registry, args: &ShrinkArgs) -> Result<u8, Stop> {
     Ok(if shrunk.ending == Ending::Interrupted { INTERRUPTED } else { 0 })
 }
 
-/// The bar of so many runs at most, on standard error, if there is a terminal that wants one.
+/// A progress bar on standard error, if that is a terminal that wants one.
 fn bar(runs: u64, show: Show) -> Result<ProgressBar, Stop> {
     let bar = ProgressBar::new(runs);
     bar.set_draw_target(if show.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
@@ -69,7 +69,7 @@ fn bar(runs: u64, show: Show) -> Result<ProgressBar, Stop> {
     Ok(bar)
 }
 
-/// Where the smallest plan goes: beside the one that it was made of.
+/// The folder of the smallest plan: that of the original plan.
 fn target(args: &ShrinkArgs) -> Result<PathBuf, Stop> {
     let own = || match args.file == Path::new("-") {
         true => default_out(),
@@ -100,7 +100,7 @@ fn text(before: &Plan, shrunk: &Shrunk, file: &Path, again: &str, runs_max: u64,
     let ended = match shrunk.ending {
         Ending::Smallest => format!("Nothing smaller that was tried fails the same way; {runs}."),
         Ending::Budget => format!("All {runs_max} runs are used up; --runs N gives it more."),
-        Ending::Interrupted => format!("INTERRUPTED after {runs}; this is the smallest until then."),
+        Ending::Interrupted => format!("INTERRUPTED after {runs}; this is the smallest plan so far."),
     };
     let table = aligned(rows, |column| column > 0);
     let head = headline(before, &shrunk.symptom);

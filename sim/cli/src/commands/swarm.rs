@@ -1,4 +1,4 @@
-//! `sweep swarm`: generated plans, a table per protocol, and what they never came to.
+//! `sweep swarm`: generated plans, a table per protocol, and the coverage marks that no run reached.
 
 use super::{
     exit::Stop,
@@ -19,10 +19,10 @@ use sim::{
 };
 use std::{collections::BTreeMap, path::Path, time::Instant};
 
-/// Runs the plans, says what came of them, and gives the exit code.
+/// Runs the plans, prints the outcome, and returns the exit code.
 ///
 /// # Errors
-/// There is nothing to run, a file could not be written, or a run did not repeat itself.
+/// There is nothing to run, a file could not be written, or a run was not deterministic.
 pub fn run(swarm: &Swarm, show: Show, out: &Path, record: Option<&Path>) -> Result<u8, Stop> {
     if swarm.runs() == 0 {
         return Err(Stop::usage("nothing to run: this shard has no seeds"));
@@ -51,7 +51,7 @@ pub fn run(swarm: &Swarm, show: Show, out: &Path, record: Option<&Path>) -> Resu
     Ok(exit_code(&swept.outcome))
 }
 
-/// The last line.
+/// The last line of the output.
 fn ending(swept: &Swept, swarm: &Swarm, seconds: f64, out: &Path) -> String {
     let stable = if swept.stable {
         format!(" Stable: every mark was reached, and {QUIET_RUNS} runs in a row showed nothing new.")
@@ -98,7 +98,7 @@ fn table(swept: &Swept) -> String {
     aligned(rows, |column| column >= 2)
 }
 
-/// How many marks were never come to; where it goes on until all were, a line for each.
+/// The number of marks that were never reached; with `--until-stable`, a line for each.
 fn never(swept: &Swept, swarm: &Swarm) -> String {
     let protocols = &swarm.choice.protocols;
     let silent = swept.coverage.silent(protocols);

@@ -28,12 +28,12 @@ use sim::{
 };
 use std::{io::ErrorKind, path::Path, time::Instant};
 
-/// Artifacts are written for so many runs, of failures first; the other failures are listed.
+/// Artifacts are written for this many runs, failures first; other failures are only listed.
 pub(super) const ARTIFACTS_MAX: usize = 20;
-/// So many causes are printed; `summary.json` has all of them.
+/// This many causes are printed; `summary.json` has all.
 const GROUPS_MAX: usize = 20;
 
-/// Runs the sweep, says what came of it, writes its figures to `record` as a baseline, and gives the exit code.
+/// Runs the sweep, prints the outcome, writes its figures to `record` as a baseline, and returns the exit code.
 ///
 /// # Errors
 /// The parameters make no sense, there is nothing to run, or a file could not be written.
@@ -56,17 +56,17 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
     conclude(&outcome, &Told { asked: &Asked::of(sweep), took, shard: sweep.shard }, show, out)
 }
 
-/// What is told of a sweep besides what came of it.
+/// A sweep's context for its report.
 pub(super) struct Told<'a> {
-    /// What it was asked to do.
+    /// The sweep's arguments.
     pub asked: &'a Asked,
-    /// What it took.
+    /// Its duration and size.
     pub took: Took,
-    /// Which part of all runs it did, of how many.
+    /// Which part of all runs it did, and of how many parts.
     pub shard: (u64, u64),
 }
 
-/// Writes what a sweep leaves, says what came of it, and gives the exit code.
+/// Writes a sweep's files, prints the outcome, and returns the exit code.
 ///
 /// # Errors
 /// A file could not be written.
@@ -85,7 +85,7 @@ pub(super) fn conclude(outcome: &Outcome, told: &Told, show: Show, out: &Path) -
     Ok(exit_code(outcome))
 }
 
-/// Leaves what `merge` needs of a shard; nothing of a whole sweep, nor what a shard has left there before.
+/// Writes the file that `merge` needs of a shard; after a whole sweep, removes an earlier shard's instead.
 fn leave_shard(sweep: &Sweep, took: Took, outcome: &Outcome, out: &Path) -> Result<(), Stop> {
     let file = out.join(merge::FILE);
     if sweep.shard.1 == 1 {
@@ -101,7 +101,7 @@ fn leave_shard(sweep: &Sweep, took: Took, outcome: &Outcome, out: &Path) -> Resu
     artifacts::save(&file, &shard).map_err(Stop::from)
 }
 
-/// What went wrong, a line for each cause, and the run that shows it.
+/// The failures, one line per cause, each with a run that shows it.
 pub(super) fn causes(outcome: &Outcome, width: usize) -> String {
     let all: Vec<Group> = groups(&outcome.failures).into_iter().chain(groups(&outcome.inconclusive)).collect();
     let line = |group: &Group| {
@@ -133,7 +133,7 @@ pub(super) fn causes(outcome: &Outcome, width: usize) -> String {
     text
 }
 
-/// The command that says which faults it takes, where a plan was drawn and may have many.
+/// The command that explains a failure of a generated plan, which may have many faults.
 fn explained(group: &Group) -> String {
     let capsule = group.artifacts.as_ref().map(|folder| Path::new(folder).join("capsule.json"));
     let capsule = capsule.filter(|file| group.scenario == SWARM && file.is_file());
@@ -142,7 +142,7 @@ fn explained(group: &Group) -> String {
     })
 }
 
-/// The figures that lie far outside the baseline, a line each; and what has none.
+/// The figures far outside the baseline, one line each, and the cells without a baseline.
 pub(super) fn moved(outcome: &Outcome) -> String {
     let mut text: String = outcome.moved.iter().take(GROUPS_MAX).map(|moved| format!("MOVED {moved}\n")).collect();
     if outcome.moved.len() > GROUPS_MAX {
@@ -155,7 +155,7 @@ pub(super) fn moved(outcome: &Outcome) -> String {
     text
 }
 
-/// The last line.
+/// The last line of the output.
 fn ending(outcome: &Outcome, took: Took, out: &Path) -> String {
     let of = |n: fn(&Cell) -> u64| outcome.cells.iter().map(n).sum::<u64>();
     let runs = outcome.runs();
@@ -180,11 +180,11 @@ fn ending(outcome: &Outcome, took: Took, out: &Path) -> String {
     )
 }
 
-/// Writes the artifacts of some failures: of the first of each cause before all others. Then the pages of some runs that were
-/// unsafe as they may be; the others of these are forgotten.
+/// Writes the artifacts of some failures, the first of each cause before all others. Then writes the pages of some runs
+/// that were unsafe as their promise allows, and forgets the others of these.
 ///
 /// # Errors
-/// A file could not be written, or a run did not repeat itself.
+/// A file could not be written, or a run was not deterministic.
 pub(super) fn keep_artifacts(
     outcome: &mut Outcome,
     registry: &Registry,
@@ -192,7 +192,7 @@ pub(super) fn keep_artifacts(
     out: &Path,
 ) -> Result<(), Stop> {
     known::keep(&mut outcome.failures, out)?;
-    // Whoever wants it to end does not wait for more runs.
+    // An interrupted sweep must end without more runs.
     let artifacts = if outcome.interrupted { 0 } else { ARTIFACTS_MAX };
     for place in telling(&outcome.failures).into_iter().take(artifacts) {
         let failure = &mut outcome.failures[place];
@@ -200,11 +200,11 @@ pub(super) fn keep_artifacts(
             let again = Again { repro: &failure.repro, meaning: None, next: &[] };
             let written = artifacts::write(out, plan, registry, &failure.trace_hash, again)?;
             failure.artifacts = Some(written.folder.display().to_string());
-            // A run that passes broke a promise about figures, or to break: what happened in it does not tell of that.
+            // A run that passes broke a promise about figures, or one to break: its events do not explain that.
             failure.cause = (failure.verdict != "pass").then(|| written.cause.text());
         }
     }
-    // Of a shard's, nobody can tell which the whole sweep would have shown.
+    // A shard cannot tell which runs the whole sweep would have shown.
     let artifacts = if of_a_shard { 0 } else { artifacts };
     let left = artifacts - outcome.failures.len().min(artifacts);
     let mut runs = std::mem::take(&mut outcome.unsafe_runs);
@@ -221,7 +221,7 @@ pub(super) fn keep_artifacts(
     Ok(())
 }
 
-/// Writes what a sweep leaves: `failures.ndjson`, `junit.xml` and `summary.json`.
+/// Writes `failures.ndjson`, `inconclusive.ndjson`, `junit.xml` and `summary.json`.
 ///
 /// # Errors
 /// A file could not be written.
@@ -275,7 +275,7 @@ fn summary(outcome: &Outcome, told: &Told) -> String {
     pretty(&summary)
 }
 
-/// Changes of leadership per run that nothing explains, and beside them those that only a pause does.
+/// Unexplained changes of leadership per run, and those that only a pause explains.
 fn needless(cell: &Cell) -> String {
     let per_run = |changes: u64| match changes {
         0 => "0".to_owned(),
@@ -287,21 +287,21 @@ fn needless(cell: &Cell) -> String {
     }
 }
 
-/// The columns that are left out first where there is no room for all; without the number of nodes, rows would repeat.
+/// The columns to leave out first if the table does not fit; without the number of nodes, rows would repeat.
 const LEFT_OUT: [usize; 7] = [10, 11, 9, 12, 4, 7, 5];
 
-/// What the columns mean, by their place, where their names do not say it.
+/// The meaning of columns whose names do not tell, by index.
 const LEGEND: [(usize, &str); 7] = [
     (3, "promise: safety holds, breaks, or may do either; dark: nobody acts in time"),
     (5, "kept, broken: runs that kept that promise, and runs that did not"),
     (8, "unsafe: runs that violated safety, whatever was promised"),
     (9, "fenced: writes refused"),
     (10, "false (paused): needless failovers per run, and how many of them a pause caused"),
-    (11, "two believed: runs in which two nodes believed at once, and the longest overlap"),
+    (11, "dual belief: runs in which two nodes believed at once, and the longest overlap"),
     (12, "failover ms: median and 95th percentile"),
 ];
 
-/// The cells that have runs as a table, in so many columns as there is room for, and what the columns mean.
+/// The cells with runs as a table, with as many columns as fit, and the columns' meaning.
 fn table(cells: &[Cell], show: Show) -> String {
     let head = [
         "scenario",
@@ -315,10 +315,10 @@ fn table(cells: &[Cell], show: Show) -> String {
         "unsafe",
         "fenced",
         "false (paused)",
-        "two believed",
+        "dual belief",
         "failover ms",
     ];
-    // An interrupted sweep, or a part of one, has cells that it did not come to.
+    // An interrupted or partial sweep has cells without runs.
     let rows = cells.iter().filter(|cell| cell.runs > 0).map(|cell| {
         let failover = match (cell.failover_ms_p50, cell.failover_ms_p95) {
             (Some(p50), Some(p95)) => format!("{p50:.0} (p95 {p95:.0})"),
@@ -362,7 +362,7 @@ fn table(cells: &[Cell], show: Show) -> String {
     format!("{table}{missing}{legend}\n")
 }
 
-/// [`aligned`], without the first so many of these columns that there is room for the others; and which are missing.
+/// [`aligned`], without the first few of the `left_out` columns if the others would not fit; and the omitted columns.
 fn fitted<const N: usize>(
     mut rows: Vec<[String; N]>,
     is_number: impl Fn(usize) -> bool,
@@ -380,7 +380,7 @@ fn fitted<const N: usize>(
     }
 }
 
-/// Rows in columns, the first of them the head; columns of numbers to the right, of words to the left.
+/// Aligns rows in columns; the first row is the head. Numbers are aligned right, words left.
 pub(super) fn aligned<const N: usize>(rows: Vec<[String; N]>, is_number: impl Fn(usize) -> bool) -> String {
     let width = |column: usize| rows.iter().map(|r| r[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..N).map(width).collect();
@@ -389,7 +389,7 @@ pub(super) fn aligned<const N: usize>(rows: Vec<[String; N]>, is_number: impl Fn
             let pad = " ".repeat(width - cell.chars().count());
             if is_number(column) { format!("{pad}{cell}") } else { format!("{cell}{pad}") }
         });
-        // A column in which nothing stands is none.
+        // An empty column is left out.
         let cells = cells.zip(&widths).filter(|(_, width)| **width > 0).map(|(cell, _)| cell);
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };

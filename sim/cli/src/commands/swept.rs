@@ -1,9 +1,9 @@
-//! How a sweep ends, as one exit code.
+//! The exit code of a sweep.
 //!
-//! A sweep ends with the worst that it saw: the harness failed (70), parameters made no sense (64), safety broken (1),
-//! liveness (3), a figure far outside its baseline (6), a cell of which more than a fifth of the runs were inconclusive (2),
-//! all kept (0). An inconclusive run says nothing for or against the protocol, so whatever was found elsewhere outranks it;
-//! a few of them come by chance where the network loses packets.
+//! A sweep ends with the worst outcome: the harness failed (70), invalid parameters (64), safety broken (1), liveness
+//! broken (3), a figure far outside its baseline (6), a cell with more than a fifth of its runs inconclusive (2), all
+//! kept (0). An inconclusive run says nothing for or against the protocol, so any other finding outranks it; on a lossy
+//! network a few come by chance.
 
 use super::{
     exit::{HARNESS, MOVED, USAGE},
@@ -14,7 +14,7 @@ use sim::{
     sweep::{Cell, Outcome},
 };
 
-/// How a sweep ends; see the head of this file. One that was interrupted says so and nothing else.
+/// The exit code; see the module's documentation. An interrupted sweep only reports the interrupt.
 pub fn exit_code(outcome: &Outcome) -> u8 {
     let broken = |verdict: &str| outcome.failures.iter().any(|f| f.outcome == Ended::Broken && f.verdict == verdict);
     match () {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
     use sim::outcome::Failure;
 
-    /// A run that was judged like this.
+    /// A failure with this verdict.
     fn failure(verdict: &str) -> Failure {
         Failure {
             scenario: "gc-pause".into(),
@@ -61,7 +61,7 @@ mod tests {
             let cells = vec![Cell { runs: 9, inconclusive, ..Cell::default() }];
             exit_code(&Outcome { failures, cells, ..Outcome::default() })
         };
-        // One run of nine may lack its situation by chance.
+        // One run of nine may miss its situation by chance.
         assert_eq!([ends(&[], 1), ends(&[], 2), ends(&["liveness"], 2)], [0, 2, 3]);
         assert_eq!([ends(&["liveness", "safety"], 0), ends(&["pass"], 0)], [1, 1]);
         assert_eq!(ends(&["safety", "harness"], 1), 70);

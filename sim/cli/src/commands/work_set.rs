@@ -1,5 +1,5 @@
-//! `work-set`: what so many pending jobs cost in memory, on disk, and when leadership is handed over. Nothing is simulated
-//! here: the jobs are held, written and read.
+//! `work-set`: the cost of pending jobs in memory, on disk, and at a hand-over. Nothing is simulated: the jobs are
+//! really held, written and read.
 
 use super::{
     exit::{Stop, VIOLATED},
@@ -25,7 +25,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Jobs are due within so long, milliseconds: a week.
+/// Jobs are due within a week, milliseconds.
 const WITHIN_MS: u64 = 7 * 24 * 3_600_000;
 
 /// What went wrong with the file.
@@ -55,19 +55,19 @@ impl From<Corrupt> for Failed {
     }
 }
 
-/// A file of jobs that is removed when it is not needed any more.
+/// A file of jobs that is removed on drop.
 struct Stored {
     path: PathBuf,
 }
 
 impl Drop for Stored {
     fn drop(&mut self) {
-        // What cannot be removed is in the temporary folder.
+        // If the removal fails, the file is only left in the temporary folder.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// One that reads a file of jobs, and knows how much.
+/// Reads a file of jobs, and counts the bytes.
 struct Reader {
     file: File,
     read: u64,
@@ -94,7 +94,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// The next job, with the segment that it lies in if that is missing.
+    /// The next job; reads its segment if that is not in memory.
     fn take(&mut self, set: &mut JobSet) -> Result<Option<Job>, Failed> {
         loop {
             match set.take()? {
@@ -106,13 +106,13 @@ impl Reader {
     }
 }
 
-/// What a new leader did until it had its first job.
+/// What a new leader read until it had its first job, and how long that took.
 struct Began {
     read: u64,
     took: Duration,
 }
 
-/// What all hand-overs together came to.
+/// The sum of all hand-overs.
 #[derive(Default)]
 struct HandedOver {
     done: u64,
@@ -120,7 +120,7 @@ struct HandedOver {
     left_out: u64,
 }
 
-/// All that was measured; sizes in bytes.
+/// All measurements; sizes in bytes.
 struct Measured {
     in_memory: u64,
     packed: u64,
@@ -227,7 +227,7 @@ fn words(args: &WorkSetArgs, m: &Measured) -> String {
     text + &format!("  {} jobs done, {} of them again, {} left out", grouped(done), grouped(again), grouped(left_out))
 }
 
-/// Reads every segment. Gives the job of that place as well.
+/// Reads every segment; also returns the job at `place`.
 fn load_everything(path: &Path, place: u64) -> Result<(Began, Job), Failed> {
     let began = Instant::now();
     let (mut reader, mut set) = Reader::open(path)?;
@@ -251,7 +251,7 @@ fn resume(path: &Path, cursor: Job) -> Result<Began, Failed> {
     Ok(Began { read: reader.read, took: began.elapsed() })
 }
 
-/// One leader after the other does jobs, and dies in the middle of it.
+/// Leaders do jobs one after the other; each dies in the middle.
 fn hand_over(path: &Path, args: &WorkSetArgs, random: &mut Random, bar: &ProgressBar) -> Result<HandedOver, Failed> {
     let mut handed = HandedOver::default();
     let mut done = vec![0_u64; args.jobs.div_ceil(64) as usize];
@@ -261,7 +261,7 @@ fn hand_over(path: &Path, args: &WorkSetArgs, random: &mut Random, bar: &Progres
         if let Some(cursor) = cursor {
             set.resume_behind(cursor);
         }
-        // The last leader finishes; the others share what is left, more or less.
+        // The last leader finishes; the others share the rest about equally.
         let left = args.jobs - handed.done;
         let dies_after = if after == 0 { u64::MAX } else { random.next_u64() % (2 * left / (after + 1)).max(1) };
         for nth in 1..=dies_after {
@@ -283,7 +283,7 @@ fn hand_over(path: &Path, args: &WorkSetArgs, random: &mut Random, bar: &Progres
     Ok(handed)
 }
 
-/// The most memory that this process has had, bytes, where the system says so.
+/// The peak memory of this process, bytes, if the system reports it.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

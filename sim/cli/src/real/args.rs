@@ -1,7 +1,5 @@
 //! The arguments of `cargo real …`. Their names are a contract; names may be added.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 mod logs;
 mod measure;
 mod watch;
@@ -53,10 +51,10 @@ pub enum Command {
     /// Run the fenced store
     #[command(after_help = "Example:  cargo real store --listen 127.0.0.1:7000 --data store.redb --token-key key")]
     Store(StoreArgs),
-    /// Write out what a store has decided, as JSON lines for `check`
+    /// Print a store's decisions, as JSON lines for `check`
     #[command(after_help = "Example:  cargo real audit --data store.redb > store.jsonl")]
     Audit(KeepArgs),
-    /// Raise a coordination service's tokens above what the store has seen: for a service that has lost its data
+    /// Raise a coordination service's tokens above the highest that the store has seen, after the service lost its data
     #[command(
         after_help = "Example:  cargo real raise-token --backend redis --service 127.0.0.1:6379 --above 2001\n\n\
         Nodes log which number it must be. etcd's revision only rises by being written, up to a million at a time;\n\
@@ -65,7 +63,7 @@ pub enum Command {
     RaiseToken(RaiseArgs),
     /// Judge a history: a store's audit, a run's history, your production log
     Check {
-        /// JSON lines or CSV; several are merged by time; `-` reads standard input
+        /// JSON lines or CSV; several files are merged by time; `-` reads standard input
         #[arg(required = true)]
         history: Vec<PathBuf>,
         #[command(flatten)]
@@ -87,7 +85,7 @@ pub enum Command {
     /// Measure on real processes, and compare with the simulation
     #[command(subcommand, after_help = "Example:  cargo real measure failover --backend etcd --runs 30")]
     Measure(Measure),
-    /// Become a program that ends with the process that started this one
+    /// Run a program that ends with the process that started this one
     #[command(hide = true)]
     Leashed {
         /// The program and its arguments
@@ -102,28 +100,29 @@ pub struct NodeArgs {
     /// This node's name, one of the peers'
     #[arg(long, value_name = "NAME")]
     pub id: String,
-    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name (see `cargo run -- list protocols`)
+    /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name (see
+    /// `cargo run -- list protocols`)
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
-    /// Where this node answers over HTTP
+    /// Address that this node serves HTTP on
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
     pub listen: SocketAddr,
     /// Every member with its HTTP address, this node too, in the same order everywhere
     #[arg(long, value_delimiter = ',', required = true, value_name = "NAME=HOST:PORT,…")]
     pub peers: Vec<String>,
-    /// Address of the coordination service, if the backend has one; of several servers all, with commas between them
+    /// Address of the coordination service, if the backend has one; separate several servers with commas
     #[arg(long, value_name = "HOST:PORT,…")]
     pub service: Option<String>,
     #[arg(long, value_delimiter = ',', hide = true)]
     pub routes: Vec<String>,
-    /// Where this node answers the other members, if they elect among themselves; neither encrypted nor authenticated, so
-    /// keep it on a network that you trust
+    /// Address that this node serves the other members on, if they elect among themselves; neither encrypted nor
+    /// authenticated, so keep it on a network that you trust
     #[arg(long, value_parser = socket, value_name = "HOST:PORT")]
     pub elect_listen: Option<SocketAddr>,
-    /// Where this node finds every member for that, in the order of the peers
+    /// Every member's address for that, in the order of the peers
     #[arg(long, value_delimiter = ',', value_name = "NAME=HOST:PORT,…")]
     pub electors: Vec<String>,
-    /// Where this node keeps the election state that must survive a restart
+    /// Folder for the election state that must survive a restart
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Address of the fenced store
@@ -137,7 +136,7 @@ pub struct NodeArgs {
     pub renew_interval: Option<u64>,
     #[command(flatten)]
     pub own: OwnTimerOptions,
-    /// How long one request to the service may take; by default a third of the lease, at most 1 s
+    /// Timeout of one request to the service; by default a third of the lease, at most 1 s
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub request_timeout: Option<u64>,
     /// Range that election timeouts are drawn from, if the backend draws them; its own by default
@@ -146,25 +145,26 @@ pub struct NodeArgs {
     /// Time from one tick of the scheduler to the next
     #[arg(long, value_parser = parse::duration_ms, default_value = "1s", value_name = "D")]
     pub tick: u64,
-    /// How long the store may owe a leader an answer before the leader resigns, and stands aside for ten times as long; never by default
+    /// Resign once the store has owed an answer for this long, and stand aside for ten times as long; never by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub step_down_after: Option<u64>,
     /// How far this node's wall clock is ahead of the machine's, or behind, as -200ms; a plain number is milliseconds
     #[arg(long, value_parser = offset_ms, default_value = "0ms", allow_hyphen_values = true, value_name = "D")]
     pub clock_skew: i64,
-    /// How many parts per million fast this node's clocks run
+    /// Parts per million by which this node's clocks run fast
     #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_name = "PPM")]
     pub clock_drift: i64,
-    /// Answer GET /last from memory while leadership lasts by this node's clock, which is only as good as the clocks
+    /// Answer GET /last from memory while leadership lasts by this node's clock; reads are then only as fresh as the
+    /// clocks are accurate
     #[arg(long)]
     pub read_lease: bool,
     /// Append this node's part of the history to a file, as JSON lines
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
-    /// Speak TLS with the service
+    /// Use TLS with the service
     #[arg(long)]
     pub service_tls: bool,
-    /// Speak TLS with the store
+    /// Use TLS with the store
     #[arg(long)]
     pub store_tls: bool,
     #[command(flatten)]
@@ -173,18 +173,18 @@ pub struct NodeArgs {
     pub tls: TlsArgs,
     #[command(flatten)]
     pub logs: LogArgs,
-    /// Names that requests and histories have beside the peers': the service's, the store's, clients'
+    /// Names in requests and histories beside the peers': the service's, the store's, clients'
     #[arg(long, value_delimiter = ',', hide = true)]
     pub others: Vec<String>,
-    /// How often this node has been started before
+    /// How many times this node was started before
     #[arg(long, hide = true)]
     pub starts: Option<u32>,
-    /// Whom to ask at named points
+    /// Address of the process to ask at named points
     #[arg(long, hide = true)]
     pub points: Option<SocketAddr>,
 }
 
-/// Whose tokens, and how high.
+/// A service's tokens, and the value to raise them above.
 #[derive(ClapArgs, Debug)]
 pub struct RaiseArgs {
     /// The coordination service: etcd or redis
@@ -201,12 +201,12 @@ pub struct RaiseArgs {
 /// The fenced store.
 #[derive(ClapArgs, Debug)]
 pub struct StoreArgs {
-    /// Where it listens
+    /// Address to listen on
     #[arg(long, value_parser = socket, default_value = "127.0.0.1:7000", value_name = "HOST:PORT")]
     pub listen: SocketAddr,
     #[command(flatten)]
     pub keep: KeepArgs,
-    /// Whether tokens are checked; off accepts anything, to show what goes wrong then
+    /// Whether tokens are checked; off accepts any write, to show the consequences
     #[arg(long, action = clap::ArgAction::Set, value_parser = parse::on_off, default_value = "on", value_name = "on|off")]
     pub fencing: bool,
     /// How much of the audit to keep: all, the last D of time (while the machine runs), or a size (KiB, MiB, GiB)
@@ -223,16 +223,16 @@ pub struct StoreArgs {
     pub logs: LogArgs,
 }
 
-/// Where the ledgers are.
+/// Where the ledgers are kept.
 #[derive(ClapArgs, Debug)]
 pub struct KeepArgs {
-    /// In this file
+    /// File of the ledgers
     #[arg(long, value_name = "FILE", conflicts_with = "postgres")]
     pub data: Option<PathBuf>,
-    /// In this PostgreSQL database; the password comes from PGPASSWORD
+    /// PostgreSQL database of the ledgers; the password comes from PGPASSWORD
     #[arg(long, value_name = "URL")]
     pub postgres: Option<String>,
-    /// Speak TLS with PostgreSQL, and check its certificate against this authority
+    /// Use TLS with PostgreSQL, and check its certificate against this authority
     #[arg(long, value_name = "FILE")]
     pub postgres_ca: Option<PathBuf>,
 }
@@ -240,10 +240,10 @@ pub struct KeepArgs {
 /// Who may write.
 #[derive(ClapArgs, Debug)]
 pub struct AuthArgs {
-    /// A file with the key, the same at every node and store, that fencing tokens are authenticated with
+    /// File with the key that authenticates fencing tokens, the same at every node and store
     #[arg(long, value_name = "FILE")]
     pub token_key: Option<PathBuf>,
-    /// Do without a key: anybody who reaches the store can then lock everyone out with a forged token
+    /// Run without a key: anybody who reaches the store can then lock everyone out with a forged token
     #[arg(long)]
     pub insecure: bool,
 }
@@ -251,7 +251,7 @@ pub struct AuthArgs {
 /// TLS, by files in PEM.
 #[derive(ClapArgs, Debug)]
 pub struct TlsArgs {
-    /// This process's certificate; its server then speaks TLS
+    /// This process's certificate; its server then uses TLS
     #[arg(long, value_name = "FILE")]
     pub tls_cert: Option<PathBuf>,
     /// The certificate's key
@@ -288,7 +288,8 @@ pub struct ClusterArgs {
     /// How far nodes' wall clocks may be off, either way
     #[arg(long, value_parser = parse::duration_ms, default_value = "0ms", value_name = "D")]
     pub clock_skew: u64,
-    /// How long the store may owe a leader an answer before the leader resigns, and stands aside for ten times as long; never by default
+    /// Leaders resign once the store has owed them an answer for this long, and stand aside for ten times as long;
+    /// never by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub step_down_after: Option<u64>,
     /// Whether the store checks tokens
@@ -301,28 +302,29 @@ pub struct ClusterArgs {
 /// What goes wrong.
 #[derive(Subcommand, Debug)]
 pub enum Chaos {
-    /// Kill the leader's process; it starts again later
+    /// Kill the leader's process, which starts again later
     KillLeader {
-        /// How long until it starts again
+        /// Time until it starts again
         #[arg(long, value_parser = parse::duration_ms, default_value = "5s", value_name = "D")]
         restart_after: u64,
         #[command(flatten)]
         which: Which,
     },
-    /// Cut the leader off from the coordination service, or from the other nodes when they elect among themselves
+    /// Cut the leader off from the coordination service, or from the other nodes if they elect among themselves
     PartitionLeader {
         /// How long: a duration, such as 8s, or a number of seconds
         #[arg(long, visible_alias = "for", default_value = "8", value_parser = in_seconds, value_name = "D|S")]
         secs: f64,
-        /// From what
+        /// What it is cut off from
         #[arg(long, value_enum, default_value = "service", value_name = "service|store|both")]
         from: CutOff,
         #[command(flatten)]
         which: Which,
     },
-    /// Stop the leader's process (SIGSTOP), as a garbage collection does, and let it go on (SIGCONT)
+    /// Pause the leader's process (SIGSTOP), as a garbage collection does, and resume it (SIGCONT)
     GcPauseLeader {
-        /// How long: a duration, such as 5s, or a number of milliseconds; there is a successor only if it outlasts the lease
+        /// How long: a duration, such as 5s, or a number of milliseconds; there is a successor only if it outlasts the
+        /// lease
         #[arg(long, visible_aliases = ["for", "pause"], default_value = "5000", value_parser = in_milliseconds, value_name = "D|MS")]
         ms: f64,
         /// Where in its code: `lease_checked` is between checking the lease and writing, `now` anywhere
@@ -338,13 +340,13 @@ pub enum Chaos {
     },
     /// Ask the leader to hand over to another node
     TransferLeader {
-        /// The name of the node that is to lead
+        /// The name of the new leader
         #[arg(long, value_name = "NAME")]
         to: String,
         #[command(flatten)]
         which: Which,
     },
-    /// Play a scenario, or a plan from a file, on real processes, and judge it as the simulation is
+    /// Play a scenario, or a plan from a file, on real processes, and judge it as in the simulation
     #[command(after_help = "Example:  cargo real chaos run gc-pause --backend redis --seed 7")]
     Run(Box<RunArgs>),
 }
@@ -357,10 +359,10 @@ pub struct Which {
     pub dir: PathBuf,
 }
 
-/// From whom a leader is cut off.
+/// What a leader is cut off from.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutOff {
-    /// The coordination service, or the other nodes when they elect among themselves.
+    /// The coordination service, or the other nodes if they elect among themselves.
     Service,
     /// The store.
     Store,
@@ -376,10 +378,10 @@ pub struct RunArgs {
     /// How leaders are elected: raft, among the nodes themselves; etcd, redis or postgres; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
-    /// Decides everything that the options leave open
+    /// Seed of everything that the options leave open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
     pub seed: u64,
-    /// Play these seeds one after the other, report each on a line, and sum up
+    /// Play these seeds one after the other, report each on a line, and print a summary
     #[arg(long, value_parser = parse::seeds, conflicts_with = "seed", value_name = "A..B")]
     pub seeds: Option<Range<u64>>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Asking nodes and stores over HTTP how they are.
+//! Queries the status of nodes and stores over HTTP.
 
 use protocols_clients::site::Endpoint;
 use protocols_real::tls::Tls;
@@ -10,42 +10,59 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Most bytes of an answer that are read; metrics are long.
+/// Largest answer that is read, bytes; metrics are long.
 const ANSWER_MAX: u64 = 1 << 20;
 
-/// What a node says of itself at `/status`, as far as it is shown here.
+/// A node's answer at `/status`, as far as it is shown here.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// What it is to its fleet.
+    /// Its role in the fleet.
     pub role: String,
-    /// The token of its leadership, if it believes in one; 0 where the protocol has none.
+    /// The token of its leadership, if it believes in one; 0 if the protocol has no tokens.
     pub fence_token: Option<u64>,
-    /// How long it believes yet.
+    /// How long its belief lasts from now.
     pub lease_ttl_remaining_ms: Option<u64>,
     /// It leads, has sealed every resource, and the store answers.
     pub acting: bool,
-    /// Who leads, as far as it knows.
+    /// The leader, as far as it knows.
     pub leader: Option<String>,
     /// Why it does not act.
     pub reason: Option<String>,
-    /// How long ago the store last accepted something of it.
+    /// How long ago the store last accepted one of its writes.
     #[serde(default)]
     pub last_write_accepted_ms_ago: Option<u64>,
 }
 
 impl Status {
-    /// Does it believe that it leads?
+    /// True if it believes that it leads.
     pub fn leads(&self) -> bool {
         self.role == "leader"
     }
 }
 
-/// Asks, in plain text or by TLS, and not for ever.
+/// Why there is no answer: a few words.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoAnswer {
+    #[error("refuses connections")]
+    Refused,
+    #[error("{0}")]
+    Broken(String),
+    #[error("no answer within {0} ms")]
+    Late(u128),
+    #[error("answers something that is not HTTP")]
+    NoHttp,
+    #[error("answers {path} with status {status}")]
+    Status { path: String, status: String },
+    #[error("answers, but not as a node does")]
+    NoNode,
+}
+
+/// An HTTP client with a timeout, over plain text or TLS.
 #[derive(Clone)]
 pub struct Asker {
-    /// Whom it trusts, where TLS is spoken.
+    /// The trusted authorities, if TLS is used.
     pub tls: Option<Tls>,
-    /// How long an answer may take.
+    /// Timeout of an answer.
     pub within: Duration,
 }
 
@@ -53,20 +70,20 @@ impl Asker {
     /// The body of a successful answer.
     ///
     /// # Errors
-    /// A few words: why there is none.
-    pub(super) async fn get(&self, at: &Endpoint, path: &str) -> Result<String, String> {
+    /// Why there is none, in a few words.
+    pub async fn get(&self, at: &Endpoint, path: &str) -> Result<String, NoAnswer> {
         let answer = match tokio::time::timeout(self.within, self.exchange(at, path)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                return Err("refuses connections".to_owned());
+                return Err(NoAnswer::Refused);
             }
-            Ok(Err(error)) => return Err(error.to_string()),
-            Err(_) => return Err(format!("no answer within {} ms", self.within.as_millis())),
+            Ok(Err(error)) => return Err(NoAnswer::Broken(error.to_string())),
+            Err(_) => return Err(NoAnswer::Late(self.within.as_millis())),
         };
-        let (head, body) = answer.split_once("\r\n\r\n").ok_or("answers something that is not HTTP")?;
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or(NoAnswer::NoHttp)?;
         match head.split(' ').nth(1) {
             Some("200") => Ok(body.to_owned()),
-            code => Err(format!("answers {} with status {}", path, code.unwrap_or("none"))),
+            code => Err(NoAnswer::Status { path: path.to_owned(), status: code.unwrap_or("none").to_owned() }),
         }
     }
 
@@ -74,9 +91,9 @@ impl Asker {
     ///
     /// # Errors
     /// As [`Asker::get`].
-    pub(super) async fn status(&self, at: &Endpoint) -> Result<Status, String> {
+    pub async fn status(&self, at: &Endpoint) -> Result<Status, NoAnswer> {
         let body = self.get(at, "/status").await?;
-        serde_json::from_str(&body).map_err(|_| "answers, but not as a node does".to_owned())
+        serde_json::from_str(&body).map_err(|_| NoAnswer::NoNode)
     }
 
     async fn exchange(&self, at: &Endpoint, path: &str) -> io::Result<String> {

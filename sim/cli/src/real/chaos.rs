@@ -1,4 +1,4 @@
-//! `chaos`.
+//! `chaos`: breaks a running cluster, or plays a plan on real processes.
 
 use super::{
     args::{Chaos, CutOff, RunArgs},
@@ -37,10 +37,10 @@ use std::{
     time::Duration,
 };
 
-/// Reads a second of the scenario that is about them, all clients together: each is a request over HTTP.
+/// Reads per second in the scenario about reads, all clients together: each is an HTTP request.
 const READS_PER_S: u64 = 200;
 
-/// Carries out one of the commands.
+/// Runs one of the commands.
 pub fn run(chaos: Chaos) -> Result<u8, Stop> {
     let which = match chaos {
         Chaos::Run(args) => return play_all(&args),
@@ -57,7 +57,7 @@ pub fn run(chaos: Chaos) -> Result<u8, Stop> {
             Fault::Kill { node: leader(), restart_after_ms: Some(restart_after as f64) }
         }
         Chaos::PartitionLeader { secs, from, .. } => {
-            // Without a service it is the others who elect.
+            // Without a service, the other nodes elect.
             let electing = if card.service.is_some() { Who::Service } else { Who::Followers };
             let to = match from {
                 CutOff::Service => vec![electing],
@@ -84,7 +84,7 @@ pub fn run(chaos: Chaos) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// Plays one plan, or one after the other.
+/// Plays one plan, or several one after the other.
 fn play_all(args: &RunArgs) -> Result<u8, Stop> {
     if args.world.tls {
         return Err(Stop::usage(
@@ -106,7 +106,7 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
         }
         let code = check::report(&judged, &file.display().to_string(), Some(&plan), true, Show::from(&args.show));
         if let Some(excuse) = excuse {
-            print(&format!("INCONCLUSIVE: {excuse}; nothing is said about liveness, play it again on a quiet machine"));
+            print(&format!("INCONCLUSIVE: {excuse}; liveness was not judged; run it again on a quiet machine"));
         }
         return Ok(code);
     };
@@ -134,8 +134,8 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
     Ok(worst)
 }
 
-/// Takes a verdict back that the machine, and not the protocol, may be to blame for, and says why. What broke safety did so
-/// whatever the machine did.
+/// Withdraws a liveness or vacuous verdict that the machine, not the protocol, may have caused, and returns the reason.
+/// A safety violation stands whatever the machine did.
 fn excuse(judgement: &mut Judgement, plan: &Plan, stalls: Stalls) -> Option<Excuse> {
     if judgement.verdict != Verdict::Liveness && judgement.verdict != Verdict::Vacuous {
         return None;
@@ -145,13 +145,13 @@ fn excuse(judgement: &mut Judgement, plan: &Plan, stalls: Stalls) -> Option<Excu
     Some(excuse)
 }
 
-/// What was wrong with the machine, whatever the verdict.
+/// The machine's problem, if there was one, whatever the verdict.
 pub fn unwell(plan: &Plan, stalls: Stalls) -> Option<Excuse> {
     let lease = Duration::from_millis(plan.timings.lease_ttl_ms);
     stalls.excuse(lease, Duration::from_millis(plan.duration_ms))
 }
 
-/// The report with what the machine did in it.
+/// The report, with the machine's behaviour added.
 fn with_machine(report: &str, plan: &Plan, stalls: Stalls, excuse: Option<Excuse>) -> Result<String, Stop> {
     let wrong = |e: serde_json::Error| Stop::harness(format!("the report is no JSON: {e}"));
     let mut report: serde_json::Map<String, serde_json::Value> = serde_json::from_str(report).map_err(wrong)?;
@@ -195,7 +195,7 @@ fn sum_up(args: &RunArgs, rows: &[(u64, Judgement)]) {
     ));
 }
 
-/// Plays a plan on real processes. Gives the file with its history, and how the machine was.
+/// Plays a plan on real processes. Returns the file with its history, and the machine's stalls.
 fn play(args: &RunArgs, plan: &Plan) -> Result<(PathBuf, Stalls), Stop> {
     let folder = args.world.dir.clone().unwrap_or_else(|| {
         Path::new("target/fencepost/real").join(&plan.scenario).join(&plan.protocol).join(plan.seed.to_string())
@@ -235,18 +235,18 @@ async fn run_plan(spec: Spec, keep: Keep, plan: &Plan, folder: &Path) -> Result<
     let out = fs::File::create(&audit).map_err(|e| Stop::harness(format!("cannot write {}: {e}", audit.display())))?;
     store::export(&keep, std::io::BufWriter::new(out)).await?;
     let mut parts = director.parts();
-    // A store decides before a client hears of it, and after a leader has asked.
+    // A store decides after a leader has asked, and before a client hears of it.
     parts.push(audit);
     let file = folder.join("history.jsonl");
     history::merge(&header(plan), &parts, start_us, end_us, &file)?;
     Ok((file, stalls))
 }
 
-/// A real process takes a moment to notice that it was stopped, and its clock writes the history: so long two may believe
-/// beyond the protocol's arithmetic, microseconds.
+/// A real process takes a moment to notice that it was paused, and its own clock dates the history: dual belief may
+/// exceed the protocol's arithmetic by this, microseconds.
 const NOTICES_WITHIN_US: u64 = 250_000;
 
-/// What the judge is told of a plan that was played on real processes.
+/// The judge's header for a plan that was played on real processes.
 fn header(plan: &Plan) -> Header {
     let header = plan.header().expect("the plan is valid");
     let dual_belief_bound_us = header.dual_belief_bound_us.map(|bound| bound.saturating_add(NOTICES_WITHIN_US));
@@ -261,7 +261,7 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     }
     let scenario = parse::scenario(&args.what)?;
     let mut params = args.plan.params()?;
-    // Clients of real processes read nothing, but in the scenario that is about reads, or where they are to.
+    // By default, clients of real processes only read in the scenario about reads, or with `--read-lease`.
     let reads = scenario.hazard == Hazard::ClockDrift || params.read_lease == Some(true);
     params.read_lease = params.read_lease.or(Some(reads));
     params.reads_per_s = params.reads_per_s.or(Some(if reads { READS_PER_S } else { 0 }));
@@ -273,7 +273,7 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     let mut plan = scenario.compile(&params, args.backend, seed)?;
     if service_runs_true(&mut plan) {
         Show::from(&args.show)
-            .banner("the coordination service goes by the machine's clock: only the nodes' clocks are changed");
+            .banner("the coordination service uses the machine's clock: only the nodes' clocks are changed");
     }
     Ok(plan)
 }

@@ -1,4 +1,4 @@
-//! `cluster`.
+//! `cluster`: starts a cluster on this machine.
 
 use super::{
     args::{ClusterArgs, WorldArgs},
@@ -29,7 +29,7 @@ use std::{
 };
 use tokio::{net::TcpListener, sync::mpsc};
 
-/// Starts a cluster, shows how it is, and ends it.
+/// Starts a cluster, shows its state, and ends it.
 pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
     let params = Params {
         nodes: args.nodes,
@@ -72,13 +72,13 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         show.banner("ending: the leader resigns, then store and service stop");
         let file = director.folder().join(control::FILE);
         director.end().await;
-        // Nobody can give orders any more.
+        // Nobody can send orders any more.
         let _ = std::fs::remove_file(file);
         obeyed.map(|()| 0).map_err(Stop::from)
     })
 }
 
-/// How the nodes are looked at: by TLS if they speak it.
+/// How to poll the nodes: with TLS if they use it.
 fn certificates(world: &WorldArgs, folder: &Path) -> Result<Option<Tls>, Stop> {
     let authority = world.tls.then(|| folder.join(AUTHORITY));
     let files = authority.map(|file| Files { authority: Some(file), ..Files::default() });
@@ -97,11 +97,11 @@ async fn publish(director: &Director) -> Result<(Card, TcpListener), Stop> {
     Ok((card, listener))
 }
 
-/// What the cluster is made of.
+/// The specification of the cluster.
 pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop> {
     let program = std::env::current_exe().map_err(|e| Stop::harness(format!("cannot find this program: {e}")))?;
     if let Some(url) = &world.postgres {
-        // Before it gets onto the store's command line, where everybody would see a password in it.
+        // Checked before it gets onto the store's command line, where a password would be visible to everybody.
         postgres::PostgresSettings::from_env(url, None)?;
     }
     let Some(protocol) = plan.election() else {
@@ -117,20 +117,18 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
         )));
     }
     if plan.groups > 1 {
-        return Err(Stop::usage("real processes stand in one group; leave `groups` out".to_owned()));
+        return Err(Stop::usage("real processes form one group; leave `groups` out".to_owned()));
     }
     if !(Tenure { step_down_after_ms: 0, ..plan.tenure }).is_nothing() {
-        let why = "real leaders neither warm up nor have health checks that err; of `tenure`, leave in only `step_down_after_ms`";
+        let why = "real leaders have neither a warm-up nor mistaken health checks; in `tenure`, keep only \
+                   `step_down_after_ms`";
         return Err(Stop::usage(why.to_owned()));
     }
     if !plan.bugs.is_empty() {
         return Err(Stop::usage("bugs are switched on in the simulation only; leave `bugs` out".to_owned()));
     }
     if protocol.elects_among_peers() && !protocol.service.is_embedded {
-        return Err(Stop::usage(format!(
-            "`{}` runs in the simulation only; of its kind, `raft` runs here",
-            plan.protocol
-        )));
+        return Err(Stop::usage(format!("`{}` runs only in the simulation; use `raft` here", plan.protocol)));
     }
     if world.service.is_some() && protocol.service.process.is_none() {
         return Err(Stop::usage(format!("--service is given, but `{}` asks no service", plan.protocol)));
@@ -148,7 +146,7 @@ pub fn spec(world: &WorldArgs, plan: Plan, folder: PathBuf) -> Result<Spec, Stop
     })
 }
 
-/// An empty folder; what an earlier cluster left there is removed, a running one is not disturbed.
+/// Empties a folder: removes what an earlier cluster left there, and refuses if a cluster is still running.
 pub fn fresh(folder: &Path) -> Result<(), Stop> {
     if let Ok(card) = control::card(folder)
         && std::net::TcpStream::connect(card.control).is_ok()
@@ -157,7 +155,7 @@ pub fn fresh(folder: &Path) -> Result<(), Stop> {
     }
     if folder.exists() && !folder.join(MARK).exists() && folder.read_dir().is_ok_and(|mut d| d.next().is_some()) {
         return Err(Stop::usage(format!(
-            "{} holds something that is no cluster's; give another --dir",
+            "{} holds files that are not a cluster's; give another --dir",
             folder.display()
         )));
     }

@@ -1,4 +1,4 @@
-//! `node`.
+//! `node`: a member of the fleet.
 
 use super::{
     args::NodeArgs,
@@ -41,9 +41,9 @@ use std::{
     sync::Arc,
 };
 
-/// Furthest that a wall clock is off, milliseconds, as in plans.
+/// Largest offset of a wall clock, milliseconds, as in plans.
 const OFFSET_MAX_MS: u64 = scenarios::plan::OFFSET_MAX_MS;
-/// Furthest that a clock's rate is off, parts per million, as in plans.
+/// Largest error of a clock's rate, parts per million, as in plans.
 const PPM_MAX: u64 = scenarios::plan::PPM_MAX;
 
 /// Runs a node until it is asked to end.
@@ -71,12 +71,12 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
         let own = Clocks::new(args.clock_skew, args.clock_drift);
         if let Some(director) = args.points {
             points::follow_clocks(director, &args.id, own.clone())
-                .map_err(|e| Stop::harness(format!("nobody sets clocks at {director}: {e}")))?;
+                .map_err(|e| Stop::harness(format!("no director sets clocks at {director}: {e}")))?;
         }
         let points = match args.points {
             Some(address) => Some(
                 Directed::connect(address, &args.id)
-                    .map_err(|e| Stop::harness(format!("nobody answers for named points at {address}: {e}")))?,
+                    .map_err(|e| Stop::harness(format!("no director answers for named points at {address}: {e}")))?,
             ),
             None => None,
         };
@@ -98,7 +98,8 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
             read_lease: args.read_lease,
             tick: bounded("--tick", args.tick)?,
             tenure: tenure(args)?,
-            // Terms of two lives differ, so that one is never taken for the other; the token tells them apart anyhow.
+            // Leadership counts of two lives differ, so that one is never taken for the other; the token tells them
+            // apart anyway.
             starts: args.starts.unwrap_or((entropy >> 32) as u32) & 0x7fff,
             site,
             service_env: TokioEnv::with(env::EnvSettings { wrap: service_tls(args, &tls)?, ..clocks.clone() }),
@@ -114,13 +115,13 @@ pub fn run(args: &NodeArgs) -> Result<u8, Stop> {
     })
 }
 
-/// Where the coordination service is; a backend without one is given none.
+/// The addresses of the coordination service; empty for a backend without one.
 fn service(args: &NodeArgs) -> Result<Vec<Endpoint>, Stop> {
     let name = args.backend.name;
     match (&args.service, args.backend.service.process) {
         (Some(addresses), Some(service)) => {
             let all = addresses.split(',').map(endpoint).collect::<Result<Vec<_>, _>>()?;
-            // ZooKeeper's client takes every server of an ensemble, which the simulation has one of.
+            // ZooKeeper's client takes all servers of an ensemble; the simulation has one of them.
             let most =
                 if zookeeper::SERVICE.process == Some(service) { u16::MAX } else { args.backend.service.members.most };
             if all.len() > usize::from(most) {
@@ -135,7 +136,7 @@ fn service(args: &NodeArgs) -> Result<Vec<Endpoint>, Stop> {
     }
 }
 
-/// What is connected to in place of what the service names.
+/// Addresses to connect to in place of those that the service names.
 fn routes(args: &NodeArgs) -> Result<Vec<(Endpoint, Endpoint)>, Stop> {
     let route = |text: &String| {
         let wrong = || Stop::usage(format!("`{text}` is no route; write --routes as HOST:PORT=HOST:PORT,…"));
@@ -145,7 +146,8 @@ fn routes(args: &NodeArgs) -> Result<Vec<(Endpoint, Endpoint)>, Stop> {
     args.routes.iter().map(route).collect()
 }
 
-/// Where the service or the other members are, and where this one answers them. In real mode every member is a founder.
+/// The addresses of the service or the other members, and the one that this member serves them on. In real mode every
+/// member is a founder.
 fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, Stop> {
     let node = members.iter().position(|name| *name == args.id).unwrap_or_default();
     let nodes = (0..members.len() as u16).map(NodeId);
@@ -156,7 +158,7 @@ fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, S
     }
     if args.backend.elects_among_peers() {
         if !args.backend.service.is_embedded {
-            return Err(Stop::usage(format!("`{name}` runs in the simulation only; of its kind, `raft` runs here")));
+            return Err(Stop::usage(format!("`{name}` runs only in the simulation; use `raft` here")));
         }
         let missing = |option: &str| Stop::usage(format!("{option} is missing: `{name}` elects among its members"));
         port = args.elect_listen.ok_or_else(|| missing("--elect-listen HOST:PORT"))?.port();
@@ -174,14 +176,14 @@ fn site(args: &NodeArgs, members: &[String], timings: Timings) -> Result<Site, S
     Ok(Site { service, node, peers, port, founders, timings, bugs: Bugs::default() })
 }
 
-/// The folder for what must not be forgotten, made when it is not there.
+/// The folder for persistent state, created if it does not exist.
 fn data(args: &NodeArgs) -> Result<Option<PathBuf>, Stop> {
     let Some(folder) = &args.data else { return Ok(None) };
     std::fs::create_dir_all(folder).map_err(|e| Stop::usage(format!("cannot make {}: {e}", folder.display())))?;
     Ok(Some(folder.clone()))
 }
 
-/// How the store is reached.
+/// The settings of the link to the store.
 fn store_link(args: &NodeArgs, auth: Auth, tls: &Tls, directory: Arc<Directory>) -> Result<link::LinkSettings, Stop> {
     let key = match auth {
         Auth::Key(key) => Some(key),
@@ -198,7 +200,7 @@ fn store_link(args: &NodeArgs, auth: Auth, tls: &Tls, directory: Arc<Directory>)
     Ok(settings)
 }
 
-/// gRPC wants HTTP/2 to be agreed on.
+/// gRPC requires HTTP/2 to be negotiated.
 fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>, Stop> {
     if !args.service_tls {
         return Ok(None);
@@ -238,7 +240,9 @@ fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
     let (service, store) = (args.backend.service.process, scenarios::plan::STORE);
     let is_taken = |name: &str| name == store || service.is_some_and(|service| names_member(name, service));
     if let Some(taken) = names.iter().find(|name| is_taken(name)) {
-        return Err(Stop::usage(format!("a peer may not be called `{taken}`: histories call the {taken} so")));
+        return Err(Stop::usage(format!(
+            "a peer must not be called `{taken}`: histories use that name for the {taken}"
+        )));
     }
     match &args.others[..] {
         [] => {
@@ -251,7 +255,7 @@ fn peers(args: &NodeArgs) -> Result<(Vec<String>, Vec<String>), Stop> {
     Ok((names, addresses))
 }
 
-/// Clocks as plans may have them: beyond, a clock would stand still, run backwards, or leave the calendar.
+/// Rejects clocks that plans may not have: such a clock would stand still, run backwards, or leave the calendar.
 fn clocks(args: &NodeArgs) -> Result<(), Stop> {
     if args.clock_skew.unsigned_abs() > OFFSET_MAX_MS {
         return Err(Stop::usage(format!("--clock-skew must be within {OFFSET_MAX_MS} ms, a year, either way")));
@@ -272,7 +276,7 @@ pub fn endpoint(text: &str) -> Result<Endpoint, Stop> {
     Ok(Endpoint { host: host.to_owned(), port: port.parse().map_err(|_| wrong())? })
 }
 
-/// A duration in nanoseconds that is neither nothing nor longer than in plans.
+/// A duration in nanoseconds that is positive and no longer than plans allow.
 fn bounded(option: &str, ms: u64) -> Result<u64, Stop> {
     let fits = (1..=LONGEST_MS).contains(&ms);
     fits.then_some(ms * MILLISECOND).ok_or_else(|| Stop::usage(format!("{option} must be between 1ms and a day")))
@@ -284,7 +288,7 @@ fn tenure(args: &NodeArgs) -> Result<Tenure, Stop> {
     Ok(Tenure { step_down_after: step_down_after.unwrap_or(0), ..Tenure::default() })
 }
 
-/// Where election timeouts are drawn from: as asked for, one to two leases, or the protocol's own.
+/// The range of election timeouts: as asked for, one to two leases, or the protocol's own.
 fn election_timeout(protocol: &Protocol, args: &NodeArgs, lease_ttl: Option<u64>) -> Result<Option<(u64, u64)>, Stop> {
     let Some(own) = protocol.election_timeout else {
         return match args.election_timeout {
@@ -325,12 +329,12 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
     }
 }
 
-/// The timers that only some protocols have: as given, or the protocol's own, nanoseconds.
+/// The timers that only some protocols have, as given or the protocol's own, nanoseconds.
 fn own_timers(protocol: &Protocol, args: &NodeArgs, granted: u64) -> Result<Timers, Stop> {
     let mut given = args.own.given_ms();
     sense::own_timers(&given, protocol)?;
     if given.replica_lag.is_some() {
-        return Err(Stop::usage("--replica-lag is of simulated servers: real replicas are as far behind as they are"));
+        return Err(Stop::usage("--replica-lag is for simulated servers; a real replica's lag cannot be set"));
     }
     for timer in Timer::ALL {
         match given.get(timer) {

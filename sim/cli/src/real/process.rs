@@ -1,4 +1,4 @@
-//! What every command that is a process of its own needs: a runtime, an end on request, logs, TLS.
+//! What every command that is a process of its own needs: a runtime, shutdown on request, logs, TLS.
 
 use super::{
     args::{LogFormat, TlsArgs},
@@ -11,18 +11,18 @@ use std::{future::Future, io::IsTerminal};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// Runs `work` on one thread: a node that is stopped at a point is then stopped as a whole, and what waits for a disk has
-/// threads of its own.
+/// Runs `work` on one thread: a node that is stopped at a point then stops as a whole. Disk waits have threads of their
+/// own.
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Stop::harness(format!("cannot start the runtime: {e}")))?;
     let done = runtime.block_on(work);
-    // A blocking task that hangs must not hold up the end.
+    // A blocking task that hangs must not delay the exit.
     runtime.shutdown_background();
     done
 }
 
-/// Ends when the process is asked to end: SIGTERM, Ctrl-C, or SIGHUP, which a closed terminal sends.
+/// Completes when the process is asked to end: SIGTERM, Ctrl-C, or SIGHUP, which a closed terminal sends.
 pub(super) fn asked_to_end() -> Result<impl Future<Output = ()> + Send + 'static, Stop> {
     let wrong = |e| Stop::harness(format!("cannot listen for signals: {e}"));
     let mut term = signal(SignalKind::terminate()).map_err(wrong)?;
@@ -44,8 +44,8 @@ pub(super) fn asked_to_end() -> Result<impl Future<Output = ()> + Send + 'static
     })
 }
 
-/// Sends log lines to standard error, and spans of the process called `instance` to a collector if there is one; until what
-/// it gives is dropped.
+/// Sends log lines to standard error, and spans of the process called `instance` to a collector if there is one, until
+/// the returned value is dropped.
 pub(super) fn start_logs(instance: &str, format: LogFormat) -> Result<Traces, Stop> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,openraft=warn"));
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
@@ -61,7 +61,7 @@ pub(super) fn start_logs(instance: &str, format: LogFormat) -> Result<Traces, St
     Ok(traces)
 }
 
-/// What these options say of TLS.
+/// The TLS settings of these options.
 pub(super) fn tls(args: &TlsArgs) -> Result<Tls, Stop> {
     let TlsArgs { tls_cert, tls_key, tls_ca, tls_mutual } = args;
     let files =

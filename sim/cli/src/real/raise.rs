@@ -1,11 +1,11 @@
-//! `raise-token`.
+//! `raise-token`: raises a service's tokens.
 
 use super::{args::RaiseArgs, node::endpoint, process::block_on};
 use crate::terminal::{exit::Stop, output::print};
 use protocols_clients::env::tokio::TokioEnv;
 use protocols_real::raise::{self, Raised};
 
-/// Raises a service's tokens above what the resource has seen.
+/// Raises a service's tokens above the highest that the resource has seen.
 pub fn run(args: &RaiseArgs) -> Result<u8, Stop> {
     let protocol = args.backend;
     if !protocol.tokened || protocol.service.process.is_none() {

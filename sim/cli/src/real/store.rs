@@ -1,4 +1,4 @@
-//! `store` and `audit`.
+//! `store` and `audit`: the fenced store, and its decisions.
 
 use super::{
     args::{AuthArgs, KeepArgs, StoreArgs},
@@ -72,7 +72,7 @@ pub fn audit(args: &KeepArgs) -> Result<u8, Stop> {
     block_on(async {
         let out = io::BufWriter::new(io::stdout());
         store::export(&keep, out).await?;
-        // Standard output is for the history; that it does not begin at the beginning is never left unsaid.
+        // Standard output is for the history; standard error tells if its beginning is missing.
         if let Some(dropped) = store::dropped(&keep).await? {
             eprintln!("{dropped}");
         }
@@ -82,7 +82,7 @@ pub fn audit(args: &KeepArgs) -> Result<u8, Stop> {
     })
 }
 
-/// Where the ledgers are.
+/// Where the ledgers are kept.
 pub fn keep(args: &KeepArgs) -> Result<Keep, Stop> {
     match (&args.data, &args.postgres) {
         (Some(path), _) => Ok(Keep::Embedded(path.clone())),
@@ -95,7 +95,7 @@ pub fn keep(args: &KeepArgs) -> Result<Keep, Stop> {
     }
 }
 
-/// Who is believed.
+/// How writers are authenticated.
 pub fn auth(args: &AuthArgs) -> Result<Auth, Stop> {
     Auth::from_options(args.token_key.as_deref(), args.insecure).map_err(Stop::from)
 }

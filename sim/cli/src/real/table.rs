@@ -1,4 +1,4 @@
-//! How a running cluster is, as a table that is drawn again when something changes.
+//! The state of a running cluster, as a table that is redrawn when something changes.
 
 use super::{
     ask::{Asker, Status},
@@ -17,14 +17,14 @@ use std::{
     time::Duration,
 };
 
-/// From one look to the next.
+/// Polling interval.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
-/// Letters of why a node does not act; `/status` has all of it.
+/// Most letters of the reason why a node does not act; `/status` has all of it.
 const WHY_MAX: usize = 44;
-/// How long a node may take to say how it is.
+/// Timeout of a node's answer.
 const ANSWER_WITHIN: Duration = Duration::from_millis(200);
 
-/// Says what there is and what can be done with it.
+/// Prints what the cluster consists of, and commands to try.
 pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, postgres: Option<&str>) {
     let backend = protocol.name;
     let mut text = format!("A cluster of real processes on this machine, by `{backend}`. Ctrl-C ends it.\n\n");
@@ -63,7 +63,7 @@ pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, pos
     if tls && card.service.is_none() {
         let _ = writeln!(
             text,
-            "  note:        --tls is for clients and store; what nodes say to elect is neither encrypted nor authenticated"
+            "  note:        --tls is for clients and store; elections are neither encrypted nor authenticated"
         );
     }
     let keep = match postgres {
@@ -74,7 +74,7 @@ pub fn introduce(card: &Card, protocol: &Protocol, folder: &Path, tls: bool, pos
     print(&text);
 }
 
-/// Looks at the nodes for ever. On a terminal the table stays in its place; elsewhere a line tells each change.
+/// Polls the nodes for ever. On a terminal the table stays in place; elsewhere each change is a line.
 pub async fn show(card: Card, tls: Option<Tls>, show: Show) {
     let terminal = std::io::stdout().is_terminal();
     let (mut drawn, mut last) = (false, Vec::new());
@@ -137,7 +137,7 @@ fn tell_changes(rows: &[Row], last: &mut Vec<(String, String)>) {
     *last = now;
 }
 
-/// A token; protocols that have none write 0.
+/// A token; a protocol without tokens has 0.
 fn token(value: u64) -> String {
     if value == 0 { "none".to_owned() } else { value.to_string() }
 }

@@ -1,24 +1,24 @@
-//! Spans to a collector that speaks OpenTelemetry's protocol, in builds with the feature `otel`; without it, nothing.
+//! Spans for an OpenTelemetry collector, in builds with the feature `otel`; without it, nothing.
 //!
-//! They are sent if `OTEL_EXPORTER_OTLP_ENDPOINT` says where to (`http://127.0.0.1:4317`), by gRPC; the other variables of
-//! that name's family are respected. What there is to send: `protocols_real::node`'s campaigns, leases, requests and writes,
-//! and the store's decisions, each with its token and request.
+//! They are sent by gRPC if `OTEL_EXPORTER_OTLP_ENDPOINT` has the collector's address (`http://127.0.0.1:4317`); the
+//! other variables of that family are respected. The spans are campaigns, leases, requests and writes of
+//! `protocols_real::node`, and the store's decisions, each with its token and request.
 
 use crate::terminal::exit::Stop;
 use tracing_subscriber::{Layer, registry::Registry};
 
-/// What is done with spans, beside the log.
+/// A subscriber layer for spans, beside the log.
 pub(super) type SpanLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Where spans are to be sent to, if anywhere.
+/// The variable with the collector's address.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// Does the environment ask for spans?
+/// True if the environment asks for spans.
 fn wanted() -> bool {
     std::env::var_os(ENDPOINT).is_some_and(|endpoint| !endpoint.is_empty())
 }
 
-/// Says so if spans are asked for and this build cannot send them.
+/// Warns if spans are asked for and this build cannot send them.
 pub(super) fn warn_if_unsent() {
     if wanted() && !cfg!(feature = "otel") {
         tracing::warn!("{ENDPOINT} is set, but no spans are sent: this build lacks the feature `otel`");
@@ -35,25 +35,25 @@ mod sent {
     use tracing::level_filters::LevelFilter;
     use tracing_subscriber::{Layer, filter::Targets};
 
-    /// What the service is called, if not as it always is.
+    /// The variable that overrides the service's name.
     const NAME: &str = "OTEL_SERVICE_NAME";
-    /// Which of the service's processes one is, by OpenTelemetry's conventions.
+    /// The attribute of a service's process, by OpenTelemetry's conventions.
     const INSTANCE: &str = "service.instance.id";
 
-    /// Sends what is left when it is dropped.
+    /// Sends the remaining spans on drop.
     pub struct Traces(Option<(SdkTracerProvider, Runtime)>);
 
     impl Drop for Traces {
         fn drop(&mut self) {
             if let Some((provider, runtime)) = self.0.take() {
-                // A collector that has gone away is no reason to wait.
+                // Do not wait for a collector that has gone away.
                 let _ = provider.shutdown();
                 runtime.shutdown_background();
             }
         }
     }
 
-    /// The layer that sends spans of the process that is called `instance`, if they are to be sent.
+    /// The layer that sends spans of the process called `instance`, if spans are asked for.
     ///
     /// # Errors
     /// One sentence: the exporter cannot be set up.
@@ -76,7 +76,7 @@ mod sent {
         let provider =
             SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource.build()).build();
         let ours = Targets::new().with_target("fencepost", LevelFilter::DEBUG);
-        // Where in the code a span begins, and how long it was polled, would be two thirds of each.
+        // Code location and poll times would make up two thirds of each span.
         let layer = tracing_opentelemetry::layer().with_location(false).with_threads(false);
         let layer = layer.with_tracked_inactivity(false).with_tracer(provider.tracer("fencepost"));
         Ok((Some(layer.with_filter(ours).boxed()), Traces(Some((provider, runtime)))))
@@ -87,7 +87,7 @@ mod sent {
 mod sent {
     use super::{SpanLayer, Stop};
 
-    /// Nothing is sent.
+    /// Sends nothing.
     pub struct Traces;
 
     /// No layer.

@@ -1,4 +1,4 @@
-//! What words on the command line of real mode mean.
+//! Parsers for values on real mode's command line.
 
 use crate::terminal::{parse, suggest::Unknown};
 use protocols::{election::Protocol, point::Point};
@@ -6,11 +6,11 @@ use protocols_real::store::audit::Retention;
 use scenarios::units::Unread;
 use std::{net::SocketAddr, time::Duration};
 
-/// How leaders are elected when nothing else was said, by every command here: what needs nothing that is installed. Where a
-/// service is named, it is taken for etcd.
+/// The default backend of every command here: the one that needs nothing installed. If a service is named, the default
+/// is etcd.
 pub const DEFAULT_BACKEND: &str = "raft";
 
-/// Where a cluster's files are when nothing else was said.
+/// The default folder of a cluster's files.
 pub const DEFAULT_DIR: &str = "target/fencepost/cluster";
 
 /// A service's name stands for the best protocol on it.
@@ -27,7 +27,7 @@ pub fn backend(text: &str) -> Result<&'static Protocol, Unknown> {
     })
 }
 
-/// Milliseconds of a duration that may be negative, or of a number of them.
+/// Parses a duration that may be negative, or a number of milliseconds, into milliseconds.
 pub fn offset_ms(text: &str) -> Result<i64, Unread> {
     if let Ok(ms) = text.parse() {
         return Ok(ms);
@@ -38,7 +38,7 @@ pub fn offset_ms(text: &str) -> Result<i64, Unread> {
     Ok(sign * ms)
 }
 
-/// Milliseconds of a duration above 0 in any style: `5s`, or a plain number of `unit` milliseconds each.
+/// Parses a positive duration, `5s` or a plain number of units of `unit` milliseconds, into milliseconds.
 fn lasting_ms(text: &str, unit: f64) -> Result<f64, Unread> {
     let ms = match text.parse::<f64>() {
         Ok(number) => number * unit,
@@ -48,23 +48,23 @@ fn lasting_ms(text: &str, unit: f64) -> Result<f64, Unread> {
     fits.then_some(ms).ok_or_else(|| Unread::of(text, "must be a number above 0, of a day at most"))
 }
 
-/// Milliseconds of a duration, or of a number of seconds.
+/// Parses a duration, or a number of seconds, into milliseconds.
 pub fn in_seconds(text: &str) -> Result<f64, Unread> {
     lasting_ms(text, 1e3)
 }
 
-/// Milliseconds of a duration, or of a number of them.
+/// Parses a duration, or a number of milliseconds, into milliseconds.
 pub fn in_milliseconds(text: &str) -> Result<f64, Unread> {
     lasting_ms(text, 1.0)
 }
 
-/// Milliseconds from one look at a fleet to the next.
+/// Parses a polling interval into milliseconds.
 pub fn interval_ms(text: &str) -> Result<u64, Unread> {
     let ms = parse::duration_ms(text)?;
     (100..=60_000).contains(&ms).then_some(ms).ok_or_else(|| Unread::of(text, "must be between 100ms and 1m"))
 }
 
-/// How much of an audit is kept.
+/// Parses how much of an audit is kept.
 pub fn retention(text: &str) -> Result<Retention, Unread> {
     if text == "all" {
         return Ok(Retention::ALL);
@@ -80,32 +80,32 @@ pub fn retention(text: &str) -> Result<Retention, Unread> {
     Ok(Retention { age: Some(Duration::from_millis(ms)), ..Retention::ALL })
 }
 
-/// Where a pause falls.
+/// The point of a pause; `None`: anywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct At(pub Option<Point>);
 
-/// Where a pause falls, by its name.
+/// Parses the point of a pause.
 pub fn point(text: &str) -> Result<At, Unread> {
-    // Only these are asked about in a cluster without a plan.
+    // A cluster without a plan only watches these.
     match text {
         "now" => Ok(At(None)),
         "lease_checked" => Ok(At(Some(Point::LeaseChecked))),
-        _ => Err(Unread::of(text, "is no place to pause at; there are lease_checked and now")),
+        _ => Err(Unread::of(text, "is not a point to pause at; there are lease_checked and now")),
     }
 }
 
-/// An address to listen on.
+/// Parses an address to listen on.
 pub fn socket(text: &str) -> Result<SocketAddr, Unread> {
     text.parse().map_err(|_| Unread::of(text, "is no address to listen on; write it as 127.0.0.1:7000 or [::1]:7000"))
 }
 
-/// A number of nodes.
+/// Parses a number of nodes.
 pub fn nodes(text: &str) -> Result<u16, Unread> {
     let number = text.parse().ok().filter(|n| (1..=64).contains(n));
     number.ok_or_else(|| Unread::of(text, "must be a number of nodes, 1 to 64"))
 }
 
-/// A share, above 0 and at most 1.
+/// Parses a share, above 0 and at most 1.
 pub fn share(text: &str) -> Result<f64, Unread> {
     let share = text.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| Unread::of(text, "must be a number above 0, at most 1"))

@@ -1,7 +1,5 @@
 //! Options of the address by which clients find the leader. Their names are a contract.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use super::{headings::WORK, parse};
 use clap::Args as ClapArgs;
 use protocols::address::Kind;
@@ -10,18 +8,17 @@ use scenarios::Params;
 /// How clients find the leader.
 #[derive(ClapArgs, Clone, Copy, Debug)]
 pub struct AddressOptions {
-    /// How clients find the leader. vip: a virtual IP that it announces to them. dns: a record that it overwrites. label: a label
-    /// that each node sets and removes for itself; clients are sent to all that have it. By default they ask every candidate, but
-    /// in `stale-address`
+    /// How clients find the leader. vip: a virtual IP that it announces to them. dns: a record that it overwrites.
+    /// label: a label that each node sets and removes for itself; clients go to all nodes that have it. By default they
+    /// ask every candidate, except in `stale-address`
     #[arg(long, value_parser = parse::address, value_name = "vip|dns|label", help_heading = WORK)]
     address: Option<Kind>,
-    /// How long clients keep what they were told of the address; 1 s by default
+    /// How long clients cache the address; 1 s by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = WORK)]
     address_ttl: Option<u64>,
 }
 
 impl AddressOptions {
-    /// These parameters with this address.
     pub fn add_to(&self, params: Params) -> Params {
         Params { address: self.address, address_ttl_ms: self.address_ttl, ..params }
     }

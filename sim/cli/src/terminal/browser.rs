@@ -1,4 +1,4 @@
-//! The page of a run: written to its folder, and opened by what this platform opens files with.
+//! Writes a run's page to its folder, and opens it with the platform's opener.
 
 use super::{exit::Stop, output::Show};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// Writes the page into the file of that name in `folder`, and says where it is.
+/// Writes the page to a file called `name` in `folder`, and prints where it is.
 ///
 /// # Errors
 /// It cannot be written.
@@ -21,19 +21,19 @@ pub fn write(folder: &Path, name: &str, html: &str, show: Show) -> Result<PathBu
     Ok(file)
 }
 
-/// The platform's opener, and what it is given before the file.
+/// The platform's opener, and its arguments before the file.
 const fn opener() -> (&'static str, &'static [&'static str]) {
     if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {
-        // `start` is a word of the shell, and takes its first quoted argument for a title.
+        // `start` is built into the shell, and takes its first quoted argument as a title.
         ("cmd", &["/C", "start", ""])
     } else {
         ("xdg-open", &[])
     }
 }
 
-/// Did the opener do its work? Where it becomes the browser itself it goes on until somebody closes that.
+/// True if the opener succeeded, or is still running: it may become the browser itself, which runs until it is closed.
 fn has_opened(mut opener: Child) -> bool {
     for _ in 0..100 {
         match opener.try_wait() {
@@ -45,7 +45,7 @@ fn has_opened(mut opener: Child) -> bool {
     true
 }
 
-/// Opens `file`, or says where it is when nothing here opens it. The run's verdict does not depend on it.
+/// Opens `file`, or prints where it is if nothing here opens it. The run's verdict does not depend on it.
 pub fn open(file: &Path, show: Show) {
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
     let (program, before) = opener();

@@ -19,13 +19,13 @@ use scenarios::Plan;
 use sim::parameters::parameters;
 use std::path::{Path, PathBuf};
 
-/// Where the page of a history goes.
+/// Options of a history's page.
 #[derive(ClapArgs, Clone, Debug, Default)]
 pub struct PageArgs {
-    /// Write the history as one page, timeline.html, into this folder
+    /// Write the history as one page, timeline.html, to this folder
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: Option<PathBuf>,
-    /// Another history, to be shown beside this one on one time axis: in beside.html
+    /// Another history to show beside this one on one time axis, in beside.html
     #[arg(long, value_name = "HISTORY", help_heading = OUTPUT)]
     beside: Option<PathBuf>,
     /// Open that page in the browser; without --out it is written to target/fencepost/check
@@ -39,7 +39,7 @@ impl PageArgs {
     }
 }
 
-/// Judges the logs in `files`, which may call things otherwise, as one history by these invariants.
+/// Judges the logs in `files`, which may use other names, as one history by these invariants.
 pub fn run(
     files: &[PathBuf],
     log: &Options,
@@ -66,7 +66,7 @@ pub fn run(
     Ok(code)
 }
 
-/// What was noticed in a log, and what it would have to say for all to be judged.
+/// Prints what was noticed in a log, and what it would need for everything to be judged.
 fn tell_unchecked(judged: &Judged, show: Show) {
     let unchecked = judged.unchecked();
     if show.json || show.quiet {
@@ -80,7 +80,7 @@ fn tell_unchecked(judged: &Judged, show: Show) {
         let names: Vec<&str> = unchecked.iter().map(|(name, _)| *name).collect();
         if !names.is_empty() {
             let text = format!(
-                "Not checked, for the log lacks what it takes: {}; --verbose says what that is.",
+                "Not checked, since the log lacks the fields: {}; --verbose lists what each needs.",
                 names.join(", ")
             );
             print(&format!("\n{}", text::paragraph(&text, show.width()).trim()));
@@ -92,7 +92,7 @@ fn tell_unchecked(judged: &Judged, show: Show) {
     }
 }
 
-/// Reports one history, and another beside it; the page has both.
+/// Reports one history and another beside it; the page shows both.
 fn beside(first: &mut Judged, second: &mut Judged, named: &str, page: &PageArgs, show: Show) -> Result<(), Stop> {
     if !show.json {
         report(first, named, None, true, show);
@@ -118,7 +118,7 @@ fn beside(first: &mut Judged, second: &mut Judged, named: &str, page: &PageArgs,
     Ok(())
 }
 
-/// Reports what the judge made of what is called `history`, of which there may be a page; the exit code.
+/// Reports the judgement of the history called `history`, and returns the exit code.
 pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, has_page: bool, show: Show) -> u8 {
     let Judged { header, judgement, highlights, begins_us, .. } = judged;
     let facts = RunFacts::default();
@@ -155,7 +155,7 @@ pub fn report(judged: &Judged, history: &str, plan: Option<&Plan>, has_page: boo
     judgement.verdict.exit_code()
 }
 
-/// What to do with a plan or a capsule, if it is one.
+/// The error for a plan or a capsule in place of a history, if it is one.
 fn not_a_plan(file: &Path) -> Option<Stop> {
     let text = std::fs::read_to_string(file).ok()?;
     let is_plan = |value: &serde_json::Value| value.get("plan").is_some() || value.get("candidates").is_some();
@@ -165,7 +165,7 @@ fn not_a_plan(file: &Path) -> Option<Stop> {
     Some(Stop::usage(format!("{name} is {what}, not a history; run it with `fencepost replay {name}`")))
 }
 
-/// Writes the page of a history into `folder`, once, if one was asked for; it shows the judgement as it stands now.
+/// Writes the page of a history to `folder`, once, if one was asked for; it shows the judgement as it stands now.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -177,12 +177,12 @@ pub fn write_page(judged: &mut Judged, folder: &Path, show: Show) -> Result<Opti
 /// Reads and judges the JSON lines in `file`.
 ///
 /// # Errors
-/// It cannot be read, is no history, or holds no events.
+/// The file cannot be read, is no history, or has no events.
 pub fn read(file: &Path) -> Result<Judged, Stop> {
     judged(&Options::default(), file, &Asked::default())
 }
 
-/// The same, and makes ready for [`write_page`].
+/// Like [`read`], and prepares [`write_page`].
 ///
 /// # Errors
 /// As [`read`].

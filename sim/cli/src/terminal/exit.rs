@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Exit codes.
 
 use super::parse::Refused;
 use logs::LogError;
@@ -11,31 +11,30 @@ pub const VIOLATED: u8 = 1;
 pub const USAGE: u8 = 64;
 /// The harness itself failed.
 pub const HARNESS: u8 = 70;
-/// Nothing was shown either way.
+/// The run shows nothing either way.
 pub const INCONCLUSIVE: u8 = 2;
 /// Not deterministic.
 pub const NOT_DETERMINISTIC: u8 = 4;
 /// Replay of another build refused.
 pub const OTHER_BUILD: u8 = 5;
-/// A figure of a sweep lies far outside its baseline.
+/// A sweep's figure is far outside its baseline.
 pub const MOVED: u8 = 6;
 
 /// Why a command ended early: one sentence and an exit code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stop {
-    /// The exit code.
     pub code: u8,
     /// What is wrong and what would be right.
     pub why: String,
 }
 
 impl Stop {
-    /// The user's input is at fault.
+    /// The user's input is wrong.
     pub fn usage(why: impl Into<String>) -> Self {
         Stop { code: USAGE, why: why.into() }
     }
 
-    /// The harness is at fault.
+    /// The harness failed.
     pub fn harness(why: impl Into<String>) -> Self {
         Stop { code: HARNESS, why: why.into() }
     }

@@ -1,4 +1,4 @@
-//! `export`: a history for other programs: Perfetto, ShiViz, or a table.
+//! `export`: converts a history for other programs: Perfetto, ShiViz, or a table.
 
 mod cast;
 mod event;
@@ -19,21 +19,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a history can be written as.
+/// Target formats of a history.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 pub enum Format {
     /// A trace for ui.perfetto.dev, as TrackEvent protobufs: beliefs, grants, faults, and each write as an arrow
     Perfetto,
-    /// A log with vector clocks for ShiViz; its regular expression is in the first line
+    /// A log with vector clocks for ShiViz; the first line has its regular expression
     Shiviz,
-    /// A table, an event a line, that `check` judges as it judges the history
+    /// A table with one event per line, which `check` judges like the history
     Csv,
 }
 
 /// Writes the history in `files` to `out`, or to standard output.
 ///
 /// # Errors
-/// It cannot be read, or what it becomes cannot be written: one sentence.
+/// It cannot be read, or the result cannot be written: one sentence.
 pub fn run(files: &[PathBuf], log: &Options, format: Format, out: Option<&Path>) -> Result<u8, Stop> {
     let input = log.open(files).map_err(|why| Stop::usage(why.to_string()))?;
     match out {
@@ -47,7 +47,7 @@ pub fn run(files: &[PathBuf], log: &Options, format: Format, out: Option<&Path>)
             let cannot = |e: io::Error| Stop::harness(format!("standard output: {e}"));
             let mut text = BufWriter::new(io::stdout().lock());
             let ended = written(input, format, &mut text, &cannot).and_then(|()| text.flush().map_err(cannot));
-            // Whoever reads may stop before the end.
+            // A reader may stop before the end.
             if let Err(stop) = ended
                 && !stop.why.contains("Broken pipe")
             {

@@ -1,5 +1,5 @@
-//! What the simulation's and real mode's command lines share: how arguments are read and refused, and how reports are
-//! printed.
+//! Shared code of the simulation's and real mode's command lines: parsing and rejecting arguments, and printing
+//! reports.
 
 pub mod address;
 pub mod browser;
@@ -27,8 +27,8 @@ use output::print;
 use program::as_run;
 use std::{ffi::OsString, io::Write};
 
-/// Help and version go to standard output and are no error; everything else is one sentence. Gives the exit code.
-/// `command` is what refused, and `said` what was said to it.
+/// Prints help and version to standard output, and any other error as one sentence. Returns the exit code. `command` is
+/// what rejected the arguments `said`.
 pub fn refuse(error: &clap::Error, command: &Command, said: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -53,7 +53,7 @@ pub fn refuse(error: &clap::Error, command: &Command, said: &[OsString]) -> u8 {
     }
 }
 
-/// The exit code of a command that has ended; why it ended early goes to standard error.
+/// The exit code of a command that has ended; the reason for an early end goes to standard error.
 pub fn exit_code(ended: Result<u8, Stop>) -> u8 {
     ended.unwrap_or_else(|stop| {
         let _ = writeln!(std::io::stderr(), "fencepost: {}", as_run(&stop.to_string()));
@@ -61,7 +61,7 @@ pub fn exit_code(ended: Result<u8, Stop>) -> u8 {
     })
 }
 
-/// An option of `scenario` that `replay` is given: the plan has that already.
+/// The error for an option of `scenario` given to `replay`: the plan already determines it.
 fn of_the_plan(error: &clap::Error, command: &Command, said: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
     let replays = said.get(1).is_some_and(|word| word == "replay") && error.kind() == ErrorKind::UnknownArgument;
@@ -73,7 +73,7 @@ fn of_the_plan(error: &clap::Error, command: &Command, said: &[OsString]) -> Opt
     })
 }
 
-/// A command that there is not, and like which there is none: those that there are, where they are few.
+/// The error for an unknown command that resembles none: lists the known ones if they are few.
 fn no_such_command(error: &clap::Error, command: &Command, said: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     if error.get(ContextKind::SuggestedSubcommand).is_some() {
@@ -90,14 +90,15 @@ fn no_such_command(error: &clap::Error, command: &Command, said: &[OsString]) ->
     })
 }
 
-/// What is missing, and where it is to be found.
+/// The error for a missing argument, and where to find its values.
 fn lacking(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return None };
     let lacks = error.kind() == ErrorKind::MissingRequiredArgument && missing.iter().any(|name| name == "<NAME>");
     lacks.then(|| format!("{}; `fencepost list scenarios` has the names", one_sentence(error)))
 }
 
-/// An unknown option, and those that it is a part of, as `--ttl` is of `--lease-ttl`: clap only knows what is spelt like it.
+/// An unknown option, and the options that contain it as a part, such as `--lease-ttl` for `--ttl`: clap only suggests
+/// similar spellings.
 fn meant(error: &clap::Error, command: &Command, said: &[OsString]) -> Option<(String, String)> {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
     let parts = unknown.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
@@ -111,7 +112,7 @@ fn meant(error: &clap::Error, command: &Command, said: &[OsString]) -> Option<(S
     (!alike.is_empty()).then(|| (unknown.clone(), alike.join(" or ")))
 }
 
-/// A parser's sentence with the option whose value it refused, of `invalid value '3.5' for '--nodes <N>`.
+/// A parser's sentence, prefixed with the option from `invalid value '3.5' for '--nodes <N>`.
 fn named(of: &str, sentence: &str) -> String {
     let option = of.rsplit_once("for '").map_or("", |(_, option)| option);
     let option = option.split([' ', '=']).next().unwrap_or_default();
@@ -126,14 +127,14 @@ pub(crate) fn one_sentence(error: &clap::Error) -> String {
     let text = error.to_string();
     let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
     let first = first.trim_start_matches("error: ");
-    // A value that our own parser refused: its sentence says it all.
+    // Our own parser rejected the value: its sentence is complete.
     let own = first.split_once("': ").filter(|_| first.starts_with("invalid value"));
     let sentence = own.map_or_else(|| first.to_owned(), |(of, sentence)| named(of, sentence.trim()));
     let sentence = sentence.trim();
-    // clap lists what is missing, and what it would suggest, on lines of their own.
+    // clap lists missing arguments and suggestions on lines of their own.
     let more = text.lines().skip(1).map(str::trim).take_while(|l| !l.starts_with("Usage"));
     let more = more.filter(|l| !l.is_empty() && !l.starts_with("For more") && !l.starts_with("tip: to pass"));
-    // Where all values are listed, one that is spelt otherwise is no help.
+    // If all values are listed, a suggestion with a different spelling is no help.
     let far = matches!(
         (error.get(ContextKind::InvalidValue), error.get(ContextKind::SuggestedValue)),
         (Some(ContextValue::String(given)), Some(ContextValue::String(suggested))) if !suggest::is_typo(given, suggested)

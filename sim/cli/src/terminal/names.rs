@@ -1,7 +1,7 @@
-//! The names that this command line knows.
+//! The registry for this command line's names.
 //!
-//! clap hands its value parsers a word and nothing else, so they find the registry here: that of the command line which
-//! this thread is running. Everything behind the parsers is handed the registry itself.
+//! clap's value parsers only get a word, so they find the registry here: that of the command line which this thread
+//! runs. All other code gets the registry as an argument.
 
 use scenarios::Registry;
 use std::{cell::RefCell, rc::Rc};
@@ -10,12 +10,12 @@ thread_local! {
     static KNOWN: RefCell<Option<Rc<Registry>>> = const { RefCell::new(None) };
 }
 
-/// From now on the words of this thread's command line mean what they mean there.
+/// Sets the registry for this thread's command line.
 pub fn are_of(registry: &Registry) {
     KNOWN.set(Some(Rc::new(registry.clone())));
 }
 
-/// What has the names; Fencepost's own unless [`are_of`] has said otherwise.
+/// This thread's registry; Fencepost's own until [`are_of`] sets another.
 pub fn known() -> Rc<Registry> {
     KNOWN.with_borrow_mut(|known| known.get_or_insert_default().clone())
 }

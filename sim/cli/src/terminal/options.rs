@@ -1,7 +1,5 @@
 //! Options that several commands share. Their names are a contract.
 
-#![allow(missing_docs, reason = "a doc comment is help text here, and a flattened group has none of its own")]
-
 use super::{
     address::AddressOptions,
     headings::{NETWORK, OUTPUT, RAFT, TIMERS, WORK},
@@ -29,7 +27,7 @@ use scenarios::{
     sense,
 };
 
-/// What a scenario's plan is made of.
+/// The options of a scenario's plan.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct PlanOptions {
     /// Number of candidates; 3 by default
@@ -38,8 +36,8 @@ pub struct PlanOptions {
     /// Length of the run; by default as long as the scenario needs
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     duration: Option<u64>,
-    /// Time to live of the lease to ask for, or how long others wait for a silent leader; 3 s by default, or the shortest
-    /// election timeout of a protocol that has one
+    /// Time to live of the lease to ask for, or how long others wait for a silent leader; 3 s by default, or the
+    /// shortest election timeout of a protocol that has one
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     lease_ttl: Option<u64>,
     /// Time from one renewal to the next; by default a part of the lease, for most protocols a third
@@ -47,7 +45,7 @@ pub struct PlanOptions {
     renew_interval: Option<u64>,
     #[command(flatten)]
     own: OwnTimerOptions,
-    /// How long one request to the coordination service may take; by default a third of the lease, at most 1 s
+    /// Timeout of one request to the coordination service; by default a third of the lease, at most 1 s
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     request_timeout: Option<u64>,
     /// Range that election timeouts are drawn from, such as 150..300ms; a single time D means D to 2 D
@@ -70,36 +68,37 @@ pub struct PlanOptions {
     /// Members of the coordination service, for protocols whose service can have several; 1 by default
     #[arg(long, value_parser = parse::members, value_name = "N", allow_hyphen_values = true)]
     members: Option<u16>,
-    /// Contests for one leadership each, in which every candidate stands, and which have clients of their own; 1 by default
+    /// Number of groups: separate elections among the same candidates, each with clients of its own; 1 by default
     #[arg(long, value_parser = parse::groups, value_name = "N", allow_hyphen_values = true)]
     groups: Option<u16>,
-    /// Which candidate should lead which group: whoever leads another's hands it over. ring: the next on a consistent hash
-    /// ring. modulo: the group's number modulo how many live; by default nobody cares, but in `shard-rebalance`
+    /// Which candidate should lead which group; a leader of another's group hands it over. ring: the next on a
+    /// consistent hash ring. modulo: the group's number modulo the number of live candidates. By default nothing
+    /// decides it, except in `shard-rebalance`
     #[arg(long, value_parser = parse::placement, value_name = "ring|modulo")]
     placement: Option<Placement>,
     /// How far wall clocks may be off, either way; 200 ms by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = NETWORK)]
     clock_skew: Option<u64>,
-    /// How many parts per million clocks may run fast or slow; 100 by default
+    /// How far clocks may drift, in parts per million fast or slow; 100 by default
     #[arg(long, value_parser = parse::ppm, value_name = "PPM", allow_hyphen_values = true, help_heading = NETWORK)]
     clock_drift: Option<u64>,
     /// Requests per second to the sequencer; 1000 by default, and 200 in a sweep
     #[arg(long, value_parser = parse::whole, value_name = "N", allow_hyphen_values = true, help_heading = WORK)]
     rate: Option<u64>,
-    /// How long the pause lasts, in a scenario about one; the scenario chooses by default
+    /// Length of the pause, in scenarios about one; by default the scenario chooses
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pause: Option<u64>,
     /// What the store checks before it accepts a write. on: everything. off: nothing. token: only that the token is the
-    /// newest and its owner's. order: only that the number is the next one. memory: only that the request was not applied
-    /// before
+    /// newest and its owner's. order: only that the number is the next one. memory: only that the request was not
+    /// applied before
     #[arg(long, value_parser = parse::fencing, default_value = "on", value_name = "on|off|token|order|memory")]
     fencing: Fencing,
-    /// A copy of the data on every candidate's node, instead of one store for all. async: the leader's copy acknowledges at
-    /// once. majority: when a majority of the copies have the write
+    /// A copy of the data on every candidate's node, instead of one store for all. async: the leader's copy
+    /// acknowledges at once. majority: when a majority of the copies have the write
     #[arg(long, value_parser = parse::copies, value_name = "async|majority", help_heading = WORK)]
     copies: Option<Copies>,
-    /// Whether the leader answers reads from memory while its lease lasts, instead of asking the store; by default in half
-    /// of the seeds where clocks are good enough, and always in the scenario `read-lease`
+    /// Whether the leader answers reads from memory while its lease lasts, instead of asking the store; by default in
+    /// half of the seeds if clocks are good enough, and always in the scenario `read-lease`
     #[arg(long, value_parser = parse::on_off, num_args = 0..=1, default_missing_value = "on", value_name = "on|off", help_heading = WORK)]
     read_lease: Option<bool>,
     /// Reads of the last number per second; by default a tenth of the rate, or 1000 with --read-lease on
@@ -117,7 +116,7 @@ pub struct PlanOptions {
     /// How fast each process can send, such as 10mbps, all its links together; unlimited by default
     #[arg(long, value_parser = parse::bandwidth, value_name = "N", allow_hyphen_values = true, help_heading = NETWORK)]
     bandwidth: Option<u64>,
-    /// Whether heartbeats, votes and renewals leave by the same link as the data, which is usual, or by one of their own
+    /// Whether heartbeats, votes and renewals share the data's link, the default, or have a separate one
     #[arg(long, value_parser = parse::control_link, value_name = "shared|separate", help_heading = NETWORK)]
     control_link: Option<bool>,
 }
@@ -125,13 +124,14 @@ pub struct PlanOptions {
 /// The rules of voting and leading, of protocols that have them on or off.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct RuleOptions {
-    /// Whose timers: those of an implementation, such as hashicorp (hashicorp/raft's defaults)
+    /// Timers of an implementation, such as hashicorp (hashicorp/raft's defaults)
     #[arg(long, value_parser = parse::preset, value_name = "NAME", help_heading = RAFT)]
     preset: Option<&'static Preset>,
     /// Whether a candidate first asks if it could win; on by default
     #[arg(long, value_parser = parse::on_off, value_name = "on|off", help_heading = RAFT)]
     pre_vote: Option<bool>,
-    /// Whether a leader without a majority steps down, and who hears from a leader keeps its vote; on by default
+    /// Whether a leader without a majority steps down, and a node that hears from a leader withholds its vote; on by
+    /// default
     #[arg(long, value_parser = parse::on_off, value_name = "on|off", help_heading = RAFT)]
     check_quorum: Option<bool>,
     /// Whether a leader acts only until the lease from its last acknowledged heartbeat expires; on by default
@@ -140,13 +140,12 @@ pub struct RuleOptions {
 }
 
 impl RuleOptions {
-    /// These parameters with these rules.
     pub fn add_to(&self, params: Params) -> Params {
         let RuleOptions { preset, pre_vote, check_quorum, leader_lease } = *self;
         Params { preset, pre_vote, check_quorum, leader_lease, ..params }
     }
 
-    /// What was given, each after a comma.
+    /// The given options, each after a comma.
     pub fn words(&self) -> String {
         let rules =
             [("pre-vote", self.pre_vote), ("check-quorum", self.check_quorum), ("leader-lease", self.leader_lease)];
@@ -156,7 +155,7 @@ impl RuleOptions {
     }
 }
 
-/// What links are like, where a command has a network of its own.
+/// The network, for commands without the other options of a plan.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct NetworkOptions {
     /// The network; see `fencepost list networks`
@@ -171,7 +170,6 @@ pub struct NetworkOptions {
 }
 
 impl NetworkOptions {
-    /// These parameters on this network.
     pub fn params(&self, others: Params) -> Params {
         Params { net: self.net, latency_us: self.latency, loss_ppm: self.loss, ..others }
     }
@@ -180,33 +178,33 @@ impl NetworkOptions {
 /// The timers that only some protocols have; see `fencepost list protocols`.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct OwnTimerOptions {
-    /// How long a leader goes on trying to renew before it gives up, for protocols with a renew deadline
+    /// How long a leader keeps trying to renew before it gives up, for protocols with a renew deadline
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     renew_deadline: Option<u64>,
-    /// From one attempt to acquire to the next, for protocols with a retry period; where candidates poll, it is the renew
+    /// Time from one attempt to acquire to the next, for protocols with a retry period; if candidates poll, the renew
     /// interval by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     retry_period: Option<u64>,
-    /// How long nobody may take a lock after its holder's session has ended; 0s to let it go at once
+    /// How long nobody may take a lock after its holder's session has ended; 0s releases it at once
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     lock_delay: Option<u64>,
-    /// From one entry to the next that the leader puts into the log, as if its clients wrote, for raft-core; none by default
+    /// Time from one log entry of the leader to the next, as if its clients wrote, for raft-core; no entries by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     entry_interval: Option<u64>,
-    /// How long what the primary acknowledges takes to its replicas, for redis-sentinel; they are told at once by default
+    /// How long an acknowledged write takes from the primary to its replicas, for redis-sentinel; no lag by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     replica_lag: Option<u64>,
 }
 
 impl OwnTimerOptions {
-    /// Those that were given, milliseconds.
+    /// The given timers, milliseconds.
     pub fn given_ms(&self) -> Timers {
         let OwnTimerOptions { renew_deadline, retry_period, lock_delay, entry_interval, replica_lag } = *self;
         Timers { renew_deadline, retry_period, lock_delay, entry_interval, replica_lag }
     }
 }
 
-/// Requests a second of each run of a sweep.
+/// Default rate of a sweep's runs, requests per second.
 pub const SWEEP_RATE: u64 = 200;
 
 /// How much is printed.
@@ -218,28 +216,25 @@ pub struct ShowArgs {
     /// Print only the verdict
     #[arg(long, help_heading = OUTPUT)]
     pub quiet: bool,
-    /// List every invariant in a run's report, also those that held or had nothing to check
-    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["json", "quiet"])]
+    /// Print all of a run's report: also its plan, leaders, every invariant and all figures
+    #[arg(long, short, help_heading = OUTPUT, conflicts_with_all = ["json", "quiet"])]
     pub verbose: bool,
 }
 
 impl PlanOptions {
-    /// The clock drift, if it was given.
     pub fn clock_drift(&self) -> Option<u64> {
         self.clock_drift
     }
 
-    /// How far wall clocks may be off, if it was given.
     pub fn clock_skew(&self) -> Option<u64> {
         self.clock_skew
     }
 
-    /// Was a rate asked for?
     pub fn has_rate(&self) -> bool {
         self.rate.is_some()
     }
 
-    /// How many candidates were asked for, each number once.
+    /// The given numbers of candidates, without duplicates.
     pub fn nodes(&self) -> Vec<u16> {
         let mut nodes = self.nodes.clone();
         nodes.sort_unstable();
@@ -247,7 +242,7 @@ impl PlanOptions {
         nodes
     }
 
-    /// The parameters of a sweep's runs, but for how many candidates they have.
+    /// The parameters of a sweep's runs, apart from the number of candidates.
     ///
     /// # Errors
     /// One sentence about an option that makes no sense.
@@ -303,7 +298,7 @@ impl PlanOptions {
         Ok(params)
     }
 
-    /// What a swarm of these protocols does not draw.
+    /// The options that a swarm of these protocols does not draw.
     ///
     /// # Errors
     /// One sentence about an option that a swarm draws itself.

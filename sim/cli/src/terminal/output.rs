@@ -6,41 +6,41 @@ use std::io::{self, IsTerminal, Write};
 /// Longer lines are hard to read, however wide the terminal is.
 const WIDTH_MAX: usize = 140;
 
-/// What the user asked to see.
+/// Which output the user asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Show {
     /// One JSON object on standard output and nothing else.
     pub json: bool,
     /// No banner, no progress, and only the verdict of the report.
     pub quiet: bool,
-    /// Every invariant in the report, also those that held.
+    /// Every invariant in the report, including those that held.
     pub verbose: bool,
 }
 
 impl Show {
-    /// Is standard output a terminal that wants colour?
+    /// True if standard output is a terminal that wants colour.
     pub fn colour(self) -> bool {
         !self.json && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && io::stdout().is_terminal()
     }
 
-    /// How many characters wide a report may be: as the terminal is, or as COLUMNS says, or 100.
+    /// Width of a report in characters: the terminal's, that of COLUMNS, or 100.
     pub fn width(self) -> usize {
         self.room().unwrap_or(WIDTH).clamp(WIDTH_MIN, WIDTH_MAX)
     }
 
-    /// How many characters a line has where somebody looks at it, or COLUMNS says so; `None` in a pipe, where lines stay whole.
+    /// Characters per line on a terminal, or as COLUMNS says; `None` in a pipe, where lines stay whole.
     pub fn room(self) -> Option<usize> {
         let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|n| *n > 0);
         let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
         asked.or_else(terminal)
     }
 
-    /// Is there a terminal that wants a progress bar?
+    /// True if standard error is a terminal that wants a progress bar.
     pub fn progress(self) -> bool {
         !self.quiet && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && io::stderr().is_terminal()
     }
 
-    /// A line for the reader, not for the report.
+    /// Prints a line on standard error, beside the report.
     pub fn banner(self, line: &str) {
         if !self.quiet {
             // A closed standard error is no reason to stop.

@@ -1,4 +1,5 @@
-//! What words on the command line mean: durations, ranges, lists of names.
+//! Parsers for values on the command line: durations, ranges, lists of names. Every error is one sentence; for an
+//! unknown name it suggests the nearest.
 
 mod numbers;
 mod refused;
@@ -29,7 +30,7 @@ pub use numbers::{candidates, frequency, groups, jobs, many, members, ppm, seed,
 pub use refused::Refused;
 pub use scenarios::units::{duration_ms, duration_us, percent_ppm, span_ms};
 
-/// Milliseconds `A..B`, such as `150..300ms` or `1s..2s`; a single duration D is D to 2 D.
+/// Parses `A..B`, such as `150..300ms` or `1s..2s`, into milliseconds; a single duration D means D to 2 D.
 ///
 /// # Errors
 /// One sentence.
@@ -45,7 +46,8 @@ pub fn duration_range_ms(text: &str) -> Result<(u64, u64), Unread> {
     Ok((from_ms, to_ms))
 }
 
-/// Microseconds `A..B` of one way, such as `20ms..40ms` or `0.2..0.5ms`; a single duration is always the same.
+/// Parses a one-way latency `A..B`, such as `20ms..40ms` or `0.2..0.5ms`, into microseconds; a single duration is
+/// constant.
 ///
 /// # Errors
 /// One sentence.
@@ -61,7 +63,7 @@ pub fn latency_us(text: &str) -> Result<(u64, u64), Unread> {
     Ok((from_us, to_us))
 }
 
-/// Both ends of a range; the lower one may leave its unit to the upper one.
+/// Both ends of a range; the lower one may omit its unit.
 fn ends(from: &str, to: &str, parse: fn(&str) -> Result<u64, Unread>) -> Result<(u64, u64), Unread> {
     let upper = parse(to)?;
     match from.ends_with(|c: char| c.is_ascii_digit()) {
@@ -70,15 +72,11 @@ fn ends(from: &str, to: &str, parse: fn(&str) -> Result<u64, Unread>) -> Result<
     }
 }
 
-/// A bandwidth.
-///
-/// # Errors
-/// One sentence.
 pub fn bandwidth(text: &str) -> Result<u64, Unread> {
     bandwidth_mbps(text)
 }
 
-/// Has what elects a link of its own?
+/// True for a separate link for election traffic.
 ///
 /// # Errors
 /// One sentence.
@@ -90,10 +88,6 @@ pub fn control_link(text: &str) -> Result<bool, Unread> {
     }
 }
 
-/// `on` or `off`.
-///
-/// # Errors
-/// One sentence.
 pub fn on_off(text: &str) -> Result<bool, Unread> {
     match text {
         "on" => Ok(true),
@@ -102,7 +96,7 @@ pub fn on_off(text: &str) -> Result<bool, Unread> {
     }
 }
 
-/// A protocol and its lease, such as k8s-lease@15s.
+/// Parses a protocol and its lease, such as k8s-lease@15s.
 ///
 /// # Errors
 /// One sentence.
@@ -113,13 +107,13 @@ pub fn setting(text: &str) -> Result<(&'static Protocol, u64), Refused> {
     Ok((protocol(name)?, duration_ms(lease)?))
 }
 
-/// What the store checks.
+/// The store's checks.
 ///
 /// # Errors
 /// One sentence with the nearest word.
 pub fn fencing(text: &str) -> Result<Fencing, Unknown> {
     let words: Vec<&str> = Fencing::ALL.iter().map(|fencing| fencing.word()).collect();
-    // What sounds like another word must not be taken for the opposite of what is meant.
+    // A word that sounds like another must not be taken for the opposite of its meaning.
     if ["none", "no", "false", "disabled"].contains(&text) {
         let instead = "did you mean `off`?".to_owned();
         return Err(Unknown { what: "choice", name: text.to_owned(), instead });
@@ -154,7 +148,7 @@ pub fn placement(text: &str) -> Result<Placement, Unknown> {
     found.ok_or_else(|| unknown("choice", text, &Placement::ALL.map(Placement::word)))
 }
 
-/// What is checked before an invoice is charged.
+/// The check before an invoice is charged.
 ///
 /// # Errors
 /// One sentence with the nearest word.
@@ -162,7 +156,7 @@ pub fn charge_check(text: &str) -> Result<ChargeCheck, Unknown> {
     ChargeCheck::find(text).ok_or_else(|| unknown("choice", text, &ChargeCheck::ALL.map(ChargeCheck::word)))
 }
 
-/// A known bug.
+/// The known bug of this id.
 ///
 /// # Errors
 /// One sentence with the nearest id.
@@ -173,23 +167,15 @@ pub fn bug(id: &str) -> Result<&'static Bug, Refused> {
     Ok(find(&known().bugs, "bug", id, |bug| bug.id)?)
 }
 
-/// A work.
-///
-/// # Errors
-/// One sentence with the nearest name.
 pub fn work(name: &str) -> Result<&'static Kind, Unknown> {
     find(&known().works, "work", name, |work| work.name)
 }
 
-/// A protocol.
-///
-/// # Errors
-/// One sentence with the nearest name.
 pub fn protocol(name: &str) -> Result<&'static Protocol, Unknown> {
     find(&known().named().collect::<Vec<_>>(), "protocol", name, |protocol| protocol.name)
 }
 
-/// Protocols `a,b` or `all`.
+/// Parses protocols `a,b` or `all`.
 ///
 /// # Errors
 /// One sentence with the nearest name.
@@ -207,15 +193,11 @@ pub fn protocols(names: &str) -> Result<Vec<&'static Protocol>, Refused> {
     }
 }
 
-/// A scenario.
-///
-/// # Errors
-/// One sentence with the nearest name.
 pub fn scenario(name: &str) -> Result<&'static Scenario, Unknown> {
     find(&known().scenarios, "scenario", name, |scenario| scenario.name)
 }
 
-/// Scenarios by name; `all`, or none named, is all of them.
+/// The scenarios of these names; all of them for `all`, or no name.
 ///
 /// # Errors
 /// One sentence with the nearest name.
@@ -223,14 +205,14 @@ pub fn scenarios(names: &[String]) -> Result<Vec<&'static Scenario>, Refused> {
     if names.is_empty() || names == ["all"] {
         return Ok(known().scenarios.clone());
     }
-    // `--protocol` takes commas, so commas are taken here, too.
+    // `--protocol` takes commas, so they are accepted here, too.
     let names: Vec<&str> = names.iter().flat_map(|name| name.split(',')).filter(|name| !name.is_empty()).collect();
     let one =
         |name: &&str| scenario(name).map_err(|why| is_protocol(name, &names).map_or_else(|| why.into(), Refused::from));
     Ok(once(names.iter().map(one).collect::<Result<_, _>>()?, |s| s.name))
 }
 
-/// What is said of a protocol among the names of scenarios: protocols after a space were meant for `--protocol`.
+/// The error for a protocol among scenario names: protocols after a space were meant for `--protocol`.
 fn is_protocol(name: &str, names: &[&str]) -> Option<Unread> {
     protocol(name).ok()?;
     let all: Vec<&str> = names.iter().copied().filter(|name| protocol(name).is_ok()).collect();
@@ -240,7 +222,7 @@ fn is_protocol(name: &str, names: &[&str]) -> Option<Unread> {
     ))
 }
 
-/// The one of that name, or one sentence with the nearest.
+/// The element called `name`, or a sentence with the nearest name.
 fn find<T>(
     all: &[&'static T],
     what: &'static str,
@@ -251,26 +233,18 @@ fn find<T>(
     all.iter().copied().find(|one| name_of(one) == name).ok_or_else(|| unknown(what, name, &names))
 }
 
-/// Each of these once, where it came first.
+/// Removes duplicates, keeping the first of each.
 fn once<T>(mut all: Vec<T>, name: impl Fn(&T) -> &'static str) -> Vec<T> {
     let mut seen = BTreeSet::new();
     all.retain(|one| seen.insert(name(one)));
     all
 }
 
-/// A preset of timers.
-///
-/// # Errors
-/// One sentence with the nearest name.
 pub fn preset(name: &str) -> Result<&'static Preset, Unknown> {
     let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
     Preset::find(name).ok_or_else(|| unknown("preset", name, &known))
 }
 
-/// A network profile.
-///
-/// # Errors
-/// One sentence with the nearest name.
 pub fn network(name: &str) -> Result<&'static Profile, Unknown> {
     let known: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
     Profile::find(name).ok_or_else(|| unknown("network profile", name, &known))

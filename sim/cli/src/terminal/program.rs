@@ -1,17 +1,18 @@
-//! What this program is called by whoever runs it, so that a command that is printed can be typed as it stands.
+//! The name under which this program was run, so that printed commands can be typed as they stand.
 
 use std::{env, path::Path};
 
-/// How commands stand in our sentences and help texts, before [`as_run`].
+/// The prefix of commands in our sentences and help texts, before [`as_run`].
 const WRITTEN: &str = "fencepost ";
 
-/// The text with each command of it as this program was started: by cargo, or by the name that was typed.
+/// The text with the prefix of each command replaced by the way this program was started: by cargo, or by the typed
+/// name.
 pub fn as_run(text: &str) -> String {
     let program = name();
     let mut parts = text.split(WRITTEN);
     let mut told = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        // A folder of that name is none.
+        // A path that ends in this name is no command.
         let is_path = told.ends_with(['/', '-']);
         told += if is_path { WRITTEN } else { &program };
         told += part;

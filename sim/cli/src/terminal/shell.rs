@@ -1,19 +1,18 @@
-//! What a shell and `man` are told of the command line.
+//! Shell completions and manual pages.
 
 use super::exit::Stop;
 use clap::{Command, builder::PossibleValuesParser};
 use clap_complete::Shell;
 use std::{fs, io::Write, path::Path};
 
-/// Words that an argument takes, in whichever command it stands.
+/// The words that an argument takes, in every command that has it.
 pub struct Words {
     /// The argument's id.
     pub argument: &'static str,
-    /// The words.
     pub words: Vec<&'static str>,
 }
 
-/// Arguments that take names complete to these names.
+/// Makes arguments that take names complete to these names.
 fn with_words(mut command: Command, known: &[Words]) -> Command {
     for Words { argument, words } in known {
         if command.get_arguments().any(|arg| arg.get_id() == *argument) {
@@ -25,14 +24,14 @@ fn with_words(mut command: Command, known: &[Words]) -> Command {
     names.iter().fold(command, |command, name| command.mut_subcommand(name, |inner| with_words(inner, known)))
 }
 
-/// The completions of a shell, for standard output.
+/// The completion script of a shell.
 pub fn completions(command: Command, shell: Shell, known: &[Words]) -> String {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut with_words(command, known), "fencepost", &mut bytes);
     String::from_utf8_lossy(&bytes).trim_end().to_owned()
 }
 
-/// The manual page of the command, or with a folder those of all its commands.
+/// Prints the command's manual page, or with a folder writes those of all its commands.
 ///
 /// # Errors
 /// A page cannot be written: one sentence.

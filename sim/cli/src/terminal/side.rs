@@ -1,4 +1,4 @@
-//! Two runs side by side, in words: what the second came to, where the two part, and the figures of both.
+//! Two runs side by side, as text: the outcome of the second, where they diverge, and the figures of both.
 
 use super::output::{Show, print};
 use protocols::history::Header;
@@ -11,20 +11,19 @@ use reports::{
 };
 use serde_json::json;
 
-/// One of the two.
+/// One of the two runs.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
-    /// What its history says of itself.
+    /// Its history's header.
     pub header: Option<&'a Header>,
-    /// What came of it.
     pub judgement: &'a Judgement,
-    /// Why.
+    /// The cause of its verdict.
     pub cause: &'a Cause,
-    /// What a page of it is made of.
+    /// The data of its page.
     pub sheet: &'a Sheet,
 }
 
-/// Reports what the second adds to the first, whose own report has been printed; with `--json`, both.
+/// Reports what the second run adds to the first, whose own report was printed before; with `--json`, both.
 pub fn report(sides: &[Side; 2], show: Show, reports: [Report; 2]) {
     let apart = sides[0].sheet.apart(sides[1].sheet);
     if show.json {
@@ -47,7 +46,7 @@ fn title(side: &Side) -> String {
     }
 }
 
-/// What tells a side from the other, in a word or two.
+/// What distinguishes a side from the other, in a word or two.
 fn told(sides: &[Side; 2], place: usize) -> String {
     let [Some(a), Some(b)] = sides.each_ref().map(|side| side.header) else { return "history".to_owned() };
     let h = [a, b][place];

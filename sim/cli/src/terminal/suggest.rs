@@ -1,3 +1,3 @@
-//! Unknown names answer with the nearest known one.
+//! Suggestions of the nearest known name for an unknown one.
 
 pub use scenarios::suggest::{Unknown, is_typo, unknown};

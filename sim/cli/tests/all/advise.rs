@@ -1,4 +1,4 @@
-//! `advise` as a process: what it says of two fleets, that a step shorter would be wrong, and what it refuses.
+//! `advise` as a process: its advice for two fleets, that a shorter step would be wrong, and its rejections.
 
 use serde_json::Value;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// A Java service whose heap is too small, and a virtual machine that is moved now and then.
+/// A Java service with too small a heap, and a virtual machine that is migrated now and then.
 const JVM: [&str; 9] =
     ["--slo", "99.95%", "--crashes", "3/30d", "--warm-up", "60s", "--protocol", "etcd-election", "--pauses"];
 const MIGRATIONS: [&str; 13] = [
@@ -52,10 +52,10 @@ fn its_advice_meets_the_target_and_one_step_shorter_changes_the_leader_more_ofte
         let changes = |trial: &Value| trial["changes"].as_u64().expect("a number");
         assert!(changes(tried) < changes(shorter), "{name}: {advice:#}");
         for trial in [tried, shorter] {
-            // Whatever the lease, no two leaders took effect: an availability target is not what keeps them apart.
+            // Whatever the lease, no two leaders took effect: safety does not depend on the availability target.
             assert_eq!(trial["leaders_acting_by_effect_max"], 1, "{name}: {advice:#}");
         }
-        // What arithmetic expects and what the world shows are not far from each other.
+        // The arithmetic's expectation and the simulated result are close.
         let (expected, seen) = (advice["advice"]["dark"].as_f64().unwrap(), tried["dark"].as_f64().unwrap());
         assert!((0.7..1.4).contains(&(seen / expected)), "{name}: {advice:#}");
     }
@@ -77,7 +77,7 @@ fn it_says_what_it_goes_by_and_what_is_dangerous() {
     assert!(said.contains("Warning: the lease of 15s has room for one renewal (every 8s)"), "{said}");
     let nothing = advise(&["--slo", "99.9999%", "--no-trial", "--pause", "3s", "--over", "1d"], None);
     assert_eq!(nothing.status.code(), Some(2));
-    let why = "a leader that is paused leads nobody, and pauses alone take 0.00347 %";
+    let why = "a paused leader serves nobody, and pauses alone take 0.00347 %";
     assert!(text(&nothing.stdout).contains(why), "{}", text(&nothing.stdout));
 }
 
@@ -89,7 +89,7 @@ fn it_advises_what_can_be_deployed_and_says_when_a_trial_shows_nothing() {
     let report: Value = serde_json::from_slice(&asked.stdout).expect("JSON");
     let [zab, kubernetes] = report["protocols"].as_array().expect("protocols").as_slice() else { panic!("{report:#}") };
     assert_eq!((&zab["protocol"], &kubernetes["protocol"]), (&"zab-fle".into(), &"k8s-lease".into()));
-    // Renewals are seen in whole seconds.
+    // Renewals are recorded in whole seconds.
     assert!(kubernetes["steps"][0]["lease_ttl_ms"].as_u64() >= Some(5_000), "{report:#}");
     let brief =
         ["--slo", "99%", "--protocol", "redis-fenced", "--lease-ttl", "10s", "--pause", "200ms", "--over", "7d"];
@@ -99,7 +99,7 @@ fn it_advises_what_can_be_deployed_and_says_when_a_trial_shows_nothing() {
     assert!(said.contains("200 pauses struck, 0 changed the leader"), "{said}");
     assert_eq!(output.status.code(), Some(0), "{said}");
     let unnoticed = advise(&[&brief[..], &["--unnoticed", "300ms"]].concat(), None);
-    assert!(text(&unnoticed.stdout).contains("about pauses the trial confirms nothing"), "{}", text(&unnoticed.stdout));
+    assert!(text(&unnoticed.stdout).contains("the trial confirms nothing about pauses"), "{}", text(&unnoticed.stdout));
     assert_eq!(unnoticed.status.code(), Some(2), "nothing struck");
 }
 
@@ -108,7 +108,7 @@ fn it_stands_beside_what_there_is_now_and_claims_no_more_than_was_seen() {
     let pauses = ["--slo", "99.9%", "--pause", "12s", "--over", "7d", "--protocol", "k8s-lease"];
     let output = advise(&[&pauses[..], &["--no-trial", "--now", "k8s-lease@5s"]].concat(), None);
     let said = text(&output.stdout);
-    // A lease that bears the pause changes the leader less often than any shorter one that meets the target too.
+    // A lease that tolerates the pause changes the leader less often than any shorter one that also meets the target.
     for part in [
         "Now: k8s-lease with a lease of 5s",
         "Advice: k8s-lease with a lease of 15s",
@@ -136,17 +136,20 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
             "`k8s-lease` is no setting; write a protocol and its lease, as k8s-lease@15s",
         ),
         (&["--slo", "99%", "--now", "kubernetes@15s"], "did you mean `k8s-lease`?"),
-        (&["--slo", "100%"], "`100%` is no target; write one below 100%, such as 99.95%"),
+        (&["--slo", "100%"], "`100%` is not a target; write one below 100%, such as 99.95%"),
         (&["--slo", "0.9995"], "`0.9995` could be a share or a percentage; write a percentage, such as 99.95%"),
-        (&["--slo", "99%", "--pause", "1s"], "in what time were these pauses seen? Say it with --over, as --over 7d"),
+        (
+            &["--slo", "99%", "--pause", "1s"],
+            "give the time over which these pauses were seen: --over, such as --over 7d",
+        ),
         (
             &["--slo", "99%", "--pause", "1", "--over", "1d"],
             "--pause is `1`; write a duration, such as 1.2s, or several of it, as 3x 1.2s",
         ),
-        (&["--slo", "99%", "--crashes", "often"], "`often` does not say how often in what time; write it as 3/30d"),
+        (&["--slo", "99%", "--crashes", "often"], "`often` is not a number per time; write it like 3/30d"),
         (
             &["--slo", "99%", "--pause", "2s", "--over", "1s"],
-            "the pauses together are longer than the time in which they were seen; is --over right?",
+            "the pauses add up to more than the time in which they were seen; check --over",
         ),
         (
             &["--slo", "99%", "--protocol", "redis-lease"],

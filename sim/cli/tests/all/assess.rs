@@ -1,4 +1,4 @@
-//! `assess` as a process: its answers for client-go's timers, what it tells them by, and that it leads on to commands that run.
+//! `assess` as a process: its answers for client-go's timers, their reasons, and that its commands run.
 
 use clap::Parser;
 use serde_json::Value;
@@ -18,7 +18,7 @@ fn report(arguments: &str) -> (Option<i32>, Value) {
     (output.status.code(), report)
 }
 
-/// Above which value it happens.
+/// The value above which the event happens.
 fn edge(report: &Value, event: &str) -> Option<f64> {
     let edges = report["edges"].as_array().expect("edges");
     edges.iter().find(|edge| edge["event"] == event).unwrap_or_else(|| panic!("no {event}: {report:#}"))["at"].as_f64()
@@ -31,19 +31,19 @@ fn a_pause_of_twelve_seconds_is_within_client_gos_lease() {
     let (code, said) = report(&format!("{CLIENT_GO} --pause 12s"));
     assert_eq!((code, &said["answer"]), (Some(0), &"safe".into()), "{said:#}");
     assert!(said["because"].as_str().is_some_and(|why| why.contains("nobody takes over within 12 s")), "{said:#}");
-    // The lease less a retry period, and less what a poor quartz and three ways of a packet take.
+    // The lease less a retry period, the drift of a poor quartz and three latencies.
     let timers = edge(&said, "takeover_by_timers").expect("a bound");
     assert!((12_990.0..13_000.0).contains(&timers), "{said:#}");
-    // Others look every 2 to 4.4 s, so runs show it a little later, and never earlier.
+    // Others check every 2 to 4.4 s, so runs show it a little later, and never earlier.
     for event in ["takeover", "two_believe", "stale_write"] {
         let at = edge(&said, event).unwrap_or_else(|| panic!("{event}: {said:#}"));
         assert!((timers..timers + 2_200.0).contains(&at), "{event}: {said:#}");
     }
-    // It stops after a retry period and the renew deadline, 12 s, and others wait for 15 s.
+    // It stops after a retry period and the renew deadline, 12 s; others wait for 15 s.
     let stops = said["stops_believing_before_takeover_ms"].as_f64().expect("a bound");
     assert!((2_900.0..3_000.0).contains(&stops), "{said:#}");
     assert_eq!(said["takeovers_at_asked"], 0, "{said:#}");
-    // The defaults are those that were typed.
+    // The defaults are the typed values.
     assert_eq!(report("k8s-lease --pause 12s").1["edges"], said["edges"]);
 }
 
@@ -52,17 +52,17 @@ fn what_is_asked_decides_between_safe_not_safe_and_cannot_be_said() {
     for (arguments, code, why) in [
         ("k8s-lease --pause 20s --fencing off", 1, "the store compares no tokens"),
         ("k8s-lease --pause 20s", 0, "the store compares tokens"),
-        // Between what the timers exclude and what runs show.
+        // Between the timers' guarantee and what runs show.
         ("k8s-lease --pause 13.1s --fencing off", 2, "the timers exclude a change of leader only up to"),
         ("k8s-lease --partition 40s --fencing off", 0, "stops believing"),
         ("k8s-lease --lease-ttl 15s --renew-deadline 14s --partition 40s --fencing off", 2, "two may believe for"),
-        ("redis-lease --pause 20s", 1, "there is no token to tell it by"),
+        ("redis-lease --pause 20s", 1, "no token tells it apart"),
         ("redis-lease --pause 5s", 0, "nobody takes over within 5 s"),
         ("pg-advisory --pause 2m", 0, "however long its process stops"),
         ("etcd-election --lease-ttl 5s --cut 20s --fencing off", 1, "the store compares no tokens"),
         ("db-row-node-clock --lease-ttl 5s --clock-skew 3m --fencing off", 1, "the store compares no tokens"),
         ("k8s-lease --drift 50000 --fencing off", 0, "stops believing"),
-        // Packets that are lost may be renewals.
+        // Lost packets may be renewals.
         ("k8s-lease --pause 12s --fencing off --loss 1%", 2, "exclude nothing"),
     ] {
         let (ended, said) = report(arguments);
@@ -80,7 +80,7 @@ fn what_it_advises_is_what_makes_it_safe() {
     assert_eq!((&change["options"], &change["violated"]), (&"--fencing on".into(), &0.into()), "{said:#}");
     let (_, said) = report("redis-lease --pause 20s");
     assert!(said["changes"][0]["what"].as_str().is_some_and(|what| what.contains("`redis-fenced`")), "{said:#}");
-    // A longer lease, as typed, bears what it says.
+    // A longer lease, as typed, tolerates what the advice claims.
     let (_, said) = report(&format!("{CLIENT_GO} --pause 12s"));
     let options = said["changes"][0]["options"].as_str().expect("options");
     assert!(options.contains("--lease-ttl 21s --renew-deadline 14s"), "{said:#}");
@@ -118,7 +118,7 @@ fn it_fits_a_screen_and_leads_on_to_commands() {
 #[test]
 fn what_makes_no_sense_is_refused_in_one_sentence() {
     for (arguments, why) in [
-        ("k8s-lease", "what may go wrong? Say it with --pause"),
+        ("k8s-lease", "name a hazard: --pause"),
         ("kubernetes --pause 12s", "did you mean `k8s-lease`?"),
         ("postgres --pause 12s", "did you mean `pg-advisory`, `db-row` or `db-row-node-clock`?"),
         ("etcd --pause 12s", "did you mean `etcd-election` or `etcd-key`?"),

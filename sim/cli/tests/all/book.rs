@@ -1,5 +1,5 @@
-//! The book below `docs/`, and the README: every page is in the table of contents, every link leads somewhere, every command
-//! exists, and what the page on formats says of a file is what the code reads and writes.
+//! The book in `docs/`, and the README: every page is in the table of contents, every link resolves, every command
+//! exists, and the page on formats matches what the code reads and writes.
 
 mod formats;
 mod page;
@@ -59,7 +59,7 @@ fn every_link_leads_somewhere() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The commands of the simulation that a text names: in code, behind `cargo run … --`.
+/// The simulation's commands in a text: code after `cargo run … --`.
 fn commands(page: &Page) -> Vec<Vec<String>> {
     let after = |code: &String| -> Vec<Vec<String>> {
         let lines = code.replace("\\\n", " ");
@@ -73,7 +73,7 @@ fn commands(page: &Page) -> Vec<Vec<String>> {
     page.code.iter().flat_map(after).collect()
 }
 
-/// The help of a command, or of its own command where it has some (`plot ttl-sweep`); `None` when there is no such command.
+/// The help of a command, or of its subcommand (`plot ttl-sweep`); `None` if there is no such command.
 fn help(words: &[String]) -> Option<String> {
     let ask = |words: &[String]| {
         let run = Command::new(env!("CARGO_BIN_EXE_fencepost")).args(words).arg("--help").output();

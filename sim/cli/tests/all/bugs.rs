@@ -1,6 +1,6 @@
-//! Every known bug is found by the command that `list bugs` names, and the same runs without it hold.
+//! The command that `list bugs` names finds each known bug, and the same runs hold without it.
 //!
-//! `FENCEPOST_UPDATE=1` writes the case under `seeds/` of a bug that has none.
+//! `FENCEPOST_UPDATE=1` writes the missing cases of bugs under `seeds/`.
 
 #[path = "../../examples/bugs/shown.rs"]
 mod shown;
@@ -47,7 +47,7 @@ fn seeds_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../seeds")
 }
 
-/// What a plan comes to: its verdict, and what it violates.
+/// The outcome of a plan: its verdict and the violated invariants.
 fn outcome(judgement: &Judgement) -> (String, Vec<String>) {
     let violated = judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name.to_owned()).collect();
     (judgement.verdict.name().to_owned(), violated)

@@ -1,4 +1,4 @@
-//! Every case of `seeds/` is replayed by its file's name, tells its story, and comes to what is recorded.
+//! Every case of `seeds/` can be replayed by its file's name, prints its story, and has the recorded outcome.
 
 use std::{path::Path, process::Command};
 

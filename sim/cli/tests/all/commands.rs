@@ -16,7 +16,7 @@ fn fencepost(arguments: &[&str]) -> Output {
     command.output().expect("the binary runs")
 }
 
-/// The program's arguments in a printed command line.
+/// The arguments in a printed command line.
 fn words(command: &str) -> Vec<String> {
     let words: Vec<&str> = command.trim_end_matches(')').split(' ').collect();
     let first = words.iter().position(|word| ["scenario", "replay"].contains(word)).expect("a command of ours");
@@ -75,7 +75,7 @@ fn mistakes_get_one_sentence_and_64() {
         ),
         (vec!["scenario", "swarm", "--retry-period", "1s"], "--retry-period means nothing here"),
         (vec!["scenario", "partition", "--pause", "3s"], "--pause means nothing to `partition`"),
-        (vec!["plan", "steady", "--trace", "x"], "`plan` runs nothing"),
+        (vec!["plan", "steady", "--trace", "x"], "`plan` only prints the plan"),
         (vec!["scenario", "steady", "--protocol", "etcd"], "did you mean `etcd-election` or `etcd-key`?"),
         (vec!["scenario", "steady", "--latency", "40ms..20ms"], "--latency: "),
         (vec!["scenario", "steady", "--loss", "101%"], "at most 100%"),
@@ -141,7 +141,7 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["plot", "election-cdf", "--nodes", "0", "--runs", "1"], "`0` is not a number of candidates"),
         (vec!["plot", "message-counts", "--protocol", "etcd-election", "--runs", "1"], "no message of `etcd-election`"),
         (vec!["plot", "message-counts", "--nodes", "3,x"], "`x` is not a number of candidates"),
-        (vec!["check", &path(&history)], "nothing says what the field `event` is"),
+        (vec!["check", &path(&history)], "unknown field `event`"),
         (vec!["check", &path(&whole_plan)], "is a plan, not a history; run it with `"),
         (vec!["check", "no-such-file.jsonl"], "cannot read"),
     ]
@@ -229,12 +229,12 @@ fn a_failing_run_leaves_what_it_takes_to_repeat_it() {
     assert!(text(&again.stderr).contains("same trace, same verdict"), "{}", text(&again.stderr));
     let check = fencepost(&["check", &folder.join("history.jsonl").display().to_string()]);
     assert_eq!(check.status.code(), Some(1), "{}", text(&check.stderr));
-    // A capsule of another build is refused when that is asked for.
+    // A capsule of another build is rejected on request.
     let other =
         std::fs::read_to_string(&capsule).expect("the capsule reads").replacen("\"rustc\": \"", "\"rustc\": \"x", 1);
     let other = file("other-build.json", &other).display().to_string();
     assert_eq!(fencepost(&["replay", &other, "--strict", "--no-artifacts"]).status.code(), Some(5));
-    // The script repeats it from wherever it is called.
+    // The script works from any folder.
     let mut script = Command::new("sh");
     script.arg(folder.join("repro.sh")).current_dir("/").env("NO_COLOR", "1").env_remove("CARGO");
     let script = script.output().expect("the script runs");
@@ -248,7 +248,7 @@ fn a_run_is_a_page_where_somebody_asks_for_it() {
     let _ = std::fs::remove_dir_all(&out);
     let out_text = out.display().to_string();
     let page = |path: &str| std::fs::read_to_string(out.join(path).join("timeline.html"));
-    // Of a run that holds, too, and the same bytes each time.
+    // A run that holds has a page, too, with the same bytes each time.
     let run = ["scenario", "gc-pause", "--seed", "2", "--rate", "20", "--out", &out_text, "--json"];
     let output = fencepost(&run);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -258,7 +258,7 @@ fn a_run_is_a_page_where_somebody_asks_for_it() {
     assert!(first.starts_with("<!doctype html>") && first.contains("The store refused it"), "{}", first.len());
     assert_eq!(fencepost(&run).status.code(), Some(0));
     assert_eq!(page("gc-pause/etcd-election/2").expect("a page"), first);
-    // A failing run's page is that of its history.
+    // A failing run's page equals that of its history.
     let failing = ["scenario", "gc-pause", "--seed", "2", "--rate", "20", "--fencing", "off", "--out", &out_text];
     assert_eq!(fencepost(&failing).status.code(), Some(1));
     let history = out.join("gc-pause/etcd-election-fencing-off/2/history.jsonl").display().to_string();
@@ -267,13 +267,13 @@ fn a_run_is_a_page_where_somebody_asks_for_it() {
     let failed = page("gc-pause/etcd-election-fencing-off/2").expect("a page");
     assert!(failed.contains("because fencing was off"));
     assert_eq!(page("checked").expect("a page"), failed);
-    // Nothing opens it here: that is said, and changes no exit code.
+    // Nothing opens it here: a message says so, and the exit code stays the same.
     let mut open = Command::new(env!("CARGO_BIN_EXE_fencepost"));
     open.args(run).arg("--open").env("PATH", "").env("NO_COLOR", "1");
     let opened = open.output().expect("the binary runs");
     assert_eq!(opened.status.code(), Some(0), "{}", text(&opened.stderr));
     assert!(text(&opened.stderr).contains("nothing here opens a browser; the page is /"), "{}", text(&opened.stderr));
-    // One run only; and what runs nothing has none.
+    // One run only; a command that runs nothing has no page.
     assert_eq!(fencepost(&["sweep", "steady", "--seeds", "0..1", "--open"]).status.code(), Some(64));
     assert_eq!(fencepost(&["plan", "steady", "--open"]).status.code(), Some(64));
 }
@@ -347,7 +347,7 @@ fn everything_can_be_listed() {
         let lines = text(&output.stdout);
         assert!(lines.lines().count() >= 4, "{what}: {lines}");
         assert!(lines.lines().all(|l| l.len() <= 220), "{what}: {lines}");
-        // What is said of a name stands in one column.
+        // The descriptions of names are aligned in one column.
         let behind = |line: &str| line.find("  ").map(|gap| gap + line[gap..].len() - line[gap..].trim_start().len());
         let columns: std::collections::BTreeSet<_> = lines.lines().map(behind).collect();
         assert_eq!(columns.len(), 1, "{what}: {lines}");
@@ -366,7 +366,7 @@ fn a_log_with_fields_of_its_own_is_judged_or_refused() {
         file("stale.jsonl", &[line(1, "web-12", 5, 1), line(2, "web-7", 7, 2), line(3, "web-12", 5, 3)].concat());
     let [healthy, stale] = [&healthy, &stale].map(|path| path.display().to_string());
     let cases: [(&[&str], u8, &str); 5] = [
-        (&["check", &healthy], 64, "nothing says what the fields `fence_token`, `region` are"),
+        (&["check", &healthy], 64, "unknown fields `fence_token`, `region`"),
         (&["check", &healthy, "--map", "tokn=fence_token"], 64, "a history has no field \"tokn\""),
         (&["check", &healthy, "--map", "fence_token"], 64, "does not say which field is which"),
         (&["check", &healthy, "--map", "token=fence_token", "--ignore", "region"], 2, "only one leader wrote;"),
@@ -375,7 +375,7 @@ fn a_log_with_fields_of_its_own_is_judged_or_refused() {
     for (arguments, code, says) in cases {
         let output = fencepost(arguments);
         let said = text(&output.stdout) + &text(&output.stderr);
-        // A report breaks its lines.
+        // A report wraps its lines.
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(says), "{arguments:?}: {said}");
         assert_eq!(output.status.code(), Some(i32::from(code)), "{arguments:?}: {said}");

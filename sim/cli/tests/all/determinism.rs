@@ -1,5 +1,5 @@
-//! The same plan gives the same bytes in a fresh process as well. The tests of promises compare every cell with what was
-//! recorded; here are one of each protocol, also on threads.
+//! The same plan gives the same bytes in a fresh process. The tests of promises compare every cell with recorded
+//! digests; this test runs one scenario of each protocol, also on threads.
 
 use protocols::election;
 use scenarios::{Params, scenario};

@@ -1,14 +1,14 @@
-//! Logs that leave something open: the order of lines, whose a token is, what a field means. No verdict depends on how lines stand,
-//! nothing is passed that is not shown, and nothing that may decide is left out unasked.
+//! Ambiguous logs: the order of lines, the owner of a token, the meaning of a field. No verdict depends on the order of
+//! lines, nothing passes without proof, and every decisive ambiguity leads to a question.
 
 mod hidden;
 
 use std::{fs, path::Path, process::Command};
 
-/// A line of a log: its second, who tells of which kind of thing, and its text.
+/// A line of a log: its second, who reports which kind of event, and its text.
 type Line = (u64, (String, bool), String);
 
-/// Of `second node what [token|-] [field=value …]`; what somebody tells of itself, or the verdict of a write.
+/// Parses `second node what [token|-] [field=value …]`: an event of a node, or the verdict of a write.
 fn line(said: &str) -> Line {
     let mut words = said.split_whitespace();
     let mut next = || words.next().unwrap_or_default();
@@ -28,7 +28,7 @@ fn line(said: &str) -> Line {
     (second.parse().expect("a second"), (node.to_owned(), tells), text + "}\n")
 }
 
-/// What `check` says of files with these contents.
+/// The answer of `check` for files with these contents.
 fn check(name: &str, files: &[(&str, String)], options: &[&str]) -> (i32, String) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("doubts-{}-{name}", std::process::id()));
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
@@ -92,7 +92,7 @@ fn neither_a_crowded_second_nor_the_hash_of_a_line_nor_the_order_of_files_decide
     for files in [files.clone(), [files[1].clone(), files[0].clone()]] {
         assert_eq!(check("in-turn", &files, &["--order", "line"]).0, 0);
     }
-    // Lines that were shipped in no order are sorted by the option that is offered; no other makes them pass.
+    // Unordered lines are sorted by the suggested option; no other option makes them pass.
     let shipped = ["1 a ok 1", "4 a ok 1", "3 b ok 2", "5 b ok 2"].map(write);
     for time in ["t_us", "@timestamp"] {
         let text = shipped.concat().replace("t_us", time);
@@ -106,21 +106,21 @@ fn neither_a_crowded_second_nor_the_hash_of_a_line_nor_the_order_of_files_decide
             assert_eq!(check_one("sorted", &text, &options).0, 1);
         }
     }
-    // The newest first are turned round, also those of one second; in no order, nobody knows which of two came first.
+    // Newest-first logs are reversed, also within one second; in unordered ones, simultaneous lines have no order.
     let led = ["1 a elected", "3 a deposed", "3 a elected", "5 b elected", "8 b deposed", "9 a deposed"].map(write);
     let sort = ["--order", "t_us"];
     assert_eq!(check_one("as-it-was", &led.concat(), &[]).0, 1);
     let newest_first: Vec<String> = led.iter().rev().cloned().collect();
     assert_eq!(check_one("newest-first", &newest_first.concat(), &sort).0, 1);
     let (code, said) = check_one("no-order", &(led[3..].concat() + &led[..3].concat()), &sort);
-    assert!(code == 64 && said.contains("lines 5 and 6 are of one node and one moment"), "{said}");
-    // What may overlap for 2 s may not for longer, whoever is told to lead.
+    assert!(code == 64 && said.contains("lines 5 and 6 of one node have the same time"), "{said}");
+    // An overlap of 2 s may be allowed; a longer one is not, whoever leads.
     for (last, code) in [(4, 0), (7, 1)] {
         let text = ["1 a elected", "2 a ok", "3 b ok", &format!("{last} b ok"), "9 a deposed"].map(write).concat();
         let (is, report) = check_one("overlap", &text, &["--belief-overlap", "2s"]);
         assert_eq!(is, code, "{report}");
     }
-    // Files of one name are told apart by their folders.
+    // Files of the same name are told apart by their folders.
     let nobodys = |said: &str| write(said).replace(r#""node":"?","#, "");
     let files = [
         ("x/app.jsonl", nobodys("1 ? ok") + &nobodys("3 ? ok")),
@@ -128,14 +128,14 @@ fn neither_a_crowded_second_nor_the_hash_of_a_line_nor_the_order_of_files_decide
     ];
     let (code, report) = check("same-name", &files, &["--set", "node={file}"]);
     assert!(code == 2 && report.contains("by turns"), "{report}");
-    // Times with a zone beside others without one cannot be put into order.
+    // Times with and without a zone cannot be ordered.
     let mixed = (write("1 a ok 1") + &write("2 b ok 2") + &write("3 b ok 2")).replacen("02Z", "02", 1);
     let (code, report) = check_one("zones", &mixed, &[]);
-    assert!(code == 2 && report.contains("--zone says the zone"), "{report}");
+    assert!(code == 2 && report.contains("pass --zone for"), "{report}");
     assert_eq!(check_one("zone", &mixed, &["--zone", "+00:00"]).0, 0);
 }
 
-/// A field, and what it says of the lines of two leaders.
+/// A field, and its values in the lines of two leaders.
 const DECIDE: [(&str, &str, &str); 30] = [
     ("expires_at", r#""2026-03-01T10:00:50Z""#, r#""2026-03-01T10:00:52Z""#),
     ("lease_expiry", "1772359250", "1772359252"),
@@ -188,7 +188,7 @@ fn no_field_that_may_decide_is_left_out_unasked() {
         assert!(!guess.contains("--ignore") && !guess.contains(&format!("={field}")), "{field}: {answer}");
         assert!(asked.contains(&format!("`{field}`")), "{field}: {answer}");
     }
-    // What is called nearly as a request or a number is, and is none.
+    // Fields whose names only resemble a request or a number.
     for (field, values) in [("request_method", ["\"PUT\"", "\"POST\"", "\"PUT\""]), ("n", ["9", "7", "8"])] {
         let said = |(s, value): (usize, &str)| {
             format!(
@@ -199,7 +199,7 @@ fn no_field_that_may_decide_is_left_out_unasked() {
         let (guess, asked, answer) = asked(field, &text);
         assert!(!guess.contains(&format!("={field}")) && asked.contains(&format!("`{field}`")), "{field}: {answer}");
     }
-    // Words that say more than they begin with.
+    // Words whose ending changes the meaning of their beginning.
     for word in ["apply skipped", "commit dropped", "overwrote stale", "conflict resolved", "success=0", "queued"] {
         let said = |s: u64, node: &str, word: &str| {
             format!(r#"{{"ts":"2026-03-01T10:00:0{s}Z","node":"{node}","token":{s},"resource":"r","result":"{word}"}}"#)
@@ -220,7 +220,7 @@ fn lines_that_lack_a_field_may_be_the_ones_that_count() {
     let text = said(1, "a", "null") + &said(2, "b", "null") + &said(3, "a", "\"stale token\"") + &said(4, "b", "null");
     let options = ["--map", "t_us=ts,verdict=error", "--word", "verdict:stale token=fenced"];
     let (code, answer) = check_one("some", &text, &options);
-    assert!(code == 64 && answer.contains("--set verdict=ok if what lacks it was accepted"), "{answer}");
+    assert!(code == 64 && answer.contains("--set verdict=ok if they were accepted"), "{answer}");
     assert_eq!(check_one("some-ok", &text, &[&options[..], &["--set", "verdict=ok"]].concat()).0, 0);
 }
 
@@ -252,12 +252,12 @@ fn lines_are_read_as_programs_write_them_and_none_says_a_thing_twice() {
     let (code, report) =
         check("pairs", &[("log.log", "t_us=1 node=a token=1\nt_us=2 node=a token=1 token=2\n".to_owned())], &[]);
     assert!(code == 64 && report.contains("has a key twice"), "{report}");
-    // What mysql draws, with the line above its columns.
+    // A table as mysql draws it, with a line above its columns.
     let drawn = "+------+------+-------+--------+\n| t_us | node | token | verdict |\n+------+------+-------+--------+\n\
                  | 1000 | a    | 1     | ok     |\n| 2000 | b    | 2     | ok     |\n| 3000 | a    | 1     | ok     |\n\
                  +------+------+-------+--------+\n";
     assert_eq!(check("drawn", &[("log.txt", drawn.to_owned())], &["--set", "resource=r"]).0, 1);
     let text = said("1772359201", "a", 1) + &said("1772359202", "b", 2);
     let (code, report) = check_one("zone-of-numbers", &text, &["--time-unit", "s", "--zone", "+02:00"]);
-    assert!(code == 64 && report.contains("--zone means nothing here"), "{report}");
+    assert!(code == 64 && report.contains("--zone has no effect"), "{report}");
 }

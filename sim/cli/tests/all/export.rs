@@ -1,4 +1,4 @@
-//! Histories for other programs, read as those read them.
+//! Exported histories, read as their target programs do.
 
 use serde_json::{Value, json};
 use std::{
@@ -14,7 +14,7 @@ fn fencepost(arguments: &[&str], folder: &Path) -> Output {
     command.output().expect("the binary runs")
 }
 
-/// A folder with the history of a run in which a sleeper's write is refused.
+/// A folder with the history of a run that refuses a sleeper's write.
 fn history(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export").join(test);
     fs::create_dir_all(&folder).expect("a folder");
@@ -34,7 +34,7 @@ fn lines(folder: &Path) -> Vec<Value> {
     text.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// What `check --json` says of a history, but for the time that it took.
+/// The output of `check --json` for a history, without its duration.
 fn judged(file: &str, folder: &Path) -> Value {
     let output = fencepost(&["check", file, "--json"], folder);
     assert!(output.status.code().is_some_and(|code| code < 4), "{file}: {}", String::from_utf8_lossy(&output.stderr));
@@ -43,8 +43,8 @@ fn judged(file: &str, folder: &Path) -> Value {
     said
 }
 
-/// A history that holds, one that does not, a store's own log, histories that had every kind of event; each field that a
-/// table has a column for is in one of them.
+/// A history that holds, one that does not, a store's own log, and histories with every kind of event; together they
+/// have each field that is a column of the table.
 #[test]
 fn a_table_is_judged_as_the_history_is() {
     let folder = history("table");
@@ -90,11 +90,11 @@ fn a_table_is_judged_as_the_history_is() {
     assert!(never.is_empty(), "no history has {never:?}");
 }
 
-/// An event as ShiViz reads it: what, where, and its clock.
+/// An event as ShiViz reads it: text, host, and clock.
 type Told = (String, String, BTreeMap<String, u64>);
 
-/// Reads a log as ShiViz' parser does: a line that says what, and one that begins with a host without blanks. Its graph wants a
-/// host's own count to go up by one with each of its events, and nobody to know of more of another's than there has been.
+/// Parses a log as ShiViz does: a line of text, and one that begins with a host without blanks. Its graph requires that
+/// a host's own count goes up by one with each event, and that no clock is ahead of another host's events.
 fn shiviz(log: &str) -> Vec<Told> {
     let body: Vec<&str> = log.lines().skip(2).collect();
     let mut events: BTreeMap<String, u64> = BTreeMap::new();
@@ -137,7 +137,7 @@ fn vector_clocks_are_what_shiviz_asks_for() {
     assert!(told.iter().any(|(what, host, _)| what.contains("grants n") && host == "etcd"), "the service grants");
 }
 
-/// Without tokens, nothing but the names tells elections apart.
+/// Without tokens, only names tell elections apart.
 #[test]
 fn nobody_hears_of_what_no_message_told() {
     let told = shiviz_of(
@@ -177,7 +177,7 @@ fn nobody_hears_of_what_no_message_told() {
     assert!(knows("c2:1: ok", "n2") && knows("c2:1: ok", "the_store"), "{told:?}");
 }
 
-/// Names as people's logs have them: with ports, blanks, line breaks, and those that viewers use themselves.
+/// Names as they occur in logs: with ports, blanks, line breaks, and characters that viewers use themselves.
 #[test]
 fn every_name_is_somebody_of_its_own() {
     let events = [
@@ -193,12 +193,12 @@ fn every_name_is_somebody_of_its_own() {
     let hosts: BTreeSet<&str> = told.iter().map(|(_, host, _)| host.as_str()).collect();
     let must = ["10.0.0.1:5432", "10.0.0.1:9999", "fleet", "my_node", "my_node_2", "store", "the_store", "two\\nlines"];
     assert_eq!(hosts.into_iter().collect::<Vec<_>>(), must);
-    // Who wrote comes before the store, though only the store's decision is in the log.
+    // The writer precedes the store, though only the store's decision is in the log.
     let (_, _, clock) = told.iter().find(|(what, ..)| what.contains("seq 2 of fleet")).expect("a decision");
     assert_eq!((clock.get("fleet"), clock.get("the_store")), (Some(&1), Some(&2)));
 }
 
-/// Reads a trace with Perfetto's own classes, and prints what is in it.
+/// Reads a trace with Perfetto's own classes, and prints its content.
 const READ: &str = r#"
 import json, sys
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
@@ -233,7 +233,7 @@ processes = [p.track_descriptor.process.process_name for p in trace.packet if p.
 print(json.dumps({"processes": sorted(processes), "tracks": sorted(tracks.values()), "instants": instants, "arrows": len(starts & ends), "ends": len(ends), "starts": len(starts), "counted": counters, "believing": max(counters)}))
 "#;
 
-/// What Perfetto's classes read of the history's trace; nothing where they are not installed.
+/// What Perfetto's classes read from the history's trace; `None` if they are not installed.
 fn perfetto(folder: &Path) -> Option<Value> {
     fs::write(folder.join("run.pftrace"), exported(folder, "perfetto")).expect("a file");
     let wheels = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perfetto");
@@ -275,7 +275,7 @@ fn a_trace_is_read_by_perfettos_own_classes() {
     }
 }
 
-/// One node leads two groups and goes down; a log of decisions only has arrows as well.
+/// One node leads two groups and goes down; a log with only decisions has arrows as well.
 #[test]
 fn a_trace_counts_nodes_and_not_beliefs() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export").join("groups");

@@ -1,4 +1,4 @@
-//! The record of what was found: its commands show what it says, and where a bug is switched on, not without it.
+//! The record of findings: its commands show what it claims, and without the bug they do not.
 
 use serde_json::Value;
 use std::{
@@ -6,21 +6,21 @@ use std::{
     process::Command,
 };
 
-/// A command of `docs/found.md`, and what it shows.
+/// A command of `docs/found.md`, and its claimed result.
 struct Row {
     command: String,
     shows: Shows,
 }
 
 enum Shows {
-    /// It ends with this exit code.
+    /// The command ends with this exit code.
     Exit(i32),
     /// A figure of the run, or of a sweep's cell, is at least this.
     Figure(String, f64),
 }
 
 impl Row {
-    /// The row of a table that has a command, with what it shows in the column behind it.
+    /// Parses a table row that has a command, and the result in the column after it.
     fn read(line: &str) -> Option<Row> {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let place = cells.iter().position(|cell| cell.starts_with('`') && cell.ends_with('`'))?;
@@ -35,7 +35,7 @@ impl Row {
         Some(Row { command, shows })
     }
 
-    /// Does that command show it? Otherwise what it showed instead.
+    /// Checks that the command has the result; otherwise returns the actual one.
     fn shown_by(&self, command: &str, out: &Path) -> Result<(), String> {
         let mut run = Command::new(env!("CARGO_BIN_EXE_fencepost"));
         run.args(command.split_whitespace()).args(["--json", "--quiet", "--out"]).arg(out);
@@ -56,7 +56,7 @@ impl Row {
     }
 }
 
-/// The command without the bug that it switches on; `None` where it switches none on.
+/// The command without its bug; `None` if it switches none on.
 fn mended(command: &str) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let place = words.iter().position(|word| *word == "--bug")?;
@@ -70,7 +70,7 @@ fn rows(page: &str) -> Vec<Row> {
     text.lines().filter(|line| line.starts_with('|') && !line.contains("…` |")).filter_map(Row::read).collect()
 }
 
-/// The commands of all rows: they are run here, for more than their exit code.
+/// The commands of all rows: this test runs them and checks more than their exit code.
 pub fn commands() -> impl Iterator<Item = String> {
     ["found.md", "your-service.md"].into_iter().flat_map(rows).map(|row| row.command)
 }

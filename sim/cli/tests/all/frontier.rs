@@ -1,4 +1,4 @@
-//! `frontier` as a process: what it prints repeats, whatever the number of jobs, and it tells when arithmetic is wrong.
+//! `frontier` as a process: its output does not depend on the number of jobs, and it reports wrong arithmetic.
 
 use std::{
     path::PathBuf,
@@ -15,14 +15,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The figures of a frontier, and what it exits with.
+/// The figures of a frontier, and its exit code.
 fn figures(arguments: &[&str]) -> (serde_json::Value, Option<i32>) {
     let output = fencepost(arguments);
     let json = serde_json::from_slice(&output.stdout);
     (json.unwrap_or_else(|why| panic!("{why}: {}", text(&output.stderr))), output.status.code())
 }
 
-/// What running a point's arguments again exits with.
+/// The exit code of rerunning a point's arguments.
 fn again(side: &serde_json::Value) -> Option<i32> {
     let arguments: Vec<&str> = side["arguments"].as_array().into_iter().flatten().filter_map(|a| a.as_str()).collect();
     fencepost(&arguments).status.code()
@@ -44,7 +44,8 @@ fn a_pause_is_harmless_up_to_what_the_lease_leaves_and_every_point_repeats() {
         assert_eq!((point["x"].as_u64(), at("violates")), (Some(ttl_ms), at("holds") + 1));
         assert_eq!(point["bound"]["safe"], "up-to", "{point}");
         let bound_ms = point["bound"]["value"].as_u64().expect("a bound");
-        // A leader that was renewed a third of a lease ago has two thirds left, and a successor takes at most another third.
+        // A leader that was renewed a third of a lease ago has two thirds left, and a successor takes at most another
+        // third.
         assert!(bound_ms < at("violates") && at("violates") < ttl_ms * 4 / 3 + 200, "{point}");
         assert!(bound_ms > ttl_ms / 2 && bound_ms < ttl_ms, "{point}");
         assert_eq!(again(&point["violates"]), Some(1), "{point}");

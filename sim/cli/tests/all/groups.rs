@@ -1,4 +1,4 @@
-//! Groups on the command line: how many, whose fault, whose verdict.
+//! Groups on the command line: their number, faults and verdicts.
 
 use serde_json::Value;
 use std::{
@@ -101,7 +101,7 @@ fn the_group_that_did_wrong_is_told_and_its_history_is_judged_again() {
     plan["faults"][0]["group"] = 2.into();
     let plan = file("third-group.json", &plan.to_string());
     let history = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("third-group.jsonl").display().to_string();
-    let run = fencepost(&["replay", &plan, "--history", &history]);
+    let run = fencepost(&["replay", &plan, "-v", "--history", &history]);
     let shown = text(&run.stdout);
     assert_eq!(run.status.code(), Some(1), "{shown}");
     for part in ["Timeline of group 2", "✓ group 0", "✓ group 1", "✗ group 2", "✓ group 3", "group 2)"] {

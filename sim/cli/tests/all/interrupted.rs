@@ -1,11 +1,12 @@
-//! Ctrl-C: what was found until then is told, and the exit code is 130. Each is interrupted when it has said that it is under way.
+//! Ctrl-C: the command reports its results so far, and the exit code is 130. Each is interrupted once it has reported
+//! progress.
 
 use std::{
     io::{BufRead, BufReader, Read},
     process::{Command, Stdio},
 };
 
-/// What a command prints that is interrupted as soon as a line of its standard error has these words in it.
+/// The output of a command that is interrupted as soon as a line of its standard error contains these words.
 fn interrupted(words: &str, once: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
     command.args(words.split_whitespace()).env("NO_COLOR", "1").env_remove("CARGO").env_remove("COLUMNS");
@@ -20,7 +21,7 @@ fn interrupted(words: &str, once: &str) -> String {
     assert!(said.is_some(), "{words} ended before it said {once}");
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(kill.success());
-    // Whoever writes there must not wait for a reader.
+    // The process must not block on a full pipe.
     let rest: Vec<String> = lines.collect();
     let mut printed = String::new();
     child.stdout.take().expect("standard output").read_to_string(&mut printed).expect("text");
@@ -33,7 +34,7 @@ fn a_long_run_tells_how_far_it_came() {
     let told = interrupted("scenario steady --duration 24h --rate 100", "seed ");
     assert!(told.contains("INTERRUPTED: the run was interrupted at "), "{told}");
     assert!(told.contains("of 86400.000 s; nothing was violated until then"), "{told}");
-    assert!(told.contains("Invariants") && !told.contains("PASS"), "{told}");
+    assert!(told.contains("Timeline") && !told.contains("PASS"), "{told}");
     let json = interrupted("scenario steady --duration 24h --rate 100 --json", "seed ");
     let report: serde_json::Value = serde_json::from_str(&json).expect("one object");
     assert_eq!(report["verdict"], "vacuous", "{report:#}");
@@ -57,4 +58,12 @@ fn comparing_runs_tells_how_many_were_compared() {
         told.contains("INTERRUPTED after ") && told.contains(" of 100000 plans, three runs each: 0 gave"),
         "{told}"
     );
+}
+
+#[test]
+fn a_plot_tells_the_rows_that_it_counted() {
+    // The first is counted exactly, at once.
+    let plot = "plot message-counts --protocol bully,kraft --nodes 3 --runs 100000 --out interrupted-plot";
+    let told = interrupted(plot, " of 200,000 done");
+    assert!(told.contains("bully 3 exact ") && told.contains("INTERRUPTED after 1 of 2 rows, and nothing"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! `docs/json.md` says what `--json` prints: no field more, and none less.
+//! `docs/json.md` lists exactly the fields that `--json` prints.
 
 use serde_json::Value;
 use std::{
@@ -10,7 +10,7 @@ use std::{
 
 const DOCS: &str = include_str!("../../../../docs/json.md");
 
-/// The fields that the tables of a part of the page name, from its title to the next.
+/// The fields in the tables of one section of the page.
 fn documented(title: &str, table: usize) -> BTreeSet<String> {
     let (_, part) = DOCS.split_once(title).unwrap_or_else(|| panic!("no part {title}"));
     let part = part.split("\n## ").next().expect("a part");
@@ -20,7 +20,7 @@ fn documented(title: &str, table: usize) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The paths of all fields in a value; what has names of its own, as kinds of messages have, counts as one.
+/// The paths of all fields in a value; maps with variable keys, such as kinds of messages, count as one.
 fn fields(value: &Value, path: &str, deep: &dyn Fn(&str) -> bool, found: &mut BTreeSet<String>) {
     const NAMED: [&str; 8] = [
         "messages_by_kind",
@@ -96,7 +96,7 @@ fn json_of_runs_is_as_documented() {
     assert_eq!((&log["metrics"]["elections"], &log["metrics"]["writes_accepted"]), (&Value::Null, &29.into()));
     fields(&log, "", &deep, &mut found);
     compare(&documented("## `scenario`, `replay`, `check`", 0), &found);
-    // What knows less prints the same fields.
+    // A log with less information has the same fields.
     let mut checked = BTreeSet::new();
     fields(&printed(&format!("check {}", history.display())), "", &deep, &mut checked);
     assert!(
@@ -147,7 +147,8 @@ fn json_of_a_matrix_is_as_documented() {
     compare(&documented("## `matrix`", 0), &found);
 }
 
-/// What each of the other commands prints. What is `null` here and an object elsewhere has rows for the object's fields.
+/// The output of each of the other commands. A field that is `null` here and an object elsewhere has rows for the
+/// object's fields.
 #[test]
 fn json_of_the_other_commands_is_as_documented() {
     let out = folder("others");
@@ -187,7 +188,7 @@ fn json_of_the_other_commands_is_as_documented() {
     let _ = fs::remove_dir_all(&out);
 }
 
-/// What is made of a plan that fails, and of shards.
+/// The commands on failing plans and on shards.
 #[test]
 fn json_of_what_is_made_of_findings_is_as_documented() {
     let out = folder("findings");

@@ -1,8 +1,9 @@
-//! Logs in which grants of several clocks meet, and logs of several leaderships: judged as far as they tell, and else a question.
+//! Logs with grants by several clocks, and logs of several leaderships: judged as far as they tell, otherwise answered
+//! with a question.
 
 use std::{fs, path::Path, process::Command};
 
-/// Judges these files, each with its name and lines; the exit code, and the report.
+/// Judges these files, each with its name and lines; returns the exit code and the report.
 fn check(test: &str, files: &[(&str, String)], options: &[&str]) -> (i32, String) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("leaderships-{}-{test}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
@@ -15,12 +16,12 @@ fn check(test: &str, files: &[(&str, String)], options: &[&str]) -> (i32, String
     let command = command.env("NO_COLOR", "1").current_dir(&folder);
     let output = command.output().expect("the binary runs");
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    // As if no line had an end.
+    // Ignores line breaks.
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (output.status.code().expect("an exit code"), text)
 }
 
-/// A grant of 15 s, at so many milliseconds.
+/// A grant of 15 s at this time, milliseconds.
 fn grant(ms: u64, node: &str, more: &str) -> String {
     let at = format!("2026-11-24T05:40:{:02}.{:03}Z", ms / 1_000, ms % 1_000);
     format!("{{\"t_us\":\"{at}\",\"event\":\"grant\",\"node\":\"{node}\"{more}}}\n")
@@ -30,7 +31,7 @@ const TTL: &str = ",\"ttl\":\"15s\"";
 
 #[test]
 fn what_only_the_clocks_of_two_files_say_of_grants_is_inconclusive() {
-    // By its own clock, b has the lease so much too early.
+    // By its own clock, b has the lease early by this much.
     let of = |early: u64, more: &str| {
         let a = grant(1_000, "a", more) + &grant(6_000, "a", more);
         [("a.jsonl", a), ("b.jsonl", grant(21_000 - early, "b", more) + &grant(26_000 - early, "b", more))]
@@ -44,11 +45,11 @@ fn what_only_the_clocks_of_two_files_say_of_grants_is_inconclusive() {
     for (early, skew, must) in [(150, "0s", 1), (150, "100ms", 1), (150, "200ms", 2), (9_000, "200ms", 1)] {
         let (code, report) = judged(early, &["--skew", skew]);
         assert_eq!(code, must, "{early} ms too early, {skew}: {report}");
-        assert!(code == 1 || report.contains("was over within 150ms of line 1 of b.jsonl"), "{report}");
+        assert!(code == 1 || report.contains("ended within 150ms of line 1 of b.jsonl"), "{report}");
         assert!(code == 2 || report.contains("while the grant to a lasts"), "{report}");
     }
     assert!(judged(150, &[]).1.contains("--skew 150ms"));
-    // A gap that is longer than the clocks may differ is one.
+    // A gap longer than the skew is a gap.
     let gap = [of(0, TTL)[0].clone(), ("b.jsonl", grant(21_500, "b", TTL))];
     assert_eq!(check("gap", &gap, &["--skew", "200ms"]).0, 0);
     assert_eq!(check("gap", &gap, &["--skew", "1s"]).0, 2);
@@ -63,14 +64,14 @@ fn clocks_may_differ_where_a_line_ends_a_grant_or_tokens_order_them() {
     for (from, code) in [(8_850, 2), (8_500, 1), (9_500, 0)] {
         let files = [("a.jsonl", grant(1_000, "a", "") + &end), ("b.jsonl", grant(from, "b", ""))];
         let (is, report) = check("ended", &files, &["--skew", "200ms"]);
-        // Whoever is granted what nobody gave back, without a length, has no bound that it could break.
+        // A grant without a length of a lease that nobody gave back has no bound to break.
         assert_eq!(is, code, "{from}: {report}");
     }
     for (from, code) in [(8_850, 2), (8_500, 1)] {
         let files = [("a.jsonl", grant(9_000, "a", ",\"token\":1")), ("b.jsonl", grant(from, "b", ",\"token\":2"))];
         assert_eq!(check("tokens", &files, &["--skew", "200ms"]).0, code, "{from}");
     }
-    // Work of two files, which lies over each other by less than their clocks may differ.
+    // Work in two files that overlaps by less than the clock skew.
     let work = |ms: u64, node: &str, token: u64| {
         let line =
             grant(ms, node, &format!(",\"token\":{token},\"duration\":\"5s\",\"resource\":\"r\",\"verdict\":\"ok\""));
@@ -83,7 +84,7 @@ fn clocks_may_differ_where_a_line_ends_a_grant_or_tokens_order_them() {
     }
 }
 
-/// When in seconds, who, under which token, and what an ignored field says: a write that was accepted.
+/// Second, node, token, and the value of an ignored field: an accepted write.
 type Row = (u64, &'static str, u64, &'static str);
 
 fn writes(field: &str, rows: &[Row]) -> [(&'static str, String); 1] {
@@ -117,24 +118,28 @@ fn a_field_that_may_tell_leaderships_apart_is_asked_for() {
         let (code, report) = check("asked", &writes(field, &APART), &ignore);
         let add = format!("--map resource={field}");
         assert!(
-            code == 2 && report.contains(&format!("{add} if it does, or --set group=0 if all are of one")),
+            code == 2
+                && report.contains(&format!(
+                    "{add} if it does, or --set group=0 if all lines belong to one \
+                                                   leadership"
+                )),
             "{report}"
         );
-        // Whoever answers it has a verdict.
+        // An answer to the question leads to a verdict.
         for (answer, code, of_bad) in [(["--map", &add[6..]], 0, 1), (["--set", "group=0"], 1, 1)] {
             let options = [&ignore[..], &answer[..]].concat();
             let (is, report) = check("answered", &writes(field, &APART), &options);
             assert_eq!(is, code, "{field} {answer:?}: {report}");
             assert_eq!(check("answered-bad", &writes(field, &bad), &options).0, of_bad, "{field} {answer:?}");
         }
-        // It explains nothing where one of them is violated on its own.
+        // The question is not asked if one leadership is violated on its own.
         assert_eq!(check("asked-bad", &writes(field, &bad), &ignore).0, 1, "{field}");
     }
 }
 
 #[test]
 fn what_every_line_has_anyhow_excuses_no_second_leader() {
-    // b has taken over, and a goes on.
+    // b has taken over, and a continues.
     let rows = [("a", 5, 0), ("a", 5, 1), ("b", 6, 0), ("a", 5, 1), ("b", 6, 0), ("a", 5, 1), ("b", 6, 0)];
     let by_node = |a: &'static str, b: &'static str| -> Vec<Row> {
         (1..).zip(rows).map(|(t, (node, token, _))| (t, node, token, if node == "a" { a } else { b })).collect()
@@ -195,7 +200,7 @@ fn elections_of_several_things_are_judged_each_on_its_own() {
     let (code, report) = check("locks", &of(&good), &["--ignore", "lock"]);
     assert!(code == 2 && report.contains("--map resource=lock"), "{report}");
     assert_eq!(check("locks", &of(&bad), &["--ignore", "lock"]).0, 1);
-    // Writes beside them may be of either.
+    // Writes beside them may belong to either.
     let write = line(9, "a", "apply", "vacuum").replace('}', ",\"verdict\":\"ok\"}");
     let (code, report) = check("mixed", &[("mixed.jsonl", good.concat() + &write)], &["--map", "resource=lock"]);
     assert!(code == 64 && report.contains("--only lock=reindex"), "{report}");
@@ -215,7 +220,7 @@ fn a_member_s_states_are_elections_and_the_length_of_a_lease_is_never_left_out_u
         let (_, answer) = check("states", &files, &[]);
         let (_, advice) = answer.split_once("if this guess is right, add ").expect("advice");
         let (advice, asked) = advice.split_once("; and only you can say: ").expect("a question");
-        assert!(asked.contains("--set 'node={file}' if each file is one node's"), "{asked}");
+        assert!(asked.contains("--set 'node={file}' if each file is from one node"), "{asked}");
         let own = ["--set", "node={file}"].map(str::to_owned);
         let options: Vec<String> = advice.split(' ').map(|word| word.replace('\'', "")).chain(own).collect();
         let (is, report) = check("states", &files, &options.iter().map(String::as_str).collect::<Vec<_>>());

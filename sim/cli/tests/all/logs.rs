@@ -1,4 +1,4 @@
-//! Logs as other services write them, judged as they are.
+//! Logs in other services' formats, judged as they are.
 
 use std::{
     fs,
@@ -30,7 +30,7 @@ const LINES: [&str; 6] = [
     "--word",
 ];
 
-/// What is judged, without what depends on where it was read.
+/// The judgement, without what depends on the input's place.
 fn judged(arguments: &[&str]) -> serde_json::Value {
     let output = check(&[arguments, &[WORDS, "--json"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
@@ -60,7 +60,7 @@ fn a_report_says_whose_token_it_was_and_what_was_not_checked() {
     };
     let short = told(&[]);
     assert!(
-        short.contains("\nNot checked, for the log lacks what it takes: ") && short.contains("no_stale_read"),
+        short.contains("\nNot checked, since the log lacks the fields: ") && short.contains("no_stale_read"),
         "{short}"
     );
     assert!(!short.contains(" needs ") && !short.contains("– no_stale_read"), "{short}");
@@ -76,16 +76,16 @@ fn a_report_says_whose_token_it_was_and_what_was_not_checked() {
 
 #[test]
 fn what_is_not_understood_is_said_at_once_and_its_advice_judges() {
-    // Without the words of theirs.
+    // Without their own words.
     let output = check(&LINES[..5]);
     assert_eq!(output.status.code(), Some(64));
     let why = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(
         why,
-        "fencepost: billing-1.jsonl, billing-2.jsonl: of the verdicts, `APPLIED`, `REJECTED` are none of ok, duplicate, \
-         fenced, failed; if this guess is right, add --word verdict:APPLIED=ok,verdict:REJECTED=fenced\n"
+        "fencepost: billing-1.jsonl, billing-2.jsonl: unknown verdicts: `APPLIED`, `REJECTED` (known: ok, duplicate, \
+         fenced, failed); if this guess is right, add --word verdict:APPLIED=ok,verdict:REJECTED=fenced\n"
     );
-    // Without anything.
+    // Without any options.
     let output = check(&["invoices.csv"]);
     let why = String::from_utf8_lossy(&output.stderr).into_owned();
     let (_, advice) = why.split_once("is right, add ").expect("advice");
@@ -99,7 +99,7 @@ fn what_is_not_understood_is_said_at_once_and_its_advice_judges() {
     assert_eq!(output.status.code(), Some(64));
 }
 
-/// A log of writes on one resource: when in seconds, who, which token, which number, and what became of it.
+/// A log of writes on one resource: second, node, token, number, and verdict.
 fn log(name: &str, head: &str, rows: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("logs-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
@@ -108,7 +108,7 @@ fn log(name: &str, head: &str, rows: &[&str]) -> PathBuf {
     file
 }
 
-/// The exit code, and the report.
+/// The exit code and the report.
 fn ended(file: &Path, options: &[&str]) -> (Option<i32>, String) {
     let file = file.display().to_string();
     let output = check(&[&[file.as_str(), "--time-unit=s", "--set=resource=orders"], options].concat());
@@ -121,12 +121,15 @@ const HEAD: &str = "t_us,node,token,seq,verdict";
 fn a_fence_that_is_the_wrong_way_round_is_found() {
     let right = log("right.csv", HEAD, &["1,a,7,1,ok", "2,b,8,2,ok", "3,a,7,3,fenced", "4,b,8,3,ok"]);
     let (code, report) = ended(&right, &[]);
-    assert!(code == Some(0) && report.contains("PASS: what this log lets one check held: 4 of 20"), "{report}");
-    // It refuses the newer leader, and goes on with the older.
+    assert!(
+        code == Some(0) && report.contains("PASS: every invariant that could be checked held: 4 of 20"),
+        "{report}"
+    );
+    // It refuses the newer leader, and continues with the older.
     let inverted = log("inverted.csv", HEAD, &["1,a,7,1,ok", "2,b,8,2,fenced", "3,a,7,2,ok", "4,b,8,3,fenced"]);
     let (code, report) = ended(&inverted, &[]);
     assert!(code == Some(1) && report.contains("no_stale_write"), "{report}");
-    // It has said itself what it knows.
+    // Its own field shows that it knew.
     let head = "t_us,node,token,seq,verdict,highest";
     let forgets = log("forgets.csv", head, &["1,a,7,1,ok,", "2,a,7,2,fenced,9", "3,b,8,2,ok,"]);
     let (code, report) = ended(&forgets, &[]);
@@ -139,15 +142,15 @@ fn a_log_that_puts_nothing_to_the_test_is_no_pass() {
         let (code, report) = ended(&log("one.csv", HEAD, rows), &[]);
         assert!(code == Some(2) && report.contains("only one leader wrote"), "{report}");
     }
-    // Who is elected again looks like who never stopped.
+    // A node that is elected again looks like one that never stopped.
     let rows = ["1,a,1,ok", "2,b,2,ok", "3,a,3,ok", "4,b,4,ok"];
     let (code, report) = ended(&log("untold.csv", "t_us,node,seq,verdict", &rows), &[]);
-    assert!(code == Some(2) && report.contains("without a token or a generation: two leaders"), "{report}");
-    assert!(!report.contains("failovers that") && !report.contains("nodes believing"), "{report}");
-    // Numbers can be judged all the same.
+    assert!(code == Some(2) && report.contains("without a token or a generation: either two leaders"), "{report}");
+    assert!(!report.contains("failovers") && !report.contains("nodes believing"), "{report}");
+    // Numbers can still be judged.
     let (code, report) = ended(&log("twice.csv", "t_us,node,seq,verdict", &["1,a,1,ok", "2,b,1,ok"]), &[]);
     assert!(code == Some(1) && report.contains("accepted seq 1 of b after seq 1"), "{report}");
-    // And tokens without them.
+    // So can tokens without numbers.
     let rows = ["1,a,7,ok", "2,b,8,ok", "3,a,7,ok"];
     let (code, report) = ended(&log("unnumbered.csv", "t_us,node,token,verdict", &rows), &[]);
     let verdict = report.lines().find(|line| line.starts_with("SAFETY")).unwrap_or_default();
@@ -172,7 +175,7 @@ fn requests_are_called_what_the_log_calls_them() {
     assert!(code == Some(1) && report.contains(one), "{report}");
 }
 
-/// A log as JSON lines, judged with these options: the exit code, and the report.
+/// A log of JSON lines, judged with these options: the exit code and the report.
 fn lines(name: &str, lines: &[&str], options: &[&str]) -> (Option<i32>, String) {
     let (head, rest) = lines.split_first().expect("a line");
     let file = log(name, head, rest).display().to_string();
@@ -185,7 +188,7 @@ fn a_token_of_zero_is_one_and_a_missing_one_is_named() {
     let rows = ["1,a,0,ok", "2,b,1,ok", "3,a,0,ok"];
     let (code, report) = ended(&log("zero.csv", "t_us,node,token,verdict", &rows), &[]);
     assert!(code == Some(1) && report.contains("a (token 0)"), "{report}");
-    // Where 0 stands for none, somebody says so; then a and b write by turns.
+    // If 0 means no token, the user says so; then a and b write by turns.
     let (code, report) = ended(&log("zero-none.csv", "t_us,node,token,verdict", &rows), &["--word", "token:0="]);
     assert!(code == Some(2) && report.contains("2 writes have no token, although others have one"), "{report}");
 }
@@ -226,7 +229,7 @@ fn a_log_of_elections_is_judged_by_what_it_shows() {
     assert_eq!(judged("both.jsonl", &both, &["--belief-overlap", "2s"]).0, Some(0));
     assert_eq!(judged("both.jsonl", &both, &["--belief-overlap", "1999ms"]).0, Some(1));
     let (code, report) = judged("untold.jsonl", &both[..2], &[]);
-    assert!(code == Some(2) && report.contains("nobody had said that a (generation 1) had stopped"), "{report}");
+    assert!(code == Some(2) && report.contains("a (generation 1) had not been reported as stopped"), "{report}");
     assert!(!report.contains("still believes"), "{report}");
     let turns = [elected(1_000_000, "a"), deposed(2_000_000, "a"), elected(2_000_000, "b"), deposed(9_000_000, "b")];
     let (code, report) = judged("in-turn.jsonl", &turns, &[]);
@@ -247,9 +250,9 @@ fn work_that_lies_over_another_s_is_found_and_what_is_shared_is_not() {
     assert!(code == Some(1) && report.contains("a and b were at work on orders at once"), "{report}");
     let (code, report) = judged("read-locks.csv", "READ");
     assert!(code == Some(2) && report.contains("nothing was checked"), "{report}");
-    // Of a length that somebody else's log has, nobody has said what it is.
+    // A foreign log's length has an unknown meaning.
     let (code, report) = ended(&log("latency.csv", "ts,node,duration,verdict", &["1,a,10,ok"]), &["--map=t_us=ts"]);
-    assert!(code == Some(64) && report.contains("nothing says what the field `duration` is"), "{report}");
+    assert!(code == Some(64) && report.contains("unknown field `duration`"), "{report}");
 }
 
 #[test]
@@ -268,9 +271,9 @@ fn tokens_of_two_groups_are_never_compared() {
     assert_eq!(code, Some(0), "{report}");
     let (code, report) = judged("groups-bad.jsonl", &bad);
     assert!(code == Some(1) && report.contains("x of group 1"), "{report}");
-    // Where the log does not say the group, and tokens of both rise side by side, the report says what to look for.
+    // If the log omits the group, and tokens of both rise side by side, the report says what to look for.
     let rows = [("a", 5), ("b", 103), ("a", 6), ("b", 103), ("a", 7), ("c", 104)];
     let undeclared: Vec<String> = (1..).zip(rows).map(|(t, (node, token))| write(t, node, token, 0)).collect();
     let (code, report) = judged("groups-undeclared.jsonl", &undeclared);
-    assert!(code == Some(1) && report.contains("go on side by side"), "{report}");
+    assert!(code == Some(1) && report.contains("run side by side"), "{report}");
 }

@@ -1,7 +1,7 @@
-//! The command as a whole: the built `fencepost` as a process, told apart by what it was built for.
+//! The command as a whole: the built `fencepost` as a process, simulation or real mode depending on the build.
 //!
-//! Tests share a process and run on parallel threads: whatever is a process's own (its folder, environment, signals) is the
-//! child's, and each test's files have names of their own.
+//! Tests share a process and run on parallel threads: process-wide state (folder, environment, signals) belongs to the
+//! child, and each test's files have names of their own.
 
 #[cfg(madsim)]
 mod advise;

@@ -1,4 +1,4 @@
-//! `merge`: the shards of a sweep make what the whole sweep makes, and shards that do not belong together are refused.
+//! `merge`: the shards of a sweep give the whole sweep's result, and unrelated shards are rejected.
 
 use serde_json::Value;
 use std::{
@@ -16,7 +16,7 @@ fn fencepost(arguments: &str) -> Output {
     command.args(arguments.split(' ')).output().expect("the binary runs")
 }
 
-/// An empty folder for what a test leaves behind.
+/// An empty folder for a test's files.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-merge").join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -24,7 +24,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// What is in a folder, by the names of its files; without what may differ: how long it took.
+/// The files in a folder, by name, without their timings.
 fn left(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -56,7 +56,7 @@ fn timeless(path: &Path) -> Vec<u8> {
     lines.collect::<Vec<_>>().join("\n").into_bytes()
 }
 
-/// The report's text but for how long the run took.
+/// The report's text without the run's duration.
 fn without_real_time(bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes).into_owned();
     text.lines().filter(|line| !line.contains("real time")).collect::<Vec<_>>().join("\n").into_bytes()
@@ -65,7 +65,7 @@ fn without_real_time(bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn shards_make_what_the_whole_sweep_makes() {
     let root = folder("whole");
-    // Artifacts are named by the folder that they lie in, so it is the same one.
+    // Artifacts contain their folder's path, so both use the same one.
     let out = root.join("out");
     let whole = fencepost(&format!("{SWEEP} --seeds 0..7 --jobs 1 --out {}", out.display()));
     assert_eq!(whole.status.code(), Some(1), "the bug breaks a promise");
@@ -85,7 +85,7 @@ fn shards_make_what_the_whole_sweep_makes() {
     for (name, bytes) in &expected {
         assert_eq!(String::from_utf8_lossy(&found[name]), String::from_utf8_lossy(bytes), "{name}");
     }
-    // The table, and all that is said of causes; the last line has the times.
+    // The table and the causes; the last line has timings.
     let said = |output: &Output| {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.lines().filter(|line| !line.contains("runs/s")).map(str::to_owned).collect::<Vec<_>>()

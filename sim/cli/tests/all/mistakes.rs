@@ -1,11 +1,11 @@
-//! Whoever makes a mistake gets one sentence that helps, and exit code 64.
+//! Each mistake gets one helpful sentence, and exit code 64.
 
 use std::{
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// A folder with a log of JSON lines, one whose times are numbers, and a file where a folder is wanted.
+/// A folder with a log of JSON lines, one with numeric times, and a file in place of a folder.
 fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-mistakes");
     std::fs::create_dir_all(&folder).expect("a folder for the test");
@@ -19,7 +19,7 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// What is meant by the fields of both logs.
+/// The meaning of both logs' fields.
 const MEANT: &str = "--map t_us=ts,node=who,token=fence --set verdict=ok";
 
 #[test]
@@ -32,8 +32,8 @@ fn each_mistake_gets_one_sentence_that_helps() {
         ("check iso.jsonl --map token=", "--map token= names no field of the log; write its name after the `=`"),
         ("check iso.jsonl --map =fence", "--map =fence does not say what `fence` is; write it before the `=`"),
         ("check iso.jsonl --map fence", "--map fence does not say which field is which, such as token=fence_token"),
-        ("check iso.jsonl --format csv", "iso.jsonl: holds JSON objects; leave --format out, or say --format json"),
-        ("check iso.jsonl --format logfmt", "holds JSON objects; leave --format out, or say --format json"),
+        ("check iso.jsonl --format csv", "iso.jsonl: contains JSON objects; omit --format, or pass --format json"),
+        ("check iso.jsonl --format logfmt", "contains JSON objects; omit --format, or pass --format json"),
         ("sweep", "--seeds <A..B>"),
         ("sweep --seeds 0..1", "name what to sweep: `sweep all` runs every scenario"),
         ("sweep gc-pause --seeds 0..1 --protocol raft redlock", "several protocols take commas: --protocol P,redlock"),
@@ -63,7 +63,7 @@ fn each_mistake_gets_one_sentence_that_helps() {
     .into_iter()
     .chain([(
         format!("check iso.jsonl {MEANT} --time-unit ms"),
-        "--time-unit means nothing here: every time is a date and time, which needs no unit",
+        "--time-unit has no effect: every time is a date and time, which needs no unit",
     )])
     .collect();
     let mut wrong = Vec::new();
@@ -75,12 +75,12 @@ fn each_mistake_gets_one_sentence_that_helps() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // The unit of numbers is theirs to say.
+    // Only the user can state the unit of numbers.
     let (code, sentence) = said(&format!("check numbers.jsonl {MEANT} --time-unit s"), &folder, None);
     assert_ne!(code, Some(64), "{sentence}");
 }
 
-/// The exit code, and standard error; `program` is the name that was typed, where it is not the whole path.
+/// The exit code and standard error; `program` is the typed name, if it is not the whole path.
 fn said(words: &str, folder: &Path, program: Option<&str>) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
     #[cfg(unix)]

@@ -32,7 +32,7 @@ fn a_bug_is_detected_in_every_protocol_that_has_it() {
     }
 }
 
-/// Among seeds of which none shows it, as is known of this bug, it survives.
+/// Among seeds that do not show the bug, it survives.
 #[test]
 fn a_survivor_is_named_and_fails() {
     let silent = (0..30).find(|seed| {

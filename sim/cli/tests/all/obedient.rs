@@ -1,6 +1,6 @@
-//! A reader who adds whatever `check` suggests, until a verdict comes, over good and bad twins of one log in many shapes. The
-//! verdict is right, or there is none, with a question that only somebody who knows the log can answer; it is never wrong, and
-//! no suggestion is refused or comes again.
+//! A user who adds every option that `check` suggests until it gives a verdict, on good and bad twins of one log in
+//! many formats. The verdict is right, or there is none and the question needs knowledge of the log; it is never wrong,
+//! and no suggestion is rejected or repeated.
 
 mod systems;
 
@@ -10,10 +10,10 @@ use std::{
     process::Command,
 };
 
-/// When in milliseconds, who, under which token, which number, and was it accepted?
+/// Milliseconds, node, token, number, and whether it was accepted.
 type Row = (u64, &'static str, u64, u64, bool);
 
-/// `b` takes over, and `a` tries again under its old token; in the bad twin that is accepted.
+/// `b` takes over, and `a` tries again under its old token; the bad twin accepts that.
 fn rows(bad: bool) -> Vec<Row> {
     let again = if bad { (4_000, "a", 7, 4, true) } else { (4_000, "a", 7, 4, false) };
     vec![(1_000, "a", 7, 1, true), (2_000, "a", 7, 2, true), (3_000, "b", 8, 3, true), again, (5_000, "b", 8, 5, true)]
@@ -35,7 +35,7 @@ fn check(files: &[PathBuf], options: &[String]) -> (i32, String) {
     (output.status.code().expect("an exit code"), text)
 }
 
-/// The words of a command line, in which quotes stand as a shell has them.
+/// Splits a command line into words, with quotes as in a shell.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     for c in text.chars() {
@@ -50,7 +50,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The options that an answer says to add.
+/// The options that an answer suggests.
 fn suggested(answer: &str) -> Vec<String> {
     let Some((_, advice)) = answer.split_once("if this guess is right, add ") else { return Vec::new() };
     let advice = advice.split("; and only you can say").next().unwrap_or_default();
@@ -58,7 +58,7 @@ fn suggested(answer: &str) -> Vec<String> {
     words(advice.trim_end())
 }
 
-/// What comes of it: `Some` exit code, or `None` where only a question is left.
+/// The exit code in the end, or `None` if only a question is left.
 fn obeyed(name: &str, files: &[PathBuf]) -> Option<i32> {
     let mut options: Vec<String> = Vec::new();
     for _ in 0..6 {
@@ -89,7 +89,7 @@ fn iso(ms: u64) -> String {
 
 const UUIDS: [&str; 2] = ["05b6e6e3-07d4-bedc-5143-1193e6c3f339", "025b413f-8a9a-021e-a648-a7dd06839eb9"];
 
-/// The log in many shapes, by name.
+/// The log in many formats, by name.
 fn shapes(rows: &[Row]) -> Vec<(&'static str, String)> {
     let of = |line: &dyn Fn(&Row) -> String| lines(rows, line);
     let zap = of(&|(t, n, k, s, ok)| {
@@ -221,7 +221,7 @@ fn the_order_of_files_and_of_lines_of_one_moment_never_changes_the_verdict() {
     let line = |t: u64, node: &str, token: u64| {
         format!(r#"{{"t_us":"2026-11-24T05:40:0{t}Z","node":"{node}","token":{token},"resource":"r","verdict":"ok"}}"#)
     };
-    // A handover within a second; one that is violated in whatever order; one that is plain.
+    // A handover within a second; a violation in any order; a plain one.
     let open = [line(4, "a", 1), line(5, "a", 1), line(5, "b", 2), line(6, "b", 2)];
     let violated = [line(4, "a", 1), line(5, "b", 2), line(6, "a", 1), line(6, "b", 2)];
     let plain = [line(4, "a", 1), line(5, "a", 1), line(6, "b", 2), line(7, "b", 2)];
@@ -243,7 +243,7 @@ fn the_order_of_files_and_of_lines_of_one_moment_never_changes_the_verdict() {
             }
         }
     }
-    // What only a difference of clocks could explain.
+    // Lines that only clock skew could explain.
     let skewed = |name: &str, t: &str, node: &str, token: u64| {
         let text = format!(
             r#"{{"t_us":"2026-11-24T05:40:{t}Z","node":"{node}","token":{token},"resource":"r","verdict":"ok"}}"#
@@ -272,7 +272,7 @@ fn logs_of_real_systems_never_lead_an_obedient_reader_astray() {
         }
     }
     println!("right: {right}; no verdict, with a reason: {}: {}", open.len(), open.join(", "));
-    // Two hosts that run a job by turns may be two leaders; what must happen once is for somebody to say.
+    // Two hosts that run a job by turns may be two leaders; only the user knows what must happen once.
     let may = ["cron", "outbox"];
     assert!(open.iter().all(|name| may.iter().any(|shape| name.contains(shape))), "{open:?}");
 }

@@ -1,4 +1,4 @@
-//! A log's own times, wherever a moment of it is told; and what clocks that differ leave open.
+//! A log's own times in every output that mentions a moment; and what clock skew leaves open.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ fn check(files: &[PathBuf], options: &[&str]) -> (i32, String) {
     (output.status.code().expect("an exit code"), text)
 }
 
-/// Two leaders, the first of which has a write accepted after the second's; `times` are those of its lines.
+/// Two leaders; a write of the first is accepted after the second's. `times` are those of the lines.
 fn log(name: &str, times: [&str; 4]) -> PathBuf {
     let of = [("a", 1), ("b", 2), ("a", 1), ("b", 2)];
     let line = |(t, (node, token)): (&str, (&str, u64))| {
@@ -65,11 +65,11 @@ fn a_log_is_told_in_its_own_times() {
         let clock = format!(r#""clock":{{"origin_us":{origin},"offset_s":{offset_s},"dates":false,"whole":false}}"#);
         assert!(page.contains(&clock), "{clock} is missing");
     }
-    // Whole seconds have no thousandths; several days have dates.
+    // Whole seconds have no milliseconds; several days have dates.
     let days = ["\"2026-03-01T23:59:58Z\"", "\"2026-03-01T23:59:59Z\"", "\"2026-03-02T00:00:04Z\"", "1772409605"];
     let (_, report) = check(&[log("days.jsonl", days)], &["--time-unit", "s"]);
     assert!(report.contains("a wrote at 2026-03-02 00:00:04 under token 1"), "{report}");
-    // What counts from its own beginning has no time of day.
+    // A log that counts from its own start has no time of day.
     let (_, report) = check(&[log("elapsed.jsonl", ["0", "1000000", "2500000", "3000000"])], &[]);
     assert!(report.contains("a wrote at 2.500 s under token 1") && !report.contains("times "), "{report}");
 }
@@ -85,7 +85,7 @@ fn what_only_the_skew_of_clocks_could_explain_of_elections_is_inconclusive() {
         (5_000, &["--time-unit", "us"][..], 1),
         (5_000, &["--time-unit", "us", "--skew", "100ms"], 1),
         (5_000, &["--time-unit", "us", "--skew", "200ms"], 2),
-        // As it stands, in turn; but a clock may be late.
+        // In turn as it stands; but a clock may be late.
         (5_300, &["--time-unit", "us", "--skew", "200ms"], 2),
         (5_300, &["--time-unit", "us", "--skew", "100ms"], 0),
         (5_300, &["--time-unit", "us"], 0),
@@ -93,7 +93,7 @@ fn what_only_the_skew_of_clocks_could_explain_of_elections_is_inconclusive() {
         for files in [[a.clone(), b(elected_ms)], [b(elected_ms), a.clone()]] {
             let (is, report) = check(&files, options);
             assert_eq!(is, code, "{elected_ms} {options:?}: {report}");
-            assert!(code != 2 || report.contains("less than their times tell"), "{report}");
+            assert!(code != 2 || report.contains("closer than their times can distinguish"), "{report}");
         }
     }
 }
@@ -116,8 +116,8 @@ fn an_answer_with_records_in_it_is_named_with_a_command_that_makes_lines_of_them
         let command = said.split('`').nth(1).expect("a command").split(" | fencepost").next().expect("jq");
         assert!(command.contains(&log.display().to_string()), "{command}");
     }
-    // The newest first, as search tools list them, is no order of a resource.
+    // Newest first, as search tools list lines, is no order of a resource.
     let log = log("newest.jsonl", ["4000000", "3000000", "2000000", "1000000"]);
     let (code, said) = check(&[log], &[]);
-    assert!(code == 64 && said.contains("--order t_us sorts them by their time"), "{said}");
+    assert!(code == 64 && said.contains("--order t_us to sort the lines by time"), "{said}");
 }

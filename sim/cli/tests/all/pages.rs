@@ -1,4 +1,4 @@
-//! Two runs side by side, the head of a report, and `report`: what they print, what they write, and what they refuse.
+//! Two runs side by side, the head of a report, and `report`: their output, files and rejections.
 
 use std::{
     fs,
@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// A folder of one test, empty.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pages-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -35,7 +35,7 @@ const OFF: &str = "scenario gc-pause --rate 50 --seed 42 --fencing off";
 fn a_failure_is_told_first_with_what_to_run_next() {
     let folder = folder("head");
     let said = text(&fencepost(OFF, &folder).stdout);
-    let head: Vec<&str> = said.lines().take_while(|line| !line.starts_with("Plan")).collect();
+    let head: Vec<&str> = said.lines().take_while(|line| !line.starts_with("Timeline")).collect();
     let head = head.join("\n");
     for part in [
         "✗ SAFETY VIOLATED",
@@ -50,7 +50,7 @@ fn a_failure_is_told_first_with_what_to_run_next() {
         assert!(head.contains(part), "{part} is missing:\n{head}");
     }
     assert!(head.lines().count() < 16, "it is not short:\n{head}");
-    // What it says to run runs, and shows both.
+    // The suggested command runs, and shows both.
     let next = head.lines().find(|line| line.contains("--beside")).expect("a command");
     let words = next.split_once("scenario ").expect("a command of ours").1.trim_end_matches(" --open");
     let ran = fencepost(&format!("scenario {words} --quiet"), &folder);
@@ -84,7 +84,7 @@ fn a_run_is_shown_beside_another() {
     let page = folder.join("target/fencepost/gc-pause/etcd-election-fencing-off/42/beside.html");
     let page = fs::read_to_string(page).expect("a page of both");
     assert!(page.contains("id=\"model-1\"") && page.contains("fencing on") && page.ends_with("</html>\n"));
-    // The same of two histories.
+    // The same with two histories.
     for (name, more) in [("off", " --fencing off"), ("on", "")] {
         fencepost(&format!("scenario gc-pause --rate 50 --seed 42{more} --history {name}.jsonl --quiet"), &folder);
     }
@@ -115,7 +115,7 @@ fn what_cannot_be_shown_beside_is_refused() {
     }
     fs::write(folder.join("summary.json"), "{\"schema\":9}").expect("written");
     let said = text(&fencepost("report .", &folder).stderr);
-    assert!(said.contains("it is of schema 9"), "{said}");
+    assert!(said.contains("its schema is 9"), "{said}");
     fs::write(folder.join("summary.json"), "[1,").expect("written");
     let said = text(&fencepost("report .", &folder).stderr);
     assert!(said.contains("summary.json is no JSON"), "{said}");
@@ -153,7 +153,7 @@ fn a_sweep_a_matrix_and_runs_have_an_index() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// A path in the folder of what a run left.
+/// The names of the files in a run's folder.
 fn left(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let mut names: Vec<String> =
@@ -211,13 +211,13 @@ fn a_page_shows_runs_that_were_unsafe_as_they_may_be() {
         "sweep gc-pause --protocol redis-naive --nodes 3 --rate 50 --fencing off --seeds 0..2 --quiet --out all/one";
     let swept = fencepost(sweep, &folder);
     assert_eq!(swept.status.code(), Some(0), "{}", text(&swept.stderr));
-    // Only what there is to look at: nobody asks for the history of a run that went as it may.
+    // Only what is needed for viewing: nobody wants the history of a run that went as promised.
     let kept = left(&folder.join("all/one/gc-pause/redis-naive-fencing-off/0"));
     assert_eq!(kept, ["plan.json", "report.json", "report.txt", "timeline.html"]);
     for (of, page) in [("all/one", ""), ("all", "one/")] {
         let reported = fencepost(&format!("report {of}"), &folder);
         let index = fs::read_to_string(folder.join(of).join("index.html")).expect("an index");
-        assert!(index.contains("nobody had promised to be safe"), "{}", text(&reported.stdout));
+        assert!(index.contains("unsafe without breaking a promise"), "{}", text(&reported.stdout));
         let link = format!("\"{page}gc-pause/redis-naive-fencing-off/0/timeline.html\"");
         assert!(index.contains(&link), "{link} is missing: {}", text(&reported.stdout));
     }
@@ -238,17 +238,17 @@ fn a_folder_is_of_one_run() {
         text.lines().filter(|line| !line.contains("real time")).map(|line| line.trim_end().to_owned()).collect()
     };
     assert_eq!(wall(&report), wall(&text(&failed.stdout)), "the report is all that --verbose prints");
-    // What somebody else put there stays; what the other run left goes.
+    // Foreign files stay; those of the other run are removed.
     fs::write(place.join("notes"), "mine").expect("a file");
     assert_eq!(fencepost(run, &folder).status.code(), Some(0));
     assert_eq!(left(&place), ["notes", "plan.json", "report.json", "report.txt", "timeline.html"]);
     let said = text(&fencepost("report out", &folder).stdout);
     assert!(said.contains("1 run, of which 0 went wrong"), "{said}");
-    // And of one that fails again, all is its own.
+    // After another failure, all files belong to it.
     fencepost(&format!("{run} --bug redis-lease-renewal-throws --verbose"), &folder);
     let plan = fs::read_to_string(place.join("plan.json")).expect("a plan");
     assert!(plan.contains("redis-lease-renewal-throws") && left(&place).len() == all.len() + 1, "{:?}", left(&place));
-    // A page of two leaves what the first of them left.
+    // A page of two runs keeps the files of the first.
     let off = format!("{OFF} --out beside");
     fencepost(&off, &folder);
     fencepost(&format!("{off} --beside fencing=on"), &folder);

@@ -1,12 +1,13 @@
-//! What findings and help texts print as a command is a command, with these options and these values.
+//! Every command that findings and help texts print is valid, with these options and values.
 //!
-//! Everything is parsed as it stands, which is what refused `experiments 8`; `book/typed.rs` runs it, with what the book prints.
+//! This test only parses each command, which would have caught `experiments 8`; `book/typed.rs` runs them together with
+//! the book's.
 
 use clap::{CommandFactory, Parser};
 use sim_cli::commands::args::Cli;
 use std::path::Path;
 
-/// Words as a shell splits them, up to what is not the command's any more.
+/// Splits a command into words like a shell, up to the end of the command.
 pub(crate) fn words(command: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), false);
     for c in command.replace("\\\n", " ").chars() {
@@ -21,14 +22,14 @@ pub(crate) fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Why a command is none.
+/// The error for an invalid command.
 fn refused(command: &str) -> Option<String> {
     let words = words(command);
     let error = Cli::try_parse_from(["fencepost".to_owned()].into_iter().chain(words)).err()?;
     (!matches!(error.kind(), clap::error::ErrorKind::DisplayHelp)).then(|| format!("{command}: {error}"))
 }
 
-/// The commands that the findings print.
+/// The commands in the findings.
 pub(crate) fn of_the_findings() -> Vec<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/FINDINGS.md");
     let text = std::fs::read_to_string(file).expect("the findings");

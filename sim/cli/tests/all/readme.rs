@@ -1,4 +1,4 @@
-//! What the README and the book show of a run is what the run says.
+//! The excerpts of runs in the README and the book match real output.
 
 use std::{path::Path, process::Command};
 
@@ -13,7 +13,7 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(run.output().expect("the command starts").stdout).expect("text")
 }
 
-/// The lines of a report but for those that differ from run to run and from machine to machine.
+/// The lines of a report without those that differ between runs and machines.
 fn told(text: &str) -> Vec<&str> {
     let differs = |line: &&str| line.contains("real time") || line.starts_with("run it again:");
     text.lines().map(str::trim_end).filter(|line| !differs(line)).collect()
@@ -27,7 +27,7 @@ fn the_sample_is_what_the_command_prints() {
     assert_eq!(told(sample), told(&printed(&["scenario", "gc-pause", "--seed", "42", "--verbose"])));
 }
 
-/// The README shows the lines that matter: each stands in the report as it does there, and in that order.
+/// The README shows selected lines: each occurs in the report, and in that order.
 #[test]
 fn the_readmes_excerpts_are_lines_of_the_report() {
     let readme = page("README.md");

@@ -1,4 +1,4 @@
-//! `explain` and `shrink`: which faults it takes, the smallest plan with the same failure, and no other failure instead.
+//! `explain` and `shrink`: the necessary faults, the smallest plan with the same failure, and no other failure instead.
 
 use serde_json::{Value, json};
 use std::{
@@ -26,7 +26,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An empty folder for what a test leaves behind.
+/// An empty folder for a test's files.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-reduce").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -34,7 +34,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// A plan in which one fault is needed, the third of four: a leader with a bug that is cut off. `more` faults come behind.
+/// A plan that needs one of four faults, the third: a buggy leader is cut off. `more` faults follow.
 fn plan(folder: &Path, more: &[Value]) -> String {
     let command = "plan partition --protocol redis-lease --bug redis-lease-renewal-throws --rate 50 --seed 3";
     let output = fencepost(&command.split(' ').collect::<Vec<_>>());
@@ -52,7 +52,7 @@ fn plan(folder: &Path, more: &[Value]) -> String {
     file.display().to_string()
 }
 
-/// The verdict of a plan, and what it violates.
+/// The verdict of a plan, and the violated invariants.
 fn comes_to(file: &str) -> (Value, Vec<String>) {
     let run = printed(&["replay", file, "--no-artifacts"]);
     let invariants = run["invariants"].as_array().expect("a list");
@@ -124,7 +124,7 @@ fn a_plan_does_not_shrink_to_another_failure() {
     let folder = folder("slip");
     let killed = json!({ "when": { "at": { "ms": 15_000.0 } }, "what": { "kill": { "node": "store" } } });
     let file = plan(&folder, &[killed]);
-    // There is another one nearby: less is violated where reads go through the store.
+    // A similar failure is nearby: fewer invariants are violated if reads go through the store.
     let explained = printed(&["explain", &file]);
     let changes = explained["changes"].as_array().expect("a list");
     assert!(changes.iter().any(|c| c["outcome"] == "other" && c["verdict"] == "safety"), "{explained:#}");

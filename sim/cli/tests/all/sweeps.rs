@@ -1,5 +1,5 @@
-//! Sweeps and single runs as whole processes: four outcomes, lines that repeat what they stand beside, one check of the
-//! store at a time, an end on request.
+//! Sweeps and single runs as whole processes: four outcomes, commands that repeat the runs they are printed for, one
+//! check of the store at a time, an end on request.
 
 use clap::Parser;
 use protocols::{
@@ -32,7 +32,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An empty folder for what a test leaves behind.
+/// An empty folder for a test's files.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-sweeps").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -50,7 +50,7 @@ fn shell(line: &str) -> Output {
     command.args(["-c", line]).env("NO_COLOR", "1").current_dir("/").output().expect("a shell")
 }
 
-/// Parameters drawn from a seed, now and then far from the usual ones, with the protocol that they are for.
+/// Parameters drawn from a seed, sometimes far from the usual ones, and their protocol.
 fn drawn(random: &mut ChaCha8Rng) -> (&'static Protocol, Params) {
     let protocol = election::ALL[random.next_u32() as usize % election::ALL.len()];
     let mut params = Params::default();
@@ -73,7 +73,7 @@ fn drawn(random: &mut ChaCha8Rng) -> (&'static Protocol, Params) {
         params.election_timeout_ms = maybe(400).map(|ms| (ms, ms + 321));
     }
     params.renew_interval_ms = maybe(0).map(|n| 101 + n % 200);
-    // Short, so that no client refuses them; each protocol has its own idea of which goes with which.
+    // Short, so that no client rejects them; each protocol has its own rules for combinations.
     params.own_ms.retry_period = protocol.timers.find(Timer::RetryPeriod).and_then(|_| maybe(0)).map(|n| 102 + n % 97);
     if protocol.timers.renews_at_retry {
         params.renew_interval_ms = None;
@@ -81,7 +81,7 @@ fn drawn(random: &mut ChaCha8Rng) -> (&'static Protocol, Params) {
     (protocol, params)
 }
 
-/// What the arguments compile to, as the command line does it.
+/// The parameters that the command line derives from the arguments.
 fn parsed(arguments: &[String]) -> (Params, u64) {
     let words = ["fencepost".to_owned()].into_iter().chain(arguments.iter().cloned());
     let cli = Cli::try_parse_from(words).unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
@@ -120,7 +120,7 @@ fn a_printed_line_gives_the_same_trace_from_any_folder() {
     }
 }
 
-/// Every failure's line shows that failure: with the rate, the lease and the number of candidates of the sweep.
+/// Every failure's command shows that failure: with the rate, the lease and the number of candidates of the sweep.
 #[test]
 fn a_failures_line_repeats_the_failure() {
     let out = folder("repeats");
@@ -129,7 +129,7 @@ fn a_failures_line_repeats_the_failure() {
     let sweep = ["sweep", "gc-pause", "--protocol", "redis-lease", "--seeds", "3..4", "--out", &out_text, "--json"];
     let output = fencepost(&[&sweep[..], &options].concat());
     assert_eq!(output.status.code(), Some(0), "it must break: {}", text(&output.stderr));
-    // The same with one that promises to hold: refused writes are not what `--fencing off` keeps.
+    // The same with a protocol that promises to hold: refused writes are not what `--fencing off` keeps.
     let sweep = ["sweep", "gc-pause", "--protocol", "bully", "--seeds", "3..4", "--pause", "100ms", "--out", &out_text];
     let output = fencepost(&[&sweep[..], &options, &["--json"]].concat());
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
@@ -148,7 +148,7 @@ fn a_failures_line_repeats_the_failure() {
 fn the_four_outcomes_have_a_word_a_count_and_a_code() {
     let out = folder("outcomes").display().to_string();
     let run = |arguments: &[&str]| fencepost(&[arguments, &["--jobs", "1", "--rate", "20", "--out", &out]].concat());
-    // Inconclusive, and why.
+    // Inconclusive, with the reason.
     let sweep = ["sweep", "gc-pause", "--protocol", "etcd-election", "--nodes", "3", "--seeds", "0..2"];
     let output = run(&[&sweep[..], &["--pause", "500ms"]].concat());
     let report = text(&output.stdout);
@@ -175,7 +175,7 @@ fn the_four_outcomes_have_a_word_a_count_and_a_code() {
         let output = run(&[&sweep[..], &options].concat());
         assert_eq!((output.status.code(), output.stdout.len()), (Some(64), 0), "{}", text(&output.stderr));
     }
-    // One run says it too.
+    // A single run reports it, too.
     let one = fencepost(&["scenario", "gc-pause", "--pause", "500ms", "--seed", "1", "--rate", "20", "--out", &out]);
     assert_eq!(one.status.code(), Some(2));
     assert!(text(&one.stdout).contains("INCONCLUSIVE: the situation under test never arose"), "{}", text(&one.stdout));
@@ -197,7 +197,7 @@ fn a_sweep_has_two_sizes_and_runs_each_cell_once() {
     assert_eq!(sizes(&["--long"]), [1, 2, 3, 5, 7, 9]);
 }
 
-/// In order and of a new request: only the token can refuse what a former leader still sends.
+/// In order and with a new request: only the token can refuse a former leader's write.
 #[test]
 fn only_the_token_refuses_a_stale_write_that_is_in_order() {
     let out = folder("checks").display().to_string();
@@ -224,7 +224,7 @@ fn only_the_token_refuses_a_stale_write_that_is_in_order() {
         assert!(violated(&off).iter().any(|name| name == "leaders_acting_by_effect"), "{off:#}");
         assert_eq!(off["fencing"], false);
     }
-    // With everything on, some seeds have such a write.
+    // With all checks on, some seeds have such a write.
     let refused = (0..6).filter(|seed| {
         let seed = seed.to_string();
         let arguments = ["plan", "gc-pause", "--protocol", "redis-fenced", "--seed", &seed];
@@ -263,7 +263,7 @@ fn a_report_is_as_wide_as_the_terminal() {
         assert!(long.is_empty(), "wider than {width}:\n{}", long.join("\n"));
         assert!(report.lines().any(|line| line.chars().count() > width - 12), "nothing is {width} wide:\n{report}");
     }
-    // Words are whole, however narrow it is.
+    // Words are never split, however narrow the terminal is.
     let words = |text: &str| text.split_whitespace().any(|word| word == "leaders_acting_by_effect");
     assert!(words(&report("60")) && report("60").contains("trace hash"));
 }
@@ -280,7 +280,7 @@ fn a_report_shows_the_lease_that_is_granted() {
     );
 }
 
-/// A heartbeat that nobody asked for follows the network, or nobody would be elected.
+/// The default heartbeat adapts to the network; otherwise nobody would be elected.
 #[test]
 fn raft_elects_on_a_slow_network() {
     let network = ["--latency", "20ms..40ms", "--election-timeout", "150..300ms", "--rate", "20", "--duration", "10s"];

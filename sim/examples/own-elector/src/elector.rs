@@ -1,16 +1,17 @@
-//! `majority-lease`: a majority elects by votes that it keeps on disk, and lends its patience to whom it has elected.
+//! `majority-lease`: a majority elects a leader by votes kept on disk, and grants it a lease.
 //!
-//! **Where it comes from.** Terms and votes are Raft's (Ongaro and Ousterhout, 2014, §5.2); the lease is that of Gray and
-//! Cheriton (SOSP 1989). There is no log, and a leader's term is its token.
+//! **Where it comes from.** Terms and votes are Raft's (Ongaro and Ousterhout, 2014, §5.2); the lease is Gray and
+//! Cheriton's (SOSP 1989). There is no log, and a leader's term is its token.
 //!
-//! **How it elects.** Who has heard of no leader for a lease stands in a new term, and gets the votes of those who have not
-//! voted in it and have heard of none either. The winner asks for patience; once a majority has promised it, the winner leads.
+//! **How it elects.** A node that has heard from no leader for a lease stands in a new term. Nodes that have not voted
+//! in that term and have not heard from a leader either vote for it. The winner asks for a lease; once a majority has
+//! granted it, the winner leads.
 //!
-//! **What it assumes about time.** For the token: nothing. A belief lasts a lease, less a hundredth, from when the round was
-//! *sent* that a majority has answered; they are patient for a lease from when it *arrived*. So two beliefs never overlap
-//! while clocks differ by less than 1 %. Who starts again has forgotten whom it was patient with, and waits for a lease.
+//! **What it assumes about time.** Nothing for the token. A belief lasts a lease, less 1 %, from when the leader *sent*
+//! the round that a majority answered; the others wait a lease from when it *arrived*. So two beliefs never overlap
+//! while clock rates differ by less than 1 %. A restarted node waits out a lease that it may have granted.
 //!
-//! **What breaks it.** A pause between looking at the belief and writing, where nobody checks the token.
+//! **What breaks it.** A pause between the check of the belief and the write, where nobody checks the token.
 
 use protocols::{
     clock::Now,
@@ -29,7 +30,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 type Input = elector::Input<Message, Nothing>;
 type Output = elector::Output<Message, Nothing>;
 
-/// The protocol as the registry knows it.
 pub static PROTOCOL: Protocol = Protocol {
     name: "majority-lease",
     about: "A majority votes and then promises patience for a lease; the term is the token",
@@ -64,25 +64,25 @@ pub static PROTOCOL: Protocol = Protocol {
     belief_overlap: |timings, c: &Conditions| Some(c.slow(belief(timings)).saturating_sub(c.fast(timings.lease_ttl))),
 };
 
-/// How long the leader believes from when it sent what a majority has answered.
+/// How long the leader believes, counted from when it sent a round that a majority answered.
 fn belief(timings: &Timings) -> u64 {
     timings.lease_ttl - timings.lease_ttl / 100
 }
 
-/// What candidates say to each other. All of it may be lost, late, doubled and out of order.
+/// Messages between candidates. Any may be lost, delayed, duplicated or reordered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// Vote for me in this term.
     Stand(u64),
     /// You have my vote in this term; it is on disk.
     Vote(u64),
-    /// I know of this term, which is later than yours.
+    /// My term is this one, later than yours.
     Newer(u64),
-    /// I was elected in this term: be patient for a lease.
+    /// I was elected in this term: grant me a lease.
     Lead { term: u64, round: u64 },
-    /// I am, from when that round came to me.
+    /// Granted, from when that round arrived.
     Patient { term: u64, round: u64 },
-    /// I lead no more, and nobody need be patient with me.
+    /// I no longer lead; nobody need wait for my lease.
     Yield(u64),
 }
 
@@ -99,14 +99,14 @@ impl Payload for Message {
     }
 }
 
-/// Nobody has led for long enough.
+/// The election timeout.
 const STAND: TimerId = 0;
-/// Time for the next round.
+/// The next round is due.
 const ROUND: TimerId = 1;
-/// The belief ends, or a winner has waited for its first for too long.
+/// The belief ends, or a winner has waited too long for its first lease.
 const EXPIRE: TimerId = 2;
 
-/// What is on disk: the latest term that this node knows of, and its vote in it.
+/// The state on disk: the latest term that this node knows, and its vote in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct Kept {
     term: u64,
@@ -119,7 +119,7 @@ impl Kept {
         [&self.term.to_le_bytes()[..], &vote.to_le_bytes()].concat()
     }
 
-    /// `None` when that is not what was written: whoever has forgotten its vote must not vote again.
+    /// `None` if the bytes are corrupt: a node that has forgotten its vote must not vote again.
     fn read(bytes: &[u8]) -> Option<Kept> {
         let (term, vote) = bytes.split_first_chunk::<8>()?;
         let vote = u16::from_le_bytes(vote.try_into().ok()?);
@@ -130,31 +130,31 @@ impl Kept {
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Role {
     Follower,
-    /// Who has voted for this node.
+    /// The nodes that voted for this one.
     Candidate(BTreeSet<NodeId>),
     Winner(Reign),
 }
 
-/// Won the votes of a majority; leads once a majority is patient.
+/// Won a majority's votes; leads once a majority has granted the lease.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Reign {
     leads: bool,
     valid_until: u64,
-    /// When each of the latest rounds was sent.
+    /// When each recent round was sent.
     rounds: BTreeMap<u64, u64>,
-    /// The latest round that each of the others has answered.
+    /// The latest round that each other node has answered.
     patient: BTreeMap<NodeId, u64>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct MajorityLease {
     setup: Setup,
-    /// `None` when the disk holds something else: this node takes no part.
+    /// `None` if the disk is corrupt: this node takes no part.
     kept: Option<Kept>,
     role: Role,
-    /// Until then this node votes for nobody, itself included.
+    /// This node votes for nobody before then, itself included.
     patient_until: u64,
-    /// The votes on their way to the disk, in order: in which term, and for whom.
+    /// Votes being written to disk, in order: term and candidate.
     writing: VecDeque<(u64, NodeId)>,
     observed: Option<NodeId>,
     campaigning: bool,
@@ -173,7 +173,7 @@ impl MajorityLease {
         self.kept.map_or(0, |kept| kept.term)
     }
 
-    /// Part of a renewal interval, so that two who have lost one leader do not stand at one moment (splitmix64).
+    /// A random part of a renewal interval, so that two followers of one leader do not stand at once (splitmix64).
     fn a_while(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;
@@ -194,7 +194,7 @@ impl MajorityLease {
         }
     }
 
-    /// Stands when patience is over, and a while later.
+    /// Schedules the next candidacy: after the granted lease, plus a random delay.
     fn wait(&mut self, now: Now, out: &mut Vec<Output>) {
         let at = self.patient_until.max(now.mono) + self.a_while();
         out.push(Output::SetTimer { id: STAND, at });
@@ -216,7 +216,7 @@ impl MajorityLease {
 
     fn stand(&mut self, now: Now, out: &mut Vec<Output>) {
         self.wait(now, out);
-        // A vote for itself is a vote; and what is still being written says enough.
+        // The lease binds a candidate's own vote too; and it does not stand while a vote is being written.
         if now.mono < self.patient_until || !self.writing.is_empty() {
             return;
         }
@@ -229,7 +229,7 @@ impl MajorityLease {
         self.keep(Kept { term: self.term() + 1, vote: Some(self.setup.node) }, out);
     }
 
-    /// A vote is on disk.
+    /// A vote has reached the disk.
     fn kept(&mut self, now: Now, out: &mut Vec<Output>) {
         let Some((term, vote)) = self.writing.pop_front() else { return };
         if term != self.term() {
@@ -273,7 +273,7 @@ impl MajorityLease {
         let Role::Winner(reign) = &mut self.role else { return };
         let round = reign.rounds.last_key_value().map_or(1, |(round, _)| round + 1);
         reign.rounds.insert(round, now.mono);
-        // Older ones could renew nothing any more.
+        // A round older than a lease cannot renew the belief.
         let oldest = now.mono.saturating_sub(self.setup.timings.lease_ttl);
         reign.rounds.retain(|_, sent| *sent >= oldest);
         out.push(Output::SetTimer { id: ROUND, at: now.mono + interval });
@@ -282,7 +282,7 @@ impl MajorityLease {
         self.count(now, out);
     }
 
-    /// The belief lasts from the latest round that a majority has answered.
+    /// Extends the belief to a lease after the latest round that a majority answered.
     fn count(&mut self, now: Now, out: &mut Vec<Output>) {
         let (token, needed) = (self.term(), self.setup.majority());
         let Role::Winner(reign) = &mut self.role else { return };
@@ -304,7 +304,7 @@ impl MajorityLease {
         }
     }
 
-    /// Somebody leads in this term: promises patience, unless a later one has begun.
+    /// A leader of this term was heard: grants it a lease, unless a later term has begun.
     fn led(&mut self, now: Now, from: NodeId, (term, round): (u64, u64), out: &mut Vec<Output>) {
         if term < self.term() {
             out.push(Output::Send { to: from, message: Message::Newer(self.term()) });
@@ -312,7 +312,7 @@ impl MajorityLease {
         }
         if term > self.term() {
             self.give_up(now, Deposed::Lost, out);
-            // Its voters have the term on disk, and are a majority.
+            // Its voters have the term on disk, and they are a majority.
             self.kept = Some(Kept { term, vote: None });
         }
         self.role = Role::Follower;
@@ -322,7 +322,7 @@ impl MajorityLease {
         out.push(Output::Send { to: from, message: Message::Patient { term, round } });
     }
 
-    /// Ends the reign, if there is one.
+    /// Ends the reign, if any.
     fn give_up(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
         let Role::Winner(reign) = std::mem::replace(&mut self.role, Role::Follower) else { return };
         if reign.leads {
@@ -333,7 +333,7 @@ impl MajorityLease {
         self.wait(now, out);
     }
 
-    /// Lets the others go first.
+    /// Steps down, and lets the others stand first.
     fn resign(&mut self, now: Now, out: &mut Vec<Output>) {
         out.push(Output::Point(Point::BeforeRelease));
         self.give_up(now, Deposed::Resigned, out);
@@ -363,7 +363,7 @@ impl MajorityLease {
                 self.patient_until = now.mono;
                 self.wait(now, out);
             }
-            // Of a term that is over.
+            // These belong to an earlier term.
             Message::Vote(_) | Message::Patient { .. } | Message::Newer(_) | Message::Yield(_) => {}
         }
     }
@@ -377,14 +377,14 @@ impl Elector for MajorityLease {
         if self.kept.is_none() {
             return;
         }
-        // Before anything else: after a pause, messages and timers come in any order.
+        // First of all: after a pause, messages and timers come in any order.
         let is_over = |reign: &Reign| reign.leads && reign.valid_until <= now.mono;
         if matches!(&self.role, Role::Winner(reign) if is_over(reign)) {
             self.give_up(now, Deposed::Expired, out);
         }
         let wins = matches!(self.role, Role::Winner(_));
         match input {
-            // It may have been patient with somebody before it died.
+            // It may have granted a lease before it restarted.
             Input::Start => self.be_patient(now, out),
             Input::Timer(STAND) if !wins => self.stand(now, out),
             Input::Timer(ROUND) if wins => self.round(now, out),
@@ -393,7 +393,7 @@ impl Elector for MajorityLease {
             Input::Persisted => self.kept(now, out),
             Input::Resign if wins => self.resign(now, out),
             Input::Fenced => self.give_up(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile; what this protocol cannot do.
+            // Timers of an earlier role, and inputs that this protocol does not use.
             _ => {}
         }
     }

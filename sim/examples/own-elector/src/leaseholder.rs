@@ -1,10 +1,10 @@
-//! `lease-holder`: whoever has the lease of a [lease server](crate::service) leads; its token goes with every write.
+//! `lease-holder`: the holder of a [lease server](crate::service)'s lease leads; every write carries its token.
 //!
-//! **What it assumes about time.** For the token: nothing. A belief lasts a lease from when the request was *sent* that was
-//! answered; the server's lease from when that *arrived*, by its wall clock.
+//! **What it assumes about time.** Nothing for the token. A belief lasts a lease from when the answered request was
+//! *sent*; the server's lease counts from when it *arrived*, by the server's wall clock.
 //!
-//! **What breaks it.** A pause between looking at the belief and writing, and a server that drops the lease, where nobody
-//! checks the token.
+//! **What breaks it.** A pause between the check of the belief and the write, or a server that drops the lease, where
+//! nobody checks the token.
 
 use crate::service::{self, Reply, Request};
 use protocols::{
@@ -23,7 +23,6 @@ use protocols::{
 type Input = elector::Input<Nothing, service::Api>;
 type Output = elector::Output<Nothing, service::Api>;
 
-/// The protocol as the registry knows it.
 pub static PROTOCOL: Protocol = Protocol {
     name: "lease-holder",
     about: "Whoever has the lease of a server that counts tokens leads",
@@ -57,14 +56,14 @@ pub static PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::from_sending,
 };
 
-/// Time for a follower to ask.
+/// A follower asks again.
 const POLL: TimerId = 0;
-/// Time for the leader to renew.
+/// The leader renews.
 const RENEW: TimerId = 1;
 /// The belief ends.
 const EXPIRE: TimerId = 2;
 
-/// The one request under way, and when it was sent.
+/// The outstanding request, and when it was sent.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Asked {
     Take { sent: u64 },
@@ -78,7 +77,7 @@ struct LeaseHolder {
     lease: Option<Leadership>,
     under_way: Option<(RequestNumber, Asked)>,
     requests: RequestNumber,
-    /// Until then others go first.
+    /// Until then, other candidates go first.
     held_off_until: u64,
     campaigning: bool,
     observed: Option<NodeId>,
@@ -106,7 +105,7 @@ impl LeaseHolder {
         }));
     }
 
-    /// Each candidate asks at a pace of its own, so that two do not stay in step; twentieths of the renewal interval.
+    /// Each candidate polls at its own pace, so that no two stay in step; in twentieths of the renewal interval.
     fn poll_later(&mut self, now: Now, out: &mut Vec<Output>) {
         let twentieths = 14 + (self.setup.nonce ^ self.requests) % 6;
         out.push(Output::SetTimer { id: POLL, at: now.mono + self.setup.timings.renew_interval / 20 * twentieths });
@@ -122,7 +121,7 @@ impl LeaseHolder {
         }
         out.push(Output::Point(Point::BeforeCampaign));
         let name = self.setup.names.get(self.setup.node.index()).cloned().unwrap_or_default();
-        // Nobody knows what came of an attempt without an answer; the next one takes the lease again if that took it.
+        // The outcome of an unanswered attempt is unknown; if it took the lease, the next attempt takes it again.
         self.ask(Request::Take { name, ttl_ms: self.ttl_ms() }, Asked::Take { sent: now.mono }, out);
     }
 
@@ -169,7 +168,7 @@ impl LeaseHolder {
                 }
             }
             (Asked::Keep { .. }, Ok(Reply::Gone)) => self.depose(now, Deposed::Lost, out),
-            // Without an answer that says what was asked, it is asked again: at the next poll or renewal.
+            // No usable answer: the next poll or renewal asks again.
             _ => {}
         }
     }
@@ -195,7 +194,7 @@ impl Elector for LeaseHolder {
     type Service = service::Api;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        // Before anything else: after a pause, answers and timers come in any order.
+        // First of all: after a pause, answers and timers come in any order.
         if self.lease.is_some_and(|lease| lease.valid_until <= now.mono) {
             self.depose(now, Deposed::Expired, out);
         }
@@ -213,7 +212,7 @@ impl Elector for LeaseHolder {
                 self.depose(now, Deposed::Resigned, out);
             }
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
-            // Timers of a role that ended meanwhile; the server has no streams.
+            // Timers of an earlier role; the server has no streams.
             _ => {}
         }
     }

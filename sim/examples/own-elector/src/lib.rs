@@ -1,4 +1,4 @@
-//! Two election protocols, a coordination service and a scenario that Fencepost does not have, added to what it has.
+//! Adds two election protocols, a coordination service and a scenario to Fencepost's own.
 
 pub mod elector;
 pub mod leaseholder;
@@ -7,10 +7,10 @@ pub mod service;
 
 use sim::registry::Registry;
 
-/// Fencepost's own, and this crate's.
+/// Fencepost's registry, extended by this crate's entries.
 ///
 /// # Panics
-/// Fencepost has got something of the same name.
+/// An entry's name is already taken.
 pub fn registry() -> Registry {
     let all = Registry::default()
         .with_protocol(&elector::PROTOCOL)

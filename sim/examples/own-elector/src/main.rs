@@ -1,4 +1,4 @@
-//! The whole command line of Fencepost, and what this crate adds to it.
+//! Fencepost's command line with this crate's additions.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `successor-dies`: the leader is killed, and so is whoever takes over, soon after it did.
+//! `successor-dies`: the leader is killed, and its successor too, soon after it takes over.
 
 use protocols::{
     election::{Hazard, Protocol},
@@ -11,7 +11,6 @@ use scenarios::{
     streams::{self, PLAN},
 };
 
-/// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "successor-dies",
     about: "The leader is killed, and its successor is killed soon after it took over.",

@@ -1,15 +1,15 @@
-//! A lease server: one lease, and a counter that tokens come from. What can be asked of it, the client that asks, and the
-//! server itself.
+//! A lease server: one lease, and a counter that issues tokens. Holds its API, its client and its model.
 //!
-//! A connection carries one request and its answer, a line each:
+//! Each connection carries one request and its answer, one line each:
 //!
 //! | request | answer |
 //! |---|---|
-//! | `TAKE name ttl_ms` | `TOKEN n`: it is yours, again if it was; `HELD name`: it is another's |
-//! | `KEEP n ttl_ms` | `DONE`: it lasts so long from now; `GONE`: it is not that token's any more |
-//! | `GIVE n` | the same: it is nobody's now |
+//! | `TAKE name ttl_ms` | `TOKEN n`: granted, always with a new token; `HELD name`: another holds it |
+//! | `KEEP n ttl_ms` | `DONE`: extended, from now; `GONE`: that token no longer holds the lease |
+//! | `GIVE n` | `DONE`: released; `GONE` as above |
 //!
-//! Anything else is answered by `ERROR`. Time is the server's wall clock. Lease and counter are on disk before an answer.
+//! Anything else is answered with `ERROR`. Time is the server's wall clock. Lease and counter survive a restart of the
+//! server.
 
 use protocols::{
     elector::ServiceOutput,
@@ -41,7 +41,6 @@ use tokio::{
     sync::mpsc::UnboundedReceiver,
 };
 
-/// One lease server.
 pub const SERVICE: Service = Service {
     name: "lease-server",
     process: Some("leases"),
@@ -53,14 +52,13 @@ pub const SERVICE: Service = Service {
     ..Service::NONE
 };
 
-/// What answers it in the simulation.
+/// The service's model in the simulation.
 pub const MODEL: Entry =
     Entry { service: SERVICE.name, members: |count, _| alone(count, || Arc::new(Server::default())) };
 
-/// What asks it.
+/// The service's client.
 pub const CLIENT: Client<SimEnv> = Client { service: SERVICE.name, run: client };
 
-/// What is said to a lease server and by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Api {}
 
@@ -71,27 +69,25 @@ impl service::Api for Api {
     type Item = Nothing;
 }
 
-/// What can be asked; times to live are milliseconds.
+/// A request; times to live in milliseconds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
-    /// Give me the lease, if nobody else has it.
+    /// Takes the lease unless another candidate holds it.
     Take { name: String, ttl_ms: u64 },
-    /// Let it last so long from now.
+    /// Extends the lease to `ttl_ms` from now.
     Keep { token: u64, ttl_ms: u64 },
-    /// I need it no more.
+    /// Releases the lease.
     Give { token: u64 },
 }
 
-/// What is answered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// It is yours, with this token.
+    /// The lease is granted, with this token.
     Token(u64),
-    /// It is this candidate's.
+    /// The named candidate holds the lease.
     Held(String),
-    /// Done.
     Done,
-    /// Whatever that token was for is over.
+    /// The token no longer holds the lease.
     Gone,
 }
 
@@ -142,10 +138,10 @@ impl Reply {
     }
 }
 
-/// Longer than any line.
+/// Longer than any line of the protocol, in bytes.
 const LINE_MAX: usize = 256;
 
-/// A line without its end.
+/// Reads a line, without its end.
 async fn read_line(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
     let (mut line, mut bytes) = (Vec::new(), [0; LINE_MAX]);
     loop {
@@ -168,7 +164,7 @@ fn client(env: SimEnv, site: Site, outputs: UnboundedReceiver<ServiceOutput>, de
     })
 }
 
-/// A connection for each request, which is closed when that is over.
+/// Opens a connection for each request, and closes it afterwards.
 struct Asking<E: Env> {
     env: E,
     server: Endpoint,
@@ -195,16 +191,15 @@ impl<E: Env> Backend for Asking<E> {
     }
 }
 
-/// The lease and the counter.
 #[derive(Default)]
 struct Leases {
-    /// The last token that was given out.
+    /// The last token issued.
     counter: u64,
     held: Option<Holder>,
 }
 
 impl Leases {
-    /// Who holds it when the server's wall clock shows `wall` nanoseconds.
+    /// The holder at the server's wall time `wall`, in nanoseconds.
     fn holder(&self, wall: u64) -> Option<&Holder> {
         self.held.as_ref().filter(|held| held.until.is_none_or(|until| wall < until))
     }
@@ -234,7 +229,7 @@ impl Leases {
     }
 }
 
-/// The server, which survives its processes.
+/// The server's state, which survives crashes of its process.
 #[derive(Default)]
 struct Server(Arc<Mutex<Leases>>);
 
@@ -265,7 +260,7 @@ impl Model for Server {
                     let Ok(line) = read_line(&mut stream).await else { return };
                     let answer = Request::read(&line).map(|request| carry_out(&leases, env.now().wall, request));
                     let answer = answer.map_or_else(|| "ERROR\n".to_owned(), |reply| reply.line());
-                    // Whoever does not wait for the answer asks again.
+                    // A client that has gone away will ask again.
                     if stream.write_all(answer.as_bytes()).await.is_ok() {
                         let _ = stream.shutdown().await;
                     }
@@ -276,7 +271,7 @@ impl Model for Server {
     }
 }
 
-/// Answers, and tells the history who holds the lease then.
+/// Answers a request, and records the resulting holder in the history.
 fn carry_out(leases: &Mutex<Leases>, wall: u64, request: Request) -> Reply {
     let why = if matches!(request, Request::Take { .. }) { GrantEnd::Taken } else { GrantEnd::Released };
     let mut leases = lock(leases);

@@ -1,4 +1,4 @@
-//! This crate's protocol and scenario are held to what they promise as Fencepost's own are.
+//! Holds this crate's protocols and scenario to their promises, as Fencepost's own are.
 
 use own_elector::{elector, leaseholder, registry, scenario, service};
 use protocols::{election, election::Protocol, fence::checks::Fencing};
@@ -15,10 +15,9 @@ use std::{
     process::{Command, Output},
 };
 
-/// Seeds of each cell; the command sweeps as many as one likes.
+/// Seeds per cell; the command can sweep more.
 const SEEDS: u64 = 1;
 
-/// This crate's protocols.
 const OWN: [&Protocol; 2] = [&elector::PROTOCOL, &leaseholder::PROTOCOL];
 
 fn sweep(scenarios: Vec<&'static Scenario>, protocols: Vec<&'static Protocol>, params: &Params) -> Outcome {
@@ -47,11 +46,11 @@ fn every_scenario_that_applies_is_kept_with_fencing_and_without() {
             let of = |cell: &&Cell| (&*cell.scenario, &*cell.protocol) == (scenario, protocol.name);
             outcome.cells.iter().filter(of).map(|cell| cell.runs).sum::<u64>()
         };
-        // By three candidates and by five.
+        // With three candidates and with five.
         for scenario in [scenario::SCENARIO.name, "gc-pause", "power-outage"] {
             assert_eq!(OWN.map(|protocol| runs(protocol, scenario)), [2 * SEEDS; 2], "{scenario}");
         }
-        // Those need a service, or candidates that elect among themselves.
+        // The first two need a service, the third candidates that elect among themselves.
         for (scenario, runs_of) in
             [("lost-lease", [0, 2 * SEEDS]), ("service-restart", [0, 2 * SEEDS]), ("quorum-loss", [2 * SEEDS, 0])]
         {
@@ -85,7 +84,7 @@ fn drawn_plans_are_kept() {
     is_kept(&swarm.run(|_| {}).expect("the baseline is readable").outcome);
 }
 
-/// A folder of this test's own.
+/// A folder for this test alone.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);

@@ -1,6 +1,6 @@
-//! The clocks of nodes, as the director has them run: each process has its own, and is told how.
+//! The clocks of nodes: each process adjusts its own, as the director orders.
 //!
-//! What a director says reaches a process within a millisecond, and one that is stopped when it goes on.
+//! An order reaches a process within a millisecond, and a stopped process when it resumes.
 
 use protocols::{history::Kind, types::NodeId};
 use protocols_real::points::ClockOrder;
@@ -11,26 +11,25 @@ use tokio::sync::mpsc::UnboundedSender;
 /// Microseconds in a millisecond.
 const MILLI: i64 = 1_000;
 
-/// The clocks of all candidates.
 pub(super) struct Clocks {
     candidates: Vec<Course>,
-    /// Who hears of it, while it runs.
+    /// The running processes that receive clock orders.
     listening: BTreeMap<NodeId, UnboundedSender<ClockOrder>>,
-    /// The rates before each fault that goes on.
+    /// The rates before each active fault.
     before: BTreeMap<u32, Vec<i64>>,
 }
 
-/// How a node's wall clock stands to the machine's, and how it runs on.
+/// A node's wall clock relative to the machine's, and its rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Course {
-    /// How far a process that starts is ahead, microseconds.
+    /// How far a freshly started process is ahead, in microseconds.
     at_start_us: i64,
-    /// How far it was ahead when this course began, microseconds.
+    /// How far it was ahead when this rate began, in microseconds.
     ahead_us: i64,
-    /// When that was, nanoseconds since the run began.
+    /// When this rate began, in nanoseconds since the run began.
     since: u64,
     rate_ppm: i64,
-    /// Has it been changed? Until then a process knows all of it from its arguments.
+    /// Whether it has been changed. Until then, a process knows its clock from its arguments.
     changed: bool,
 }
 
@@ -46,7 +45,7 @@ impl Course {
 }
 
 impl Clocks {
-    /// As the plan has them at first.
+    /// The plan's initial clocks.
     pub(super) fn new(plan: &Plan) -> Self {
         let course = |offset_ms: i64, rate_ppm| {
             let ahead_us = offset_ms.saturating_mul(MILLI);
@@ -56,18 +55,18 @@ impl Clocks {
         Clocks { candidates, listening: BTreeMap::new(), before: BTreeMap::new() }
     }
 
-    /// A process has started, and hears what has become of its machine's clock since the first one did.
+    /// A process has started: tells it how its clock has changed since the run began.
     pub(super) fn heard_by(&mut self, node: NodeId, listener: UnboundedSender<ClockOrder>, now: u64) {
         if let Some(course) = self.candidates.get(node.index()).filter(|course| course.changed) {
             let by_ms = (course.ahead_us(now) - course.at_start_us) / MILLI;
-            // It may have died meanwhile.
+            // The process may already be dead.
             let _ =
                 listener.send(ClockOrder::Step(by_ms)).and_then(|()| listener.send(ClockOrder::Rate(course.rate_ppm)));
         }
         self.listening.insert(node, listener);
     }
 
-    /// Steps the wall clocks of these nodes. Gives what the history says of it.
+    /// Steps the wall clocks of `nodes`. Returns the events for the history.
     pub(super) fn step(&mut self, nodes: &[NodeId], by_ms: i64, now: u64) -> Vec<Kind> {
         self.change(nodes, now, |course| {
             course.ahead_us += by_ms.saturating_mul(MILLI);
@@ -75,14 +74,14 @@ impl Clocks {
         })
     }
 
-    /// Has these nodes' clocks run at a rate from now on, until [`Clocks::as_before`] the fault.
+    /// Sets the clock rate of `nodes` until [`Clocks::as_before`] ends the fault.
     pub(super) fn set_rate(&mut self, fault: u32, nodes: &[NodeId], ppm: i64, now: u64) -> Vec<Kind> {
         let rate = |node: &NodeId| self.candidates.get(node.index()).map_or(0, |course| course.rate_ppm);
         self.before.insert(fault, nodes.iter().map(rate).collect());
         nodes.iter().flat_map(|node| self.run_at(*node, ppm, now)).collect()
     }
 
-    /// The fault is over.
+    /// Restores the rates from before the fault.
     pub(super) fn as_before(&mut self, fault: u32, nodes: &[NodeId], now: u64) -> Vec<Kind> {
         let rates = self.before.remove(&fault).unwrap_or_default();
         nodes.iter().zip(rates).flat_map(|(node, ppm)| self.run_at(*node, ppm, now)).collect()
@@ -102,7 +101,7 @@ impl Clocks {
             course.go_on(now);
             let order = change(course);
             if let Some(listener) = self.listening.get(node) {
-                // It may have died; then the next process of that name hears of it.
+                // The process may be dead; its successor is told when it starts.
                 let _ = listener.send(order);
             }
             told.push(Kind::Clock { node: *node, wall_offset_us: course.ahead_us, rate_ppm: course.rate_ppm });

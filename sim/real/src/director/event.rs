@@ -1,27 +1,26 @@
-//! What comes to the director, and what it remembers of it.
+//! The director's events.
 
 use protocols::{point::Point, types::NodeId};
 use protocols_real::points::ClockOrder;
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 
-/// Something that the director has to deal with.
 pub(super) enum Event {
-    /// A node passes a point, and waits for the answer: is it to stop itself?
+    /// A node passes a point, and waits to be told whether to stop itself.
     Passed { node: NodeId, point: Point, answer: oneshot::Sender<bool> },
-    /// A node wants to hear how its clocks are to run.
+    /// A node subscribes to clock orders.
     Clocks { node: NodeId, listener: UnboundedSender<ClockOrder> },
-    /// A fault's time has come.
+    /// The fault with this index strikes.
     Strike(u32),
-    /// A fault is over.
+    /// The fault with this index ends.
     Heal(u32),
-    /// A process is to start.
+    /// A process is due to start.
     Start(NodeId),
 }
 
-/// A fault that goes on.
+/// An active fault.
 pub(super) struct Struck {
     pub on: Vec<NodeId>,
     pub to: Vec<NodeId>,
-    /// Process ids at the time: a resume is for those only.
+    /// The process ids when it struck: only these processes are resumed.
     pub pids: Vec<Option<i32>>,
 }

@@ -1,4 +1,4 @@
-//! The director: plays a plan's faults, or an operator's, on a cluster of real processes, and writes down what it does.
+//! The director plays a plan's faults, or an operator's, on a cluster of real processes, and records what it does.
 
 mod clocks;
 mod event;
@@ -44,17 +44,15 @@ use tokio::{
     sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
 };
 
-/// A plan that was played.
 pub struct Played {
-    /// When it began, microseconds of the machine's clock.
+    /// Start, in microseconds of the machine's clock.
     pub start_us: u64,
-    /// When it was over.
+    /// End, in microseconds of the machine's clock.
     pub end_us: u64,
-    /// How the machine was meanwhile.
+    /// How long the machine stood still meanwhile.
     pub stalls: Stalls,
 }
 
-/// Plays faults on a cluster.
 pub struct Director {
     cluster: Cluster,
     plan: Arc<Plan>,
@@ -72,18 +70,18 @@ pub struct Director {
     waiting: Vec<u32>,
     pauses: BTreeMap<NodeId, u32>,
     clocks: Clocks,
-    /// Without power: their links are silent.
+    /// Nodes without power: their links are silent.
     dark: BTreeSet<NodeId>,
-    /// Should run: ended by itself otherwise.
+    /// Whether each process should be running; if one that should has ended, the run fails.
     up: BTreeMap<NodeId, bool>,
     load: Vec<Asking>,
 }
 
 impl Director {
-    /// Starts service, store and proxies of `spec`. Nothing of the plan happens yet.
+    /// Starts the service, the store and the proxies. No fault strikes yet.
     ///
     /// # Errors
-    /// One sentence; a plan that real processes cannot play among them.
+    /// A process does not start, or real processes cannot play the plan.
     pub async fn new(spec: Spec) -> Result<Director, Failed> {
         let plan = spec.plan.clone();
         let topology = spec.topology.clone();
@@ -99,7 +97,7 @@ impl Director {
         let (events, to_me) = mpsc::unbounded_channel();
         let triggers = Triggers::new(&plan);
         let mut armed = triggers.points();
-        // Who leads is known from the first two; the third is where operators like to strike.
+        // The first two points tell who leads; operators often strike at the third.
         armed.extend([Point::AfterElected, Point::AfterDeposed, Point::LeaseChecked]);
         tokio::spawn(questions::listen(listener, directory.clone(), armed, events.clone()));
         Ok(Director {
@@ -125,15 +123,11 @@ impl Director {
         })
     }
 
-    /// The cluster.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
-    /// The run begins: time counts from here, nodes start when the plan says, clients ask.
-    ///
-    /// # Errors
-    /// One sentence.
+    /// Begins the run: time counts from here, nodes start as planned, and clients ask if `with_load`.
     pub fn begin(&mut self, with_load: bool) -> Result<(), Failed> {
         self.start_us = true_time_us();
         for node in self.topology.clone().members().chain([self.topology.store()]) {
@@ -172,11 +166,10 @@ impl Director {
         }
     }
 
-    /// Plays the plan to its end, and leaves the parts of the history in the cluster's folder: gives the times between
-    /// which they count, and how the machine was meanwhile.
+    /// Plays the plan to its end, and leaves the parts of the history in the cluster's folder.
     ///
     /// # Errors
-    /// One sentence: a process ended that should not have, or a client was refused everything.
+    /// A process ended that should not have, or a client was refused everything.
     pub async fn play(&mut self) -> Result<Played, Failed> {
         let watch = Watch::start(self.folder());
         let watch = watch.map_err(Failed::cannot(format!("write into {}", self.folder().display())))?;
@@ -201,10 +194,7 @@ impl Director {
         Ok(Played { start_us: self.start_us, end_us: end_us + 1, stalls: watch.end() })
     }
 
-    /// Serves an operator's orders until `until` ends.
-    ///
-    /// # Errors
-    /// One sentence.
+    /// Carries out an operator's orders until `until` completes.
     pub async fn obey(
         &mut self,
         mut orders: UnboundedReceiver<Ordered>,
@@ -217,7 +207,7 @@ impl Director {
                 () = &mut until => return Ok(()),
                 Some(event) = self.to_me.recv() => self.handle(event)?,
                 Some(Ordered { fault, at, answer }) = orders.recv() => {
-                    // Whoever gave the order may have gone away.
+                    // The operator may have gone away.
                     let _ = answer.send(self.order(fault, at).map_err(|why| why.to_string()));
                 }
             }
@@ -255,10 +245,10 @@ impl Director {
         Ok(told)
     }
 
-    /// Ends nodes, store and service in order.
+    /// Ends nodes, store and service, in order.
     pub async fn end(mut self) {
         self.load.clear();
-        // Nodes that resign pass points.
+        // Nodes pass points while they resign.
         let Director { cluster, to_me, .. } = &mut self;
         tokio::select! {
             biased;
@@ -267,7 +257,7 @@ impl Director {
         }
     }
 
-    /// Kills everything at once: what is durable must be so already.
+    /// Kills everything at once: durable data must already be on disk.
     pub async fn kill(&mut self) {
         for node in (0..=self.topology.store().0).map(NodeId) {
             if let Some(running) = self.cluster.running(node) {
@@ -276,17 +266,17 @@ impl Director {
         }
     }
 
-    /// The parts of the history but the store's, in the order in which they are to be merged.
+    /// The parts of the history, except the store's, in the order in which to merge them.
     pub fn parts(&self) -> Vec<PathBuf> {
         let mut parts = vec![self.history.clone()];
         parts.extend(self.cluster.spec().node_histories());
         parts
     }
 
-    /// Where nodes answer over HTTP, by name, and where store and service listen.
+    /// The name and HTTP address of each node, and the addresses of store and service.
     ///
     /// # Errors
-    /// One of them is missing.
+    /// One of them has no address.
     pub fn addresses(&self) -> Result<(Vec<(String, SocketAddr)>, SocketAddr, Option<SocketAddr>), Failed> {
         let node = |index: usize| {
             Some((self.plan.candidates[index].name.clone(), self.cluster.address(NodeId(index as u16))?))
@@ -299,7 +289,7 @@ impl Director {
         Ok((nodes, store, service))
     }
 
-    /// Where the cluster's files are.
+    /// The cluster's folder.
     pub fn folder(&self) -> &Path {
         &self.cluster.spec().folder
     }
@@ -321,7 +311,7 @@ impl Director {
         (true_time_us() - self.start_us) * MICROSECOND
     }
 
-    /// Has `event` come so many nanoseconds from now.
+    /// Delivers `event` after `nanoseconds`.
     fn after(&self, nanoseconds: u64, event: Event) {
         let events = self.events.clone();
         tokio::spawn(async move {
@@ -335,7 +325,7 @@ impl Director {
         match event {
             Event::Passed { node, point, answer } => {
                 let stop = self.passed(node, point)?;
-                // A node that was killed right there takes no answer.
+                // The node may have been killed at the point.
                 let _ = answer.send(stop);
                 Ok(())
             }
@@ -360,7 +350,7 @@ impl Director {
         Ok(())
     }
 
-    /// A node passed a point. True when it is to stop itself.
+    /// A node passed a point. Returns whether it is to stop itself.
     fn passed(&mut self, node: NodeId, point: Point) -> Result<bool, Failed> {
         match point {
             Point::AfterElected => {
@@ -385,10 +375,7 @@ impl Director {
     }
 }
 
-/// The port of a running service that a user named.
-///
-/// # Errors
-/// One sentence.
+/// The address of a running service that the user named.
 pub fn resolve_address(text: &str) -> Result<SocketAddr, Unread> {
     use std::net::ToSocketAddrs;
     let mut found = text.to_socket_addrs().map_err(|e| Unread::of(text, format!("is no HOST:PORT: {e}")))?;

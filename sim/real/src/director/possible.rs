@@ -1,4 +1,4 @@
-//! Which plans and faults real processes can play.
+//! Plans and faults that real processes can play.
 
 use super::operator;
 use crate::error::Failed;
@@ -8,7 +8,7 @@ use scenarios::{
     plan::Plan,
 };
 
-/// Can real processes suffer that?
+/// Whether real processes can suffer `fault`.
 pub(super) fn possible(fault: &Fault) -> Result<(), Failed> {
     match fault {
         Fault::ClockStep { node, .. } | Fault::ClockRate { node, .. }
@@ -34,7 +34,7 @@ fn nodes_only(fault: &Fault) -> Failed {
     Failed::simulated(fault, " but on nodes: only they have clocks of their own, the rest go by the machine's")
 }
 
-/// Can real processes play that plan?
+/// Whether real processes can play `plan`.
 pub(super) fn playable(plan: &Plan) -> Result<(), Failed> {
     if plan.load.reads_per_s > 0 && !plan.read_lease {
         return Err(Failed::Unplayable(
@@ -77,13 +77,13 @@ pub(super) fn playable(plan: &Plan) -> Result<(), Failed> {
             }
         }
     }
-    // An operator's hand is known for some services.
+    // Dropping a leader's key by hand works on some services only.
     let can_drop = plan.election().is_some_and(|protocol| operator::dropping(protocol).is_some());
     let is_hand = |fault: &Fault| can_drop && matches!(fault, Fault::DropKey { .. });
     plan.faults.iter().filter(|fault| !is_hand(&fault.what)).try_for_each(|fault| possible(&fault.what))
 }
 
-/// Leaves the clock of the coordination service as it is, which no plan can change here. Is that less than the plan wants?
+/// Removes faults of the coordination service's clock, which nothing here can change. Returns whether there were any.
 pub fn service_runs_true(plan: &mut Plan) -> bool {
     let planned = plan.faults.len();
     let of_service = |fault: &Fault| {

@@ -1,4 +1,4 @@
-//! Nodes that ask at their named points whether they are to stop themselves, and that hear how their clocks are to run.
+//! Connections from nodes: they ask at named points whether to stop themselves, and receive clock orders.
 
 use super::event::Event;
 use protocols::point::Point;
@@ -13,7 +13,6 @@ use tokio::{
     },
 };
 
-/// Takes nodes' questions at their points.
 pub(super) async fn listen(
     listener: TcpListener,
     directory: Arc<Directory>,
@@ -59,7 +58,7 @@ async fn questions(
     Some(())
 }
 
-/// Lets everybody who passes a point go on, for ever.
+/// Answers every point with "go on", for ever.
 pub(super) async fn answer_go(events: &mut UnboundedReceiver<Event>) {
     while let Some(event) = events.recv().await {
         if let Event::Passed { answer, .. } = event {

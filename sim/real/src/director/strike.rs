@@ -1,4 +1,4 @@
-//! What the director does to processes and links when a fault strikes, and when it is over.
+//! What the director does to processes and links when a fault strikes and when it ends.
 
 use super::{
     Director,
@@ -19,13 +19,13 @@ use scenarios::{
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 impl Director {
-    /// Who leads now. A service's only member leads it, if that is up.
+    /// Who leads now. A service with a single member is led by it while it is up.
     pub(super) fn moment(&self, passed_by: Option<NodeId>) -> Moment {
         let service_leader = self.topology.only_member().filter(|node| self.up.get(node).is_some_and(|up| *up));
         Moment { leader: self.believers.last().copied(), service_leader, passed_by }
     }
 
-    /// A fault strikes; `by` is the node that passed the point that set it off.
+    /// A fault strikes; `by` is the node whose point triggered it.
     pub(super) fn strike(&mut self, index: u32, by: Option<NodeId>) -> Result<(), Failed> {
         let what = self.faults[index as usize].what.clone();
         let Some((on, to)) = triggers::groups(&self.topology, &what, self.moment(by)) else {
@@ -35,7 +35,7 @@ impl Director {
         let pids = on.iter().map(|n| self.cluster.running(*n).map(|r| r.pid())).collect();
         let struck = Struck { on, to, pids };
         let lasts = what.parts().lasts.is_some();
-        // Whoever is stopped is so before it is written down, and at the time of what stopped it.
+        // Processes stop before the fault is recorded; their events carry the fault's time.
         let stopped = self.stop(&what, &struck.on, by);
         let fault = self.fault_event(index, &what, &struck, if lasts { Phase::Begin } else { Phase::Once });
         self.log.record_all(std::iter::once(fault).chain(stopped));
@@ -71,7 +71,6 @@ impl Director {
         Ok(())
     }
 
-    /// A fault is over.
     pub(super) fn heal(&mut self, index: u32) -> Result<(), Failed> {
         let what = self.faults[index as usize].what.clone();
         let Some(struck) = self.struck.remove(&index) else { return Ok(()) };
@@ -95,7 +94,7 @@ impl Director {
         Ok(())
     }
 
-    /// What a fault that is over has changed is as it was.
+    /// Reverts a fault that has ended.
     fn undo(&mut self, index: u32, what: &Fault, struck: &Struck) {
         if let Fault::ClockRate { .. } = what {
             let told = self.clocks.as_before(index, &struck.on, self.now());
@@ -105,7 +104,7 @@ impl Director {
         }
     }
 
-    /// Stops the processes that a fault stops, and says so of each.
+    /// Stops the processes that the fault stops, and returns an event for each.
     fn stop(&mut self, what: &Fault, nodes: &[NodeId], by: Option<NodeId>) -> Vec<Kind> {
         match what {
             Fault::Pause { .. } => nodes.iter().filter_map(|n| self.pause(*n, by == Some(*n))).collect(),
@@ -115,7 +114,7 @@ impl Director {
         }
     }
 
-    /// Stops a process; one that stands at a point stops itself when it is told so.
+    /// Pauses a process. A process that waits at a point stops itself when told.
     fn pause(&mut self, node: NodeId, at_point: bool) -> Option<Kind> {
         let pauses = self.pauses.entry(node).or_default();
         *pauses += 1;
@@ -127,7 +126,7 @@ impl Director {
         Some(Kind::Node { node, state: NodeState::Paused })
     }
 
-    /// Is this pause of a process the last of several at a time? One that died meanwhile has nothing to resume.
+    /// Whether the last of a process's overlapping pauses has ended. A process that died meanwhile is not resumed.
     fn may_resume(&mut self, node: NodeId, pid: Option<i32>) -> bool {
         if self.cluster.running(node).is_none_or(|running| Some(running.pid()) != pid) {
             return false;
@@ -141,7 +140,7 @@ impl Director {
         let mut killed = Vec::new();
         for node in nodes {
             if self.cluster.running(*node).is_some() {
-                // A machine without power says goodbye to nobody.
+                // Without power, the kernel sends no resets.
                 if state == NodeState::Off && self.dark.insert(*node) {
                     self.silence(*node, true);
                 }
@@ -158,7 +157,7 @@ impl Director {
         killed
     }
 
-    /// Takes leadership from a candidate at the service, past its proxies.
+    /// Takes leadership from a candidate at the service, bypassing the proxies.
     fn drop_leadership(&self, node: NodeId) {
         let statement = self.plan.election().and_then(operator::dropping);
         let (Some(statement), Some(service)) = (statement, self.cluster.service()) else { return };
@@ -170,7 +169,7 @@ impl Director {
         });
     }
 
-    /// Asks something of a node over HTTP, as an operator does.
+    /// Sends a node an operator's HTTP request.
     fn ask(&mut self, node: NodeId, what: String) {
         let Some(address) = self.cluster.address(node) else { return };
         tokio::spawn(async move {
@@ -180,14 +179,14 @@ impl Director {
                     "POST {what} HTTP/1.1\r\nhost: {address}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
                 );
                 stream.write_all(request.as_bytes()).await?;
-                // The answer says nothing that the history does not.
+                // The history already shows the effect.
                 tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
             };
             let _: Result<u64, std::io::Error> = asked.await;
         });
     }
 
-    /// Blocks everything that a process says or hears, or lets it pass again.
+    /// Blocks or unblocks all traffic from and to a process.
     pub(super) fn silence(&mut self, node: NodeId, on: bool) {
         let others = (0..self.directory.fleet().len() as u16).map(NodeId);
         for direction in others.flat_map(|other| [(node, other), (other, node)]) {
@@ -199,7 +198,7 @@ impl Director {
         }
     }
 
-    /// Lays a fault over the links between two groups, or takes it away.
+    /// Applies a fault to the links between two groups, or removes it.
     fn change_links(&mut self, what: &Fault, struck: &Struck, on: bool) {
         for a in &struck.on {
             for b in struck.to.iter().filter(|b| *b != a) {
@@ -230,7 +229,7 @@ fn change_gate(gate: &mut Gate, what: &Fault, on: bool) {
         Fault::Partition { .. } => gate.blocked = gate.blocked.saturating_sub(1),
         Fault::Latency { extra_us, .. } if on => gate.extra_us += extra_us,
         Fault::Latency { extra_us, .. } => gate.extra_us = gate.extra_us.saturating_sub(*extra_us),
-        // Of two losses at a time the later one counts, as in the simulation.
+        // If two losses overlap, the later one counts, as in the simulation.
         Fault::Loss { probability, .. } => gate.loss = if on { *probability } else { 0.0 },
         _ => {}
     }

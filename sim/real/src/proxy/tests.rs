@@ -58,7 +58,7 @@ async fn the_plans_network_is_carried_out() {
     let wan = Line { latency_us: 20_000, jitter_us: 10_000, loss: 0.0 };
     let proxy = Proxy::start(echo().await, wan, None).await.expect("a port");
     let mut stream = TcpStream::connect(proxy.address).await.expect("the proxy listens");
-    // Beside the handshake, whose end the proxy's own side does not see.
+    // A round trip before timing starts: the proxy's side does not see the end of the handshake.
     assert!(say(&mut stream, b"first").await.is_ok());
     for _ in 0..3 {
         let start = Instant::now();
@@ -73,12 +73,12 @@ fn a_lost_segment_comes_later_and_later() {
     let gate = Gate { line: Line { loss: 0.5, ..Line::default() }, ..Gate::default() };
     let delays: Vec<u64> = (0..1_000).map(|_| gate.delay_us(100, &mut draws)).collect();
     for resends in 0..4u64 {
-        // 0, 200, 600, 1400 ms: half as many each time.
+        // Delays are 0, 200, 600, 1400 ms, each half as frequent as the one before.
         let at = RESEND_US * ((1 << resends) - 1);
         let share = delays.iter().filter(|d| **d == at).count();
         assert!((250 >> resends..750 >> resends).contains(&share), "{share} of 1000 took {at} µs");
     }
-    // Many segments are lost more often than one.
+    // A chunk of many segments is delayed by loss more often than one segment.
     let thin = Gate { loss: 0.01, ..Gate::default() };
     let late = |bytes: usize, draws: &mut Draws| (0..1_000).filter(|_| thin.delay_us(bytes, draws) > 0).count();
     let (few, many) = (late(100, &mut draws), late(16 * 1024, &mut draws));
@@ -111,7 +111,7 @@ async fn the_service_gives_a_silent_client_up_and_the_client_hears_of_it_later()
         }
     };
 
-    // A short silence is none.
+    // A short silence does not close it.
     block(1);
     tokio::time::sleep(after / 2).await;
     block(-1);
@@ -119,7 +119,7 @@ async fn the_service_gives_a_silent_client_up_and_the_client_hears_of_it_later()
     client.write_all(b"x").await.expect("writable");
     service.read_exact(&mut byte).await.expect("it lives");
 
-    // A long one ends it for the service, but not for the client.
+    // A long silence closes the service's end, but not the client's.
     block(1);
     assert_eq!(
         tokio::time::timeout(SOON, service.read_to_end(&mut more)).await.expect("it ends").expect("in order"),

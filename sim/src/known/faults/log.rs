@@ -1,27 +1,27 @@
-//! What probes have written down, and what can be read from it: figures of a window of time, each with its least and most.
+//! The probes' log, and readings from it: figures over a time window, each with its minimum and maximum.
 
 use protocols::types::{MILLISECOND, NodeId};
 use std::collections::BTreeMap;
 
-/// How often everybody says something.
+/// The interval at which every probe sends.
 pub(super) const BEAT: u64 = 10 * MILLISECOND;
 
-/// Nanoseconds from the start of the run, by the clock of whoever wrote them down.
+/// Nanoseconds since the start of the run, by the clock of the probe that logged them.
 type At = u64;
 
-/// Figures by their names, each with its least and most.
+/// Minimum and maximum by figure.
 pub(super) type Readings = BTreeMap<String, (f64, f64)>;
 
 #[derive(Default)]
 pub(super) struct Log {
-    /// When what was said on a way, by from, to, and whether it was data.
+    /// Send times by source, destination, and whether it was data.
     pub said: BTreeMap<(NodeId, NodeId, bool), Vec<At>>,
     pub heard: Vec<Heard>,
-    /// From when to when a core's state was saved.
+    /// Start and end of each save of a core's state.
     pub saved: Vec<(At, At)>,
-    /// The same of a task's syncs, and whether they succeeded.
+    /// Start and end of a task's syncs, and whether each succeeded.
     pub syncs: Vec<(At, At, bool)>,
-    /// When frames were sent and arrived on a client's connection, and when they were back.
+    /// For frames on a client's connection: sent and arrived; and sent and returned.
     pub stream: Vec<(At, At)>,
     pub back: Vec<(At, At)>,
     pub stream_ended: Vec<At>,
@@ -29,9 +29,9 @@ pub(super) struct Log {
     pub starts: Vec<Started>,
     pub orders: Vec<(NodeId, At)>,
     pub resets: Vec<(NodeId, At)>,
-    /// How much of the synced file is to be there.
+    /// The length that the synced file must have.
     pub kept: usize,
-    /// How much was written to the other one.
+    /// The length written to the unsynced file.
     pub loose: usize,
 }
 
@@ -41,15 +41,15 @@ pub(super) struct Heard {
     pub data: bool,
     pub number: usize,
     pub at: At,
-    /// What the sender's clocks showed.
+    /// The sender's clocks.
     pub mono: u64,
     pub wall: u64,
 }
 
-/// The first candidate started.
+/// A start of the first candidate.
 pub(super) struct Started {
     pub at: At,
-    /// So much of each file has gone.
+    /// The bytes missing from each file.
     pub lost: [usize; 2],
 }
 
@@ -65,7 +65,7 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 impl Log {
-    /// What happened from `from_ms` to `to_ms`, or was begun then.
+    /// What happened, or began, from `from_ms` to `to_ms`.
     pub fn readings(&self, names: &[String], from_ms: f64, to_ms: f64) -> Readings {
         let within = |at: At| (from_ms..to_ms).contains(&ms(at));
         let (mut readings, seconds) = (Readings::new(), (to_ms - from_ms) / 1e3);
@@ -138,7 +138,7 @@ impl Log {
         put("resets".to_owned(), count(self.resets.iter().filter(|(_, at)| within(*at)).count()));
     }
 
-    /// The first one's clocks, as the second hears of them.
+    /// The first candidate's clocks, as the second receives them.
     fn clocks(&self, names: &[String], within: impl Fn(At) -> bool, put: &mut impl FnMut(String, Option<(f64, f64)>)) {
         let is = |node: NodeId, name: &str| names[node.index()] == name;
         let heard: Vec<&Heard> =

@@ -1,5 +1,5 @@
-//! A world in which nobody elects: every process says something every 10 ms, to everybody whom it may know, and saves something;
-//! and all of it is written down, with the time at which it was said and heard.
+//! A world without elections: every 10 ms each process sends a message to all its peers, and saves something; sends,
+//! receipts and saves are logged with their times.
 
 use super::log::{BEAT, Heard, Log, Started};
 use crate::{
@@ -27,22 +27,22 @@ use std::sync::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// How often something is synced.
+/// The interval between syncs.
 const SAVE: u64 = 50 * MILLISECOND;
-/// How often an idle connection is probed.
+/// The interval between probes of an idle connection.
 const PROBE: u64 = 200 * MILLISECOND;
-/// Until somebody who was disconnected connects again.
+/// The delay before reconnecting.
 const AGAIN: u64 = 100 * MILLISECOND;
 const TIMER: TimerId = 0;
-/// Where a stream of frames is read, and where a connection is idle.
+/// The ports of the frame stream and of the idle connection.
 const PORTS: [u16; 2] = [9_000, 9_001];
 const FRAME: usize = 8;
-/// A file whose content is synced, and one that is only appended to.
+/// A file that is synced, and one that is only appended to.
 const FILES: [&str; 2] = ["synced", "loose"];
 
 type Shared = Arc<Mutex<Log>>;
 
-/// What is said: its number on that way, and what the sender's clocks showed.
+/// A message: its number on that link, and the sender's clocks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Beat {
     number: usize,
@@ -104,11 +104,11 @@ fn start(node: NodeId, names: &[String], log: &Shared) -> Option<Main> {
 
 struct Probe {
     node: NodeId,
-    /// What its clock showed at the start of the run.
+    /// The clock's value at the start of the run.
     base: u64,
     lanes: Vec<(NodeId, bool)>,
     saves: bool,
-    /// Since when something is being saved.
+    /// When the current save began.
     saving: Option<u64>,
     /// The store and the client: who answers, and who is answered.
     answered: [Option<NodeId>; 2],
@@ -154,7 +154,8 @@ impl Core for Probe {
             Input::Peer { from, message } => match message.get::<Beat>() {
                 Some(beat) => self.hear(now, from, beat, out),
                 None => {
-                    // A device that is told to be honest again counts for two orders, as the other manners must not be that.
+                    // The fault sends one more order, to be honest again. It counts twice, so that one order with
+                    // another manner instead shows.
                     let honest = message.get::<Manner>() == Some(&Manner::Honest);
                     locked(&self.log).orders.extend((0..=u8::from(honest)).map(|_| (self.node, at)));
                 }
@@ -164,7 +165,7 @@ impl Core for Probe {
                 locked(&self.log).saved.push((began, at));
             }
             Input::Disconnected { .. } => locked(&self.log).resets.push((self.node, at)),
-            // Whatever else arrives was said by no probe.
+            // Anything else did not come from a probe.
             _ => locked(&self.log).orders.push((self.node, at)),
         }
     }
@@ -178,13 +179,13 @@ async fn pass(env: SimEnv, length: u64) {
     env.sleep_until(env.now().mono + length).await;
 }
 
-/// How many bytes of a file are as they were written: holes are zeros.
+/// The number of bytes that are as written: holes are zeros.
 async fn whole(env: SimEnv, file: &str) -> usize {
     let content = env.disk().read(file).await.ok().flatten().unwrap_or_default();
     content.iter().filter(|byte| **byte != 0).count()
 }
 
-/// The first candidate: looks at what its disk has kept, syncs, and talks to the second as client libraries do.
+/// The first candidate: checks what its disk has kept, syncs, and talks to the second as client libraries do.
 async fn first(env: SimEnv, log: Shared) {
     let [synced, loose] = [whole(env, FILES[0]).await, whole(env, FILES[1]).await];
     {
@@ -234,7 +235,7 @@ async fn first(env: SimEnv, log: Shared) {
     }
 }
 
-/// One connection: a frame every beat, and what comes back of them.
+/// One connection: sends a frame every beat, and logs those that return.
 async fn stream_frames(env: SimEnv, log: &Shared) {
     let to = Endpoint { host: "n2".to_owned(), port: PORTS[0] };
     let Ok(stream) = env.connect(&to).await else { return };
@@ -256,7 +257,7 @@ async fn stream_frames(env: SimEnv, log: &Shared) {
     }
 }
 
-/// The second: sends frames back, and holds idle connections.
+/// The second candidate: returns frames, and holds idle connections.
 async fn second(env: SimEnv, log: Shared) {
     env.spawn_detached(async move {
         let Ok(mut listener) = env.listen(PORTS[1]).await else { return };

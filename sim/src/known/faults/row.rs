@@ -1,41 +1,41 @@
-//! One line of the table: what strikes, and what the probes must read.
+//! One row of the table: the faults, and the readings expected of the probes.
 
 use scenarios::{fault::Fault, plan::Network};
 
-/// When faults strike, and for how long; milliseconds.
+/// When faults strike, and how long they last, in milliseconds.
 pub(super) const STRIKES: f64 = 3_000.0;
 pub(super) const LASTS: f64 = 3_000.0;
-/// What is looked at ends so long before something changes.
+/// Readings stop this long before a change.
 pub(super) const EDGE: f64 = 50.0;
-/// From when on a fault is over.
+/// When a fault has ended.
 pub(super) const AFTER: f64 = STRIKES + LASTS + EDGE;
 
-/// A reading, and between what it must lie.
+/// A reading's name, minimum and maximum.
 pub(super) type Read = (&'static str, f64, f64);
 
-/// A fault, or several, or a network, and what the probes must read.
+/// One or more faults or a network, and the readings expected.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) protocol: &'static str,
     pub(super) faults: Vec<(f64, Fault)>,
     pub(super) network: fn(&mut Network),
-    /// Is everything as ever before it strikes?
+    /// Whether readings before the fault must be as usual.
     pub(super) before: bool,
-    /// While it lasts.
+    /// Expected while it lasts.
     pub(super) during: Vec<Read>,
-    /// From when to when that is looked at.
+    /// The time window of `during`.
     pub(super) window: (f64, f64),
-    /// When it is over.
+    /// Expected after it has ended.
     pub(super) after: Vec<Read>,
-    /// From when on that is looked at.
+    /// The start of the window of `after`.
     pub(super) over: f64,
-    /// What names contain that are not looked at meanwhile, if the table does not name them.
+    /// Readings whose names contain one of these are skipped during the fault, unless the table names them.
     pub(super) skips: &'static [&'static str],
-    /// The same when it is over.
+    /// The same after it has ended.
     pub(super) skips_after: &'static [&'static str],
 }
 
-/// A row of one fault, in which nothing moves.
+/// A row of one fault that changes no reading.
 pub(super) fn row(fault: &Fault, protocol: &'static str) -> Row {
     let times = if fault.for_ms().is_some() { format!(", {protocol}") } else { String::new() };
     Row {
@@ -62,7 +62,7 @@ impl Row {
         Row { after: after.into(), ..self }
     }
 
-    /// What is not looked at.
+    /// Skips these readings.
     pub(super) fn but(self, skips: &'static [&'static str]) -> Row {
         Row { skips, ..self }
     }

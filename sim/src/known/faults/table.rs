@@ -1,4 +1,4 @@
-//! What probes must read, fault by fault.
+//! The readings expected of probes, fault by fault.
 
 use super::row::{AFTER, EDGE, LASTS, Read, Row, STRIKES, row};
 use scenarios::{
@@ -6,14 +6,14 @@ use scenarios::{
     plan::Network,
 };
 
-/// Candidates talk by datagrams, and over connections.
+/// Candidates talk by datagrams, or over connections.
 const DATAGRAMS: &str = "bully";
 const CONNECTIONS: &str = "raft";
 
-/// What a connection has made up for a silence of [`LASTS`] by: the fifth timeout is over 6.2 s after its beginning.
+/// When a connection has recovered from a silence of [`LASTS`]: its fifth timeout ends 6.2 s after the silence began.
 const MADE_UP: f64 = 10_000.0;
 
-/// What a reading is when nothing is wrong, by its name.
+/// The usual range of a reading, by its name.
 pub(super) fn usual(name: &str) -> (f64, f64) {
     match name.rsplit_once(' ').unwrap_or_default() {
         (_, "said/s") => (99.0, 101.0),
@@ -37,7 +37,7 @@ fn n1() -> Who {
     named("n1")
 }
 
-/// The fault that comes behind this one in the table: whoever adds a kind has to say where it stands.
+/// The fault that follows this one in the table. A match, so that a new kind of fault must be given its place.
 fn next(fault: Option<&Fault>) -> Option<Fault> {
     let (from, to, for_ms) = (vec![n1()], vec![named("n2")], Some(LASTS));
     let restart_after_ms = Some(1_500.0);
@@ -68,7 +68,7 @@ fn next(fault: Option<&Fault>) -> Option<Fault> {
         Some(Fault::LyingDevice { .. }) => {
             Fault::CloudDevice { node: n1(), stopping_ms: 100.0, throttle_ms: 100.0, for_ms }
         }
-        // What befalls members, leases and who is shot shows in canaries and in scenarios that must break.
+        // Faults of members, leases and fencing devices are covered by canaries, and by scenarios that must break.
         Some(
             Fault::CloudDevice { .. }
             | Fault::Join { .. }
@@ -89,10 +89,11 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
-/// What a fault of three seconds does, or one that is over at once.
+/// What a fault does that lasts three seconds or ends at once.
 fn of_fault(fault: &Fault) -> Vec<Row> {
     let [datagrams, connections] = [DATAGRAMS, CONNECTIONS].map(|protocol| row(fault, protocol));
-    // A forged token is shown for two resources, a claim is made to two, and a device's manner ends with honesty.
+    // A forged token is shown to two resources, a claim is made to two, and a device's manner ends with an order to be
+    // honest.
     let orders = match fault {
         Fault::Resign { .. } | Fault::Transfer { .. } => 1.0,
         Fault::LyingDevice { .. } | Fault::CloudDevice { .. } => 3.0,
@@ -108,17 +109,17 @@ fn of_fault(fault: &Fault) -> Vec<Row> {
         Fault::SlowDisk { .. } | Fault::SyncHang { .. } | Fault::SyncFail { .. } => of_disk(fault, datagrams),
         Fault::ClockStep { .. } | Fault::ClockRate { .. } => vec![of_clock(fault, datagrams)],
         Fault::Bandwidth { .. } => vec![of_bandwidth(datagrams)],
-        // The order arrives, once, and nothing else happens.
+        // The order arrives once, and nothing else happens.
         Fault::LoseData { .. } | Fault::RestoreCopy { .. } => vec![of_data(fault, datagrams)],
         _ => vec![Row { window: (STRIKES - EDGE, AFTER), ..datagrams }.reads(&[("orders", orders, orders)])],
     }
 }
 
-/// What waits for the end of a fault waits so long, as it was sent from [`EDGE`] after its beginning until as long before its
-/// end.
+/// Messages that wait for the end of a fault wait this long: they were sent from [`EDGE`] after its beginning to
+/// [`EDGE`] before its end.
 const UNTIL_OVER: (f64, f64) = (EDGE - 15.0, LASTS - EDGE + 15.0);
-/// The same for what TCP sends again, 200 ms later and then after twice the time before: 3 s after it was sent, for what was sent up
-/// to 1.6 s after the beginning, and what is behind that waits for it.
+/// The same with TCP's resends, 200 ms after the send and then at doubling intervals: a segment sent up to 1.6 s after
+/// the beginning arrives 3 s later, and later segments wait for it.
 const UNTIL_AGAIN: (f64, f64) = (1_640.0, 3_010.0);
 
 fn of_link(fault: &Fault, row: Row) -> Row {
@@ -137,7 +138,7 @@ fn of_link(fault: &Fault, row: Row) -> Row {
                 let ways = [("votes n1>n2 lost %", 100.0), ("data n1>n2 lost %", 100.0), ("votes n2>n1 lost %", back)];
                 reads.extend(ways.map(|(way, lost)| (way, lost, lost)));
             }
-            // A candidates' transport gives a connection up that is silent for longer than a request may take.
+            // The candidates' transport closes a connection that is silent for longer than a request may take.
             row.reads(&reads).but(if datagrams { &[] } else { &["n1>n2", "n2>n1", "resets"] }).over(MADE_UP)
         }
         Fault::Latency { .. } => row.reads(&[
@@ -186,7 +187,7 @@ fn of_process(fault: &Fault, row: Row) -> Row {
             ])
             .but(others),
         Fault::Kill { .. } => started(row, 49.7, (149.0, 151.0), (0.0, 0.0)),
-        // Nobody is told, and of what was not synced some is gone.
+        // The peers are not told, and some unsynced data is gone.
         Fault::PowerLoss { .. } => started(row, 49.7, (0.0, 0.0), (1.0, 300.0)),
         _ => {
             let kill = (STRIKES, Fault::Kill { node: n1(), restart_after_ms: None });
@@ -196,7 +197,7 @@ fn of_process(fault: &Fault, row: Row) -> Row {
     }
 }
 
-/// The disk is a new one, or has what was on it at 2 s, and nothing else has changed.
+/// The disk is new, or restored as of 2 s; nothing else has changed.
 fn of_data(fault: &Fault, row: Row) -> Row {
     let gone = if matches!(fault, Fault::LoseData { .. }) { (57.0, 61.0) } else { (18.0, 21.0) };
     let reads = [("starts n1", 1.0, 1.0), ("synced n1 lost", gone.0, gone.1), ("votes n1>n3 said/s", 48.7, 50.7)];
@@ -218,7 +219,7 @@ fn of_disk(fault: &Fault, row: Row) -> Vec<Row> {
         }
         Fault::SyncFail { silent: false, .. } => {
             let failed = row.reads(&[("sync n1 failed", 55.0, 59.0)]);
-            // What a sync has failed to save no later one saves.
+            // What a failed sync did not save, no later sync saves.
             let after = [("synced n1 lost", 57.0, 61.0), ("starts n1", 1.0, 1.0), ("loose n1 lost", 1.0, 800.0)];
             let mut lost = self_like(&failed, fault, vec![dark(8_000.0)]).then(&after);
             lost.name = "a loss of power after syncs that failed".to_owned();
@@ -243,8 +244,8 @@ fn row_of(fault: &Fault) -> Row {
     row(fault, DATAGRAMS)
 }
 
-/// Syncs that fail one at a time, each with one that succeeds behind it, and then power is lost. In about half of the cases what
-/// was to be saved can be read until then, so that it is gone only if it was never saved.
+/// Single failed syncs, each followed by a successful one, and then a power loss. In about half the cases the unsaved
+/// data stays readable until then, so that it is gone only if it was never saved.
 fn one_by_one(dark: (f64, Fault)) -> Row {
     const TIMES: u32 = 20;
     let fault = Fault::SyncFail { node: n1(), silent: false, for_ms: Some(52.0) };
@@ -261,7 +262,7 @@ fn one_by_one(dark: (f64, Fault)) -> Row {
     }
 }
 
-/// The same fault with more behind it.
+/// The same fault followed by more.
 fn self_like(like: &Row, fault: &Fault, more: Vec<(f64, Fault)>) -> Row {
     let faults = std::iter::once((STRIKES, fault.clone())).chain(more).collect();
     Row { faults, during: like.during.clone(), ..row(fault, DATAGRAMS) }
@@ -280,8 +281,8 @@ fn of_clock(fault: &Fault, row: Row) -> Row {
     }
 }
 
-/// Three messages of 160 bytes want to leave every 10 ms, which takes 15 ms: what waits becomes more, and leaves when the fault is
-/// over. What elects has a link of its own, and overtakes no data on its way.
+/// Three messages of 160 bytes are sent every 10 ms and take 15 ms: the queue grows, and drains when the fault ends.
+/// Election messages have their own link, and do not overtake data on its way.
 fn of_bandwidth(row: Row) -> Row {
     row.reads(&[
         ("data n1>n2 late ms", 28.0, 1_006.0),
@@ -293,7 +294,7 @@ fn of_bandwidth(row: Row) -> Row {
     ])
 }
 
-/// A fault that lies over another of its kind, and ends first, ends nothing but itself.
+/// A fault that overlaps another of its kind and ends first ends only itself.
 fn twice() -> Vec<Row> {
     let faults = std::iter::successors(next(None), |fault| next(Some(fault))).filter(|fault| {
         let of_device = matches!(fault, Fault::LyingDevice { .. } | Fault::CloudDevice { .. });
@@ -305,7 +306,7 @@ fn twice() -> Vec<Row> {
         row.name += ", and a shorter one beside it";
         row.faults.push((STRIKES + 1_000.0, second));
         row.window.0 = STRIKES + 2_000.0 + EDGE;
-        // What waits has waited less, and what is counted is of less time.
+        // Waits are shorter, and counts cover less time.
         let shorter = |read: Read| match read {
             (name, least, _) if name == "sync n1 failed" => (name, least / 4.0, least / 2.0),
             read => read,
@@ -317,7 +318,7 @@ fn twice() -> Vec<Row> {
     faults.map(with_another).collect()
 }
 
-/// One that begins while another of its kind lasts, and ends after it: then nothing of either is left.
+/// A fault that begins during another of its kind and outlasts it: afterwards nothing of either remains.
 fn in_turn() -> Vec<Row> {
     let from_to = |(from, for_ms): (f64, f64), ppm| (from, Fault::ClockRate { node: n1(), ppm, for_ms: Some(for_ms) });
     let fault = Fault::ClockRate { node: n1(), ppm: 200_000, for_ms: Some(2_000.0) };
@@ -346,7 +347,7 @@ fn lasting(fault: &Fault, ms: f64) -> Fault {
     fault
 }
 
-/// What a network does when nothing is wrong.
+/// The effects of a network without faults.
 fn networks() -> Vec<Row> {
     let of = |name: &str, network: fn(&mut Network), reads: &[Read], skips| {
         let mut row = row(&Fault::Resign { node: n1() }, DATAGRAMS);

@@ -1,17 +1,17 @@
-//! Which numbers are smaller than a number of a plan: nearer to 0, of the same sign and kind.
+//! Numbers smaller than a plan's number: nearer to 0, of the same sign and kind.
 
 use serde_json::{Number, Value};
 
-/// The smallest round fraction that is tried.
+/// The smallest round fraction to try.
 const FRACTION_MIN: f64 = 0.001;
 
-/// 0 of the same kind; `None` when it is 0 or no number.
+/// 0 of the same kind; `None` if the value is 0 or not a number.
 pub fn zero(number: &Value) -> Option<Value> {
     let is = number.as_f64()?;
     (is != 0.0).then(|| like(number, 0.0))
 }
 
-/// 1, 2 and 5 times a power of ten, as far as they are smaller, the smallest first.
+/// 1, 2 and 5 times powers of ten below the number, ascending.
 pub fn round_below(number: &Value) -> Vec<Value> {
     let is = number.as_f64().unwrap_or_default();
     let mut power = if number.is_f64() { FRACTION_MIN } else { 1.0 };
@@ -23,7 +23,7 @@ pub fn round_below(number: &Value) -> Vec<Value> {
     all.into_iter().map(|round| like(number, round.copysign(is))).collect()
 }
 
-/// The number cut to its first digit, its first two, and so on, as far as that makes a difference.
+/// The number cut to its first digit, its first two, and so on, as far as that changes it.
 pub fn of_fewer_digits(number: &Value) -> Vec<Value> {
     let is = number.as_f64().unwrap_or_default();
     let digits = |count: i32| {
@@ -36,12 +36,12 @@ pub fn of_fewer_digits(number: &Value) -> Vec<Value> {
     all.into_iter().map(|cut| like(number, tidy(cut).copysign(is))).collect()
 }
 
-/// Without the last digits that come of reckoning in binary fractions.
+/// Drops the last digits, which are artifacts of binary fractions.
 fn tidy(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-/// A number of the same kind, whole where that one is.
+/// A number of the same kind, whole if `number` is.
 fn like(number: &Value, value: f64) -> Value {
     match number {
         Value::Number(of) if of.is_f64() => Number::from_f64(tidy(value)).map_or(Value::Null, Value::Number),

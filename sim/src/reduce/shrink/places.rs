@@ -1,9 +1,9 @@
-//! The places of a plan where something can be made smaller, as JSON pointers, in the order in which that is tried.
+//! The places in a plan that can be made smaller, as JSON pointers, in the order in which to try them.
 
 use serde_json::Value;
 
-/// What says which run it is and what is asked of it. A plan that differs here has not the same failure, and smaller timers
-/// make no smaller run.
+/// Fields that identify the run or state its requirements: a plan that differs here does not have the same failure, and
+/// smaller timers do not make a smaller run.
 const FIXED: [&str; 11] = [
     "/schema",
     "/scenario",
@@ -15,31 +15,31 @@ const FIXED: [&str; 11] = [
     "/dual_belief_bound_ms",
     "/timings",
     "/network/profile",
-    // A period: where it is shorter, there is more to do.
+    // A period: a shorter one means more work.
     "/load/tick_ms",
 ];
 
-/// The lists.
+/// The places of lists.
 pub fn lists(plan: &Value) -> Vec<String> {
     of(plan, &|_, value| value.is_array())
 }
 
-/// The fields of objects. Whether one may be left out is for the plan to say.
+/// The places of objects' fields. Only the plan's parser knows which may be left out.
 pub fn fields(plan: &Value) -> Vec<String> {
     of(plan, &|is_field, _| is_field)
 }
 
-/// What is on.
+/// The places of `true`.
 pub fn flags(plan: &Value) -> Vec<String> {
     of(plan, &|_, value| *value == Value::Bool(true))
 }
 
-/// The numbers.
+/// The places of numbers.
 pub fn numbers(plan: &Value) -> Vec<String> {
     of(plan, &|_, value| value.is_number())
 }
 
-/// Every place that is wanted, what holds others before those; `wants` is told whether it is a field of an object.
+/// All places that `wants` accepts, outer before inner ones; `wants` is told whether the place is an object's field.
 fn of(plan: &Value, wants: &dyn Fn(bool, &Value) -> bool) -> Vec<String> {
     let mut all = Vec::new();
     below(plan, "", wants, &mut all);
@@ -55,7 +55,7 @@ fn below(value: &Value, place: &str, wants: &dyn Fn(bool, &Value) -> bool, all: 
         if wants(is_field, value) {
             all.push(place.clone());
         }
-        // A candidate's own timers can be left out, and stay what they are otherwise.
+        // A candidate's own timers may be left out, but are not made smaller.
         if step != "timings" {
             below(value, &place, wants, all);
         }
@@ -67,7 +67,7 @@ fn below(value: &Value, place: &str, wants: &dyn Fn(bool, &Value) -> bool, all: 
     }
 }
 
-/// A name as a pointer has it.
+/// A name escaped for a JSON pointer.
 fn pointed(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

@@ -1,7 +1,8 @@
-//! A member of a cluster that agrees on a log: pure, stepped by whoever has something for it, emptied by [`Core::ready`].
+//! A member of a cluster that agrees on a log. The core is pure: inputs step it, and [`Core::ready`] drains its
+//! outputs.
 //!
-//! As in etcd-io/raft, stepping and saving are two things: while the disk is at work the core goes on hearing messages, and
-//! what it has to say about them waits.
+//! As in etcd-io/raft, stepping and saving are separate: while the disk works, the core keeps receiving messages, and
+//! its answers wait.
 
 mod append;
 pub mod drill;
@@ -17,37 +18,35 @@ use super::{
 use protocols::random::Random;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Who leads, as a member knows it.
+/// The leader that a member knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Standing {
-    /// The term.
     pub term: Term,
-    /// Who leads in it.
     pub leader: Option<usize>,
 }
 
-/// What has to be done now, in this order; but a leader sends before it saves.
+/// What to do now, in this order; but a leader sends before it saves.
 #[derive(Default)]
 pub struct Ready {
-    /// Who leads, if that has changed.
+    /// The leader, if it changed.
     pub standing: Option<Standing>,
-    /// Is this member the leader?
+    /// Whether this member leads.
     pub leads: bool,
-    /// To be applied.
+    /// Entries to apply.
     pub committed: Vec<(Index, Entry)>,
-    /// To be saved.
+    /// What to save.
     pub record: Record,
-    /// The log's end, once that is saved.
+    /// The log's end once `record` is saved.
     pub saved: (Term, Index),
-    /// To be sent.
+    /// Messages to send.
     pub messages: Vec<(usize, Message)>,
-    /// Reads that may go on, once so much of the log is applied.
+    /// Reads that may proceed once this index is applied.
     pub reads: Vec<(u64, Index)>,
 }
 
 enum Role {
     Follower,
-    /// It asks (`pre`), or stands, and has these votes.
+    /// A candidate, or with `pre` only asking, with the votes so far.
     Candidate {
         pre: bool,
         votes: Vec<bool>,
@@ -56,28 +55,29 @@ enum Role {
 }
 
 struct Leading {
-    /// What each is sent next.
+    /// The next index to send to each member.
     next: Vec<Index>,
-    /// Up to where each has the log on disk.
+    /// The last index that each member is known to have on disk.
     matched: Vec<Index>,
-    /// When each was heard last, if there was a connection since.
+    /// When each member was last heard; `None` if its connection was lost since.
     heard: Vec<Option<u64>>,
-    /// How much time has passed, by how often it was looked who was heard.
+    /// The time passed, as counted by the looks at who was heard.
     looked: u64,
-    /// The last round of reads that each has confirmed.
+    /// The last round of reads that each member confirmed.
     confirmed: Vec<u64>,
     /// Rounds of reads so far.
     rounds: u64,
-    /// With `retry_keeps_round` alone: what each read's round was at first.
+    /// The first round of each read; used only with `retry_keeps_round`.
     first_rounds: BTreeMap<(usize, u64), u64>,
-    /// Reads that wait: who asked, what it calls them, the round, the index.
+    /// Waiting reads: the member that asked, its name for the read, the round, the index.
     reads: VecDeque<(usize, u64, u64, Index)>,
     heartbeat_at: u64,
     looks_at: u64,
 }
 
 impl Leading {
-    /// The round in which a read was asked for first, of `now` rounds; if that is over, it has to be confirmed again.
+    /// The round in which the read was first asked for; `now` if it is new. A round that has ended must be confirmed
+    /// again.
     fn first_round(&mut self, member: usize, read: u64, now: u64) -> u64 {
         let first = *self.first_rounds.entry((member, read)).or_insert(now);
         if !self.reads.iter().any(|(_, _, waits, _)| *waits == first) {
@@ -87,7 +87,7 @@ impl Leading {
     }
 }
 
-/// The state.
+/// A member's state.
 pub struct Core {
     own: usize,
     count: usize,
@@ -101,18 +101,18 @@ pub struct Core {
     heard_at: Option<u64>,
     patience_until: u64,
     applied: Index,
-    /// The first entry that was not handed over to be saved.
+    /// The first entry not yet handed over for saving.
     unsaved: Index,
     saved_hard: Hard,
     told: Standing,
     messages: Vec<(usize, Message)>,
     reads: Vec<(u64, Index)>,
-    /// Reads that came before this leader's first entry was committed.
+    /// Reads that arrived before this leader's first entry was committed.
     early: Vec<(usize, u64)>,
 }
 
 impl Core {
-    /// Member `own` of `count`, with what it has on its disk.
+    /// Member `own` of `count`, with the contents of its disk.
     pub fn new(own: usize, count: usize, rules: Rules, seed: u64, stored: Stored) -> Core {
         let mut core = Core {
             own,
@@ -138,12 +138,12 @@ impl Core {
         core
     }
 
-    /// What a member's disk has when `leader` was elected before anything began.
+    /// The initial disk of a member if `leader` was elected beforehand.
     pub fn founded(leader: usize) -> Stored {
         Stored { hard: Hard { term: 1, vote: Some(leader), commit: 0 }, log: Vec::new() }
     }
 
-    /// It goes on as what it was elected to be.
+    /// Takes the role that follows from that election.
     pub fn found(&mut self, now: u64, leader: usize) {
         self.now = now;
         match leader == self.own {
@@ -152,22 +152,21 @@ impl Core {
         }
     }
 
-    /// Who leads, as far as the core has heard; what was told of it may be older.
+    /// The leader that the core has heard of; [`Ready::standing`] may lag behind.
     pub fn leader(&self) -> Option<usize> {
         self.leader
     }
 
-    /// The term.
     pub fn term(&self) -> Term {
         self.hard.term
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub fn members(&self) -> usize {
         self.count
     }
 
-    /// It is so late.
+    /// Sets the time.
     pub fn at(&mut self, now: u64) {
         self.now = now;
     }
@@ -198,7 +197,7 @@ impl Core {
         self.patience_until = self.now + min + self.random.next_u64() % (max - min).max(1);
     }
 
-    /// Time has come so far.
+    /// Time has advanced to `now`.
     pub fn tick(&mut self, now: u64) {
         self.now = now;
         let majority = self.majority();
@@ -229,7 +228,6 @@ impl Core {
         }
     }
 
-    /// A message has come.
     pub fn hear(&mut self, from: usize, message: Message) {
         if let Role::Leader(leading) = &mut self.role {
             leading.heard[from] = Some(if self.rules.counts_looks { leading.looked } else { self.now });
@@ -247,7 +245,7 @@ impl Core {
         }
     }
 
-    /// The connection to a member is gone.
+    /// The connection to a member was lost.
     pub fn lost(&mut self, member: usize) {
         if !self.rules.hangs_up {
             return;
@@ -263,7 +261,7 @@ impl Core {
         }
     }
 
-    /// Proposes an entry, here or at the leader; `false` when nobody leads.
+    /// Proposes an entry, here or at the leader; `false` if there is no leader.
     pub fn propose(&mut self, data: std::sync::Arc<[u8]>) -> bool {
         match (&self.role, self.leader) {
             (Role::Leader(_), _) => {
@@ -279,24 +277,24 @@ impl Core {
         }
     }
 
-    /// Proposes an entry if this member leads, as far as it knows; does it?
+    /// Proposes an entry if this member believes that it leads; returns whether it does.
     pub fn propose_leading(&mut self, data: std::sync::Arc<[u8]>) -> bool {
         matches!(self.role, Role::Leader(_)) && self.propose(data)
     }
 
-    /// Says that this member leads, if it does, and nothing else.
+    /// The messages by which a leader announces itself, without entries.
     pub fn say_that_it_leads(&self) -> Vec<(usize, Message)> {
         let bare = |_| Message::Append { term: self.hard.term, prev: (0, 0), commit: 0, read: 0, entries: Vec::new() };
         let followers = self.others().filter(|_| matches!(self.role, Role::Leader(_)));
         followers.map(|to| (to, bare(to))).collect()
     }
 
-    /// The log's end.
+    /// The index of the last entry.
     pub fn end(&self) -> Index {
         self.last()
     }
 
-    /// What a member of that name has asked to read may be read once a majority has confirmed that nobody else leads.
+    /// Requests a read; it may proceed once a majority has confirmed that nobody else leads.
     pub fn read(&mut self, read: u64) {
         match self.leader {
             Some(leader) if leader != self.own => self.send(leader, Message::AskRead(read)),
@@ -334,7 +332,7 @@ impl Core {
         }
     }
 
-    /// What has to be done now; nothing more is to be done when it is `None`.
+    /// What to do now; `None` if nothing is left.
     pub fn ready(&mut self) -> Option<Ready> {
         let standing = Standing { term: self.hard.term, leader: self.leader };
         let standing = (standing != self.told).then_some(standing);

@@ -1,4 +1,4 @@
-//! What members say to each other, as it goes over a connection.
+//! The encoding of members' messages on a connection.
 
 use super::message::{Message, Reader, Writer};
 use protocols_clients::env::Env;
@@ -8,26 +8,25 @@ use tokio::{
     sync::mpsc::UnboundedReceiver,
 };
 
-/// The longest frame, bytes.
+/// The longest frame, in bytes.
 const FRAME_MAX: usize = 1 << 24;
 const LENGTH: usize = 4;
 
-/// What goes over a connection.
 pub enum Frame {
-    /// Who dials.
+    /// The dialling member.
     Hello(usize),
-    /// A message of the agreement.
+    /// A message of the consensus protocol.
     Message(Message),
-    /// One member asks another something.
+    /// A question to another member, with its number.
     Ask(u64, Vec<u8>),
-    /// The answer; none: there is none to be had.
+    /// The answer to a question; `None` if there is none.
     Answer(u64, Option<Vec<u8>>),
-    /// A sign of life.
+    /// A keepalive.
     Alive,
 }
 
 impl Frame {
-    /// Its bytes, with their length before them.
+    /// Its bytes, prefixed by their length.
     pub fn encode(&self) -> Vec<u8> {
         let mut body = Writer(vec![0; LENGTH]);
         match self {
@@ -63,7 +62,7 @@ struct Frames<S> {
 }
 
 impl<S: AsyncRead> Frames<S> {
-    /// The next frame; dropping this half way loses nothing.
+    /// The next frame. Cancel-safe.
     async fn next(&mut self) -> io::Result<Frame> {
         loop {
             if let Some(length) = self.buffer.first_chunk::<LENGTH>() {
@@ -84,8 +83,8 @@ impl<S: AsyncRead> Frames<S> {
     }
 }
 
-/// Carries frames both ways until the connection ends, or nothing comes for `silence`, nanoseconds. Without one it waits for
-/// as long as it lasts, and gives no sign of life by itself.
+/// Carries frames both ways until the connection ends, or nothing arrives for `silence` nanoseconds. If `silence` is
+/// `None`, it waits as long as the connection lasts, and sends no keepalives.
 pub async fn carry<E: Env>(
     env: &E,
     silence: Option<u64>,
@@ -105,7 +104,7 @@ pub async fn carry<E: Env>(
                 None => std::future::pending().await,
             }
         };
-        // What has come goes before what is due: it may have lain there while the process was stopped.
+        // Arrived frames go before timers: they may have arrived while the process was stopped.
         let going = tokio::select! {
             biased;
             frame = coming.next() => {

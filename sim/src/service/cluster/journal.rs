@@ -1,47 +1,42 @@
-//! What a member must not forget, in a file of its own: records with their lengths and checksums, one after the other. What
-//! a loss of power leaves is cut at the first record that is not whole; nobody was told of what is behind it.
+//! A member's durable state, in a file of records with lengths and checksums. After a power loss, the file is cut at
+//! the first incomplete record; nobody was told of anything behind it.
 
 use super::message::{Entry, Index, Reader, Term, Writer};
 use protocols_clients::env::Disk;
 use std::io;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The file's name.
 const FILE: &str = "log";
 
-/// The term, the vote in it, and up to where the log is known to be committed.
+/// The term, the vote in it, and the known commit index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Hard {
-    /// The term.
     pub term: Term,
-    /// For whom this member has voted in it.
+    /// The candidate that this member voted for in the term.
     pub vote: Option<usize>,
-    /// Committed up to here, as far as this member knows.
+    /// The commit index, as far as this member knows.
     pub commit: Index,
 }
 
-/// What a member finds on its disk.
+/// The contents of a member's disk.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Stored {
-    /// What was saved last.
     pub hard: Hard,
-    /// The log.
     pub log: Vec<Entry>,
 }
 
-/// What is to be saved at once.
+/// What to save at once.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Record {
-    /// When it has changed.
+    /// If it changed.
     pub hard: Option<Hard>,
-    /// The entries from an index on, in place of all that the log has from there on.
+    /// The entries from an index on, which replace all that the log has from there.
     pub entries: Option<(Index, Vec<Entry>)>,
-    /// Must it be on disk before anything is said that follows from it?
+    /// Whether it must be on disk before anything that follows from it is sent.
     pub sync: bool,
 }
 
 impl Record {
-    /// Is there nothing in it?
     pub fn is_empty(&self) -> bool {
         self.hard.is_none() && self.entries.is_none()
     }
@@ -80,11 +75,11 @@ impl Record {
     }
 }
 
-/// Reads what is there; a torn end is cut off. What is read may not be on the disk yet, so it is written anew before
-/// anybody relies on it. Nothing: the member was never started.
+/// Reads the file and cuts off a torn end. The contents may not be on disk yet, so they are rewritten before anybody
+/// relies on them. `None` if the member never started.
 ///
 /// # Errors
-/// The disk's.
+/// A disk error.
 pub async fn open(disk: &impl Disk) -> io::Result<Option<Stored>> {
     let Some(bytes) = disk.read(FILE).await?.filter(|bytes| !bytes.is_empty()) else { return Ok(None) };
     let (mut stored, mut rest) = (Stored::default(), Reader(&bytes));
@@ -102,7 +97,7 @@ pub async fn open(disk: &impl Disk) -> io::Result<Option<Stored>> {
 /// Saves a record.
 ///
 /// # Errors
-/// The disk's: part of it may be there.
+/// A disk error; part of the record may have been written.
 pub async fn save(disk: &impl Disk, record: &Record) -> io::Result<()> {
     disk.append(FILE, record.encode()).await?;
     if record.sync { disk.sync(FILE).await } else { Ok(()) }

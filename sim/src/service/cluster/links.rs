@@ -1,6 +1,6 @@
-//! Connections between members: each dials every other one, and says there what it has to say. A connection on which
-//! nothing comes for a while is given up and dialled again, and what was on it is lost (etcd: `rafthttp/stream.go`,
-//! `ConnReadTimeout`, a sign of life every third of it; `streamReader.run` dials again after 100 ms).
+//! Connections between members: each member dials every other one, and sends its messages there. A connection that is
+//! silent too long is closed and dialled again, and what was in flight is lost (etcd: `rafthttp/stream.go`,
+//! `ConnReadTimeout`, with keepalives every third of it; `streamReader.run` dials again after 100 ms).
 
 use super::{
     Rules,
@@ -12,10 +12,9 @@ use protocols_clients::{env::Env, site::Endpoint};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-/// How long dialling may take, and from one attempt to the next, nanoseconds.
+/// The timeout of dialling, and the pause between attempts, in nanoseconds.
 const DIAL: (u64, u64) = (SECOND, 100 * MILLISECOND);
 
-/// A member's connections to the others.
 pub struct Links<E: Env> {
     env: E,
     own: usize,
@@ -23,7 +22,7 @@ pub struct Links<E: Env> {
     peers: Vec<Endpoint>,
     out: Mutex<Vec<Option<UnboundedSender<Vec<u8>>>>>,
     asked: Asked,
-    /// Where questions go, if they go over connections of their own.
+    /// The connections for questions, if separate.
     questions: Option<Questions<E>>,
 }
 
@@ -32,7 +31,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<E: Env> Links<E> {
-    /// Those of member `own`; nothing is dialled yet.
+    /// The connections of member `own`; dials nothing yet.
     pub fn new(env: E, own: usize, rules: Rules, peers: Vec<Endpoint>) -> Arc<Self> {
         let out = peers.iter().map(|_| None).collect();
         let questions = rules.questions_apart.then(|| Questions::new(env.clone(), own, DIAL.0, peers.clone()));
@@ -40,17 +39,17 @@ impl<E: Env> Links<E> {
         Arc::new(Links { env, own, silence: rules.silence, peers, out: Mutex::new(out), asked, questions })
     }
 
-    /// Sends a frame, if there is a connection.
+    /// Sends a frame if there is a connection; returns whether there is.
     pub fn send(&self, to: usize, frame: &Frame) -> bool {
         lock(&self.out)[to].as_ref().is_some_and(|out| out.send(frame.encode()).is_ok())
     }
 
-    /// Is there a connection?
+    /// Whether there is a connection.
     pub fn reaches(&self, member: usize) -> bool {
         lock(&self.out)[member].is_some()
     }
 
-    /// Asks a member something; nothing when the connection ends, or there is none.
+    /// Asks a member a question; `None` if there is no connection, or it ends.
     pub async fn ask(&self, to: usize, body: Vec<u8>) -> Option<Vec<u8>> {
         match &self.questions {
             Some(questions) => questions.ask(to, body).await,
@@ -58,7 +57,7 @@ impl<E: Env> Links<E> {
         }
     }
 
-    /// Keeps a connection to a member, until dropped; `lost` is told whenever it breaks.
+    /// Maintains a connection to a member until dropped; calls `lost` whenever it breaks.
     pub async fn keep(self: Arc<Self>, to: usize, lost: impl Fn()) {
         let env = self.env.clone();
         loop {

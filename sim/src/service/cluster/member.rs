@@ -1,8 +1,8 @@
-//! A member as it runs: a core, its log on disk, its connections, and the state machine that is fed with what is committed.
+//! A running member: a core, its log on disk, its connections, and the state machine that applies committed entries.
 //!
-//! As `etcdserver/raft.go: start` has it, one loop saves, sends and applies, and waits for the disk; messages are heard
-//! meanwhile, and what follows from them waits for the loop. So a member whose disk stalls may know in its core that another
-//! one leads, and its state machine does not.
+//! As in `etcdserver/raft.go: start`, one loop saves, sends and applies, and waits for the disk; messages are received
+//! meanwhile, and their consequences wait for the loop. So the core of a member with a stalled disk may know of a new
+//! leader that its state machine does not know yet.
 
 mod reads;
 
@@ -30,38 +30,37 @@ use std::{
 };
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
-/// How long a request waits for the agreement (etcd's `ReqTimeout`: 5 s and two election timeouts), nanoseconds.
+/// How long a request waits for consensus (etcd's `ReqTimeout`: 5 s plus two election timeouts), in nanoseconds.
 pub const PATIENCE: u64 = 7 * SECOND;
-/// What comes of a question of another member.
+/// The answer to another member's question.
 pub type Answered = Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>;
 
-/// The state machine.
 pub trait Machine: Send + Sync + 'static {
-    /// An entry is committed. One without data begins a term. How has a leadership of candidates ended that is over by it?
+    /// Applies a committed entry; one without data begins a term. Returns how a candidate's leadership has ended, if
+    /// this entry ends it.
     fn apply(&self, index: Index, term: Term, data: &[u8]) -> GrantEnd;
-    /// Who holds a group's leadership, by what is applied.
+    /// The holder of a group's leadership in the applied state.
     fn holder(&self, group: u16) -> Option<Holder>;
-    /// Who leads has changed, as far as this member knows.
+    /// The known leader has changed.
     fn stands(&self, standing: Standing, own: usize);
-    /// Another member asks something.
+    /// Answers another member's question.
     fn asked(self: Arc<Self>, body: Vec<u8>) -> Answered;
 }
 
-/// Why a read cannot go on.
+/// Why a read failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unread {
-    /// No majority has confirmed it in time.
+    /// No majority confirmed it in time.
     TimedOut,
-    /// Another member has become leader meanwhile.
+    /// Another member became leader meanwhile.
     LeaderChanged,
 }
 
 type Waiting = oneshot::Sender<Result<Index, Unread>>;
 
-/// A member that runs.
 pub struct Member<E: Env> {
     env: E,
-    /// Its place.
+    /// Its index among the members.
     pub own: usize,
     rules: Rules,
     core: Mutex<Core>,
@@ -74,13 +73,12 @@ pub struct Member<E: Env> {
     waiting: Mutex<Vec<Waiting>>,
 }
 
-/// Where a member listens for the others, and who they are.
+/// The members' addresses.
 pub struct Place {
-    /// Its own place among them.
+    /// This member's index.
     pub own: usize,
-    /// Where each listens.
     pub peers: Vec<Endpoint>,
-    /// Who was elected before anything began, if anybody was.
+    /// The member elected beforehand, if any.
     pub founder: Option<usize>,
 }
 
@@ -89,10 +87,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<E: Env> Member<E> {
-    /// Reads the disk, and is what it was when it stopped.
+    /// Restores the member from its disk.
     ///
     /// # Errors
-    /// The disk's.
+    /// A disk error.
     pub async fn open(env: E, place: Place, rules: Rules) -> io::Result<Arc<Self>> {
         let Place { own, peers, founder } = place;
         let (count, disk, seed) = (peers.len(), env.disk(), env.random());
@@ -122,45 +120,45 @@ impl<E: Env> Member<E> {
         }))
     }
 
-    /// Who leads, as far as the state machine was told.
+    /// The leader, as last told to the state machine.
     pub fn standing(&self) -> Standing {
         *self.standing.borrow()
     }
 
-    /// Does this member lead, as far as its state machine was told?
+    /// Whether this member leads, as last told to its state machine.
     pub fn leads(&self) -> bool {
         self.standing().leader == Some(self.own)
     }
 
-    /// Who leads, as far as the core has heard.
+    /// The leader that the core has heard of.
     pub fn heard_leader(&self) -> Option<usize> {
         lock(&self.core).leader()
     }
 
-    /// Tells of changes of who leads.
+    /// Notifies of changes of leader.
     pub fn changes(&self) -> watch::Receiver<Standing> {
         self.standing.subscribe()
     }
 
-    /// Up to where the state machine has come.
+    /// The last applied index.
     pub fn applied(&self) -> Index {
         *self.applied.borrow()
     }
 
-    /// Waits until an index is applied.
+    /// Waits until `index` is applied.
     pub async fn wait_applied(&self, index: Index) {
         // The sender lives as long as the member.
         let _ = self.applied.subscribe().wait_for(|applied| *applied >= index).await;
     }
 
-    /// Waits until a leader is known, at most so long.
+    /// Waits up to `timeout` nanoseconds until a leader is known.
     pub async fn wait_leader(&self, timeout: u64) -> Option<usize> {
         let mut changes = self.changes();
         let known = async { changes.wait_for(|standing| standing.leader.is_some()).await.ok().and_then(|s| s.leader) };
         self.env.timeout(timeout, known).await.flatten()
     }
 
-    /// Proposes an entry as soon as somebody leads; `false` when nobody does for that long.
+    /// Proposes an entry once there is a leader; `false` if there is none within `timeout` nanoseconds.
     pub async fn propose(&self, data: Vec<u8>, timeout: u64) -> bool {
         let (data, until): (Arc<[u8]>, u64) = (data.into(), self.env.now().mono + timeout);
         loop {
@@ -175,20 +173,20 @@ impl<E: Env> Member<E> {
         }
     }
 
-    /// Proposes an entry if this member leads, as far as its core knows.
+    /// Proposes an entry if the core believes that this member leads.
     pub fn propose_leading(&self, data: Vec<u8>) -> bool {
         self.step(|core| core.propose_leading(data.into()))
     }
 
-    /// The end of this member's log, whatever is committed of it.
+    /// The index of the last entry in this member's log, committed or not.
     pub fn end(&self) -> Index {
         lock(&self.core).end()
     }
 
-    /// The index from which on may be read what is up to date, confirmed by a majority.
+    /// The index from which reads are up to date, confirmed by a majority.
     ///
     /// # Errors
-    /// Why it cannot be told.
+    /// See [`Unread`].
     pub async fn read_index(&self) -> Result<Index, Unread> {
         let (sender, answer) = oneshot::channel();
         lock(&self.waiting).push(sender);
@@ -196,22 +194,21 @@ impl<E: Env> Member<E> {
         answer.await.unwrap_or(Err(Unread::TimedOut))
     }
 
-    /// The same, and waits until the state machine has come so far.
+    /// Waits until the state machine has applied [`Member::read_index`].
     ///
     /// # Errors
-    /// As for [`Member::read_index`].
+    /// As [`Member::read_index`].
     pub async fn catch_up(&self) -> Result<(), Unread> {
         let index = self.read_index().await?;
         self.wait_applied(index).await;
         Ok(())
     }
 
-    /// Asks another member something.
     pub async fn ask(&self, member: usize, body: Vec<u8>) -> Option<Vec<u8>> {
         self.links.ask(member, body).await
     }
 
-    /// Is there a connection to a member?
+    /// Whether there is a connection to `member`.
     pub fn reaches(&self, member: usize) -> bool {
         member == self.own || self.links.reaches(member)
     }
@@ -231,10 +228,10 @@ impl<E: Env> Member<E> {
         done
     }
 
-    /// Runs until the disk fails, or the socket is gone.
+    /// Runs until the disk fails or the socket closes.
     ///
     /// # Errors
-    /// Which.
+    /// The error of disk or socket.
     pub async fn run<M: Machine>(self: Arc<Self>, listener: E::Listener, machine: Arc<M>) -> io::Result<()> {
         let env = self.env.clone();
         let mut tasks: Vec<E::Task> = vec![env.spawn(self.clone().tick())];
@@ -248,18 +245,18 @@ impl<E: Env> Member<E> {
         self.work_off(&*machine, confirmed).await
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub fn members(&self) -> usize {
         lock(&self.core).members()
     }
 
     async fn tick(self: Arc<Self>) {
-        // Members do not tick together.
+        // Members do not tick in step.
         let mut at = self.env.now().mono + self.env.random() % self.rules.tick;
         loop {
             self.env.sleep_until(at).await;
             let now = self.env.now().mono;
-            // Ticks that were slept through are left out.
+            // Skips ticks that were slept through.
             at += ((now.saturating_sub(at)) / self.rules.tick + 1) * self.rules.tick;
             *lock(&self.ticks) += 1;
             let time = self.time();
@@ -271,7 +268,7 @@ impl<E: Env> Member<E> {
         let mut connections: BTreeMap<u64, E::Task> = BTreeMap::new();
         let mut number = 0;
         let (over, mut ended) = mpsc::unbounded_channel();
-        // A socket that is gone takes the process with it.
+        // If the socket is gone, the process ends.
         while let Ok(stream) = listener.accept().await {
             while let Ok(number) = ended.try_recv() {
                 connections.remove(&number);
@@ -286,7 +283,7 @@ impl<E: Env> Member<E> {
         }
     }
 
-    /// One connection of another member.
+    /// Serves a connection from another member.
     async fn serve<M: Machine>(self: Arc<Self>, stream: E::Stream, machine: Arc<M>) {
         let (answers, mut frames) = mpsc::unbounded_channel();
         let mut from = None;
@@ -309,7 +306,7 @@ impl<E: Env> Member<E> {
         self.step(|core| core.hear(from, message));
     }
 
-    /// Saves, sends and applies what there is to be.
+    /// Processes the core's outputs: saves, sends and applies.
     async fn work_off(
         self: &Arc<Self>,
         machine: &impl Machine,
@@ -349,7 +346,7 @@ impl<E: Env> Member<E> {
                 self.send(&ready.messages);
             }
             for read in ready.reads {
-                // The loop of reads ends with the process.
+                // The reading loop ends with the process.
                 let _ = confirmed.send(read);
             }
         }

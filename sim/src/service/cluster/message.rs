@@ -1,99 +1,92 @@
-//! What members say to each other, and the bytes of it: numbers have eight bytes, lowest first; what has a length is
-//! preceded by it.
+//! Messages between members, and their encoding: numbers take eight bytes, little-endian; variable-length data is
+//! prefixed by its length.
 
 use protocols::history::GrantEnd;
 use std::sync::Arc;
 
-/// Grows with every election.
+/// Increases with every election.
 pub type Term = u64;
 /// An entry's place in the log, from 1.
 pub type Index = u64;
 
-/// One entry of the log; one without data is the first of a leader's term.
+/// An entry of the log. The first entry of a leader's term has no data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// The term in which it was made.
+    /// The term in which it was proposed.
     pub term: Term,
-    /// What the state machine is to do.
+    /// The command for the state machine.
     pub data: Arc<[u8]>,
 }
 
-/// A message between two members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
-    /// Vote for me; or, with `pre`, would you?
+    /// A request for a vote; with `pre`, whether the member would vote.
     Vote {
-        /// The term that it stands for.
+        /// The candidate's term.
         term: Term,
-        /// It only asks.
         pre: bool,
-        /// Its last entry.
+        /// The candidate's last entry.
         last: (Index, Term),
     },
-    /// The answer.
+    /// The answer to [`Message::Vote`].
     Voted {
-        /// The voter's; the one that was asked about, when it would.
+        /// The voter's term; or the candidate's, if the voter would vote.
         term: Term,
-        /// As asked.
+        /// As in the request.
         pre: bool,
-        /// Yes.
         granted: bool,
     },
-    /// I lead; these follow the entry `prev`.
+    /// The leader's message: `entries` follow the entry `prev`.
     Append {
-        /// The leader's.
         term: Term,
-        /// The entry before the first.
+        /// The entry before the first one.
         prev: (Index, Term),
-        /// Up to where the log is committed.
+        /// The leader's commit index.
         commit: Index,
         /// The round of reads that an answer confirms.
         read: u64,
-        /// Entries.
         entries: Vec<Entry>,
     },
-    /// The answer.
+    /// The answer to [`Message::Append`].
     Appended {
-        /// The follower's.
         term: Term,
-        /// Does its log go with the leader's?
+        /// Whether the follower's log matches the leader's.
         success: bool,
-        /// Up to where; or where to try next.
+        /// The last matching index; if there is no match, the next index to try.
         index: Index,
-        /// As asked.
+        /// As in the request.
         read: u64,
     },
-    /// A follower passes on what was proposed to it.
+    /// A follower forwards a proposal to the leader.
     Propose(Arc<[u8]>),
-    /// A follower wants to read, and calls it so.
+    /// A follower requests a read, under this name.
     AskRead(u64),
-    /// It may, from this index on.
+    /// The read may proceed from this index on.
     ReadAt(u64, Index),
 }
 
-/// Bytes under construction.
+/// Encodes a message.
 #[derive(Default)]
 pub struct Writer(pub Vec<u8>);
 
 impl Writer {
-    /// A number.
     pub fn number(&mut self, number: u64) -> &mut Self {
         self.0.extend(number.to_le_bytes());
         self
     }
 
-    /// A flag, or a kind.
+    /// A flag or a kind.
     pub fn byte(&mut self, byte: u8) -> &mut Self {
         self.0.push(byte);
         self
     }
 
-    /// How a leadership of candidates has ended that an entry ends: for the history, where one server would know who asks.
+    /// How an entry ends a candidate's leadership, for the history; a single server would know it from the request.
     pub fn why(&mut self, why: GrantEnd) -> &mut Self {
         self.byte(why as u8)
     }
 
-    /// Bytes, and how many they are.
+    /// Bytes, prefixed by their length.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.number(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
@@ -101,18 +94,17 @@ impl Writer {
     }
 }
 
-/// Bytes that are read; `None` of any of these: they make no sense.
+/// Decodes a message. Methods return `None` for malformed bytes.
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// A number.
     pub fn number(&mut self) -> Option<u64> {
         let (head, rest) = self.0.split_first_chunk::<8>()?;
         self.0 = rest;
         Some(u64::from_le_bytes(*head))
     }
 
-    /// A flag, or a kind.
+    /// A flag or a kind.
     pub fn byte(&mut self) -> Option<u8> {
         let (head, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -126,7 +118,7 @@ impl<'a> Reader<'a> {
         all.into_iter().find(|why| *why as u8 == byte)
     }
 
-    /// Bytes, of which it is said how many they are.
+    /// Bytes prefixed by their length.
     pub fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         let (head, rest) = self.0.split_at_checked(length)?;
@@ -134,14 +126,12 @@ impl<'a> Reader<'a> {
         Some(head)
     }
 
-    /// An entry.
     pub fn entry(&mut self) -> Option<Entry> {
         Some(Entry { term: self.number()?, data: self.bytes()?.into() })
     }
 }
 
 impl Message {
-    /// Its bytes.
     pub fn encode(&self, to: &mut Writer) {
         match self {
             Message::Vote { term, pre, last } => {
@@ -166,7 +156,6 @@ impl Message {
         }
     }
 
-    /// The message of these bytes.
     pub fn decode(from: &mut Reader) -> Option<Message> {
         Some(match from.byte()? {
             0 => {

@@ -1,17 +1,17 @@
-//! Members of a service that agree on a log, whatever the service: terms, votes, entries that a majority has on disk, reads
-//! that a majority confirms. Each service's own model is the state machine, and brings its own timings.
+//! Consensus for any service with several members: terms, votes, entries committed by a majority of disks, reads
+//! confirmed by a majority. Each service's model is the state machine, and has its own timings.
 //!
-//! [`core`] is pure; [`member`] runs it: its log on the process's disk, its messages over connections between members,
-//! requests that one member makes to another beside them.
+//! [`core`] is pure. [`member`] runs it: with its log on the process's disk, messages over connections between members,
+//! and separate requests from one member to another.
 //!
-//! **After** etcd-io/raft as etcd 3.4.23 and 3.5.13 have it (`raft/raft.go`, `raft/read_only.go`, `etcdserver/raft.go:
-//! start`, `rafthttp/stream.go`), whose rules the others can be told in: a leader sends before it has saved, a follower
-//! after; what is read is read at an index that a majority has confirmed.
+//! **Modelled on** etcd-io/raft as in etcd 3.4.23 and 3.5.13 (`raft/raft.go`, `raft/read_only.go`, `etcdserver/raft.go:
+//! start`, `rafthttp/stream.go`), in whose terms the other services' rules can be expressed: a leader sends before it
+//! has saved, a follower afterwards; reads happen at an index that a majority has confirmed.
 //!
-//! **What is simplified.** The log is kept whole: there are no snapshots. Members do not join or leave. Entries follow each
-//! other on one connection a direction, which breaks off after 5 s of silence; a real member has several for different kinds
-//! of message. Nothing limits how much is under way. The members have elected before anything begins, as a server that has
-//! run for a while; whoever starts later finds out by messages alone.
+//! **Simplifications.** The log is kept whole, without snapshots. Members do not join or leave. All entries use one
+//! connection per direction, which breaks after 5 s of silence; real members have several for different kinds of
+//! message. Messages in flight are not limited. The members have elected a leader beforehand, like servers that have
+//! run for a while; a member that starts later learns of it by messages alone.
 
 pub mod core;
 mod frames;
@@ -25,57 +25,57 @@ pub(in crate::service) mod seat;
 
 use protocols::types::{MILLISECOND, SECOND};
 
-/// What a leader does while its disk is at work. A follower waits for it before it says anything.
+/// What a leader does while its disk is saving. A follower waits for its disk before it sends anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhileSaving {
-    /// Nothing: it has sent what it had to send (etcd: `etcdserver/raft.go: start`, one loop for all of it).
+    /// Nothing: it has already sent its messages (etcd: `etcdserver/raft.go: start`, one loop for everything).
     Waits,
-    /// It says that it leads, and does nothing else (hashicorp/raft: `replication.go: heartbeat` beside `raft.go:
-    /// dispatchLogs`). Nobody replaces it, and nothing is committed, for as long as its disk stalls.
+    /// It only announces that it leads (hashicorp/raft: `replication.go: heartbeat` beside `raft.go: dispatchLogs`).
+    /// While its disk stalls, nobody replaces it, and nothing is committed.
     SaysThatItLeads,
-    /// Everything: its followers' disks may be a majority without its own (ZooKeeper: `SyncRequestProcessor.java` beside
-    /// `ProposalRequestProcessor.java`).
+    /// It carries on: its followers' disks may be a majority without its own (ZooKeeper: `SyncRequestProcessor.java`
+    /// beside `ProposalRequestProcessor.java`).
     GoesOn,
 }
 
-/// The rules by which the members of a service elect.
+/// The election rules of a service's members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// From one look at the clock to the next, nanoseconds.
+    /// The interval at which a member looks at the clock, in nanoseconds.
     pub tick: u64,
-    /// Does time pass by ticks alone? Then a process that was stopped has missed none of it.
+    /// Whether time passes by ticks alone; a stopped process then does not notice the time it missed.
     pub counts_ticks: bool,
-    /// From one heartbeat to the next, nanoseconds.
+    /// The heartbeat interval, in nanoseconds.
     pub heartbeat: u64,
-    /// Where a follower's patience with a silent leader is drawn from, nanoseconds.
+    /// The range of a follower's election timeout while it knows a leader, in nanoseconds.
     pub election: (u64, u64),
-    /// The same where nobody is known to lead: of who stands, and of who has lost its leader.
+    /// The same while it knows none: for candidates, and after the leader was lost.
     pub vote: (u64, u64),
-    /// Does a follower look at its own pace whether it has heard from the leader within the shortest patience? Otherwise every
-    /// message of the leader's starts its patience anew.
+    /// Whether a follower checks at its own pace that it has heard from the leader within the shortest timeout.
+    /// Otherwise every message from the leader restarts the timeout.
     pub own_pace: bool,
-    /// Nothing heard on a connection for so long: it is given up, nanoseconds.
+    /// A connection that is silent this long is closed, in nanoseconds.
     pub silence: u64,
-    /// Does what a member asks another go over a connection of its own, which nobody gives up for its silence? (etcd:
-    /// `rafthttp.NewRoundTripper`; Consul: `agent/pool`.) ZooKeeper's members have one for everything.
+    /// Whether members ask questions over separate connections, which nobody closes for their silence (etcd:
+    /// `rafthttp.NewRoundTripper`; Consul: `agent/pool`). ZooKeeper's members use one connection for everything.
     pub questions_apart: bool,
-    /// A leader looks every so often whether a majority was heard from within so long, and steps down otherwise; nanoseconds.
+    /// A leader checks at the first interval whether it has heard from a majority within the second, or else steps
+    /// down; nanoseconds.
     pub quorum: (u64, u64),
-    /// Does it count how often it has looked, and not what its clock shows? Then it has missed nobody while it was stopped.
+    /// Whether it measures that by the number of its checks instead of its clock. A stopped leader then misses nobody.
     pub counts_looks: bool,
-    /// Does who wants to stand ask first?
+    /// Whether a candidate asks before it stands.
     pub pre_vote: bool,
-    /// Does who has heard from a leader within the shortest patience keep its vote?
+    /// Whether a member that has heard from a leader within the shortest timeout refuses its vote.
     pub keeps_vote: bool,
-    /// Is a leader gone whose connection breaks?
+    /// Whether a follower gives up a leader whose connection breaks.
     pub hangs_up: bool,
-    /// What does a leader do while its disk is at work?
     pub while_saving: WhileSaving,
-    /// Is a read that is asked for again the round that it was before? (etcd until pull request 21399; `docs/bugs.md`, E9.)
+    /// Whether a retried read keeps its round (etcd until pull request 21399; `docs/bugs.md`, E9).
     pub retry_keeps_round: bool,
 }
 
-/// etcd's defaults: `--heartbeat-interval 100`, `--election-timeout 1000`, drawn from one to two of it by ticks
+/// etcd's defaults: `--heartbeat-interval 100`, `--election-timeout 1000`, drawn from one to two of it in ticks
 /// (`resetRandomizedElectionTimeout`); `CheckQuorum`; `PreVote` since 3.5.
 pub const ETCD: Rules = Rules {
     tick: 100 * MILLISECOND,
@@ -95,11 +95,12 @@ pub const ETCD: Rules = Rules {
     retry_keeps_round: false,
 };
 
-/// ZooKeeper's: `tickTime` 2 s, `syncLimit` 5. A leader pings twice a tick, and looks once, when it has counted another tick,
-/// whether a majority was in step `syncLimit` ticks ago or since (`Leader.java: lead`, `LearnerHandler.java: synced`): by its
-/// own count, so that a leader that was stopped goes on until its followers' connections are seen to be gone. A follower gives up a leader of which it has read nothing for `syncLimit` ticks
-/// (`Learner.java: connectToLeader`), or whose connection ends. An election takes a round of notifications and 200 ms for
-/// more of them (`FastLeaderElection.java: finalizeWait`), and is not drawn out by rivals.
+/// ZooKeeper's: `tickTime` 2 s, `syncLimit` 5. A leader pings twice per tick. Once per tick, by its own count of ticks,
+/// it checks whether a majority was in step within the last `syncLimit` ticks (`Leader.java: lead`,
+/// `LearnerHandler.java: synced`); so a leader that was stopped carries on until it notices that its followers'
+/// connections are gone. A follower gives up a leader from which it has read nothing for `syncLimit` ticks
+/// (`Learner.java: connectToLeader`), or whose connection ends. An election takes a round of notifications plus 200 ms
+/// in which to receive more (`FastLeaderElection.java: finalizeWait`); rivals do not prolong it.
 pub const ZOOKEEPER: Rules = Rules {
     tick: 100 * MILLISECOND,
     counts_ticks: false,
@@ -118,10 +119,10 @@ pub const ZOOKEEPER: Rules = Rules {
     retry_keeps_round: false,
 };
 
-/// hashicorp/raft's defaults (`config.go: DefaultConfig`): heartbeats a tenth of their timeout of 1 s, or up to twice that; a
-/// leader that has not reached a majority for 500 ms steps down (`checkLeaderLease`); a follower looks after one to two
-/// heartbeat timeouts whether the last heartbeat is one ago (`runFollower`). Consul multiplies all three by 5
-/// unless `raft_multiplier` is 1.
+/// hashicorp/raft's defaults (`config.go: DefaultConfig`). Heartbeats are sent every tenth to fifth of their timeout of
+/// 1 s; a leader that has not reached a majority for 500 ms steps down (`checkLeaderLease`); a follower checks after
+/// one to two heartbeat timeouts whether the last heartbeat is one timeout old (`runFollower`). Consul multiplies all
+/// three by 5 unless `raft_multiplier` is 1.
 pub const CONSUL: Rules = Rules {
     tick: 50 * MILLISECOND,
     counts_ticks: false,

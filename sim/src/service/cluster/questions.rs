@@ -1,4 +1,4 @@
-//! What one member asks another, beside the agreement.
+//! Questions between members, separate from consensus.
 
 use super::frames::{Frame, carry};
 use protocols_clients::{env::Env, site::Endpoint};
@@ -17,12 +17,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 type Waiting = BTreeMap<(usize, u64), oneshot::Sender<Option<Vec<u8>>>>;
 
-/// What waits for answers, by member and number.
+/// Pending questions by member and number.
 #[derive(Default)]
 pub struct Asked(Mutex<(u64, Waiting)>);
 
 impl Asked {
-    /// Asks a member by `send`, which says whether it could; nothing when the connection ends before the answer.
+    /// Asks a member through `send`, which returns whether it could send; `None` if the connection ends before the
+    /// answer.
     pub async fn ask(&self, to: usize, send: impl FnOnce(u64) -> bool) -> Option<Vec<u8>> {
         let (sender, answer) = oneshot::channel();
         let number = {
@@ -39,28 +40,28 @@ impl Asked {
         answer.await.ok().flatten()
     }
 
-    /// A member has said something.
+    /// Handles a frame from a member.
     pub fn hear(&self, from: usize, frame: Frame) {
         if let Frame::Answer(number, answer) = frame
             && let Some(waits) = lock(&self.0).1.remove(&(from, number))
         {
-            // Who does not wait any more has had its own timeout.
+            // The waiter may have timed out.
             let _ = waits.send(answer);
         }
     }
 
-    /// The connection to a member is over: what was asked on it is not answered.
+    /// The connection to a member has ended: its pending questions stay unanswered.
     pub fn end(&self, of: usize) {
         lock(&self.0).1.retain(|(to, _), _| *to != of);
     }
 }
 
-/// Connections for questions alone. Nobody gives one up for its silence: it lasts until the other end closes it, and a
-/// process that was stopped answers when it goes on.
+/// Separate connections for questions. They are not closed for their silence but last until the other end closes them,
+/// so that a stopped process answers when it resumes.
 pub struct Questions<E: Env> {
     env: E,
     own: usize,
-    /// How long dialling may take, nanoseconds.
+    /// The timeout of dialling, in nanoseconds.
     dial: u64,
     peers: Vec<Endpoint>,
     lines: Mutex<Vec<Option<Line<E>>>>,
@@ -69,12 +70,12 @@ pub struct Questions<E: Env> {
 
 struct Line<E: Env> {
     out: UnboundedSender<Vec<u8>>,
-    /// Carries what goes and comes.
+    /// Carries questions and answers.
     _carries: E::Task,
 }
 
 impl<E: Env> Questions<E> {
-    /// Those of member `own`; a connection is dialled when the first question goes there.
+    /// The connections of member `own`; each is dialled at the first question.
     pub fn new(env: E, own: usize, dial: u64, peers: Vec<Endpoint>) -> Self {
         let lines = peers.iter().map(|_| None).collect();
         Questions { env, own, dial, peers, lines: Mutex::new(lines), asked: Arc::default() }
@@ -89,7 +90,7 @@ impl<E: Env> Questions<E> {
             return Some(open);
         }
         let stream = self.env.timeout(self.dial, self.env.connect(&self.peers[to])).await?.ok()?;
-        // Somebody else may have dialled meanwhile.
+        // Another task may have dialled meanwhile.
         if let Some(open) = self.open(to) {
             return Some(open);
         }
@@ -105,7 +106,7 @@ impl<E: Env> Questions<E> {
         Some(out)
     }
 
-    /// Asks a member something; nothing when there is no connection to it, or it ends before the answer.
+    /// Asks a member a question; `None` if it cannot be reached, or the connection ends before the answer.
     pub async fn ask(&self, to: usize, body: Vec<u8>) -> Option<Vec<u8>> {
         let line = self.line(to).await?;
         self.asked.ask(to, |number| line.send(Frame::Ask(number, body).encode()).is_ok()).await

@@ -1,4 +1,4 @@
-//! What a member has to save, in its order, on a task of its own.
+//! Saves a member's records in order, on a separate task.
 
 use super::{
     core::Record,
@@ -9,20 +9,19 @@ use protocols_clients::env::Env;
 use std::io;
 use tokio::sync::{mpsc, watch};
 
-/// The log's end that is on disk with a record.
+/// The end of the log on disk after a record.
 pub type Saved = (Term, Index);
 
-/// Saves records.
 pub struct Saver<E: Env> {
     records: mpsc::UnboundedSender<(Record, Saved)>,
-    /// How many were saved, and how the disk has failed.
+    /// The number of saved records, and the disk's error, if any.
     done: watch::Receiver<(u64, Option<io::ErrorKind>)>,
     asked: u64,
     _task: E::Task,
 }
 
 impl<E: Env> Saver<E> {
-    /// Nothing is to be saved yet; `tell` hears of what was.
+    /// Starts without records; `tell` is called for each record saved.
     pub fn start(env: &E, tell: impl Fn(Saved) + Send + Sync + 'static) -> Self {
         let (records, mut coming) = mpsc::unbounded_channel::<(Record, Saved)>();
         let (sender, done) = watch::channel((0, None));
@@ -40,14 +39,14 @@ impl<E: Env> Saver<E> {
         Saver { records, done, asked: 0, _task: task }
     }
 
-    /// One more.
+    /// Queues a record.
     pub fn save(&mut self, record: Record, saved: Saved) {
         self.asked += 1;
-        // It ends when the disk fails, which is told otherwise.
+        // The task ends when the disk fails, which `done` reports.
         let _ = self.records.send((record, saved));
     }
 
-    /// The disk has failed.
+    /// Waits until the disk has failed.
     pub async fn failed(&mut self) -> io::Error {
         let failed = self.done.wait_for(|done| done.1.is_some()).await.ok().and_then(|done| done.1);
         match failed {
@@ -56,10 +55,10 @@ impl<E: Env> Saver<E> {
         }
     }
 
-    /// Waits until everything is saved; `meanwhile` is done every so often, if at all.
+    /// Waits until everything is saved, and calls `meanwhile` at the given interval, if any.
     ///
     /// # Errors
-    /// The disk's.
+    /// A disk error.
     pub async fn wait(&mut self, env: &E, every: Option<u64>, meanwhile: impl Fn() + Send) -> io::Result<()> {
         loop {
             let (asked, done) = (self.asked, &mut self.done);

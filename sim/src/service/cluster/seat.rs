@@ -1,4 +1,4 @@
-//! The process of a member: it opens what is on its disk, serves clients, and takes part in the agreement until it ends.
+//! A member's process: it restores its state from disk, serves clients, and takes part in consensus until it ends.
 
 use super::{
     Rules,
@@ -17,46 +17,43 @@ use std::{
     },
 };
 
-/// A task of a member's process.
 pub(in crate::service) type Task = <SimEnv as Env>::Task;
 
 /// A service whose members agree on a log.
 pub(in crate::service) trait Clustered: Send + Sync + 'static {
-    /// How its members elect.
+    /// The members' election rules.
     const RULES: Rules;
-    /// Where members listen for each other.
+    /// The port for other members.
     const PEER_PORT: u16;
-    /// What the log is applied to.
+    /// The state machine that the log is applied to.
     type Machine: Machine;
-    /// What serves clients.
+    /// The part that serves clients.
     type Front: Send + Sync + 'static;
 
-    /// A member's own part, of a process that starts.
+    /// Creates the state machine and front of a starting process.
     fn open(&self, seat: Seat) -> (Arc<Self::Machine>, Arc<Self::Front>);
 
-    /// What goes on beside the agreement and the clients.
+    /// Starts tasks that need neither consensus nor clients.
     fn start(front: &Arc<Self::Front>) -> Vec<Task>;
 
-    /// Serves clients, on a port that is the process's own.
+    /// Serves clients on `port` of the process.
     fn serve(front: Arc<Self::Front>, port: u16) -> impl Future<Output = io::Result<()>> + Send;
 
-    /// Somebody else revokes what makes a candidate leader, or deletes it; the member leads.
+    /// Revokes or deletes, from outside, what makes a candidate leader; this member leads.
     fn drop_leadership(front: &Arc<Self::Front>, candidate: &str, group: u16, what: Dropped);
 }
 
-/// Where a member's process starts.
+/// What a starting member's process gets.
 pub(in crate::service) struct Seat {
-    /// Its machine.
     pub(in crate::service) env: SimEnv,
-    /// Its part in the agreement.
     pub(in crate::service) member: Arc<Member<SimEnv>>,
-    /// Its place among the members.
+    /// Its index among the members.
     pub(in crate::service) place: usize,
-    /// Is told whether it leads.
+    /// Called with whether it leads.
     pub(in crate::service) leads: Box<dyn Fn(bool) + Send + Sync>,
 }
 
-/// So many members that were never started.
+/// `count` members that were never started.
 pub(in crate::service) fn members<C: Clustered>(count: usize, service: impl Fn() -> C) -> Vec<State> {
     let member = |place: usize| -> State {
         Arc::new(Process { service: service(), place, leads: Arc::default(), running: Mutex::default() })
@@ -64,7 +61,7 @@ pub(in crate::service) fn members<C: Clustered>(count: usize, service: impl Fn()
     (0..count).map(member).collect()
 }
 
-/// A member; what it knows is on its disk.
+/// A member; its state is on its disk.
 struct Process<C: Clustered> {
     service: C,
     place: usize,
@@ -96,16 +93,22 @@ impl<C: Clustered> Model for Process<C> {
             self.leads.store(false, Ordering::Relaxed);
             let (names, founder) = world::with(|world| world.members_like(env.node));
             let endpoint = |host| Endpoint { host, port: C::PEER_PORT };
-            // Before it reads its disk, as etcd and Consul do: its peers' first messages are not lost.
+            // Listens before it reads its disk, as etcd and Consul do, so that the peers' first messages are not lost.
             let listener = env.listen(C::PEER_PORT).await?;
             let place = Place { own: self.place, peers: names.into_iter().map(endpoint).collect(), founder };
             let Ok(member) = Member::open(env, place, C::RULES).await else {
                 return world::model::crash_here(env.node).await;
             };
             let told = self.leads.clone();
+            let node = env.node;
             let leads = Box::new(move |leads| {
-                told.store(leads, Ordering::Relaxed);
-                world::with(|world| world.service_leads());
+                let changed = told.swap(leads, Ordering::Relaxed) != leads;
+                world::with(|world| {
+                    if changed {
+                        world.member_leads(node, leads);
+                    }
+                    world.service_leads();
+                });
             });
             let (machine, front) = self.service.open(Seat { env, member: member.clone(), place: self.place, leads });
             *self.running() = Arc::downgrade(&front);
@@ -117,7 +120,7 @@ impl<C: Clustered> Model for Process<C> {
             });
             match member.run(listener, machine).await {
                 Ok(()) => Ok(()),
-                // What a failed sync was to save may be lost, whatever a later one says: the process ends.
+                // Data of a failed sync may be lost even if a later sync succeeds, so the process ends.
                 Err(_) => world::model::crash_here(env.node).await,
             }
         })

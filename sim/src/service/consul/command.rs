@@ -1,30 +1,29 @@
-//! What changes the store, as values and as bytes.
+//! Commands that change the store, and their encoding.
 
 use super::model::{Behavior, Model, Refusal, Session};
 use crate::service::cluster::message::{Reader, Writer};
 
-/// Something that changes the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Command {
-    /// Makes a session with that id.
+    /// Creates a session with this id.
     Create(String, Box<Session>),
     /// Ends a session.
     Destroy(String),
-    /// Writes a key: its value, its flags, the index that it must have.
+    /// Writes a key: value, flags, the index that it must have.
     Set(Vec<u8>, Vec<u8>, u64, Option<u64>),
-    /// Deletes a key of that index.
+    /// Deletes a key if it has this index.
     Delete(Vec<u8>, Option<u64>),
-    /// Gives a key, with that value and flags, to a session.
+    /// Acquires a key for a session, with this value and these flags.
     Acquire(Vec<u8>, Vec<u8>, u64, String),
-    /// Takes it back.
+    /// Releases it.
     Release(Vec<u8>, Vec<u8>, u64, String),
 }
 
 impl Command {
-    /// Does it, by a clock that shows `now`; was it done?
+    /// Executes the command at time `now`; returns whether it was done.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// The command is refused.
     pub(super) fn apply(self, model: &mut Model, now: u64) -> Result<bool, Refusal> {
         match self {
             Command::Create(id, session) => model.create_session(now, &id, *session).map(|()| true),
@@ -36,7 +35,6 @@ impl Command {
         }
     }
 
-    /// Its bytes.
     pub(super) fn encode(&self, to: &mut Writer) {
         let cas = |to: &mut Writer, cas: &Option<u64>| {
             to.byte(u8::from(cas.is_some())).number(cas.unwrap_or_default());
@@ -70,7 +68,6 @@ impl Command {
         }
     }
 
-    /// The command of these bytes.
     pub(super) fn decode(from: &mut Reader) -> Option<Command> {
         let text = |from: &mut Reader| String::from_utf8(from.bytes()?.to_vec()).ok();
         let bytes = |from: &mut Reader| Some(from.bytes()?.to_vec());

@@ -1,17 +1,17 @@
-//! Consul, as far as a client can tell: one server that is its own agent, its sessions and its keys.
+//! Consul as clients see it: one server that is its own agent, with sessions and keys.
 //!
-//! [`model`] is pure. [`wire`] serves it as Consul's own HTTP API, and [`http`](super::http) speaks the protocol.
+//! [`model`] is pure. [`wire`] serves it through Consul's HTTP API, over [`http`](super::http).
 //!
-//! Compared with Consul 1.8.7. Like etcd's, the process is a server that has just become leader: what Raft has committed is
-//! there still, every session has its whole time again (`agent/consul/session_ttl.go: initializeSessionTimers`), and every
-//! lock-delay that the log tells of begins anew (`agent/consul/state/delay.go`). The seconds in which a restarted server has
-//! no leader are left out, and so is the time that consensus and disk take.
+//! Compared with Consul 1.8.7. As with etcd, the process is a server that has just become leader: what Raft has
+//! committed is still there, every session's time restarts (`agent/consul/session_ttl.go: initializeSessionTimers`),
+//! and so does every lock-delay in the log (`agent/consul/state/delay.go`). Not modelled are the seconds in which a
+//! restarted server has no leader, and the latency of consensus and disk.
 //!
-//! [`cluster`] has several servers.
+//! [`cluster`] models several servers.
 //!
-//! Not here: access control, other nodes, services and health checks (a session's checks pass while its server runs),
-//! transactions, lists and trees of keys, prepared queries, events, namespaces. Whatever is asked of those is refused in so
-//! many words.
+//! Not modelled: access control, other nodes, services and health checks (a session's checks pass while its server
+//! runs), transactions, lists and trees of keys, prepared queries, events, namespaces. Requests that need them are
+//! refused explicitly.
 
 pub mod cluster;
 mod command;
@@ -30,7 +30,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// One server by itself, or several that agree.
+/// A single server, or several that agree.
 pub(super) fn members(count: usize) -> Vec<State> {
     match count {
         1 => vec![Arc::new(Consul::default())],
@@ -38,7 +38,7 @@ pub(super) fn members(count: usize) -> Vec<State> {
     }
 }
 
-/// Consul, and what tells it that it was changed from outside.
+/// A Consul server that can also be changed from outside.
 #[derive(Default)]
 pub struct Consul {
     model: Arc<Mutex<model::Model>>,
@@ -49,7 +49,7 @@ impl Consul {
     /// Serves on any [`Env`] until the process ends.
     ///
     /// # Errors
-    /// The port is taken, or the socket is gone.
+    /// The port is taken, or the socket closed.
     pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
         wire::serve(env, port, self.model.clone(), self.changed.clone()).await
     }

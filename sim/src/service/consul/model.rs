@@ -1,17 +1,18 @@
-//! What a Consul server knows and answers, without I/O and without a clock.
+//! A Consul server's state and answers, without I/O and without a clock.
 //!
 //! Reference: hashicorp/consul 1.8.7, `agent/consul/state/kvs.go: kvsSetTxn, KVSSetCAS, KVSDeleteCAS, kvsLockTxn,
-//! kvsUnlockTxn, KVSGet`, `agent/consul/state/session.go: SessionCreate, deleteSessionTxn`, `agent/consul/state/delay.go`,
-//! `agent/consul/session_ttl.go: createSessionTimer, invalidateSession`, `agent/consul/session_endpoint.go: Apply, Renew`,
-//! `agent/consul/kvs_endpoint.go: kvsPreApply`, `agent/structs/structs.go: SessionTTLMax, SessionTTLMultiplier,
-//! MaxLockDelay`.
+//! kvsUnlockTxn, KVSGet`, `agent/consul/state/session.go: SessionCreate, deleteSessionTxn`,
+//! `agent/consul/state/delay.go`, `agent/consul/session_ttl.go: createSessionTimer, invalidateSession`,
+//! `agent/consul/session_endpoint.go: Apply, Renew`, `agent/consul/kvs_endpoint.go: kvsPreApply`,
+//! `agent/structs/structs.go: SessionTTLMax, SessionTTLMultiplier, MaxLockDelay`.
 //!
-//! **Sessions** end at *twice* their time to live after they were made or renewed last, by the leader's monotonic clock.
-//! **Lock-delay** follows whenever a session ends that holds a key, destroyed by its own client included; it does not follow
-//! a release. It is set by applying the log, which a server does again when it starts: then all of them begin anew, those that
-//! were long over included (snapshots, which would cut that short, are not modelled). **Indexes**: every write that reaches Raft takes one, also when the store then refuses it; a key that is
-//! written with what it holds already keeps its own. **LockIndex** counts a key's acquisitions, but a plain write, or one by
-//! compare-and-set, sets it to 0, under a lock as well.
+//! **Sessions** end *twice* their time to live after their creation or last renewal, by the leader's monotonic clock. A
+//! **lock-delay** follows whenever a session that holds a key ends, even if its own client destroys it; a release
+//! causes none. It is set by applying the log, which a server repeats when it starts: then all lock-delays restart,
+//! even those that ended long ago (snapshots, which would shorten that, are not modelled). **Indexes**: every write
+//! that reaches Raft takes one, even if the store then refuses it; a key that is written with its present content keeps
+//! its own. **LockIndex** counts a key's acquisitions, but a plain or compare-and-set write resets it to 0, even under
+//! a lock.
 
 mod member;
 
@@ -21,56 +22,54 @@ use crate::world::model::Dropped;
 use protocols::{election::consul::key_of, types::SECOND};
 use std::collections::BTreeMap;
 
-/// The shortest time to live of a session, nanoseconds (`session_ttl_min`).
+/// A session's shortest time to live, in nanoseconds (`session_ttl_min`).
 pub const TTL_MIN: u64 = 10 * SECOND;
-/// The longest.
+/// A session's longest time to live, in nanoseconds.
 pub const TTL_MAX: u64 = 24 * 3_600 * SECOND;
-/// A session lasts so many times its time to live.
+/// A session lasts this many times its time to live.
 pub const TTL_MULTIPLIER: u64 = 2;
-/// The longest lock-delay.
+/// The longest lock-delay, in nanoseconds.
 pub const LOCK_DELAY_MAX: u64 = 60 * SECOND;
-/// The lock-delay of a session that names none.
+/// The lock-delay of a session that names none, in nanoseconds.
 pub const LOCK_DELAY: u64 = 15 * SECOND;
-/// The server's name among its cluster's nodes.
+/// The server's node name.
 pub const NODE: &str = "consul";
-/// How long a session's id is.
+/// The length of a session's id.
 const ID_LENGTH: usize = 36;
 
-/// Why a request is refused, in the server's words.
+/// A refusal in the server's words.
 pub type Refusal = String;
 
-/// What becomes of a session's keys when it ends.
+/// What happens to a session's keys when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Behavior {
-    /// They stay, and are nobody's.
+    /// They are released.
     Release,
     /// They are deleted.
     Delete,
 }
 
-/// A session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Session {
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
     /// The node that it belongs to.
     pub node: String,
-    /// Nanoseconds.
+    /// In nanoseconds.
     pub lock_delay: u64,
-    /// What becomes of its keys.
     pub behavior: Behavior,
-    /// As it was given, which is how it is shown.
+    /// As requested, which is how it is shown.
     pub ttl: String,
-    /// The checks that end it, by name.
+    /// The names of the checks that end it.
     pub checks: Vec<String>,
-    /// The index at which it was made.
+    /// The index of its creation.
     pub create_index: u64,
-    /// When it ends, nanoseconds of the server's monotonic clock; `None` when it has no time to live.
+    /// When it ends, in nanoseconds of the server's monotonic clock; `None` if it has no time to live.
     pub ends_at: Option<u64>,
 }
 
 impl Session {
-    /// Its time to live starts anew.
+    /// Restarts its time to live.
     fn renew(&mut self, now: u64) {
         let ttl =
             super::pieces::duration(&self.ttl).ok().and_then(|ttl| u64::try_from(ttl).ok()).filter(|ttl| *ttl > 0);
@@ -78,54 +77,51 @@ impl Session {
     }
 }
 
-/// A key.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pair {
-    /// Its value.
     pub value: Vec<u8>,
-    /// Anything.
+    /// Any value that the client chooses.
     pub flags: u64,
     /// The session that holds it.
     pub session: Option<String>,
-    /// How often it was acquired since it was made.
+    /// The number of acquisitions since its creation.
     pub lock_index: u64,
-    /// The index at which it was made.
+    /// The index of its creation.
     pub create_index: u64,
-    /// The index at which it was changed last.
+    /// The index of its last change.
     pub modify_index: u64,
-    /// The index at which it was acquired last; clients see it only until the key is written again.
+    /// The index of its last acquisition; clients see it only until the key is written again.
     pub acquire_index: u64,
 }
 
-/// The server's state.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Of the last write.
+    /// The index of the last write.
     index: u64,
-    /// Of the last write that changed a key; 0 when none ever did.
+    /// The index of the last write that changed a key; 0 if there was none.
     keys_index: u64,
-    /// Of the last write that changed a session.
+    /// The index of the last write that changed a session.
     sessions_index: u64,
     keys: BTreeMap<Text, Pair>,
     sessions: BTreeMap<String, Session>,
-    /// Until when a key cannot be acquired.
+    /// Until when each key cannot be acquired.
     delays: BTreeMap<Text, u64>,
-    /// How long the last lock-delay of a key was. What is applied of the log sets it, and is applied again when a server starts.
+    /// The length of each key's last lock-delay. Set by applying the log, which is repeated when a server starts.
     lengths: BTreeMap<Text, u64>,
-    /// Lock-delays that begin now, nanoseconds; see [`Model::settle`].
+    /// Lock-delays that begin now, in nanoseconds; see [`Model::settle`].
     beginning: BTreeMap<Text, u64>,
 }
 
 impl Default for Model {
     fn default() -> Self {
-        // A new server has written of itself first.
+        // A new server has already written about itself.
         let (keys, sessions, delays, lengths, beginning) = Default::default();
         Model { index: 7, keys_index: 0, sessions_index: 0, keys, sessions, delays, lengths, beginning }
     }
 }
 
 impl Model {
-    /// The process started and leads.
+    /// The process has started and leads.
     pub fn promote(&mut self, now: u64) {
         protocols::mark!(ConsulServerPromoted);
         self.beginning = self.lengths.clone();
@@ -133,15 +129,14 @@ impl Model {
         self.sessions.values_mut().for_each(|session| session.renew(now));
     }
 
-    /// The index of the last write.
     pub const fn index(&self) -> u64 {
         self.index
     }
 
-    /// Makes a session with that id.
+    /// Creates a session with this id.
     ///
     /// # Errors
-    /// Its time to live is out of bounds; there is no such node or check.
+    /// The time to live is out of bounds, or the node or check does not exist.
     pub fn create_session(&mut self, now: u64, id: &str, mut session: Session) -> Result<(), Refusal> {
         let ttl = match session.ttl.as_str() {
             "" => 0,
@@ -166,10 +161,10 @@ impl Model {
         Ok(())
     }
 
-    /// Ends a session, if there is one; whoever asks for it.
+    /// Ends a session, if it exists, whoever asks.
     ///
     /// # Errors
-    /// That is no id.
+    /// The id is malformed.
     pub fn destroy_session(&mut self, id: &str) -> Result<(), Refusal> {
         let index = self.next();
         is_id(id)?;
@@ -194,17 +189,17 @@ impl Model {
         Ok(())
     }
 
-    /// Lock-delays that have begun last until so long after now. Whoever ends a session has it called in the same instant.
+    /// Starts the lock-delays that have begun. Must be called in the instant in which a session ended.
     pub fn settle(&mut self, now: u64) {
         let began = std::mem::take(&mut self.beginning);
         self.lengths.extend(began.clone());
         self.delays.extend(began.into_iter().map(|(key, delay)| (key, now.saturating_add(delay))));
     }
 
-    /// A session; renewed if that is asked for. `None` when there is none.
+    /// The session with this id, renewed if `renew_at` is given; `None` if there is none.
     ///
     /// # Errors
-    /// That is no id.
+    /// The id is malformed.
     pub fn session(&mut self, id: &str, renew_at: Option<u64>) -> Result<Option<&Session>, Refusal> {
         is_id(id)?;
         let session = self.sessions.get_mut(id);
@@ -219,7 +214,7 @@ impl Model {
         }))
     }
 
-    /// The index of all sessions together; 1 when there never was one, as no client may be told 0.
+    /// The index of all sessions together; 1 if there was never one, since clients must not see 0.
     pub fn sessions_index(&self) -> u64 {
         self.sessions_index.max(1)
     }
@@ -229,7 +224,7 @@ impl Model {
         self.sessions.values().filter_map(|session| session.ends_at).min()
     }
 
-    /// Ends every session whose time is up, each at an index of its own; did any?
+    /// Ends every session whose time is up, each at its own index; returns whether any did.
     pub fn expire(&mut self, now: u64) -> bool {
         let due = |session: &Session| session.ends_at.is_some_and(|at| at <= now);
         let mut ended: Vec<(Option<u64>, String)> =
@@ -237,14 +232,14 @@ impl Model {
         ended.sort();
         for (_, id) in &ended {
             protocols::mark!(ConsulServerSessionExpired);
-            // It has an id: it was read a moment ago.
+            // The id is valid: it came from the table.
             let _ = self.destroy_session(id);
         }
         self.settle(now);
         !ended.is_empty()
     }
 
-    /// A key, and the index of that answer: the key's own, or that of all keys when there is none.
+    /// A key and the answer's index: the key's own, or that of all keys if it does not exist.
     pub fn get(&self, key: &[u8]) -> (Option<&Pair>, u64) {
         match self.keys.get(key) {
             Some(pair) => (Some(pair), pair.modify_index),
@@ -252,7 +247,7 @@ impl Model {
         }
     }
 
-    /// Writes a key, if `cas` is the index at which it was changed last (0: there is none yet) or nothing is asked; did it?
+    /// Writes a key, if `cas` is the index of its last change (0: it does not exist) or `None`; returns whether it did.
     pub fn set(&mut self, key: &[u8], value: Vec<u8>, flags: u64, cas: Option<u64>) -> bool {
         let index = self.next();
         let existing = self.keys.get(key);
@@ -260,12 +255,12 @@ impl Model {
             return false;
         }
         let kept = existing.cloned().unwrap_or(Pair { create_index: index, ..Pair::default() });
-        // A plain write takes nothing from the holder, but forgets how often the key was acquired.
+        // A plain write does not take the key from its holder, but resets the count of acquisitions.
         self.put(key, Pair { value, flags, lock_index: 0, ..kept }, index);
         true
     }
 
-    /// Deletes a key, if `cas` is the index at which it was changed last or nothing is asked; is it gone?
+    /// Deletes a key, if `cas` is the index of its last change or `None`; returns whether it is gone.
     pub fn delete(&mut self, key: &[u8], cas: Option<u64>) -> bool {
         let index = self.next();
         match self.keys.get(key) {
@@ -279,10 +274,10 @@ impl Model {
         }
     }
 
-    /// Gives a key to a session; is it the session's now?
+    /// Acquires a key for a session; returns whether the session holds it now.
     ///
     /// # Errors
-    /// There is no such session.
+    /// The session does not exist.
     pub fn acquire(
         &mut self,
         now: u64,
@@ -292,7 +287,7 @@ impl Model {
         session: &str,
     ) -> Result<bool, Refusal> {
         if self.delays.get(key).is_some_and(|until| *until > now) {
-            // Before it reaches Raft: no index.
+            // Refused before it reaches Raft, so it takes no index.
             protocols::mark!(ConsulServerLockDelay);
             return Ok(false);
         }
@@ -316,7 +311,7 @@ impl Model {
         Ok(true)
     }
 
-    /// Takes a key back from the session that holds it; was it that one's?
+    /// Releases a key that the session holds; returns whether it held it.
     ///
     /// # Errors
     /// No session is named.
@@ -329,22 +324,22 @@ impl Model {
         Ok(true)
     }
 
-    /// Who holds a group's leadership: the value of the lock's key names it.
+    /// The holder of a group's leadership, whom the value of the lock's key names.
     pub fn holder(&self, group: u16) -> Option<Holder> {
         let pair = self.keys.get(key_of(group).as_bytes()).filter(|pair| pair.session.is_some())?;
         let name = String::from_utf8(pair.value.clone()).ok()?;
         Some(Holder { name, token: pair.acquire_index, until: None })
     }
 
-    /// Takes from a candidate what makes it a group's leader, as an operator does: its session, or the key alone.
+    /// Takes a group's leadership from a candidate, like an operator: ends its session, or deletes only the key.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
         let key = key_of(group);
         let held = self.keys.get(key.as_bytes()).filter(|pair| pair.value == candidate.as_bytes());
         match (what, held.and_then(|pair| pair.session.clone())) {
             (Dropped::Key, Some(_)) => drop(self.delete(key.as_bytes(), None)),
-            // Its id is one: it was read a moment ago.
+            // The id is valid: it came from the table.
             (Dropped::Lease, Some(session)) => drop(self.destroy_session(&session)),
-            // Tokens are indexes here: there is no counter to lose. Who holds nothing loses nothing.
+            // Tokens are indexes, so there is no counter to lose. A candidate without a lock loses nothing.
             _ => {}
         }
     }
@@ -354,7 +349,7 @@ impl Model {
         self.index
     }
 
-    /// Stores a key, unless that would change nothing.
+    /// Stores a key, unless nothing would change.
     fn put(&mut self, key: &[u8], mut pair: Pair, index: u64) {
         let existing = self.keys.get(key);
         if existing.is_some_and(|old| *old == Pair { modify_index: old.modify_index, ..pair.clone() }) {

@@ -1,9 +1,9 @@
-//! Durations and ids as Go writes and reads them (golang/go, `src/time/format.go: ParseDuration`, `src/time/time.go:
-//! Duration.String`), which is how Consul does.
+//! Durations and ids as Go, and therefore Consul, reads and writes them (golang/go, `src/time/format.go:
+//! ParseDuration`, `src/time/time.go: Duration.String`).
 
 use protocols::types::{MICROSECOND, MILLISECOND, SECOND};
 
-/// Bytes that are a key.
+/// A key.
 pub(super) type Text = Vec<u8>;
 
 const UNITS: [(&str, u64); 8] = [
@@ -17,10 +17,10 @@ const UNITS: [(&str, u64); 8] = [
     ("h", 3_600 * SECOND),
 ];
 
-/// Nanoseconds of a duration, such as `1h2.5s`; wrong ones are told as Go does.
+/// Parses a duration such as `1h2.5s` into nanoseconds.
 ///
 /// # Errors
-/// Go's words.
+/// The error in Go's words.
 pub(super) fn duration(text: &str) -> Result<i128, String> {
     let invalid = || format!("time: invalid duration {text:?}");
     let (negative, mut rest) = match text.as_bytes().first() {
@@ -64,7 +64,7 @@ pub(super) fn duration(text: &str) -> Result<i128, String> {
     Ok(if negative { -total } else { total })
 }
 
-/// Whole seconds as Go shows them: `10s`, `1m0s`, `24h0m0s`.
+/// Whole seconds in Go's format: `10s`, `1m0s`, `24h0m0s`.
 pub(super) fn duration_text(nanoseconds: u64) -> String {
     let seconds = nanoseconds / SECOND;
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
@@ -74,7 +74,7 @@ pub(super) fn duration_text(nanoseconds: u64) -> String {
     }
 }
 
-/// A session's id out of random numbers (hashicorp/go-uuid, `uuid.go: FormatUUID`).
+/// A session's id from random numbers (hashicorp/go-uuid, `uuid.go: FormatUUID`).
 pub(super) fn uuid([high, low]: [u64; 2]) -> String {
     let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
     format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff)

@@ -1,10 +1,10 @@
-//! Paths and queries of requests, as Go reads them (golang/go, `src/net/url/url.go: parseQuery, unescape`).
+//! Paths and queries of requests, parsed as in Go (golang/go, `src/net/url/url.go: parseQuery, unescape`).
 
-/// What comes after `?`, decoded, in order.
+/// The decoded query, in order.
 pub(in crate::service) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads it; what is not encoded right is left out.
+    /// Parses a query, and drops malformed parts.
     pub(in crate::service) fn of(query: Option<&str>) -> Query {
         let parts = query.unwrap_or_default().split('&').filter(|part| !part.is_empty());
         let pairs = parts.filter_map(|part| {
@@ -15,17 +15,17 @@ impl Query {
         Query(pairs.collect())
     }
 
-    /// The first value of that name.
+    /// The first value of `name`.
     pub(in crate::service) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Is it there, with a value or without?
+    /// Whether `name` is present, with a value or without.
     pub(in crate::service) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// Written anew, by name (`url.Values.Encode`).
+    /// Encodes it, sorted by name (`url.Values.Encode`).
     pub(in crate::service) fn encode(&self) -> String {
         let escaped = |text: &str| {
             let mut out = String::new();
@@ -45,7 +45,7 @@ impl Query {
     }
 }
 
-/// The bytes of a part of a path; `None` when it is not encoded right.
+/// Decodes a part of a path; `None` if it is malformed.
 pub(in crate::service) fn decoded(text: &str) -> Option<Vec<u8>> {
     let (mut out, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
     while let Some((byte, after)) = rest.split_first() {

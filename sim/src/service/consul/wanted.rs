@@ -1,4 +1,4 @@
-//! What a new session is asked to be (`agent/session_endpoint.go: SessionCreate, FixupLockDelay, FixupChecks`).
+//! The request for a new session (`agent/session_endpoint.go: SessionCreate, FixupLockDelay, FixupChecks`).
 
 use super::{model::LOCK_DELAY, pieces::duration};
 use hyper::body::Bytes;
@@ -6,17 +6,17 @@ use protocols::types::SECOND;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A number below this in a session's lock-delay is taken for seconds (`lockDelayMinThreshold`).
+/// A lock-delay given as a number below this is in seconds (`lockDelayMinThreshold`).
 const SECONDS_BELOW: i128 = 1_000;
 
-/// What a new session is asked to be. Names are read in any case, as Go does.
+/// The request for a new session. Field names are case-insensitive, as in Go.
 pub(super) struct Wanted {
     pub(super) name: Option<String>,
     pub(super) node: Option<String>,
     pub(super) behavior: Option<String>,
     pub(super) ttl: Option<String>,
     pub(super) checks: Option<Vec<String>>,
-    /// Nanoseconds.
+    /// In nanoseconds.
     pub(super) lock_delay: u64,
 }
 

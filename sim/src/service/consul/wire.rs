@@ -1,10 +1,10 @@
-//! The model behind Consul's HTTP API.
+//! Serves the model through Consul's HTTP API.
 //!
 //! Reference: hashicorp/consul 1.8.7, `agent/http_register.go`, `agent/http.go: wrap, parseWait, setMeta`,
 //! `agent/session_endpoint.go`, `agent/kvs_endpoint.go`, `agent/consul/rpc.go: blockingQuery`.
 //!
-//! A request that waits is answered when its key's index passes the one that it names, or after its time, to which up to a
-//! sixteenth is added so that clients that began together do not come back together.
+//! A blocking request is answered when its key's index passes the one that it names, or after its time plus up to a
+//! sixteenth, so that clients that began together do not come back together.
 
 use super::{
     cluster::agreement::Agreement,
@@ -32,20 +32,20 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// How long a request waits that does not say, nanoseconds (`default_query_time`).
+/// The default time of a blocking request, in nanoseconds (`default_query_time`).
 const WAIT: u64 = 300 * SECOND;
-/// The longest that one waits (`max_query_time`).
+/// The longest time of a blocking request, in nanoseconds (`max_query_time`).
 const WAIT_MAX: u64 = 600 * SECOND;
-/// Up to this part of the time is added (`agent/consul/rpc.go: jitterFraction`).
+/// Up to this fraction of the time is added (`agent/consul/rpc.go: jitterFraction`).
 const JITTER_PART: u64 = 16;
-/// The longest value, bytes (`kv_max_value_size`).
+/// The longest value, in bytes (`kv_max_value_size`).
 const VALUE_MAX: usize = 512 * 1024;
 
-/// Serves `model` on `port` of the process until the process ends or the future is dropped; whoever changes the model from
-/// outside notifies `changed`.
+/// Serves `model` on `port` until the process ends or the future is dropped. Code that changes the model from outside
+/// notifies `changed`.
 ///
 /// # Errors
-/// The port cannot be listened on, or the socket is gone.
+/// The port cannot be listened on, or the socket closed.
 pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>, changed: Arc<Notify>) -> io::Result<()> {
     let server = Server { env: env.clone(), model, changed, agreement: None };
     server.model().promote(env.now().mono);
@@ -53,13 +53,12 @@ pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>, changed:
     http::serve(env, port, move |request| server.clone().answer(request)).await
 }
 
-/// The server's front.
 #[derive(Clone)]
 pub(super) struct Server<E> {
     env: E,
     model: Arc<Mutex<Model>>,
     changed: Arc<Notify>,
-    /// Of several servers: what they agree on. Held by it.
+    /// With several servers, their consensus, which owns this server.
     agreement: Option<Weak<Agreement>>,
 }
 
@@ -79,7 +78,7 @@ impl Server<SimEnv> {
     /// Serves clients of one of several servers until the process ends.
     ///
     /// # Errors
-    /// The port cannot be listened on, or the socket is gone.
+    /// The port cannot be listened on, or the socket closed.
     pub(super) async fn serve(self, port: u16) -> io::Result<()> {
         http::serve(self.env, port, move |request| self.clone().passed_on(request)).await
     }
@@ -93,10 +92,10 @@ impl Server<SimEnv> {
     }
 }
 
-/// What goes wrong with a request, as an answer.
+/// An error, as an answer.
 type Refused = Box<Answer>;
 
-/// The store's refusals are errors of the server to Consul.
+/// In Consul, the store's refusals are server errors.
 fn internal(why: Refusal) -> Refused {
     Box::new(text(StatusCode::INTERNAL_SERVER_ERROR, why))
 }
@@ -114,7 +113,7 @@ impl<E: Env> Server<E> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a command done: at once, or through the log.
+    /// Executes a command, directly or through the log.
     async fn write(&self, why: GrantEnd, command: Command) -> Result<bool, Refusal> {
         match self.agreement.as_ref().map(Weak::upgrade) {
             None => self.change(why, |model, now| command.apply(model, now)),
@@ -123,8 +122,8 @@ impl<E: Env> Server<E> {
         }
     }
 
-    /// Does something to the model at the present time, and tells those who wait; `why` says how a leadership that is over
-    /// after it has ended.
+    /// Changes the model at the present time, and notifies waiters; `why` says how a leadership that this ends has
+    /// ended.
     fn change<T>(&self, why: GrantEnd, action: impl FnOnce(&mut Model, u64) -> T) -> T {
         let now = self.env.now().mono;
         let mut model = self.model();
@@ -138,7 +137,7 @@ impl<E: Env> Server<E> {
         answer
     }
 
-    /// Ends sessions when their time is up. Sessions that are made or renewed meanwhile end later than those there are.
+    /// Ends sessions when their time is up. Sessions made or renewed meanwhile end later than the existing ones.
     async fn expiry(self) {
         loop {
             let changed = self.changed.notified();
@@ -159,7 +158,7 @@ impl<E: Env> Server<E> {
         self.answer_here(request).await
     }
 
-    /// Answers a request by what this server knows.
+    /// Answers a request from this server's copy.
     pub(super) async fn answer_here(&self, request: Request<Bytes>) -> Answer {
         let path = request.uri().path().to_owned();
         let query = Query::of(request.uri().query());
@@ -327,7 +326,7 @@ impl<E: Env> Server<E> {
         Ok(with_index(answer, index, true))
     }
 
-    /// Waits until a key's index is above that one.
+    /// Waits until the key's index exceeds `index`.
     async fn passes(&self, key: &[u8], index: u64) {
         loop {
             let changed = self.changed.notified();
@@ -350,7 +349,7 @@ fn not_allowed(method: &Method, allowed: &str) -> Answer {
     with_header(answer, "allow", &format!("OPTIONS,{allowed}"))
 }
 
-/// A number of a query, as Go reads it.
+/// A number in a query, parsed as in Go.
 fn number(query: &Query, name: &str) -> Result<Option<u64>, Refused> {
     let Some(text) = query.get(name) else { return Ok(None) };
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,12 +1,12 @@
-//! etcd, as far as a client can tell: one member, its key-value store, leases and watches.
+//! etcd as clients see it: one member with its key-value store, leases and watches.
 //!
-//! [`model`] is pure. [`wire`] serves it over gRPC, so that the genuine client runs against it unmodified.
+//! [`model`] is pure. [`wire`] serves it over gRPC, so that the genuine client works unmodified.
 //!
-//! [`cluster`] has several members.
+//! [`cluster`] models several members.
 //!
-//! Not here: authentication, cluster and maintenance calls (`Unimplemented`); lease checkpoints
-//! (they only shorten leases of more than five minutes after a change of leader); unsolicited progress notices on watches
-//! (every ten minutes); fragmented watch responses; the time that consensus and disk take.
+//! Not modelled: authentication, cluster and maintenance calls (`Unimplemented`); lease checkpoints (they only shorten
+//! leases of more than five minutes after a change of leader); unsolicited progress notifications of watches (every ten
+//! minutes); fragmented watch responses; the latency of consensus and disk.
 
 pub mod cluster;
 pub mod model;
@@ -22,7 +22,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// One member by itself, or several that agree.
+/// A single member, or several that agree.
 pub(super) fn members(count: usize, bugs: &Bugs) -> Vec<State> {
     match count {
         1 => vec![Arc::new(Etcd { by_wall_clock: bugs.has(&EXPIRES_BY_WALL_CLOCK), ..Etcd::default() })],
@@ -30,12 +30,12 @@ pub(super) fn members(count: usize, bugs: &Bugs) -> Vec<State> {
     }
 }
 
-/// etcd, and what tells it that it was changed from outside.
+/// An etcd member that can also be changed from outside.
 #[derive(Default)]
 pub struct Etcd {
     model: Arc<Mutex<model::Model>>,
     changed: Arc<Notify>,
-    /// Its lessor looks at the wrong clock.
+    /// Whether its lessor uses the wall clock, which is wrong.
     by_wall_clock: bool,
 }
 
@@ -43,7 +43,7 @@ impl Etcd {
     /// Serves on any [`Env`] until the process ends.
     ///
     /// # Errors
-    /// The port is taken, or the socket is gone.
+    /// The port is taken, or the socket closed.
     pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
         wire::serve_as(env, port, self.model.clone(), self.changed.clone(), self.by_wall_clock).await
     }

@@ -1,8 +1,8 @@
-//! The model behind etcd's own gRPC services, so that the genuine client runs against it.
+//! Serves the model over etcd's gRPC services, for the genuine client.
 //!
-//! HTTP/2 is `hyper`'s, driven by [`Env`] alone: no timer or task of tonic's own server. A member's three loops run beside
-//! it: the scan for expired leases (every 500 ms), the resynchronisation of watches (every 100 ms), and one task for each
-//! stream that a client opened.
+//! HTTP/2 is `hyper`'s, driven by [`Env`] alone, without timers or tasks of tonic's server. A member's three loops run
+//! along with it: the scan for expired leases (every 500 ms), the resynchronisation of watches (every 100 ms), and one
+//! task per open stream.
 
 use super::model::{EXPIRY_SCAN, Error, Model, RESYNC, Renewal, StreamId};
 use crate::service::grants;
@@ -31,17 +31,16 @@ pub(super) type Answer<T> = Result<Response<T>, Status>;
 pub(super) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 type WatchSender = UnboundedSender<Result<PbWatchResponse, Status>>;
 
-/// Serves `model` on `port` of the process until the process ends or the future is dropped, which breaks every connection.
-/// The process is a member that has just been elected:
-/// leases are extended, watches are gone, everything else is as it was.
+/// Serves `model` on `port` until the process ends or the future is dropped, which breaks every connection. The process
+/// is a newly elected member: leases are extended and watches are gone; everything else is unchanged.
 ///
 /// # Errors
-/// The port cannot be listened on, or the socket is gone.
+/// The port cannot be listened on, or the socket closed.
 pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>) -> io::Result<()> {
     serve_changing(env, port, model, Arc::default()).await
 }
 
-/// The same for a model that is also changed from outside; whoever does notifies `changed`.
+/// The same for a model that is also changed from outside, which must notify `changed`.
 ///
 /// # Errors
 /// As for [`serve`].
@@ -54,7 +53,7 @@ pub async fn serve_changing<E: Env>(
     serve_as(env, port, model, changed, false).await
 }
 
-/// The same; the wrong clock decides when leases end if `by_wall_clock` says so.
+/// The same; with `by_wall_clock`, the wrong clock decides when leases end.
 ///
 /// # Errors
 /// As for [`serve`].
@@ -83,20 +82,20 @@ pub(super) async fn serve_as<E: Env>(
     listen(env, port, routes).await
 }
 
-/// Answers clients by these services until the future is dropped.
+/// Serves clients until the future is dropped.
 pub(super) async fn listen<E: Env>(env: E, port: u16, routes: Routes) -> io::Result<()> {
-    // Connections end when this sender is gone.
+    // Dropping this sender ends all connections.
     let (_alive, serving) = watch::channel(());
     let mut listener = env.listen(port).await?;
     loop {
         let stream = listener.accept().await?;
         let mut builder = hyper::server::conn::http2::Builder::new(EnvExecutor(env.clone()));
-        // A date header would bring the machine's clock into the bytes.
+        // A date header would put the machine's clock into the bytes.
         builder.timer(EnvTimer(env.clone())).auto_date_header(false);
         let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes.clone()));
         let mut serving = serving.clone();
         env.spawn_detached(async move {
-            // However it ended, there is nobody to tell.
+            // Nobody needs to know how the connection ended.
             tokio::select! {
                 biased;
                 _ = serving.changed() => {}
@@ -110,7 +109,7 @@ struct EtcdServer<E> {
     env: E,
     model: Arc<Mutex<Model>>,
     watches: Arc<Mutex<BTreeMap<StreamId, WatchSender>>>,
-    /// Told after every scan for expired leases.
+    /// Notified after every scan for expired leases.
     scanned: Arc<Notify>,
     by_wall_clock: bool,
 }
@@ -134,12 +133,12 @@ impl<E: Env> EtcdServer<E> {
         if self.by_wall_clock { now.wall } else { now.mono }
     }
 
-    /// Does something to the model at the present time, and sends what the watches have to say about it.
+    /// Changes the model at the present time, and sends the resulting watch events.
     fn apply<T>(&self, action: impl FnOnce(&mut Model, u64) -> T) -> T {
         self.change(GrantEnd::Released, action)
     }
 
-    /// The same; `why` says how a leadership that is over after it has ended.
+    /// The same; `why` says how a leadership that this ends has ended.
     fn change<T>(&self, why: GrantEnd, action: impl FnOnce(&mut Model, u64) -> T) -> T {
         let now = self.lessor_now();
         let mut model = self.model();
@@ -151,7 +150,7 @@ impl<E: Env> EtcdServer<E> {
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         for (stream, response) in model.take_watch_responses() {
             if let Some(sender) = watches.get(&stream) {
-                // A client that is gone is noticed by its own task.
+                // The client's own task notices that it is gone.
                 let _ = sender.send(Ok(response));
             }
         }
@@ -162,8 +161,8 @@ impl<E: Env> EtcdServer<E> {
         Ok(Response::new(self.apply(action)?))
     }
 
-    /// A tick within the period that has just gone by. A server has run for a while when its clients come, so the phase is
-    /// anything; with a fixed one, simulated failover times were narrower than measured ones.
+    /// A tick within the period that has just passed. A server has run for a while when clients come, so its phase is
+    /// random; with a fixed phase, simulated failover times varied less than measured ones.
     fn some_tick(&self, period: u64) -> u64 {
         self.env.now().mono.saturating_sub(self.env.random() % period)
     }
@@ -189,7 +188,7 @@ impl<E: Env> EtcdServer<E> {
         }
     }
 
-    /// One keepalive's answer; for a lease that has expired but is not revoked yet it waits until it is.
+    /// The answer to one keepalive; if the lease has expired but is not yet revoked, waits for that.
     async fn renew(&self, id: i64) -> PbLeaseKeepAliveResponse {
         loop {
             let scanned = self.scanned.notified();
@@ -209,7 +208,7 @@ impl<E: Env> EtcdServer<E> {
     }
 }
 
-/// The next tick of a loop with that period whose last was `last`; ticks that were slept through are left out.
+/// The next tick of a loop whose last tick was `last`; skips those that were slept through.
 fn next_tick(last: u64, period: u64, now: u64) -> u64 {
     last + (now.saturating_sub(last) / period + 1) * period
 }

@@ -1,13 +1,13 @@
-//! An API server of Kubernetes, as far as an election can tell: Lease objects, and nothing else.
+//! A Kubernetes API server as elections see it: Lease objects only.
 //!
-//! [`model`] is pure. [`wire`] serves it as JSON over HTTP, as [`http`](super::http) speaks it.
+//! [`model`] is pure. [`wire`] serves it as JSON over [`http`](super::http).
 //!
 //! Compared with transcripts of kube-apiserver 1.20.2 on etcd 3.4. The process has no state of its own: what it has
-//! acknowledged is in etcd, and is there when it starts again; watches are gone.
+//! acknowledged is in etcd and survives a restart; watches do not.
 //!
-//! Not here: TLS and who is asking, other kinds of objects, protobuf and YAML, patches and server-side apply (so no
-//! managedFields), finalizers and owners, labels and annotations, dry runs, paging, bookmarks. Whatever is asked of those is
-//! refused.
+//! Not modelled: TLS and authentication, other kinds of objects, protobuf and YAML, patches and server-side apply (so
+//! no managedFields), finalizers and owners, labels and annotations, dry runs, paging, bookmarks. Requests for these
+//! are refused.
 
 pub mod model;
 mod status;
@@ -22,7 +22,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// An API server, and what tells its watches that something has changed.
+/// An API server that can also be changed from outside.
 #[derive(Default)]
 pub struct Kubernetes {
     model: Arc<Mutex<model::Model>>,
@@ -33,7 +33,7 @@ impl Kubernetes {
     /// Serves on any [`Env`] until the process ends.
     ///
     /// # Errors
-    /// The port is taken, or the socket is gone.
+    /// The port is taken, or the socket closed.
     pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
         wire::serve(env, port, self.model.clone(), self.changed.clone()).await
     }

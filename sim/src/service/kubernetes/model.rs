@@ -1,9 +1,10 @@
-//! What an API server knows of Leases, without I/O and without a clock.
+//! An API server's Lease objects, without I/O and without a clock.
 //!
-//! Reference: kubernetes/kubernetes 1.20.2, `staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go: Create,
-//! Update, Delete`, `pkg/registry/coordination/lease/strategy.go` (an update may create; of what is there it must name the version),
-//! `pkg/apis/coordination/validation/validation.go`, `staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go:
-//! GuaranteedUpdate` (what would change nothing is not written, and keeps its version).
+//! Reference: kubernetes/kubernetes 1.20.2, `staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go:
+//! Create, Update, Delete`, `pkg/registry/coordination/lease/strategy.go` (an update may create; to replace an object
+//! it must name the version), `pkg/apis/coordination/validation/validation.go`,
+//! `staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go: GuaranteedUpdate` (an update without changes is not
+//! written, and keeps the version).
 
 use super::status::{Cause, Status};
 use crate::service::grants::Holder;
@@ -15,114 +16,105 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Namespace and name.
 pub type Key = (String, String);
 
-/// What a Lease says.
+/// A Lease's `spec`.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spec {
-    /// Who has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder_identity: Option<String>,
-    /// Others wait so long for a change, seconds.
+    /// How long others wait for a change, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_duration_seconds: Option<i32>,
-    /// MicroTime.
+    /// A MicroTime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acquire_time: Option<String>,
-    /// MicroTime.
+    /// A MicroTime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renew_time: Option<String>,
-    /// How often another has taken it.
+    /// How many times the lease changed hands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_transitions: Option<i32>,
 }
 
-/// A Lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lease {
-    /// No other object ever has it.
+    /// Unique over all objects, including deleted ones.
     pub uid: String,
-    /// Of the write that made it what it is: its resourceVersion.
+    /// The object's resourceVersion: that of its last write.
     pub version: u64,
-    /// When it was made, microseconds of the server's wall clock.
+    /// When it was created, in microseconds of the server's wall clock.
     pub created_us: u64,
-    /// What it says.
     pub spec: Spec,
 }
 
-/// What is wanted of an object, as a request's body has it.
+/// The metadata in a request's body.
 #[derive(Clone, Default, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Meta {
-    /// The name.
     pub name: String,
-    /// The namespace; the path's when it is empty.
+    /// If empty, the path's namespace.
     pub namespace: String,
-    /// The version that it must have; empty for none.
+    /// The version that the object must have; empty for none.
     pub resource_version: String,
-    /// The uid that it must have; empty for any.
+    /// The uid that the object must have; empty for any.
     pub uid: String,
 }
 
-/// Who makes an object, and when.
+/// What the creation of an object needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Making {
-    /// The server's wall clock, microseconds.
+    /// The server's wall clock, in microseconds.
     pub now_us: u64,
-    /// Two random numbers for its uid.
+    /// Random numbers for its uid.
     pub random: [u64; 2],
 }
 
-/// What has happened to an object, for watches.
+/// A change of an object, for watches.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The write.
+    /// The version of the write.
     pub version: u64,
     /// `ADDED`, `MODIFIED` or `DELETED`.
     pub kind: &'static str,
-    /// Which.
     pub key: Key,
-    /// The object after it, or, deleted, as it was.
+    /// The object after the change or, if deleted, before it.
     pub lease: Lease,
 }
 
-/// The server's state.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     version: u64,
     leases: BTreeMap<Key, Lease>,
-    /// Everything that ever happened: nothing is compacted.
+    /// All events ever; nothing is compacted.
     events: Vec<Event>,
 }
 
 impl Model {
-    /// The version of the last write.
     pub const fn version(&self) -> u64 {
         self.version
     }
 
-    /// A Lease.
     pub fn get(&self, key: &Key) -> Option<&Lease> {
         self.leases.get(key)
     }
 
-    /// The Leases of a namespace, by name.
+    /// The Leases of a namespace, sorted by name.
     pub fn list<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = (&'a Key, &'a Lease)> {
         self.leases.iter().filter(move |(key, _)| key.0 == namespace)
     }
 
-    /// What has happened after a version.
+    /// The events after `version`.
     pub fn after(&self, version: u64) -> &[Event] {
         let first = self.events.partition_point(|event| event.version <= version);
         &self.events[first..]
     }
 
-    /// Makes an object.
+    /// Creates an object.
     ///
     /// # Errors
-    /// It is there, is not valid, or names a version.
+    /// The object exists, is invalid, or names a version.
     pub fn create(&mut self, key: Key, meta: &Meta, spec: Spec, making: Making) -> Result<Lease, Status> {
         valid(&key.1, &spec, "Lease")?;
         if !meta.resource_version.is_empty() && meta.resource_version != "0" {
@@ -139,10 +131,10 @@ impl Model {
         self.put(key, lease, "ADDED")
     }
 
-    /// Replaces an object, or makes one; was it made?
+    /// Replaces or creates an object; returns whether it was created.
     ///
     /// # Errors
-    /// It is not valid, or somebody else was first.
+    /// The object is invalid, or another write was first.
     pub fn update(&mut self, key: Key, meta: &Meta, spec: Spec, making: Making) -> Result<(bool, Lease), Status> {
         let named = match meta.resource_version.as_str() {
             "" => 0,
@@ -173,10 +165,10 @@ impl Model {
         Ok((false, self.put(key, Lease { spec, ..old }, "MODIFIED")))
     }
 
-    /// Deletes an object; its uid.
+    /// Deletes an object and returns its uid.
     ///
     /// # Errors
-    /// There is none.
+    /// The object does not exist.
     pub fn delete(&mut self, key: &Key) -> Result<String, Status> {
         let Some(lease) = self.leases.remove(key) else { return Err(Status::not_found(&key.1)) };
         self.version += 1;
@@ -198,7 +190,7 @@ impl Model {
         (NAMESPACE.to_owned(), name_of(group))
     }
 
-    /// Who holds a group's leadership. The server ends nothing by itself: it is whoever's name was written last.
+    /// The holder of a group's leadership, which is the last name written: the server itself never ends a lease.
     pub fn holder(&self, group: u16) -> Option<Holder> {
         let spec = &self.leases.get(&Model::key(group))?.spec;
         let (name, _) = spec.holder_identity.as_ref()?.rsplit_once('_')?;
@@ -206,10 +198,10 @@ impl Model {
         Some(Holder { name: name.to_owned(), token: token(transitions), until: None })
     }
 
-    /// Deletes the object that says that a candidate leads a group, as an operator does.
+    /// Deletes the object that makes a candidate leader of a group, like an operator.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16) {
         if self.holder(group).is_some_and(|holder| holder.name == candidate) {
-            // It is there: it was read a moment ago.
+            // The object exists: it was just looked up.
             let _ = self.delete(&Model::key(group));
         }
     }
@@ -218,7 +210,7 @@ impl Model {
 /// An object as the server shows it.
 pub fn shown(key: &Key, lease: &Lease) -> Value {
     let made = micro_time::written(lease.created_us);
-    // Times of objects are of whole seconds.
+    // Object timestamps have whole seconds.
     let made = format!("{}Z", made.split('.').next().unwrap_or_default());
     json!({
         "kind": "Lease",
@@ -234,10 +226,10 @@ pub fn shown(key: &Key, lease: &Lease) -> Value {
     })
 }
 
-/// Reads what a body says of an object's `spec`; times come out in UTC.
+/// Parses an object's `spec`; times are converted to UTC.
 ///
 /// # Errors
-/// What is wrong.
+/// What is wrong with it.
 pub(crate) fn spec(value: Option<&Value>) -> Result<Spec, String> {
     let empty = Value::Object(Map::new());
     let value = value.filter(|value| !value.is_null()).unwrap_or(&empty);
@@ -254,7 +246,7 @@ pub(crate) fn spec(value: Option<&Value>) -> Result<Spec, String> {
     Ok(spec)
 }
 
-/// Is that a Lease? `kind` is how a refusal calls it.
+/// Validates a Lease; refusals call it `kind`.
 fn valid(name: &str, spec: &Spec, kind: &'static str) -> Result<(), Status> {
     let mut causes = Vec::new();
     if name.is_empty() {
@@ -286,7 +278,7 @@ fn is_subdomain(name: &str) -> bool {
 }
 
 fn uid([high, low]: [u64; 2]) -> String {
-    // Version 4, as they are.
+    // UUID version 4.
     let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xfff);
     format!("{a:08x}-{b:04x}-4{c:03x}-{:04x}-{:012x}", low >> 48 & 0x3fff | 0x8000, low & 0xffff_ffff_ffff)
 }

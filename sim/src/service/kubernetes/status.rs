@@ -1,10 +1,11 @@
-//! Refusals as the API server words them (kubernetes/apimachinery, `pkg/api/errors/errors.go`, `pkg/util/validation/field`).
+//! Refusals in the API server's words (kubernetes/apimachinery, `pkg/api/errors/errors.go`,
+//! `pkg/util/validation/field`).
 
 use serde_json::{Value, json};
 
 const GROUP: &str = "coordination.k8s.io";
 
-/// What is wrong with a field.
+/// A problem with a field.
 pub struct Cause {
     reason: &'static str,
     message: String,
@@ -21,9 +22,8 @@ impl Cause {
     }
 }
 
-/// A refusal.
 pub struct Status {
-    /// HTTP's code.
+    /// The HTTP status code.
     pub code: u16,
     reason: &'static str,
     message: String,
@@ -102,7 +102,7 @@ impl Status {
         Status { code: 405, reason: "MethodNotAllowed", message, details: Some(json!({})) }
     }
 
-    /// As it is sent.
+    /// As sent to clients.
     pub(super) fn shown(&self) -> Value {
         let mut shown = json!({
             "kind": "Status",

@@ -1,4 +1,4 @@
-//! The model behind the API server's REST interface for Leases, with watches in pieces.
+//! Serves the model over the API server's REST interface for Leases, with chunked watches.
 
 use super::{
     model::{Event, Key, Making, Meta, Model, shown, spec},
@@ -35,11 +35,11 @@ use tokio_stream::wrappers::UnboundedReceiverStream;
 
 const NAMESPACES: &str = "/apis/coordination.k8s.io/v1/namespaces/";
 
-/// Serves `model` on `port` of the process until the process ends or the future is dropped; whoever changes the model from
-/// outside notifies `changed`.
+/// Serves `model` on `port` until the process ends or the future is dropped. Code that changes the model from outside
+/// notifies `changed`.
 ///
 /// # Errors
-/// The port cannot be listened on, or the socket is gone.
+/// The port cannot be listened on, or the socket closed.
 pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>, changed: Arc<Notify>) -> io::Result<()> {
     let server = Server { env: env.clone(), model, changed };
     http::serve(env, port, move |request| {
@@ -56,7 +56,7 @@ struct Server<E> {
     changed: Arc<Notify>,
 }
 
-/// What a body says.
+/// A request's body.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
@@ -80,7 +80,7 @@ impl<E: Env> Server<E> {
         Making { now_us: self.env.now().wall / MICROSECOND, random: [self.env.random(), self.env.random()] }
     }
 
-    /// Changes the model, and tells watches and the world of it.
+    /// Changes the model, and notifies watches and the world.
     fn change<T>(&self, action: impl FnOnce(&mut Model) -> T) -> T {
         let mut model = self.model();
         let version = model.version();
@@ -88,7 +88,7 @@ impl<E: Env> Server<E> {
         if model.version() != version {
             for group in 0..grants::groups() {
                 let holder = model.holder(group);
-                // Another's name over one that was there: nobody had given it up.
+                // Another name replaced the holder's, who had not released it.
                 let why = if holder.is_some() { GrantEnd::Taken } else { GrantEnd::Released };
                 grants::tell_of(group, holder, why);
             }
@@ -165,7 +165,7 @@ impl<E: Env> Server<E> {
         }
     }
 
-    /// Tells of everything after a version; without one, first of everything that there is.
+    /// Streams everything after a version; without one, first everything that exists.
     fn watch(&self, namespace: String, query: &Query) -> Result<Answer, Status> {
         let number = |name: &str| match query.get(name) {
             None | Some("") => Ok(None),
@@ -225,7 +225,7 @@ impl<E: Env> Server<E> {
     }
 }
 
-/// What one watch wants to hear of, and where it is told.
+/// What a watch asked for, and its stream.
 struct Watched {
     namespace: String,
     only: Option<String>,
@@ -236,7 +236,7 @@ impl Watched {
     fn tell(&self, kind: &str, key: &Key, object: Value) {
         if key.0 == self.namespace && self.only.as_ref().is_none_or(|name| *name == key.1) {
             let line = format!("{}\n", json!({ "type": kind, "object": object }));
-            // Whoever does not listen any more is noticed by the task that tells.
+            // The streaming task notices when the client is gone.
             let _ = self.sender.send(Ok(Frame::data(Bytes::from(line))));
         }
     }
@@ -247,7 +247,7 @@ fn with(mut value: Value, name: &str, field: Value) -> Value {
     value
 }
 
-/// An object in a list names neither its kind nor its version.
+/// An object in a list has neither kind nor version.
 fn bare(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("kind");
@@ -256,7 +256,7 @@ fn bare(mut object: Value) -> Value {
     object
 }
 
-/// Reads a body; the path's namespace and name are its own where it names none.
+/// Parses a body; a missing namespace or name is the path's.
 fn wanted(request: &Request<Bytes>, namespace: &str, name: Option<&str>) -> Result<(Meta, super::model::Spec), Status> {
     let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {

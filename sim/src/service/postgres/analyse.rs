@@ -1,5 +1,5 @@
-//! What a statement means before it is carried out: which columns it names, and of which types everything is. What is only
-//! quoted, and parameters of no given type, are of the type that their place asks for.
+//! Resolves a statement before execution: the columns it names, and all types. Untyped literals, and parameters without
+//! a given type, take the type that their context requires.
 
 use super::{
     error::Error,
@@ -10,23 +10,23 @@ use super::{
     value::{Type, Value},
 };
 
-/// Finds tables by their names.
+/// Looks up tables by name.
 pub type Tables<'a> = &'a dyn Fn(&str) -> Option<&'a Shape>;
 
-/// A statement that can be carried out.
+/// A statement ready for execution.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Prepared {
     pub statement: Statement,
-    /// Of which types its parameters are.
+    /// The types of its parameters.
     pub parameters: Vec<Type>,
-    /// What comes back, if rows do.
+    /// The columns of its rows, if it returns any.
     pub columns: Option<Vec<(String, Type)>>,
 }
 
-/// Reads the meaning of a statement. Some parameters have types already.
+/// Resolves a statement; `given` has the types of some parameters.
 ///
 /// # Errors
-/// There is no such table or column, types do not fit, or something is not supported.
+/// A table or column does not exist, types do not match, or something is not supported.
 pub fn analyse(statement: Statement, given: &[Option<Type>], tables: Tables<'_>) -> Result<Prepared, Error> {
     let mut scope = Scope { table: None, excluded: false, parameters: given.to_vec() };
     let (statement, columns) = match statement {
@@ -41,7 +41,7 @@ pub fn analyse(statement: Statement, given: &[Option<Type>], tables: Tables<'_>)
         Statement::Create(create) => (Statement::Create(checked(create)?), None),
         other => (other, None),
     };
-    // What nothing says anything about is text.
+    // A parameter of undetermined type is text.
     let parameters = scope.parameters.into_iter().map(|of| of.unwrap_or(Type::Text)).collect();
     Ok(Prepared { statement, parameters, columns })
 }
@@ -59,7 +59,7 @@ fn checked(create: Create) -> Result<Create, Error> {
 }
 
 type Columns = Option<Heading>;
-/// Their names and types.
+/// Column names and types.
 type Heading = Vec<(String, Type)>;
 
 struct Scope<'a> {
@@ -102,7 +102,7 @@ impl<'a> Scope<'a> {
             let than = if more == "expressions" { "target columns" } else { "expressions" };
             return Err(Error::new("42601", format!("INSERT has more {more} than {than}")));
         }
-        // Values of columns are not there yet.
+        // `VALUES` cannot refer to columns.
         self.table = None;
         let mut values = Vec::new();
         for (column, value) in insert.columns.iter().zip(insert.values) {
@@ -159,7 +159,7 @@ impl<'a> Scope<'a> {
         Ok(assigned)
     }
 
-    /// A value on its way into a column.
+    /// A value assigned to a column.
     fn assigned(&mut self, table: &Shape, column: &str, value: Expression) -> Result<Expression, Error> {
         let wanted = table.columns[table.place(column)?].of;
         let (value, of) = self.typed(value, Some(wanted))?;
@@ -218,7 +218,7 @@ impl<'a> Scope<'a> {
         Ok((found, columns))
     }
 
-    /// The expression with its columns found, and its type; `None` for what may be of any.
+    /// The expression with columns resolved, and its type; `None` if it fits any.
     fn typed(&mut self, expression: Expression, wanted: Option<Type>) -> Result<(Expression, Option<Type>), Error> {
         Ok(match expression {
             Expression::Constant(value) => {
@@ -277,7 +277,7 @@ impl<'a> Scope<'a> {
             Some(table) => Error::new("42703", format!("column {table}.{name} does not exist")),
             None => none(),
         };
-        // Beside `excluded`, a bare name could be of either.
+        // When `excluded` is in scope, a bare name is ambiguous.
         if self.excluded && qualified.is_none() && of.place(name).is_ok() {
             return Err(Error::new("42702", format!("column reference \"{name}\" is ambiguous")));
         }
@@ -309,7 +309,7 @@ impl<'a> Scope<'a> {
         left: Expression,
         right: Expression,
     ) -> Result<(Expression, Option<Type>), Error> {
-        // Whoever knows its type says it to the other.
+        // The side with a known type determines the other's.
         let open = |scope: &Self, e: &Expression| match e {
             Expression::Quoted(_) | Expression::Constant(Value::Null) => true,
             Expression::Parameter(place) => scope.parameters.get(*place).copied().flatten().is_none(),
@@ -325,7 +325,7 @@ impl<'a> Scope<'a> {
             ((left, a), right)
         };
         let gives = result(operator, a, b)?;
-        // Constants are reckoned before there is a row, and may overflow without one.
+        // Constants are evaluated beforehand, and may overflow even if no row is read.
         if let (Expression::Constant(left), Expression::Constant(right)) = (&left, &right) {
             return Ok((Expression::Constant(binary(operator, left.clone(), right.clone())?), gives));
         }
@@ -333,7 +333,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Conflicts are about the primary key.
+/// `ON CONFLICT` supports the primary key only.
 fn arbiter(table: &Shape, key: &str) -> Result<(), Error> {
     if table.place(key)? == table.key {
         return Ok(());
@@ -341,7 +341,7 @@ fn arbiter(table: &Shape, key: &str) -> Result<(), Error> {
     Err(Error::new("42P10", "there is no unique or exclusion constraint matching the ON CONFLICT specification"))
 }
 
-/// What an operator makes of two types.
+/// The result type of an operator.
 fn result(operator: Operator, a: Option<Type>, b: Option<Type>) -> Result<Option<Type>, Error> {
     let compares = !matches!(operator, Operator::Plus | Operator::Minus | Operator::Times);
     let (Some(a), Some(b)) = (a, b) else { return Ok(if compares { Some(Type::Bool) } else { a.or(b) }) };
@@ -377,7 +377,7 @@ fn can_cast(of: Type, to: Type) -> bool {
     can_assign(of, to) || (of == Type::Text && to != Type::Void) || (of == Type::Int4 && to == Type::Bool)
 }
 
-/// What a column is called that was given no name.
+/// The name of an unnamed column.
 fn name_of(expression: &Expression) -> String {
     match expression {
         Expression::Column { name, .. } | Expression::Call(name, _) => name.clone(),

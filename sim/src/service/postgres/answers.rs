@@ -1,4 +1,4 @@
-//! The wire, version 3 of the protocol: answers to bytes (postgres/postgres 15, `src/backend/libpq/pqformat.c`,
+//! Encodes answers, version 3 of the protocol (postgres/postgres 15, `src/backend/libpq/pqformat.c`,
 //! `src/backend/access/common/printtup.c`, `src/backend/utils/error/elog.c: send_message_to_frontend`).
 
 use super::{
@@ -6,7 +6,7 @@ use super::{
     value::{Type, Value},
 };
 
-/// Answers, as they are to be sent.
+/// Encoded answers to send.
 #[derive(Debug, Default)]
 pub struct Writer(pub Vec<u8>);
 
@@ -20,17 +20,17 @@ impl Writer {
         self.0[from..from + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// A message without content: `1` parsed, `2` bound, `3` closed, `n` no rows to come, `I` nothing was asked.
+    /// A message without content: `1` parsed, `2` bound, `3` closed, `n` no rows, `I` empty query.
     pub fn bare(&mut self, kind: u8) {
         self.message(kind, |_| {});
     }
 
-    /// Nobody has to say who he is.
+    /// Authentication succeeds without a password.
     pub fn authenticated(&mut self) {
         self.message(b'R', |out| out.extend_from_slice(&[0; 4]));
     }
 
-    /// A setting that clients are told.
+    /// Reports a setting to the client.
     pub fn parameter(&mut self, name: &str, value: &str) {
         self.message(b'S', |out| {
             string(out, name);
@@ -38,7 +38,7 @@ impl Writer {
         });
     }
 
-    /// What it takes to cancel; which nobody does here.
+    /// The key for cancel requests, which nobody sends here.
     pub fn key(&mut self, pid: i32) {
         self.message(b'K', |out| {
             out.extend_from_slice(&pid.to_be_bytes());
@@ -46,12 +46,11 @@ impl Writer {
         });
     }
 
-    /// Ready for the next.
     pub fn ready(&mut self, status: u8) {
         self.message(b'Z', |out| out.push(status));
     }
 
-    /// Of which types the parameters are.
+    /// The types of a statement's parameters.
     pub fn parameters(&mut self, types: &[Type]) {
         self.message(b't', |out| {
             count(out, types.len());
@@ -59,14 +58,14 @@ impl Writer {
         });
     }
 
-    /// What rows will have.
+    /// The description of rows.
     pub fn columns(&mut self, columns: &[(String, Type)], binary: impl Fn(usize) -> bool) {
         self.message(b'T', |out| {
             count(out, columns.len());
             for (place, (name, of)) in columns.iter().enumerate() {
                 string(out, name);
                 let (oid, size) = of.oid();
-                // No table's column in particular.
+                // The column belongs to no table in particular.
                 out.extend_from_slice(&[0; 6]);
                 out.extend_from_slice(&oid.to_be_bytes());
                 out.extend_from_slice(&size.to_be_bytes());
@@ -76,7 +75,6 @@ impl Writer {
         });
     }
 
-    /// A row.
     pub fn row(&mut self, row: &[Value], binary: impl Fn(usize) -> bool) {
         self.message(b'D', |out| {
             count(out, row.len());
@@ -92,18 +90,15 @@ impl Writer {
         });
     }
 
-    /// A statement is done.
     pub fn complete(&mut self, tag: &str) {
         self.message(b'C', |out| string(out, tag));
     }
 
-    /// An error.
     pub fn error(&mut self, error: &Error) {
         let severity = if error.fatal { "FATAL" } else { "ERROR" };
         self.told(b'E', severity, error.code, &error.message);
     }
 
-    /// A remark.
     pub fn notice(&mut self, (severity, code, message): &Notice) {
         self.told(b'N', severity, code, message);
     }

@@ -1,8 +1,8 @@
-//! A session's process: takes messages, carries statements out, waits for locks, and ends.
+//! A session's process: reads messages, executes statements, waits for locks, and ends.
 //!
-//! As in PostgreSQL it reads nothing while it waits for a lock, so that it does not notice when its client goes; and it learns
-//! that a silent connection is given up only when it reads (postgres/postgres 15, `src/backend/tcop/postgres.c: PostgresMain,
-//! ReadCommand`; `client_connection_check_interval` is 0 by default).
+//! As in PostgreSQL, it reads nothing while it waits for a lock, so it does not notice that its client is gone; and it
+//! learns that a silent connection was given up only when it reads (postgres/postgres 15, `src/backend/tcop/postgres.c:
+//! PostgresMain, ReadCommand`; `client_connection_check_interval` is 0 by default).
 
 use super::{
     analyse::Prepared,
@@ -24,16 +24,15 @@ use tokio::{
     sync::Notify,
 };
 
-/// How a session has ended.
 #[derive(Debug)]
 pub enum End {
-    /// The client is gone, or is not to be told.
+    /// The client is gone, or gets no message.
     Silent,
-    /// These are the last bytes for it.
+    /// The last bytes for the client.
     Told(Vec<u8>),
 }
 
-/// What a client is told when it is let in.
+/// The messages after a successful start.
 pub(super) fn welcome(out: &mut Writer, settings: &Settings, pid: Pid) {
     out.authenticated();
     let told = [
@@ -51,7 +50,6 @@ pub(super) fn welcome(out: &mut Writer, settings: &Settings, pid: Pid) {
     out.ready(b'I');
 }
 
-/// A session's process.
 pub struct Backend<E> {
     env: E,
     pub(super) server: Arc<Server>,
@@ -61,14 +59,13 @@ pub struct Backend<E> {
     pub(super) out: Writer,
     pub(super) statements: BTreeMap<String, Arc<Prepared>>,
     pub(super) portals: BTreeMap<String, Portal>,
-    /// After an error: until `Sync` nothing is heard.
+    /// After an error: skips messages until `Sync`.
     skipping: bool,
-    /// More messages belong to the last one.
+    /// The last message began or continued an exchange that has not ended yet.
     asks: bool,
 }
 
 impl<E: Env> Backend<E> {
-    /// A new session's.
     pub fn new(env: E, server: Arc<Server>, pid: Pid, signal: Arc<Notify>, reader: Reader) -> Self {
         let (statements, portals) = (BTreeMap::new(), BTreeMap::new());
         Backend {
@@ -96,7 +93,7 @@ impl<E: Env> Backend<E> {
                     return End::Silent;
                 }
             }
-            // Everything that has come, and then what is to come.
+            // Handles what has arrived, then waits for more.
             loop {
                 let handled = match self.reader.message() {
                     Ok(None) => break,
@@ -119,7 +116,7 @@ impl<E: Env> Backend<E> {
         }
     }
 
-    /// Answers one message that a pool passes on; `false`: the session is over.
+    /// Answers one message forwarded by a pool; `false` if the session is over.
     pub(super) async fn answer(&mut self, message: Message) -> (Vec<u8>, bool) {
         self.asks = !matches!(message, Message::Query(_) | Message::Sync);
         let handled = if self.is_terminated() { Err(Error::terminated()) } else { self.handle(message).await };
@@ -137,7 +134,7 @@ impl<E: Env> Backend<E> {
         (std::mem::take(&mut self.out.0), goes_on)
     }
 
-    /// May the next message be another client's?
+    /// Whether the next message may come from another client.
     pub(super) fn is_between_transactions(&self) -> bool {
         !self.asks && self.server.model().status(self.pid) == b'I'
     }
@@ -146,13 +143,12 @@ impl<E: Env> Backend<E> {
         self.server.model().is_terminated(self.pid)
     }
 
-    /// The session is called that from now on.
+    /// Sets the session's application name.
     pub(super) fn be_named(&self, name: &str) {
         let (pid, now) = (self.pid, self.env.now());
         self.server.apply(now, Some(pid), |model| model.be_named(pid, name));
     }
 
-    /// Ends the session.
     pub(super) fn close(self) {
         self.server.close(self.env.now(), self.pid);
     }
@@ -162,7 +158,7 @@ impl<E: Env> Backend<E> {
         End::Told(std::mem::take(&mut self.out.0))
     }
 
-    /// Waits for bytes, until the session is ended from outside, has been idle for too long, or its connection is given up.
+    /// Waits for bytes until the session is terminated, has been idle for too long, or its connection is given up.
     async fn listen(&mut self, stream: &mut E::Stream) -> Result<(), End> {
         let (limit, settings) = {
             let model = self.server.model();
@@ -203,7 +199,7 @@ impl<E: Env> Backend<E> {
         }
     }
 
-    /// A statement, or what came before it, has failed.
+    /// Handles a failed statement or message.
     fn failed(&mut self, error: &Error) {
         let (pid, now) = (self.pid, self.env.now());
         self.server.apply(now, Some(pid), |model| model.fail(pid));
@@ -264,7 +260,7 @@ impl<E: Env> Backend<E> {
         self.server.apply(now, Some(pid), |model| model.begin_command(pid, now));
     }
 
-    /// The simple protocol: statements that are one transaction, unless they say otherwise.
+    /// The simple protocol: the statements form one transaction unless they say otherwise.
     async fn query(&mut self, text: &str) -> Result<(), Error> {
         self.begin_command();
         let statements = self.server.model().parse(text)?;
@@ -284,7 +280,7 @@ impl<E: Env> Backend<E> {
         Ok(())
     }
 
-    /// Carries a statement out, waiting as long as it takes, and says what came of it.
+    /// Executes a statement, waiting for locks as needed, and sends the result.
     pub(super) async fn carry_out(
         &mut self,
         prepared: &Prepared,
@@ -295,7 +291,7 @@ impl<E: Env> Backend<E> {
         let answer = loop {
             let (pid, now) = (self.pid, self.env.now());
             match self.server.apply(now, Some(pid), |model| model.run(pid, prepared, values, now))? {
-                // Who ends itself gets no answer.
+                // A session that terminates itself gets no answer.
                 Step::Done(_) if self.is_terminated() => return Err(Error::terminated()),
                 Step::Done(answer) => break answer,
                 Step::Wait => self.wait().await?,
@@ -317,7 +313,7 @@ impl<E: Env> Backend<E> {
         Ok(())
     }
 
-    /// Until the lock is the session's, it has waited for too long, or is ended.
+    /// Waits until the session has the lock, has waited too long, or is terminated.
     async fn wait(&self) -> Result<(), Error> {
         loop {
             let until = self.server.model().waits_until(self.pid);

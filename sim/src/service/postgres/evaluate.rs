@@ -1,4 +1,4 @@
-//! What an expression comes to. Null is in, null is out, but for `AND`, `OR` and `IS NULL`.
+//! Evaluates expressions. A null operand gives null, except for `AND`, `OR` and `IS NULL`.
 
 use super::{
     error::Error,
@@ -6,14 +6,13 @@ use super::{
     value::{Type, Value},
 };
 
-/// What an expression may speak of.
+/// The values that an expression may refer to.
 pub struct Context<'a> {
-    /// The row.
     pub row: &'a [Value],
     /// The row that was to be inserted.
     pub excluded: &'a [Value],
     pub parameters: &'a [Value],
-    /// When the transaction began, and what the clock shows now; microseconds since 2000.
+    /// When the transaction began, and the current time, in microseconds since 2000.
     pub began: i64,
     pub clock: i64,
 }
@@ -21,7 +20,6 @@ pub struct Context<'a> {
 /// Why there is no value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// It is an error.
     Error(Error),
     /// The session has to wait for a lock.
     Wait,
@@ -37,7 +35,7 @@ impl From<Error> for Stop {
 pub type Call<'a> = &'a mut dyn FnMut(&str, &[Value]) -> Result<Value, Stop>;
 
 impl Context<'_> {
-    /// The value of an expression without such calls.
+    /// The value of an expression that calls no functions of sessions or locks.
     pub fn value(&self, expression: &Expression) -> Result<Value, Error> {
         let mut none = |name: &str, _: &[Value]| Err(Stop::Error(Error::unsupported(format!("{name} in this place"))));
         self.evaluate(expression, &mut none).map_err(|stop| match stop {
@@ -46,12 +44,11 @@ impl Context<'_> {
         })
     }
 
-    /// Is a condition true? There may be none.
+    /// Whether a condition is true; `None` is always true.
     pub fn holds(&self, condition: Option<&Expression>) -> Result<bool, Error> {
         condition.map_or(Ok(true), |condition| Ok(self.value(condition)? == Value::Bool(true)))
     }
 
-    /// The value of an expression.
     pub fn evaluate(&self, expression: &Expression, call: Call) -> Result<Value, Stop> {
         let missing = || Stop::Error(Error::new("XX000", "a column of no row"));
         Ok(match expression {
@@ -86,7 +83,7 @@ impl Context<'_> {
                 for argument in arguments {
                     values.push(self.evaluate(argument, call)?);
                 }
-                // All of them are strict.
+                // All these functions are strict.
                 if values.contains(&Value::Null) && name != "set_config" {
                     return Ok(Value::Null);
                 }
@@ -111,7 +108,7 @@ fn cast(value: Value, to: Type) -> Result<Value, Error> {
     })
 }
 
-/// What an operator makes of two values.
+/// Applies an operator.
 pub fn binary(operator: Operator, left: Value, right: Value) -> Result<Value, Error> {
     match (operator, &left, &right) {
         (Operator::And, Value::Bool(false), _) | (Operator::And, _, Value::Bool(false)) => {

@@ -1,5 +1,6 @@
-//! The extended protocol: statements that are read once, given parameters, and carried out (postgres/postgres 15,
-//! `src/backend/tcop/postgres.c: exec_parse_message, exec_bind_message, exec_describe_statement_message, exec_execute_message`).
+//! The extended protocol: statements are parsed once, bound to parameters, and executed (postgres/postgres 15,
+//! `src/backend/tcop/postgres.c: exec_parse_message, exec_bind_message, exec_describe_statement_message,
+//! exec_execute_message`).
 
 use super::{
     analyse::Prepared,

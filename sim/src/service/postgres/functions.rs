@@ -1,20 +1,19 @@
-//! Functions: what they take and give.
+//! The signatures of functions.
 
 use super::{error::Error, sql::Expression, value::Type};
 
-/// What a function takes and gives.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     pub takes: &'static [Type],
     pub gives: Type,
 }
 
-/// Those that only read a clock.
+/// Functions that only read a clock.
 const CLOCKS: [&str; 4] = ["now", "current_timestamp", "transaction_timestamp", "clock_timestamp"];
 
 const KEY: &[Type] = &[Type::Int8];
 
-/// Those that are about sessions and their locks.
+/// Functions of sessions and their locks.
 const SESSIONS: [(&str, Signature); 9] = [
     ("pg_backend_pid", Signature { takes: &[], gives: Type::Int4 }),
     ("pg_terminate_backend", Signature { takes: &[Type::Int4], gives: Type::Bool }),
@@ -27,10 +26,10 @@ const SESSIONS: [(&str, Signature); 9] = [
     ("set_config", Signature { takes: &[Type::Text, Type::Text, Type::Bool], gives: Type::Text }),
 ];
 
-/// What the function of that name takes and gives.
+/// The signature of a function.
 ///
 /// # Errors
-/// There is none, here or with so many arguments.
+/// No such function exists, here or with this many arguments.
 pub fn signature(name: &str, arguments: usize) -> Result<Signature, Error> {
     let clock = CLOCKS.contains(&name).then_some(Signature { takes: &[], gives: Type::Timestamptz });
     let found = clock.or_else(|| SESSIONS.iter().find(|(known, _)| *known == name).map(|(_, signature)| *signature));
@@ -40,7 +39,7 @@ pub fn signature(name: &str, arguments: usize) -> Result<Signature, Error> {
     }
 }
 
-/// How many functions of sessions and locks an expression calls.
+/// The number of calls to functions of sessions and locks in an expression.
 pub fn of_sessions(expression: &Expression) -> usize {
     match expression {
         Expression::Call(name, arguments) => {

@@ -1,27 +1,28 @@
-//! The wire, version 3 of the protocol: bytes to messages. Answers to bytes are in `answers.rs`.
+//! Decodes messages, version 3 of the protocol. `answers.rs` encodes answers.
 //!
-//! Reference: postgres/postgres 15, `src/backend/postmaster/postmaster.c: ProcessStartupPacket`, `src/backend/tcop/postgres.c:
-//! SocketBackend, exec_parse_message, exec_bind_message`, `src/backend/libpq/pqformat.c`, `src/backend/access/common/printtup.c`.
+//! Reference: postgres/postgres 15, `src/backend/postmaster/postmaster.c: ProcessStartupPacket`,
+//! `src/backend/tcop/postgres.c: SocketBackend, exec_parse_message, exec_bind_message`, `src/backend/libpq/pqformat.c`,
+//! `src/backend/access/common/printtup.c`.
 
 use super::error::Error;
 
-/// The longest message, bytes: what PostgreSQL allows for one of any kind that is used here.
+/// The longest message, in bytes: PostgreSQL's limit for all kinds used here.
 const LONGEST: usize = 0x3fff_ffff - 1;
-/// The longest first message.
+/// The longest first message, in bytes.
 const STARTUP_LONGEST: usize = 10_000;
 
-/// What a client says first.
+/// A client's first message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Opening {
-    /// May it be TLS, or GSSAPI?
+    /// A request for TLS or GSSAPI.
     Encrypted,
-    /// Cancel what that process does.
+    /// A request to cancel a process's statement.
     Cancel,
-    /// The user, and what else is set.
+    /// The user and other settings.
     Startup(Vec<(String, String)>),
 }
 
-/// What a client says then.
+/// A later message of a client.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Message {
     Query(String),
@@ -31,7 +32,7 @@ pub enum Message {
         types: Vec<u32>,
     },
     Bind(Bind),
-    /// A portal or a statement.
+    /// Describes a portal or a statement.
     Describe {
         portal: bool,
         name: String,
@@ -48,19 +49,19 @@ pub enum Message {
     Terminate,
 }
 
-/// Parameters for a statement.
+/// Binds parameters to a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bind {
     pub portal: String,
     pub statement: String,
-    /// Are they in binary? None, one for all, or one each.
+    /// Whether parameters are binary: none given, one for all, or one each.
     pub formats: Vec<bool>,
     pub values: Vec<Option<Vec<u8>>>,
-    /// Is what comes back to be in binary? As above.
+    /// Whether results are to be binary, likewise.
     pub results: Vec<bool>,
 }
 
-/// Takes bytes in as they come and gives messages out.
+/// Collects bytes and returns messages.
 #[derive(Debug, Default)]
 pub struct Reader {
     buffer: Vec<u8>,
@@ -68,7 +69,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// More has come.
+    /// Adds received bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.at > 0 {
             self.buffer.drain(..self.at);
@@ -77,10 +78,10 @@ impl Reader {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The first message, if it is there.
+    /// The first message, if complete.
     ///
     /// # Errors
-    /// It is none.
+    /// The bytes are malformed.
     pub fn opening(&mut self) -> Result<Option<Opening>, Error> {
         let Some(length) = self.length(0)? else { return Ok(None) };
         if !(8..=STARTUP_LONGEST).contains(&length) {
@@ -108,10 +109,10 @@ impl Reader {
         }
     }
 
-    /// The next message, if it is there.
+    /// The next message, if complete.
     ///
     /// # Errors
-    /// It is none that is known here.
+    /// The bytes are malformed, or the kind is unknown here.
     pub fn message(&mut self) -> Result<Option<Message>, Error> {
         let Some(kind) = self.buffer.get(self.at).copied() else { return Ok(None) };
         if !b"QPBDECSHX".contains(&kind) {
@@ -161,7 +162,7 @@ impl Reader {
         usize::try_from(length).map(Some).map_err(|_| Error::protocol("invalid message length"))
     }
 
-    /// So many bytes, after a head of so many, once they are all there.
+    /// The next `length` bytes after a head of `head` bytes, once complete.
     fn take(&mut self, head: usize, length: usize) -> Option<Body> {
         let from = self.at + head;
         let bytes = self.buffer.get(from..from + length)?.to_vec();
@@ -236,7 +237,7 @@ impl Body {
     }
 }
 
-/// One format for all, one each, or text.
+/// The format at `place`: one for all, one each, or text by default.
 pub fn format_of(formats: &[bool], place: usize) -> bool {
     match formats {
         [] => false,

@@ -1,9 +1,10 @@
-//! One PostgreSQL server, version 15, as far as elections use it: a pure [`model`] behind the real wire protocol ([`wire`]).
+//! One PostgreSQL 15 server as elections use it: a pure [`model`] behind the real wire protocol ([`wire`]).
 //!
-//! It is no database: it knows tables with a key of one column, the statements that elections make on them, transactions that
-//! are "read committed", row locks, advisory locks, and what becomes of sessions. Anything else is refused with SQLSTATE
-//! `0A000`. What it answers was compared with PostgreSQL 15 itself. What was committed survives the process
-//! (`synchronous_commit` is on); sessions and their locks do not. There is no authentication, and no limit of connections.
+//! It is not a general database: it supports tables with a single-column key, the statements that elections use on
+//! them, "read committed" transactions, row locks, advisory locks, and the lifecycle of sessions. Anything else is
+//! refused with SQLSTATE `0A000`. Its answers were compared with PostgreSQL 15. Committed data survives the process
+//! (`synchronous_commit` is on); sessions and their locks do not. There is no authentication, and no limit of
+//! connections.
 
 mod analyse;
 mod answers;
@@ -31,31 +32,29 @@ use protocols_clients::env::Env;
 use server::Server;
 use std::{io, sync::Arc};
 
-/// PostgreSQL, every commit on disk.
+/// A PostgreSQL server with every commit on disk.
 pub struct Postgres {
     server: Arc<Server>,
-    /// Is it reached through a pool in transaction mode alone?
+    /// Whether clients reach it only through a pool in transaction mode.
     pooled: bool,
 }
 
 impl Postgres {
-    /// A server with the tables of elections, in which this is leadership.
+    /// A server with the elections' tables; `watched` says what leadership is.
     pub fn new(watched: Watched) -> Postgres {
         let server = Arc::new(Server::new(model::Model::with_schema(watched)));
         Postgres { server, pooled: watched == Watched::Pool }
     }
 
-    /// A server without tables.
     pub fn empty() -> Postgres {
         Postgres { server: Arc::new(Server::new(model::Model::default())), pooled: false }
     }
 
-    /// Does a session stand in line for a lock?
+    /// Whether a session is queued for a lock.
     pub fn is_waiting(&self, pid: i32) -> bool {
         self.server.model().is_waiting(pid)
     }
 
-    /// Is there such a session?
     pub fn has_session(&self, pid: i32) -> bool {
         self.server.model().has_session(pid)
     }
@@ -63,7 +62,7 @@ impl Postgres {
     /// Serves on any [`Env`] until the process ends.
     ///
     /// # Errors
-    /// The port is taken, or the socket is gone.
+    /// The port is taken, or the socket closed.
     pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
         if self.pooled {
             return pool::serve(env, port, self.server.clone()).await;
@@ -72,7 +71,7 @@ impl Postgres {
     }
 }
 
-/// Servers that were never used, and in which this is leadership.
+/// Unused servers; `watched` says what leadership is.
 pub(super) fn members(count: usize, watched: Watched) -> Vec<State> {
     super::alone(count, || -> State { Arc::new(Postgres::new(watched)) })
 }
@@ -97,7 +96,7 @@ impl Model for Postgres {
             Disk::Copied => model.clone(),
             Disk::Empty => model.anew(),
         };
-        // What was not committed is in no copy.
+        // No copy contains uncommitted data.
         data.restart();
         Some(Arc::new(Postgres { server: Arc::new(Server::new(data)), pooled: self.pooled }))
     }

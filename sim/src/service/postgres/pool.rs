@@ -1,12 +1,13 @@
-//! A connection pool in transaction mode in front of the server, on the same machine.
+//! A connection pool in transaction mode, in front of the server on the same machine.
 //!
-//! After pgbouncer/pgbouncer (read at 13a344f, 1.18 behaves the same): `src/objects.c: find_server, release_server` (a client
-//! has a server connection for as long as a transaction lasts, and gets the one that was used last: `server_round_robin` is 0;
-//! who goes away in the middle of one takes the connection along: `disconnect_client`), `src/janitor.c: check_unused_servers`
-//! (`server_lifetime` 3,600 s, `server_idle_timeout` 600 s; here they are looked at when somebody comes), `src/varcache.c` (each
-//! client's `application_name` is set on the connection that it gets). `server_reset_query` runs in session mode only, so what a
-//! session has, its advisory locks, is still there for the next client. `default_pool_size` is 20, and who finds none waits.
-//! Not here: `max_client_conn`, `query_wait_timeout`, and the statements that PgBouncer prepares for its clients since 1.21.
+//! Modelled on pgbouncer/pgbouncer (read at 13a344f; 1.18 behaves the same): `src/objects.c: find_server,
+//! release_server` (a client has a server connection for the length of a transaction, and gets the most recently used
+//! one: `server_round_robin` is 0; a client that leaves during a transaction takes the connection with it:
+//! `disconnect_client`), `src/janitor.c: check_unused_servers` (`server_lifetime` 3,600 s, `server_idle_timeout` 600 s;
+//! checked here when a client arrives), `src/varcache.c` (each client's `application_name` is set on its connection).
+//! `server_reset_query` runs in session mode only, so a session's advisory locks are still held for the next client.
+//! `default_pool_size` is 20; further clients wait. Not modelled: `max_client_conn`, `query_wait_timeout`, and the
+//! statements that PgBouncer prepares for its clients since 1.21.
 
 use super::{
     answers::Writer,
@@ -28,14 +29,13 @@ use tokio::{
     sync::Semaphore,
 };
 
-/// Server connections at most.
+/// The most server connections.
 const POOL_SIZE: usize = 20;
-/// A connection is closed when it is this old.
+/// Connections of this age are closed.
 const SERVER_LIFETIME: u64 = 3_600 * SECOND;
-/// And when nobody has used it for so long.
+/// Connections that have been idle this long are closed.
 const SERVER_IDLE_TIMEOUT: u64 = 600 * SECOND;
 
-/// A server connection.
 struct Linked<E: Env> {
     backend: Backend<E>,
     opened: u64,
@@ -45,15 +45,15 @@ struct Linked<E: Env> {
 struct Pool<E: Env> {
     env: E,
     server: Arc<Server>,
-    /// Those that nobody uses, the latest last.
+    /// Idle connections, the most recently used last.
     idle: Mutex<Vec<Linked<E>>>,
     free: Semaphore,
 }
 
-/// Serves the pool on `port` until it is dropped. Sessions of the process before are gone.
+/// Serves the pool on `port` until dropped. Sessions of the former process are gone.
 ///
 /// # Errors
-/// The port is taken, or the socket is gone.
+/// The port is taken, or the socket closed.
 pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result<()> {
     server.restart(env.now());
     let (idle, free) = (Mutex::default(), Semaphore::new(POOL_SIZE));
@@ -75,7 +75,7 @@ pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result
 }
 
 impl<E: Env> Pool<E> {
-    /// One client, from its first message to its end.
+    /// Serves one client, from its first message to its end.
     async fn connect(&self, mut stream: E::Stream) {
         let Some((mut reader, settings)) = greet(&mut stream).await else { return };
         let mut out = Writer::default();
@@ -85,7 +85,7 @@ impl<E: Env> Pool<E> {
         }
         let mut linked = None;
         self.talk(&mut stream, &mut reader, &settings, &mut linked).await;
-        // In the middle of a transaction: nobody else can use the connection.
+        // The client left during a transaction: nobody else can use the connection.
         if let Some(Linked { backend, .. }) = linked {
             backend.close();
             self.free.add_permits(1);
@@ -134,9 +134,9 @@ impl<E: Env> Pool<E> {
         let _ = stream.write_all(&out.0).await;
     }
 
-    /// The connection that was used last, or a new one.
+    /// The most recently used connection, or a new one.
     async fn link(&self, settings: &Settings) -> Linked<E> {
-        // Never closed.
+        // The semaphore is never closed.
         if let Ok(permit) = self.free.acquire().await {
             permit.forget();
         }

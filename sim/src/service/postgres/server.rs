@@ -1,4 +1,4 @@
-//! The server's state as its processes share it.
+//! The server's state, as shared by its processes.
 
 use super::{
     model::{Model, Pid},
@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// The server's state, and who waits for a word of it.
+/// The server's state, and the sessions to wake.
 #[derive(Default)]
 pub struct Server {
     model: Mutex<Model>,
@@ -20,18 +20,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves that model.
     pub fn new(model: Model) -> Server {
         Server { model: Mutex::new(model), signals: Mutex::default() }
     }
 
-    /// The model, for looking.
+    /// Read access to the model.
     pub fn model(&self) -> MutexGuard<'_, Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something to the model at this time for a session, tells who leads after it, and wakes who has got what it waited
-    /// for.
+    /// Changes the model on behalf of a session, reports who then leads, and wakes sessions that got their locks.
     pub fn apply<T>(&self, now: Now, pid: Option<Pid>, action: impl FnOnce(&mut Model) -> T) -> T {
         let mut model = self.model();
         let groups = grants::groups();
@@ -45,7 +43,7 @@ impl Server {
                 continue;
             }
             let why = match (before, &by) {
-                // A session that is gone, with what it had.
+                // The holder's session is gone.
                 (Some(_), None) => GrantEnd::Lost,
                 (Some(before), Some(by)) if before.name != *by => GrantEnd::Taken,
                 _ => GrantEnd::Released,
@@ -58,7 +56,7 @@ impl Server {
         answer
     }
 
-    /// The same from outside a session: an operator's hand.
+    /// Wakes sessions after a change from outside any session, such as an operator's.
     pub fn wake(&self, woken: &[Pid]) {
         let signals = self.signals();
         woken.iter().filter_map(|pid| signals.get(pid)).for_each(|signal| signal.notify_one());
@@ -68,13 +66,12 @@ impl Server {
         self.signals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The process starts: sessions of the one before are gone.
+    /// The process starts: former sessions are gone.
     pub(super) fn restart(&self, now: Now) {
         self.apply(now, None, Model::restart);
         self.signals().clear();
     }
 
-    /// Opens a session.
     pub(super) fn open(&self, now: Now, settings: Settings) -> (Pid, Arc<Notify>) {
         let pid = self.apply(now, None, |model| model.open(settings));
         let signal = Arc::new(Notify::new());
@@ -82,7 +79,6 @@ impl Server {
         (pid, signal)
     }
 
-    /// Closes it.
     pub(super) fn close(&self, now: Now, pid: Pid) {
         self.signals().remove(&pid);
         self.apply(now, Some(pid), |model| model.close(pid));

@@ -1,21 +1,21 @@
-//! What a session can set, of what elections set.
+//! The session settings that elections use.
 
 use super::error::Error;
 use crate::world::keepalive::{PROBES, Probing};
 use protocols::types::{MILLISECOND, SECOND};
 use std::collections::BTreeMap;
 
-/// How a setting is written.
+/// The format of a setting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
-    /// Milliseconds, and the most of them.
+    /// Milliseconds, with the maximum.
     Milliseconds,
-    /// A number as the kernel has it, and what that is by default.
+    /// A number passed to the kernel, with its default.
     Kernel(u64),
 }
 
-/// Those that mean something here.
+/// The settings that have an effect here.
 const KNOWN: [(&str, Kind, &str); 10] = [
     ("application_name", Kind::Text, ""),
     ("client_encoding", Kind::Text, "UTF8"),
@@ -29,7 +29,6 @@ const KNOWN: [(&str, Kind, &str); 10] = [
     ("deadlock_timeout", Kind::Milliseconds, "1000"),
 ];
 
-/// A session's settings.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Settings(BTreeMap<&'static str, String>);
 
@@ -41,10 +40,10 @@ fn known(name: &str) -> Result<(&'static str, Kind, &'static str), Error> {
 }
 
 impl Settings {
-    /// Sets one, or gives it back its default; what it is then.
+    /// Sets a setting, or resets it to its default; returns its new value.
     ///
     /// # Errors
-    /// There is no such setting, or it cannot be that.
+    /// The setting does not exist, or the value is invalid.
     pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<(&'static str, String), Error> {
         let (name, kind, default) = known(name)?;
         let value = match (value, kind) {
@@ -53,7 +52,7 @@ impl Settings {
                 if name == "client_encoding" && !["utf8", "utf-8"].contains(&value.to_ascii_lowercase().as_str()) {
                     return Err(Error::unsupported(format!("the encoding `{value}`")));
                 }
-                // What is not ASCII cannot be printed everywhere.
+                // PostgreSQL replaces non-ASCII characters, which cannot be printed everywhere.
                 value.chars().take(63).map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect()
             }
             (Some(value), _) => number(name, value)?.to_string(),
@@ -62,7 +61,7 @@ impl Settings {
         Ok((name, value))
     }
 
-    /// What one is, as it was set.
+    /// A setting's value as it was set.
     fn raw(&self, name: &'static str) -> &str {
         let default = KNOWN.iter().find(|(known, ..)| *known == name).map_or("", |(.., default)| default);
         self.0.get(name).map_or(default, String::as_str)
@@ -72,10 +71,10 @@ impl Settings {
         self.raw(name).parse().unwrap_or(0)
     }
 
-    /// What one is, as `SHOW` has it.
+    /// A setting's value as `SHOW` prints it.
     ///
     /// # Errors
-    /// There is no such setting.
+    /// The setting does not exist.
     pub fn show(&self, name: &str) -> Result<String, Error> {
         let (name, kind, _) = known(name)?;
         Ok(match kind {
@@ -96,12 +95,11 @@ impl Settings {
         })
     }
 
-    /// The `application_name`.
     pub fn application_name(&self) -> &str {
         self.raw("application_name")
     }
 
-    /// A time limit, nanoseconds, if there is one.
+    /// A time limit in nanoseconds, if set.
     pub fn limit(&self, name: &'static str) -> Option<u64> {
         match self.whole(name) {
             0 => None,
@@ -109,7 +107,7 @@ impl Settings {
         }
     }
 
-    /// When the kernel gives the connection up; the defaults are Linux's.
+    /// When the kernel gives up the connection; the defaults are Linux's.
     pub fn probing(&self) -> Probing {
         let or = |name, default| match self.whole(name) {
             0 => default,
@@ -124,7 +122,7 @@ impl Settings {
     }
 }
 
-/// A number with or without a unit, in the setting's own.
+/// A number with or without a unit, converted to the setting's unit.
 fn number(name: &str, value: &str) -> Result<u64, Error> {
     let wrong = || Error::new("22023", format!("invalid value for parameter \"{name}\": \"{value}\""));
     let trimmed = value.trim();

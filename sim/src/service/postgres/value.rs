@@ -1,8 +1,8 @@
-//! Values, their types, and how they travel: as text and in binary.
+//! Values, their types, and their text and binary formats.
 
 use super::error::Error;
 
-/// A type, of those that elections use.
+/// The types that elections use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Type {
     Bool,
@@ -14,7 +14,7 @@ pub enum Type {
     Void,
 }
 
-/// A value. Times are microseconds since the year 2000, lengths microseconds.
+/// A value. Timestamps are microseconds since the year 2000; intervals are microseconds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Value {
     Null,
@@ -30,18 +30,17 @@ pub enum Value {
 /// Seconds from the Unix epoch to the year 2000.
 const EPOCH_S: i64 = 946_684_800;
 
-/// A wall clock's nanoseconds as PostgreSQL counts.
+/// Converts a wall clock's nanoseconds to a timestamp.
 pub fn timestamp(wall: u64) -> i64 {
     (wall / 1_000) as i64 - EPOCH_S * 1_000_000
 }
 
-/// The same backwards: nanoseconds since the Unix epoch.
+/// Converts a timestamp to nanoseconds since the Unix epoch.
 pub fn wall(timestamp: i64) -> u64 {
     u64::try_from(timestamp.saturating_add(EPOCH_S * 1_000_000)).unwrap_or(0).saturating_mul(1_000)
 }
 
 impl Type {
-    /// The type of that name.
     pub fn named(name: &str) -> Option<Type> {
         Some(match name {
             "bool" | "boolean" => Type::Bool,
@@ -54,7 +53,7 @@ impl Type {
         })
     }
 
-    /// As errors name it.
+    /// As named in errors.
     pub const fn name(self) -> &'static str {
         match self {
             Type::Bool => "boolean",
@@ -67,7 +66,7 @@ impl Type {
         }
     }
 
-    /// Its object id, and how many bytes a value has; -1 when they differ.
+    /// Its OID, and the size of a value in bytes; −1 if that varies.
     pub const fn oid(self) -> (u32, i16) {
         match self {
             Type::Bool => (16, 1),
@@ -80,17 +79,16 @@ impl Type {
         }
     }
 
-    /// The type of that object id.
     pub fn of_oid(oid: u32) -> Option<Type> {
         [Type::Bool, Type::Int4, Type::Int8, Type::Text, Type::Timestamptz, Type::Interval]
             .into_iter()
             .find(|of| of.oid().0 == oid)
     }
 
-    /// A value of this type from text.
+    /// Parses a value of this type from text.
     ///
     /// # Errors
-    /// It is not one.
+    /// The text is no such value.
     pub fn read(self, text: &str) -> Result<Value, Error> {
         let wrong = || Error::new("22P02", format!("invalid input syntax for type {}: \"{text}\"", self.name()));
         let trimmed = text.trim();
@@ -119,10 +117,10 @@ impl Type {
         }
     }
 
-    /// A value of this type from binary.
+    /// Parses a value of this type from binary.
     ///
     /// # Errors
-    /// It is not one.
+    /// The bytes are no such value.
     pub fn read_binary(self, bytes: &[u8]) -> Result<Value, Error> {
         let wrong = || Error::new("22P03", "incorrect binary data format in bind parameter");
         let eight = || bytes.try_into().map(i64::from_be_bytes).map_err(|_| wrong());
@@ -143,7 +141,7 @@ impl Type {
     }
 }
 
-/// `'5 seconds'`, `'1 millisecond'`: microseconds.
+/// Parses `'5 seconds'` or `'1 millisecond'` into microseconds.
 fn interval(text: &str) -> Result<i64, Error> {
     let unit = |unit: &str| match unit.trim_end_matches('s') {
         "microsecond" => Some(1),
@@ -174,7 +172,7 @@ impl Value {
         })
     }
 
-    /// As text.
+    /// The text format.
     pub fn text(&self) -> String {
         match self {
             Value::Null | Value::Void => String::new(),
@@ -187,7 +185,7 @@ impl Value {
         }
     }
 
-    /// In binary.
+    /// The binary format.
     pub fn binary(&self) -> Vec<u8> {
         match self {
             Value::Null | Value::Void => Vec::new(),
@@ -195,17 +193,17 @@ impl Value {
             Value::Int4(number) => number.to_be_bytes().to_vec(),
             Value::Int8(number) | Value::Timestamptz(number) => number.to_be_bytes().to_vec(),
             Value::Text(text) => text.clone().into_bytes(),
-            // Days and months are none.
+            // Days and months are always zero.
             Value::Interval(length) => [&length.to_be_bytes()[..], &[0; 8]].concat(),
         }
     }
 }
 
-/// `2026-11-22 13:00:00.5+00`, in UTC.
+/// Formats as `2026-11-22 13:00:00.5+00`, in UTC.
 fn timestamp_text(at: i64) -> String {
     let (seconds, micros) = (at.div_euclid(1_000_000) + EPOCH_S, at.rem_euclid(1_000_000));
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Days to a date, after Howard Hinnant's `civil_from_days`.
+    // From days to a date: Howard Hinnant's `civil_from_days`.
     let shifted = days + 719_468;
     let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -225,7 +223,7 @@ fn interval_text(length: i64) -> String {
     format!("{sign}{clock}{}", fraction(micros))
 }
 
-/// Microseconds after the point, without zeros at the end.
+/// The fraction of a second, without trailing zeros.
 fn fraction(micros: i64) -> String {
     if micros == 0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! Connections on any [`Env`]: how they begin, and what serves them.
+//! Accepts and serves connections on any [`Env`].
 
 use super::{
     answers::Writer,
@@ -15,10 +15,10 @@ use std::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Serves on `port` until it is dropped, which drops its connections too. Sessions of the process before are gone.
+/// Serves on `port` until dropped, which closes all connections. Sessions of the former process are gone.
 ///
 /// # Errors
-/// The port is taken, or the socket is gone.
+/// The port is taken, or the socket closed.
 pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result<()> {
     server.restart(env.now());
     let mut listener = env.listen(port).await?;
@@ -37,13 +37,13 @@ pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result
     }
 }
 
-/// One connection, from its first message to its end.
+/// Serves one connection, from its first message to its end.
 async fn connect<E: Env>(env: E, mut stream: E::Stream, server: Arc<Server>) {
     let Some((reader, settings)) = greet(&mut stream).await else { return };
     let (pid, signal) = server.open(env.now(), settings);
     let mut backend = Backend::new(env.clone(), server.clone(), pid, signal, reader);
     let end = backend.run(&mut stream).await;
-    // Its locks are free when it is gone, not when the client has been told.
+    // The session's locks are released before the client is told.
     server.close(env.now(), pid);
     if let End::Told(last) = end {
         let _ = stream.write_all(&last).await;
@@ -51,7 +51,7 @@ async fn connect<E: Env>(env: E, mut stream: E::Stream, server: Arc<Server>) {
     }
 }
 
-/// The first messages; `None` when there is nobody to serve.
+/// The first messages; `None` if there is nobody to serve.
 pub(super) async fn greet<S>(stream: &mut S) -> Option<(Reader, Settings)>
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
@@ -87,7 +87,7 @@ async fn refuse<S: tokio::io::AsyncWrite + Unpin, T>(stream: &mut S, error: &Err
     None
 }
 
-/// What a client sets when it connects, by name or among `options`.
+/// The settings that a client sends when it connects, by name or in `options`.
 fn settings_of(said: &[(String, String)]) -> Result<Settings, Error> {
     let mut settings = Settings::default();
     if !said.iter().any(|(name, value)| name == "user" && !value.is_empty()) {
@@ -95,9 +95,9 @@ fn settings_of(said: &[(String, String)]) -> Result<Settings, Error> {
     }
     for (name, value) in said {
         match name.to_ascii_lowercase().as_str() {
-            // Anybody may use any database: there is one.
+            // Any user may use any database; there is only one.
             "user" | "database" => {}
-            // How values are written, which is always the same here.
+            // Formats of values, which are fixed here.
             "datestyle" | "timezone" | "extra_float_digits" => {}
             "options" => {
                 for pair in value.split_whitespace().filter(|word| *word != "-c") {

@@ -1,4 +1,4 @@
-//! The commands on keys, and how a command is found.
+//! The commands on keys, and the dispatch of commands.
 //!
 //! Reference: redis/redis 7.0.15, `src/server.c: processCommand, commandCheckExistence, commandCheckArity`,
 //! `src/t_string.c: setGenericCommand, parseExtendedStringArgumentsOrReply, incrDecrCommand`,
@@ -37,12 +37,12 @@ const COMMANDS: [Command; 19] = [
     command("script", -2, |call| subcommand(call, &connection::SCRIPT)),
 ];
 
-/// Those that change what there is, whatever becomes of them.
+/// Commands that count as writes, whatever their effect.
 const WRITES: [&str; 7] = ["set", "del", "incr", "expire", "pexpire", "pexpireat", "flushall"];
 
 impl Model {
-    /// Executes one command when the server's wall clock shows `now_wall_ms` milliseconds since the Unix epoch. `args[0]`
-    /// is the command's name. Time stands still within a command, and so within a script.
+    /// Executes a command at the server's wall time `now_wall_ms`, in milliseconds since the Unix epoch. `args[0]` is
+    /// the command's name. Time stands still within a command, and thus within a script.
     pub fn apply(&mut self, session: &mut Session, now_wall_ms: u64, args: &[Vec<u8>]) -> Resp {
         let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
         if let Some(name) = args.iter().find_map(|word| name_in(word))
@@ -67,7 +67,6 @@ impl Model {
     }
 }
 
-/// Finds and runs a command.
 fn execute(model: &mut Model, session: &mut Session, now_ms: i64, args: &[Vec<u8>]) -> Resp {
     let Some(name) = args.first() else { return Resp::Error("ERR no command".into()) };
     let Some(command) = COMMANDS.iter().find(|command| command.name.as_bytes().eq_ignore_ascii_case(name)) else {
@@ -124,14 +123,14 @@ fn get(call: &mut Call) -> Outcome {
     Ok(entry.map_or(Resp::Nil, |entry| Resp::bulk(&entry.value)))
 }
 
-/// The options of `SET`. `NX` and `XX` exclude each other, and so do the ways to say when the key ends; the same option
-/// may come twice, and its last argument counts.
+/// The options of `SET`. `NX` and `XX` exclude each other, as do the ways to set an expiry; an option may be repeated,
+/// and then its last argument counts.
 #[derive(Default)]
 struct SetOptions<'a> {
     only_new: bool,
     only_old: bool,
     reply_old: bool,
-    /// Which of `EX`, `PX`, `EXAT`, `PXAT`, `KEEPTTL`, and its argument.
+    /// One of `EX`, `PX`, `EXAT`, `PXAT`, `KEEPTTL`, with its argument.
     ends: Option<(&'static str, &'a [u8])>,
 }
 
@@ -156,7 +155,7 @@ impl<'a> SetOptions<'a> {
         Ok(options)
     }
 
-    /// When the key is to end, milliseconds since the Unix epoch; `None` if it is to have no end, or to keep its own.
+    /// When the key expires, in milliseconds since the Unix epoch; `None` for no expiry, or to keep the present one.
     fn expires_at_ms(&self, call: &Call) -> Result<Option<i64>, String> {
         let Some((word, argument)) = self.ends.filter(|(word, _)| *word != "KEEPTTL") else { return Ok(None) };
         let unit = if word.starts_with('E') { 1000 } else { 1 };
@@ -215,7 +214,7 @@ fn incr(call: &mut Call) -> Outcome {
     Ok(Resp::Integer(value))
 }
 
-/// `EXPIRE` and its like, by how many milliseconds their unit is, and from when they count.
+/// `EXPIRE` and its variants: `unit` is in milliseconds, and time counts from `from_ms`.
 fn expire(call: &mut Call, unit: i64, from_ms: i64) -> Outcome {
     let (mut nx, mut xx, mut gt, mut lt) = (false, false, false, false);
     for option in &call.args[3..] {
@@ -237,7 +236,7 @@ fn expire(call: &mut Call, unit: i64, from_ms: i64) -> Outcome {
     let at = integer(&call.args[2])?.checked_mul(unit).and_then(|ms| ms.checked_add(from_ms));
     let at = at.ok_or_else(|| invalid_expire(call))?;
     let Some(entry) = call.model.get(call.session, call.now_ms, key) else { return Ok(Resp::Integer(0)) };
-    // A key without an end counts as endless.
+    // A key without expiry counts as endless.
     let refused = match entry.expires_at_ms {
         Some(old) => nx || (gt && at <= old) || (lt && at >= old),
         None => xx || gt,
@@ -256,7 +255,7 @@ fn expire(call: &mut Call, unit: i64, from_ms: i64) -> Outcome {
     Ok(Resp::Integer(1))
 }
 
-/// Milliseconds left in some unit; -1 when the key has no end, -2 when there is none.
+/// The time left in some unit; −1 if the key has no expiry, −2 if it does not exist.
 fn ttl(call: &Call, unit: fn(i64) -> i64) -> i64 {
     match call.model.get(call.session, call.now_ms, &call.args[1]) {
         None => -2,

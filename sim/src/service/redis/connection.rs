@@ -1,4 +1,4 @@
-//! The commands that are about the connection, the clock and the scripts.
+//! Commands on connections, the clock and scripts.
 //!
 //! Reference: redis/redis 7.0.15, `src/networking.c: helloCommand, clientSetNameOrReply, clientCommand`, `src/db.c:
 //! selectCommand`, `src/server.c: pingCommand, timeCommand`, `src/eval.c: evalGenericCommand, evalShaCommand,
@@ -11,10 +11,10 @@ use super::{
 };
 
 const NO_SCRIPT: &str = "NOSCRIPT No matching script. Please use EVAL.";
-/// How many databases there are by default.
+/// The default number of databases.
 const DATABASES: i64 = 16;
 
-/// `CLIENT …`. `SETINFO` came with Redis 7.2; clients that send it expect the error.
+/// `CLIENT …`. `SETINFO` exists since Redis 7.2; clients that send it expect the error.
 pub(super) const CLIENT: [Command; 3] = [
     Command {
         name: "client|setname",
@@ -75,7 +75,7 @@ pub(super) fn ping(call: &mut Call) -> Outcome {
     }
 }
 
-/// Seconds and microseconds; this server's clock has no finer grain than a millisecond.
+/// Seconds and microseconds; this server's clock has millisecond resolution.
 pub(super) fn time(call: &mut Call) -> Outcome {
     let (seconds, micros) = (call.now_ms / 1000, call.now_ms % 1000 * 1000);
     Ok(Resp::Array(vec![Resp::bulk(seconds.to_string()), Resp::bulk(micros.to_string())]))
@@ -101,7 +101,7 @@ fn set_name(call: &mut Call, name: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Nobody has a password here, so the default user's may be anything.
+/// The default user has no password, so any is accepted.
 pub(super) fn hello(call: &mut Call) -> Outcome {
     let mut args = call.args[1..].iter();
     let protocol = match args.next() {

@@ -1,13 +1,13 @@
-//! The scripts, carried out in Rust. There is no Lua in here.
+//! The scripts, implemented in Rust instead of Lua.
 //!
-//! Reference: redis/redis 7.0, `src/eval.c: evalGenericCommand, scriptCommand`, `src/script_lua.c: luaRedisGenericCommand,
-//! luaReplyToRedisReply, luaError`. Within a script time stands still, and an error inside `redis.call` ends it, keeping
-//! what it did so far.
+//! Reference: redis/redis 7.0, `src/eval.c: evalGenericCommand, scriptCommand`, `src/script_lua.c:
+//! luaRedisGenericCommand, luaReplyToRedisReply, luaError`. Within a script, time stands still; an error in
+//! `redis.call` ends the script and keeps its earlier effects.
 
 use super::{call::Call, resp::Resp, script::Known};
 
 impl Known {
-    /// Carries the script out.
+    /// Executes the script.
     pub(super) fn run(self, call: &mut Call, keys: &[Vec<u8>], argv: &[Vec<u8>]) -> Result<Resp, String> {
         let (key, value, ttl) = (keys.first(), argv.first(), argv.get(1));
         let mut lua = Lua { script: self, call };
@@ -50,19 +50,19 @@ impl Known {
     }
 }
 
-/// An element of `KEYS` or `ARGV`; nil when there is none.
+/// An element of `KEYS` or `ARGV`; nil if it does not exist.
 fn word(word: Option<&Vec<u8>>) -> Option<&[u8]> {
     word.map(Vec::as_slice)
 }
 
-/// A script that is running.
+/// A running script.
 struct Lua<'a, 'b> {
     script: Known,
     call: &'a mut Call<'b>,
 }
 
 impl Lua<'_, '_> {
-    /// `redis.call(…)` on that line of the script.
+    /// `redis.call(…)` on this line of the script.
     fn call(&mut self, line: u32, words: &[Option<&[u8]>]) -> Result<Resp, String> {
         let reply = if words.contains(&None) {
             Resp::Error("ERR Lua redis lib command arguments must be strings or integers".into())
@@ -78,10 +78,10 @@ impl Lua<'_, '_> {
     }
 }
 
-/// An integer that comes out of a script again. Lua's numbers are doubles: beyond 2^53 it is not what went in, a fencing
-/// token included (`src/script_lua.c: redisProtocolToLuaType_Int, luaReplyToRedisReply`).
+/// An integer that passes through a script. Lua's numbers are doubles: beyond 2^53, integers change, fencing tokens
+/// included (`src/script_lua.c: redisProtocolToLuaType_Int, luaReplyToRedisReply`).
 fn through_lua(value: i64) -> i64 {
     let double = value as f64;
-    // 2^63 fits no i64; C leaves open what comes of it, and both x86-64 and this give the lowest.
+    // 2^63 does not fit into an i64. C leaves the result undefined; x86-64 gives the lowest value.
     if double >= -(i64::MIN as f64) { i64::MIN } else { double as i64 }
 }

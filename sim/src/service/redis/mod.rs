@@ -1,8 +1,8 @@
-//! One Redis server, version 7.0, as far as elections use it: a pure [`model`] behind the real wire protocol ([`wire`]).
+//! A Redis 7.0 server as elections use it: a pure [`model`] behind the real wire protocol ([`wire`]).
 //!
-//! What it answers was compared with Redis 7.0.15 itself, errors included. It is configured `appendonly yes` with
-//! `appendfsync always`, the one setting under which Redis keeps what it acknowledged over a restart; the script cache and
-//! the connections are lost with the process, as they are there. No replication, no persistence errors, no memory limit.
+//! Its answers, errors included, were compared with Redis 7.0.15. It is configured with `appendonly yes` and
+//! `appendfsync always`, the only setting under which Redis keeps acknowledged writes over a restart; the script cache
+//! and connections are lost with the process. Not modelled: replication, persistence errors, memory limits.
 
 mod call;
 mod commands;
@@ -22,7 +22,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Redis, with every write synced.
+/// A Redis server that syncs every write.
 #[derive(Default)]
 pub struct Redis(Arc<Mutex<model::Model>>);
 
@@ -30,15 +30,15 @@ impl Redis {
     /// Serves on any [`Env`] until the process ends.
     ///
     /// # Errors
-    /// The port is taken, or the socket is gone.
+    /// The port is taken, or the socket closed.
     pub async fn serve_on<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
-        // What was never on disk is gone when the process comes back.
+        // Data that was never on disk is gone after a restart.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).restart();
         wire::serve(env, port, self.0.clone()).await
     }
 }
 
-/// Servers that know nothing of each other, and that were never used.
+/// Independent, unused servers.
 pub(super) fn members(count: usize, bugs: &Bugs) -> Vec<State> {
     let forgets = bugs.has(&FORGOTTEN_ON_RESTART);
     let server = || -> State {

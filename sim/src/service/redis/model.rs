@@ -1,10 +1,10 @@
-//! What a Redis server knows and answers, without I/O and without a clock.
+//! A Redis server's state and answers, without I/O and without a clock.
 //!
-//! **Expiry** is by the server's *wall* clock in whole milliseconds, and a key is gone once the clock shows *more* than its
-//! time (redis/redis 7.0, `src/db.c: keyIsExpired`: `now > when`): a key with a ttl of t lives at least t after it was set,
-//! by that clock, and a clock that steps makes leases longer or shorter. Keys are dropped when they are looked at and by a
-//! cycle in the background (`src/expire.c: activeExpireCycle`), which here runs with every command; nobody can see the
-//! difference unless the clock steps back.
+//! **Expiry** uses the server's *wall* clock in whole milliseconds, and a key is gone once the clock shows *more* than
+//! its time (redis/redis 7.0, `src/db.c: keyIsExpired`: `now > when`): by that clock, a key with a ttl of t lives at
+//! least t, and a clock step makes leases longer or shorter. Keys are dropped when accessed and by a background cycle
+//! (`src/expire.c: activeExpireCycle`), which here runs with every command; the difference is visible only if the clock
+//! steps back.
 
 use super::{resp::Protocol, script::Known};
 use crate::service::grants::Holder;
@@ -17,90 +17,87 @@ use std::{
     ops::Bound,
 };
 
-/// The keys, the script cache, and a count of the connections there were.
+/// The keys, the script cache, and the number of connections so far.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// By database.
     pub(super) keys: BTreeMap<u8, Database>,
     pub(super) scripts: BTreeSet<Known>,
-    /// It keeps nothing on disk.
+    /// Whether it keeps nothing on disk.
     pub(crate) forgets: bool,
-    /// Are its writes kept for replicas?
+    /// Whether its writes are recorded for replicas.
     pub(crate) replicates: bool,
-    /// What writes are answered instead of being done: those of a replica's clients.
+    /// The error that answers writes, if they are refused, as from a replica's clients.
     pub(crate) refuses_writes: Option<&'static str>,
-    /// The writes since they were last taken, as replicas are told them, each with its database.
+    /// The writes since they were last taken, in the form for replicas, each with its database.
     pub(super) written: Vec<(u8, Vec<Vec<u8>>)>,
     sessions: i64,
-    /// By group: what the leader's key held last, and what the counter showed when it came to hold that.
+    /// By group: the last value of the leader's key, and the counter when the key took that value.
     granted: BTreeMap<u16, (Vec<u8>, u64)>,
 }
 
-/// A database's keys.
 pub(super) type Database = BTreeMap<Vec<u8>, Entry>;
 
-/// A key's value and when it is gone.
+/// A key's value and expiry.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) value: Vec<u8>,
-    /// Milliseconds since the Unix epoch.
+    /// In milliseconds since the Unix epoch.
     pub(super) expires_at_ms: Option<i64>,
 }
 
-/// What the server remembers of one connection.
+/// The state of one connection.
 #[derive(Clone, Debug)]
 pub struct Session {
     pub(super) id: i64,
     pub(super) database: u8,
     pub(super) name: Vec<u8>,
     pub(super) protocol: Protocol,
-    /// The candidate at the other end, once it has named itself in a value.
+    /// The candidate at the other end, once a value has named it.
     pub(super) peer: Option<String>,
 }
 
 impl Session {
-    /// The protocol that the next reply goes out in.
+    /// The protocol of the next reply.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// The candidate at the other end of the connection, once it has sent `args`: whoever has ever named itself.
+    /// The candidate at the other end of the connection after it has sent `args`, if a value has ever named it.
     pub fn peer_after<'a>(&'a self, args: &'a [Vec<u8>]) -> Option<&'a str> {
         args.iter().find_map(|word| name_in(word)).or(self.peer.as_deref())
     }
 }
 
 impl Model {
-    /// An empty server.
     pub fn new() -> Self {
         Model::default()
     }
 
-    /// A server configured as this one, on a disk that was never used.
+    /// A server configured like this one, with an empty disk.
     pub(crate) fn anew(&self) -> Self {
         Model { forgets: self.forgets, replicates: self.replicates, ..Model::default() }
     }
 
-    /// A new connection.
     pub fn open(&mut self) -> Session {
         self.sessions += 1;
         Session { id: self.sessions, database: 0, name: Vec::new(), protocol: Protocol::Resp2, peer: None }
     }
 
-    /// Who holds the key of a group's leader when the server's wall clock shows `now_wall_ms`; its value is `<name>/…`. The token is
-    /// what the counter showed when the key was taken: it is drawn together with the key.
+    /// The holder of a group's leader key at wall time `now_wall_ms`; the key's value is `<name>/…`. The token is the
+    /// counter when the key was taken, since both happen in one script.
     pub fn holder(&self, group: u16, now_wall_ms: u64) -> Option<Holder> {
         let held = self.held(group, now_wall_ms)?;
         let name = name_in(&held.value)?.to_owned();
         let granted = self.granted.get(&group).filter(|(value, _)| *value == held.value);
         let token = granted.map_or(0, |(_, token)| *token);
-        // Gone once the clock shows more whole milliseconds than its time.
+        // The key is gone once the clock shows more whole milliseconds than its expiry.
         let until =
             held.expires_at_ms.map(|at| u64::try_from(at.saturating_add(1)).unwrap_or(0).saturating_mul(MILLISECOND));
         Some(Holder { name, token, until })
     }
 
-    /// The name of who does.
+    /// The holder's name.
     pub fn holder_name(&self, group: u16, now_wall_ms: u64) -> Option<&str> {
         name_in(&self.held(group, now_wall_ms)?.value)
     }
@@ -111,8 +108,8 @@ impl Model {
         held.filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))
     }
 
-    /// The process started again. Every acknowledged write is there still; the script cache is empty, and connections are
-    /// counted anew.
+    /// The process has restarted. Acknowledged writes are kept; the script cache is empty, and connections are counted
+    /// anew.
     pub fn restart(&mut self) {
         protocols::mark!(RedisServerRestarts);
         self.scripts.clear();
@@ -122,7 +119,7 @@ impl Model {
         }
     }
 
-    /// If a leader's key has come to hold something else: the counter was drawn from with it, or never is.
+    /// Notes the counter when a leader's key takes a new value: it is incremented in the same script, or not at all.
     pub(super) fn note_grants(&mut self) {
         let Model { keys, granted, .. } = self;
         let Some(keys) = keys.get(&0) else { return granted.clear() };
@@ -148,7 +145,7 @@ impl Model {
         self.keys.entry(session.database).or_default().insert(key.to_vec(), entry);
     }
 
-    /// Was the key there?
+    /// Removes a key; returns whether it existed.
     pub(super) fn remove(&mut self, session: &Session, now_ms: i64, key: &[u8]) -> bool {
         let visible = self.get(session, now_ms, key).is_some();
         if visible {
@@ -160,8 +157,8 @@ impl Model {
         visible
     }
 
-    /// Drops every key of a group whose value names a candidate, `<name>/…`: somebody else deleted it, or memory was short.
-    /// A key that is of no group counts as one of the first.
+    /// Deletes a group's keys whose value names the candidate, `<name>/…`, as an operator or an eviction might. A key
+    /// of no group counts as the first group's.
     pub fn drop_key_of(&mut self, candidate: &str, group: u16) {
         let is_its = |value: &[u8]| value.strip_prefix(candidate.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
         for (database, keys) in &mut self.keys {
@@ -169,37 +166,38 @@ impl Model {
         }
     }
 
-    /// Drops the counter that a group's tokens are drawn from, with the next one to be 1: a lost disk, a replica promoted too early.
+    /// Deletes a group's token counter, so that the next token is 1: as after a lost disk, or the promotion of a
+    /// replica that lags.
     pub fn drop_counter(&mut self, group: u16) {
         if let Some(keys) = self.keys.get_mut(&0) {
             keys.remove(token_key_of(group).as_bytes());
         }
     }
 
-    /// The writes since this was last asked, as replicas are told them, each with its database.
+    /// The writes since the last call, in the form for replicas, each with its database.
     pub(crate) fn take_written(&mut self) -> Vec<(u8, Vec<Vec<u8>>)> {
         std::mem::take(&mut self.written)
     }
 
-    /// A write, as replicas are told it: with absolute times, whatever it was asked with.
+    /// Records a write in the form for replicas: with absolute times.
     pub(super) fn wrote<W: AsRef<[u8]>>(&mut self, session: &Session, words: &[W]) {
         if self.replicates {
             self.written.push((session.database, words.iter().map(|word| word.as_ref().to_vec()).collect()));
         }
     }
 
-    /// Every key with its database, its value and its end, milliseconds since the Unix epoch.
+    /// Every key with its database, value and expiry, in milliseconds since the Unix epoch.
     pub(crate) fn everything(&self) -> impl Iterator<Item = (u8, &[u8], &[u8], Option<i64>)> {
         let all = self.keys.iter().flat_map(|(of, keys)| keys.iter().map(|(key, entry)| (*of, key, entry)));
         all.map(|(of, key, entry)| (of, key.as_slice(), entry.value.as_slice(), entry.expires_at_ms))
     }
 
-    /// Forgets every key.
+    /// Deletes every key.
     pub(crate) fn clear_everything(&mut self) {
         self.clear();
     }
 
-    /// A key as it was elsewhere.
+    /// Copies a key from another server.
     pub(crate) fn restore(&mut self, database: u8, key: Vec<u8>, value: Vec<u8>, expires_at_ms: Option<i64>) {
         self.keys.entry(database).or_default().insert(key, Entry { value, expires_at_ms });
     }
@@ -209,7 +207,7 @@ impl Model {
     }
 }
 
-/// The group whose leader holds that key; `None` for any other key.
+/// The group whose leader holds the key; `None` for other keys.
 fn group_of(database: u8, key: &[u8]) -> Option<u16> {
     let rest = key.strip_prefix(KEY.as_bytes()).filter(|_| database == 0)?;
     let group = match rest {
@@ -219,7 +217,7 @@ fn group_of(database: u8, key: &[u8]) -> Option<u16> {
     (key_of(group).as_bytes() == key).then_some(group)
 }
 
-/// The candidate that a value of the leader's key names.
+/// The candidate named in the value of a leader's key.
 pub(super) fn name_in(value: &[u8]) -> Option<&str> {
     let end = value.iter().position(|byte| *byte == b'/')?;
     std::str::from_utf8(&value[..end]).ok()

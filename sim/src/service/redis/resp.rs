@@ -1,36 +1,31 @@
-//! Replies and their bytes, RESP2 and RESP3.
+//! Replies and their encoding, RESP2 and RESP3.
 //!
 //! Reference: redis/redis 7.0, `src/networking.c: addReply*`; the protocol's specification in redis/redis-doc.
 
 use std::io::Write;
 
-/// A reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Resp {
-    /// `+OK` and its like.
+    /// `+OK` and similar.
     Status(&'static str),
-    /// An error: its code, a space, and words.
+    /// An error: its code, a space, and a message.
     Error(String),
-    /// An integer.
     Integer(i64),
-    /// A string of bytes.
     Bulk(Vec<u8>),
-    /// A status that is not always the same.
+    /// A status with variable text.
     Text(String),
-    /// Nothing there.
     Nil,
-    /// No array there.
+    /// A missing array.
     NilArray,
-    /// An array.
     Array(Vec<Resp>),
-    /// A map; in RESP2 an array of keys and values in turn.
+    /// A map; in RESP2, an array of alternating keys and values.
     Map(Vec<(Resp, Resp)>),
 }
 
-/// The version of the protocol that a connection speaks.
+/// The protocol version of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Protocol {
-    /// What every connection starts with.
+    /// The initial version of every connection.
     #[default]
     Resp2,
     /// After `HELLO 3`.
@@ -38,12 +33,12 @@ pub enum Protocol {
 }
 
 impl Resp {
-    /// A string of bytes.
+    /// A bulk string.
     pub fn bulk(text: impl AsRef<[u8]>) -> Resp {
         Resp::Bulk(text.as_ref().to_vec())
     }
 
-    /// Appends the bytes of the reply.
+    /// Appends the reply's encoding.
     pub fn encode(&self, protocol: Protocol, out: &mut Vec<u8>) {
         match self {
             Resp::Status(text) => line(out, '+', text),
@@ -81,8 +76,8 @@ impl Resp {
     }
 }
 
-/// The words of an error may quote the client; a line break in them would end the reply early
-/// (`src/networking.c: addReplyErrorFormatInternal`).
+/// Removes line breaks: an error may quote the client, and a line break would end the reply early (`src/networking.c:
+/// addReplyErrorFormatInternal`).
 fn one_line(text: &str) -> String {
     text.trim_matches(['\r', '\n']).replace(['\r', '\n'], " ")
 }

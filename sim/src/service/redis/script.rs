@@ -3,7 +3,7 @@
 use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, HAND_OVER, LOCK};
 use std::sync::LazyLock;
 
-/// A script that this server knows how to run, in the order of [`Known::ALL`].
+/// A known script, in the order of [`Known::ALL`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Known {
     CompareAndPexpire,
@@ -27,9 +27,9 @@ impl Known {
         }
     }
 
-    /// The SHA-1 digest that Redis names the script by.
+    /// The script's SHA-1 digest, which is its name in Redis.
     pub(super) fn digest(self) -> &'static str {
-        // Every call by digest asks for it.
+        // Cached, since every call by digest needs it.
         static DIGESTS: LazyLock<[String; Known::ALL.len()]> =
             LazyLock::new(|| Known::ALL.map(|script| sha1_smol::Sha1::from(script.text()).digest().to_string()));
         &DIGESTS[self as usize]
@@ -41,7 +41,7 @@ impl Known {
         })
     }
 
-    /// The digest's letters may be of either case.
+    /// Digests are case-insensitive.
     pub(super) fn by_digest(digest: &[u8]) -> Option<Known> {
         Known::ALL.into_iter().find(|script| script.digest().as_bytes().eq_ignore_ascii_case(digest))
     }

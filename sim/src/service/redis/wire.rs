@@ -1,7 +1,7 @@
-//! The wire: bytes to commands, and a server on any [`Env`].
+//! Decodes commands, and serves the model on any [`Env`].
 //!
 //! Reference: redis/redis 7.0.15, `src/networking.c: processInputBuffer, processMultibulkBuffer, processInlineBuffer,
-//! readQueryFromClient`, `src/sds.c: sdssplitargs`. Limits and error texts are Redis's own. Not imitated: that a NUL byte
+//! readQueryFromClient`, `src/sds.c: sdssplitargs`. Limits and error messages are Redis's. Not modelled: a NUL byte
 //! ends a line for C's string functions, so that a real server waits for ever where this one answers with an error.
 
 use super::model::{Model, Session};
@@ -14,29 +14,29 @@ use std::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// The longest inline command, and the longest line with a count in it, bytes.
+/// The longest inline command, and the longest line with a count, in bytes.
 pub const INLINE_MAX: usize = 64 * 1024;
-/// The longest argument, bytes (`proto-max-bulk-len`).
+/// The longest argument, in bytes (`proto-max-bulk-len`).
 pub const BULK_MAX: i64 = 512 * 1024 * 1024;
-/// The most that one connection may have sent without a command being complete, bytes (`client-query-buffer-limit`).
+/// The most bytes that a connection may send before a command is complete (`client-query-buffer-limit`).
 pub const QUERY_MAX: usize = 1024 * 1024 * 1024;
 
-/// What is wrong with what came in. The connection cannot go on.
+/// An error in the input, after which the connection cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Broken {
-    /// To be said as an error reply before closing.
+    /// Sent as an error reply before closing.
     Protocol(String),
-    /// More than [`QUERY_MAX`]: closed without a word.
+    /// More than [`QUERY_MAX`]: closed without a reply.
     TooMuch,
 }
 
-/// Takes bytes in as they come and gives commands out.
+/// Collects bytes and returns commands.
 #[derive(Debug, Default)]
 pub struct Parser {
     buffer: Vec<u8>,
-    /// Everything before is parsed.
+    /// Everything before this index is parsed.
     at: usize,
-    /// A command in RESP that has begun.
+    /// An incomplete RESP command.
     begun: Option<Begun>,
 }
 
@@ -45,22 +45,22 @@ struct Begun {
     args: Vec<Vec<u8>>,
     bytes: usize,
     missing: i64,
-    /// The length of the argument that comes next, once known.
+    /// The length of the next argument, once known.
     length: Option<usize>,
 }
 
 impl Parser {
-    /// Takes bytes in.
+    /// Adds received bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.at);
         self.at = 0;
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next command, never empty; `None` when more bytes are needed.
+    /// The next command, never empty; `None` if more bytes are needed.
     ///
     /// # Errors
-    /// What came is not RESP, or too much; there is no going on then.
+    /// The input is not RESP, or too long; the parser cannot continue.
     pub fn command(&mut self) -> Result<Option<Vec<Vec<u8>>>, Broken> {
         loop {
             let args = if self.begun.is_some() || self.rest().first() == Some(&b'*') {
@@ -69,7 +69,7 @@ impl Parser {
                 self.inline()?
             };
             match args {
-                // An empty line, or `*0`: nothing to do.
+                // An empty line or `*0` is ignored.
                 Some(args) if args.is_empty() => {}
                 args => return Ok(args),
             }
@@ -80,11 +80,11 @@ impl Parser {
         &self.buffer[self.at..]
     }
 
-    /// The line that is next, without its end, and where the one after it starts.
+    /// The next line without its end, and the start of the one after it.
     fn line(&self, too_big: &str) -> Result<Option<(&[u8], usize)>, Broken> {
         let rest = self.rest();
         match rest.iter().position(|byte| *byte == b'\r') {
-            // The byte after CR is taken for LF, whatever it is.
+            // The byte after CR is assumed to be LF.
             Some(end) if end + 1 < rest.len() => Ok(Some((&rest[..end], self.at + end + 2))),
             None if rest.len() > INLINE_MAX => Err(protocol_error(too_big)),
             _ => Ok(None),
@@ -100,7 +100,7 @@ impl Parser {
             if missing <= 0 {
                 return Ok(Some(Vec::new()));
             }
-            // Room for what one command has; a count that nothing follows is to take none.
+            // Limits the allocation: a large count without arguments must not reserve memory.
             let args = Vec::with_capacity(usize::try_from(missing).unwrap_or(0).min(16));
             self.begun = Some(Begun { args, bytes: 0, missing, length: None });
         }
@@ -113,7 +113,7 @@ impl Parser {
         if bytes + self.rest().len() > QUERY_MAX { Err(Broken::TooMuch) } else { Ok(None) }
     }
 
-    /// Reads one argument of the command that has begun; `false` when more bytes are needed.
+    /// Reads an argument of the incomplete command; `false` if more bytes are needed.
     fn argument(&mut self) -> Result<bool, Broken> {
         let Some(begun) = &self.begun else { return Ok(false) };
         let length = match begun.length {
@@ -121,7 +121,7 @@ impl Parser {
             None => {
                 let Some((line, next)) = self.line("too big bulk count string")? else { return Ok(false) };
                 let Some(digits) = line.strip_prefix(b"$") else {
-                    // What stands there, even if it is the line's end.
+                    // Whatever byte is there, even a line's end.
                     let got = String::from_utf8_lossy(&self.rest()[..1]).into_owned();
                     return Err(protocol_error(&format!("expected '$', got '{got}'")));
                 };
@@ -167,8 +167,8 @@ fn protocol_error(what: &str) -> Broken {
     Broken::Protocol(format!("ERR Protocol error: {what}"))
 }
 
-/// The words of an inline command: blanks between them, `"…"` with backslash escapes, `'…'` as it stands. `None` when a
-/// quote is not closed, or is closed in the middle of a word.
+/// Splits an inline command into words, separated by blanks: `"…"` with backslash escapes, `'…'` without. `None` if a
+/// quote is not closed, or is closed within a word.
 pub fn split(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
     let mut words = Vec::new();
@@ -204,7 +204,7 @@ pub fn split(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Reads to the closing quote; what comes after it.
+/// Reads to the closing quote; returns the rest.
 fn quoted<'a>(quote: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
     let hex = |digit: u8| (digit as char).to_digit(16).map(|value| value as u8);
     loop {
@@ -238,10 +238,10 @@ fn quoted<'a>(quote: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [
     }
 }
 
-/// Serves `model` on `port` until it is dropped, which drops its connections too.
+/// Serves `model` on `port` until dropped, which closes all connections.
 ///
 /// # Errors
-/// The port is taken, or the socket is gone.
+/// The port is taken, or the socket closed.
 pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>) -> io::Result<()> {
     let mut listener = env.listen(port).await?;
     let mut connections: Vec<(Weak<()>, E::Task)> = Vec::new();
@@ -255,7 +255,6 @@ pub async fn serve<E: Env>(env: E, port: u16, model: Arc<Mutex<Model>>) -> io::R
     }
 }
 
-/// One client's connection.
 struct Connection<E: Env> {
     env: E,
     model: Arc<Mutex<Model>>,
@@ -277,14 +276,14 @@ impl<E: Env> Connection<E> {
                 return;
             }
             if !open {
-                // The client is told where it stands; if it is gone already, that is all right too.
+                // Best effort: the client may already be gone.
                 let _ = stream.shutdown().await;
                 return;
             }
         }
     }
 
-    /// Answers every command that is complete; `false` when the connection is to be closed.
+    /// Answers all complete commands; `false` if the connection must be closed.
     fn answer(&self, parser: &mut Parser, session: &mut Session, out: &mut Vec<u8>) -> bool {
         loop {
             match parser.command() {
@@ -303,7 +302,7 @@ impl<E: Env> Connection<E> {
         }
     }
 
-    /// Applies a command, and tells who holds leadership then, in every group.
+    /// Executes a command, and reports the holder of leadership in every group.
     fn apply(&self, session: &mut Session, now_ms: u64, args: &[Vec<u8>]) -> super::resp::Resp {
         let mut model = self.lock();
         let peer = session.peer_after(args);

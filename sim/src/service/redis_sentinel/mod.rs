@@ -1,15 +1,14 @@
-//! Redis behind Sentinel, version 7.0: servers of which one is the primary and the others replicate it ([`server`],
-//! [`serve`]), and the sentinels that watch them ([`sentinel`], [`watch`]); all behind the real wire protocol, between
-//! themselves too.
+//! Redis 7.0 behind Sentinel: a primary and its replicas ([`server`], [`serve`]), and the sentinels that watch them
+//! ([`sentinel`], [`watch`]), all speaking the real wire protocol, also among themselves.
 //!
-//! A primary that comes back without its keys before anybody misses it is the primary still, and its replicas become exact copies
-//! of what it has: that is why a primary without persistence must not be started again by itself (redis.io, "Redis
-//! replication", on safety when persistence is turned off). Where the disk is another one, the server is configured as it was in
-//! the beginning, and sentinels make it what it is to be.
+//! A primary that restarts without its keys before anybody misses it stays the primary, and its replicas then copy its
+//! empty state: hence a primary without persistence must not be restarted automatically (redis.io, "Redis replication",
+//! on safety when persistence is turned off). With a new disk, a server has its original configuration, and sentinels
+//! reconfigure it.
 //!
-//! The timers that `sentinel.conf` leaves to its user stretch with the lease, as their defaults are to a lease of 15 s:
-//! `down-after-milliseconds` (30 s) is two leases, and `failover-timeout` (180 s) twelve. The others are the reference's
-//! own.
+//! The timers that `sentinel.conf` leaves to the user scale with the lease, in proportion to the defaults for a lease
+//! of 15 s: `down-after-milliseconds` (30 s) is two leases, and `failover-timeout` (180 s) twelve. Other timers are the
+//! reference's.
 
 mod replica;
 mod replication;
@@ -29,24 +28,24 @@ use serve::Shared;
 use server::Server;
 use std::sync::{Arc, Mutex};
 
-/// `down-after-milliseconds` is so many leases.
+/// `down-after-milliseconds` in leases.
 const DOWN_AFTER_LEASES: i64 = 2;
-/// `failover-timeout` is so many.
+/// `failover-timeout` in leases.
 const FAILOVER_TIMEOUT_LEASES: i64 = 12;
 
-/// What a member of the world is called, and where it listens; the port is its service's.
+/// The name and port of a member's process.
 fn address(process: &str, place: usize, count: usize, port: u16) -> Address {
     let host = if count == 1 { process.to_owned() } else { format!("{process}-{}", place + 1) };
     Address { host, port }
 }
 
-/// The server of that place, of so many.
+/// The server at `place` of `count`.
 fn server_at(place: usize, count: usize) -> Address {
     let service = &redis_sentinel::REPLICATED;
     address(service.process.unwrap_or_default(), place, count, service.port)
 }
 
-/// Servers that were never used; the first is the primary.
+/// Unused servers; the first is the primary.
 pub(super) fn servers(count: usize, bugs: &Bugs) -> Vec<State> {
     let forgets = bugs.has(&FORGOTTEN_ON_RESTART);
     let server = |place: usize| -> State {
@@ -58,15 +57,14 @@ pub(super) fn servers(count: usize, bugs: &Bugs) -> Vec<State> {
     (0..count).map(server).collect()
 }
 
-/// Sentinels that were never started. They find out who there is, and their configuration when they are started.
+/// Sentinels that were never started. They get their configuration when they start.
 pub(super) fn sentinels(count: usize) -> Vec<State> {
     (0..count).map(|place| -> State { Arc::new(Watching { place, count, sentinel: Mutex::default() }) }).collect()
 }
 
-/// A server.
 struct Replicated {
     shared: Shared,
-    /// Whom it follows before it was ever used.
+    /// The primary in its original configuration.
     configured: Option<Address>,
 }
 
@@ -92,11 +90,12 @@ impl Model for Replicated {
     fn serve(self: Arc<Self>, env: SimEnv, port: u16) -> Serving {
         let lag_ms = world::with(|world| world.replica_lag_ms());
         self.shared.lock().lag_ms = lag_ms;
+        self.shared.starts_as(env.node);
         Box::pin(async move { self.shared.serve(env, port).await })
     }
 }
 
-/// A sentinel, once it was started.
+/// A sentinel, once started.
 struct Watching {
     place: usize,
     count: usize,

@@ -1,36 +1,35 @@
-//! What a server knows of replication: whose replica it is, who its replicas are, the stream of its writes, and where a
-//! replica may go on in it.
+//! A server's replication state: its primary, its replicas, the stream of writes, and where a replica may resume it.
 //!
-//! Reference: redis/redis 7.0.15, `src/replication.c: masterTryPartialResynchronization, replicationSetupSlaveForFullResync,
-//! replicationFeedSlaves, shiftReplicationId, replicationSetMaster, replicationUnsetMaster`.
+//! Reference: redis/redis 7.0.15, `src/replication.c: masterTryPartialResynchronization,
+//! replicationSetupSlaveForFullResync, replicationFeedSlaves, shiftReplicationId, replicationSetMaster,
+//! replicationUnsetMaster`.
 
 use protocols_clients::resp;
 use std::collections::VecDeque;
 
-/// Where a server listens.
+/// A server's address.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Address {
-    /// Host name, or address.
+    /// A host name or IP address.
     pub host: String,
-    /// Port.
     pub port: u16,
 }
 
-/// The default of `repl-backlog-size`, bytes.
+/// The default of `repl-backlog-size`, in bytes.
 const BACKLOG: usize = 1 << 20;
 
-/// The stream of writes as far as a server has it.
+/// The stream of writes, as far as a server has it.
 #[derive(Debug)]
 pub(super) struct Stream {
-    /// Names the history.
+    /// Identifies the history.
     pub(super) id: String,
-    /// The history that this one goes on from, and the first byte that is not of it any more.
+    /// The history that this one continues, and the first byte that no longer belongs to it.
     pub(super) before: Option<(String, i64)>,
-    /// How many bytes the history has.
+    /// The length of the history in bytes.
     pub(super) offset: i64,
-    /// The last of them.
+    /// The history's last bytes.
     backlog: VecDeque<u8>,
-    /// The database that the stream's next command is for, once it was said.
+    /// The database of the stream's next command, once known.
     pub(super) database: Option<u8>,
 }
 
@@ -39,7 +38,7 @@ impl Stream {
         Stream { id, before: None, offset: 0, backlog: VecDeque::new(), database: None }
     }
 
-    /// More of the history.
+    /// Appends to the history.
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.offset += bytes.len() as i64;
         self.backlog.extend(bytes);
@@ -47,7 +46,7 @@ impl Stream {
         self.backlog.drain(..over);
     }
 
-    /// The bytes from `offset` on, for a replica that has that history up to there; `None` when it needs everything.
+    /// The bytes from `offset` on, for a replica that has the same history up to there; `None` if it needs a full copy.
     pub(super) fn from(&self, id: &str, offset: i64) -> Option<Vec<u8>> {
         let is_before = |(before, end): &(String, i64)| before == id && offset <= *end;
         if self.id != id && !self.before.as_ref().is_some_and(is_before) {
@@ -59,39 +58,38 @@ impl Stream {
         Some(self.backlog.iter().skip(skip).copied().collect())
     }
 
-    /// A new history begins where this one is: its server is a primary now.
+    /// Begins a new history here: the server has become a primary.
     pub(super) fn shift(&mut self, id: String) {
         let before = std::mem::replace(&mut self.id, id);
         self.before = Some((before, self.offset + 1));
         self.database = None;
     }
 
-    /// Everything was taken over from another server.
+    /// Everything was copied from another server.
     pub(super) fn restart(&mut self, id: String, offset: i64) {
         *self = Stream { offset, ..Stream::new(id) };
     }
 }
 
-/// A replica, as its primary knows it.
+/// A replica as its primary knows it.
 #[derive(Clone, Debug)]
 pub(super) struct Replica {
-    /// Where it listens.
     pub(super) address: Address,
-    /// When it is to be sent everything, milliseconds; `None` once it was, or need not be.
+    /// When it gets a full copy, in milliseconds; `None` if it has got one or needs none.
     pub(super) syncs_at_ms: Option<i64>,
-    /// Is it sent the stream?
+    /// Whether it receives the stream.
     pub(super) online: bool,
-    /// How much of the stream it has, and when it said so last, milliseconds.
+    /// How much of the stream it has acknowledged, and when it last did, in milliseconds.
     pub(super) acknowledged: i64,
     pub(super) acknowledged_at_ms: i64,
 }
 
-/// Whose replica a server is, and how that stands.
+/// The primary of a server, and the state of that link.
 #[derive(Clone, Debug)]
 pub(super) struct Primary {
     pub(super) address: Address,
     pub(super) up: bool,
-    /// When something came last, and since when nothing does, milliseconds.
+    /// When something was last received, and since when nothing is, in milliseconds.
     pub(super) heard_at_ms: i64,
     pub(super) down_since_ms: Option<i64>,
 }
@@ -102,7 +100,7 @@ impl Primary {
     }
 }
 
-/// A file of everything, as it is sent to a replica (`src/rdb.c: rdbSaveRio`, version 10): strings, each with its end.
+/// The file of a full copy (`src/rdb.c: rdbSaveRio`, version 10): strings, each with its expiry.
 pub(super) mod file {
     use super::super::super::redis::model::Model;
 
@@ -112,7 +110,7 @@ pub(super) mod file {
     const STRING: u8 = 0;
     const END: u8 = 0xFF;
 
-    /// Everything that the server has.
+    /// Encodes all keys of a server.
     pub(in super::super) fn of(model: &Model) -> Vec<u8> {
         let mut bytes = HEAD.to_vec();
         let mut database = None;
@@ -146,7 +144,7 @@ pub(super) mod file {
         bytes.extend_from_slice(text);
     }
 
-    /// Makes it all that the server has; `None` when it is no such file, or has more in it than [`of`] writes.
+    /// Replaces a server's keys by the file's; `None` if it is malformed, or holds more than [`of`] writes.
     pub(in super::super) fn load(model: &mut Model, bytes: &[u8]) -> Option<()> {
         let mut rest = bytes.strip_prefix(HEAD)?;
         let (mut database, mut ends_at_ms) = (0, None);
@@ -183,7 +181,7 @@ pub(super) mod file {
     }
 }
 
-/// A command as the stream has it.
+/// Encodes a command for the stream.
 pub(super) fn encoded(args: &[Vec<u8>]) -> Vec<u8> {
     resp::command(args)
 }

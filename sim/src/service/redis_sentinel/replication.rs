@@ -1,4 +1,4 @@
-//! A server as somebody's replica, and as somebody's primary: see [`super::server`], whose other half this is.
+//! A server's replication, as a replica and as a primary; the other half of [`super::server`].
 
 use super::{
     replica::{Address, Primary, Replica, Stream, encoded, file},
@@ -27,12 +27,12 @@ impl Server {
         Resp::Status("OK")
     }
 
-    /// They come back, and say how far they are.
+    /// Replicas will reconnect and report their offsets.
     pub(super) fn disconnect_replicas(&mut self) {
         self.clients.values_mut().filter(|client| client.replica.is_some()).for_each(|client| client.closing = true);
     }
 
-    /// What a server says that wants to be, or is, a replica.
+    /// Handles commands from a server that is, or wants to be, a replica.
     pub(super) fn replica_says(&mut self, id: ClientId, now_ms: i64, args: &[Vec<u8>]) -> Option<Resp> {
         let client = self.clients.get_mut(&id)?;
         if !args.len().is_multiple_of(2) {
@@ -60,7 +60,7 @@ impl Server {
                     let replica = client.replica.as_mut()?;
                     replica.acknowledged = value.parse().unwrap_or(replica.acknowledged);
                     replica.acknowledged_at_ms = now_ms;
-                    // Nothing is answered.
+                    // It gets no answer.
                     return None;
                 }
                 b"capa" => {}
@@ -90,7 +90,7 @@ impl Server {
         None
     }
 
-    /// What is done every tenth of a second: replicas whose time has come get everything, and the others a sign of life.
+    /// Runs every 100 ms: sends full copies to replicas that are due, and keepalives to the others.
     pub fn tick(&mut self, now_ms: i64) {
         let due = |client: &&mut Client| {
             client.replica.as_ref().is_some_and(|r| r.syncs_at_ms.is_some_and(|at| at <= now_ms))
@@ -107,7 +107,7 @@ impl Server {
                     (replica.syncs_at_ms, replica.online) = (None, true);
                 }
             }
-            // The new replica does not know which database the stream is at.
+            // The new replica does not know the stream's current database.
             self.stream.database = None;
         }
         let has_replicas = self.clients.values().any(|client| client.replica.is_some());
@@ -116,13 +116,13 @@ impl Server {
             self.feed(now_ms, &encoded(&[b"PING".to_vec()]));
         }
         for client in self.clients.values_mut() {
-            // They were held in the order of their times.
+            // They are in order of their times.
             let due = client.held.partition_point(|(due_ms, _)| *due_ms <= now_ms);
             client.out.extend(client.held.drain(..due).flat_map(|(_, bytes)| bytes));
         }
     }
 
-    /// More of the stream, for the replicas too; for those that are behind with the next tick after their time.
+    /// Appends to the stream and sends it to replicas; to those that lag, with the first tick after their delay.
     pub(super) fn feed(&mut self, now_ms: i64, bytes: &[u8]) {
         self.stream.append(bytes);
         let replicas = self.clients.values_mut().filter(|client| client.replica.as_ref().is_some_and(|r| r.online));
@@ -138,7 +138,7 @@ impl Server {
         self.clients.values().filter_map(|client| client.replica.as_ref())
     }
 
-    /// What has come from the primary: a whole command of its stream.
+    /// Applies a command of the primary's stream.
     pub(super) fn apply_from_primary(&mut self, now_ms: i64, args: &[Vec<u8>]) {
         let name = args.first().map(|name| name.to_ascii_lowercase()).unwrap_or_default();
         if !matches!(name.as_slice(), b"ping" | b"multi" | b"exec" | b"replconf") {
@@ -148,7 +148,7 @@ impl Server {
         self.feed(now_ms, &encoded(args));
     }
 
-    /// What `INFO` says, as far as anybody here asks: who the server is, and how its replication stands.
+    /// The part of `INFO` that is used here: the server's identity and replication state.
     pub(super) fn info(&self, now_ms: i64, section: Option<&str>) -> String {
         let wants = |name: &str| {
             section.is_none_or(|section| {

@@ -1,15 +1,18 @@
-//! A replicated server on any [`Env`]: its connections, the tenth of a second that it counts by, and its own connection to
-//! the primary that it follows.
+//! Serves a replicated server on any [`Env`]: its connections, its 100 ms timer, and its own connection to its primary.
 //!
-//! Reference: redis/redis 7.0.15, `src/replication.c: connectWithMaster, syncWithMaster, replicationHandleMasterDisconnection,
-//! replicationCron`. A replica that lost its primary connects again at once, and then every second.
+//! Reference: redis/redis 7.0.15, `src/replication.c: connectWithMaster, syncWithMaster,
+//! replicationHandleMasterDisconnection, replicationCron`. A replica that lost its primary connects again at once, and
+//! then every second.
 
 use super::{
     replica::{Primary, file},
     server::{ClientId, Server},
 };
-use crate::service::redis::wire::{Broken, Parser};
-use protocols::types::{MILLISECOND, SECOND};
+use crate::{
+    service::redis::wire::{Broken, Parser},
+    world,
+};
+use protocols::types::{MILLISECOND, NodeId, SECOND};
 use protocols_clients::{
     env::{Env, Listener},
     resp::{self, Reader, Reply},
@@ -24,30 +27,44 @@ use tokio::{
     sync::Notify,
 };
 
-/// From one look at what is due to the next, nanoseconds.
+/// The interval of the timer, in nanoseconds.
 const TICK: u64 = 100 * MILLISECOND;
-/// Nothing heard for so long: the other end is gone (`repl-timeout`), nanoseconds.
+/// After this much silence the other end counts as gone (`repl-timeout`), in nanoseconds.
 const TIMEOUT: u64 = 60 * SECOND;
 
-/// A server that is served.
 #[derive(Clone)]
 pub struct Shared {
     server: Arc<Mutex<Server>>,
-    /// It follows another primary, or none any more.
+    /// Notified when it is to follow another primary, or none.
     follows: Arc<Notify>,
+    /// Which process of the world it is, and whether the history has it as the primary.
+    told: Arc<Mutex<Option<(NodeId, bool)>>>,
 }
 
 impl Shared {
-    /// The server, and whom it tells.
     pub fn new(server: Server) -> Self {
-        Shared { server: Arc::new(Mutex::new(server)), follows: Arc::default() }
+        Shared { server: Arc::new(Mutex::new(server)), follows: Arc::default(), told: Arc::default() }
+    }
+
+    /// It is that process of the world, which starts: the history is told from now on when it becomes the primary.
+    pub(super) fn starts_as(&self, node: NodeId) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some((node, false));
+    }
+
+    fn tell(&self) {
+        let leads = self.lock().is_primary();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((node, told)) = told.as_mut().filter(|(_, told)| *told != leads) {
+            *told = leads;
+            world::try_with(|world| world.member_leads(*node, leads));
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Server> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on the server, and tells whoever waits for what came of it.
+    /// Runs `work` on the server, and passes the results on.
     fn work<T>(&self, work: impl FnOnce(&mut Server) -> T) -> T {
         let (done, follows) = {
             let mut server = self.lock();
@@ -57,18 +74,20 @@ impl Shared {
             (done, server.follows != before)
         };
         if follows {
+            self.tell();
             self.follows.notify_waiters();
         }
         done
     }
 
-    /// Serves until dropped, which drops every connection.
+    /// Serves until dropped, which closes all connections.
     ///
     /// # Errors
-    /// The port is taken, or the socket is gone.
+    /// The port is taken, or the socket closed.
     pub async fn serve<E: Env>(&self, env: E, port: u16) -> io::Result<()> {
         let now_ms = wall_ms(&env);
         self.lock().restart(now_ms);
+        self.tell();
         let _ticks = env.spawn(self.clone().ticks(env.clone()));
         let _replica = env.spawn(self.clone().follow(env.clone()));
         let mut listener = env.listen(port).await?;
@@ -129,7 +148,7 @@ impl Shared {
         }
     }
 
-    /// Follows whoever is to be followed.
+    /// Follows the configured primary.
     async fn follow<E: Env>(self, env: E) {
         let mut failed = 0;
         loop {
@@ -152,7 +171,7 @@ impl Shared {
             tokio::select! {
                 biased;
                 () = &mut follows => {}
-                // However it ended, it is tried again.
+                // Tries again, however it ended.
                 _ = self.replicate(&env, &to) => failed = number,
             }
             let now_ms = wall_ms(&env);
@@ -164,7 +183,7 @@ impl Shared {
         }
     }
 
-    /// Takes the primary's stream over, and goes on with it until it ends.
+    /// Takes over the primary's stream, and continues until it ends.
     async fn replicate<E: Env>(&self, env: &E, to: &Endpoint) -> Option<()> {
         let mut stream = env.timeout(TIMEOUT, env.connect(to)).await?.ok()?;
         let (mut reader, own) = (Reader::default(), self.lock().address.clone());
@@ -205,7 +224,7 @@ impl Shared {
         self.go_on(env, stream, reader.rest()).await
     }
 
-    /// The stream, once it runs.
+    /// Continues the stream once it runs.
     async fn go_on<E: Env>(&self, env: &E, mut stream: E::Stream, first: Vec<u8>) -> Option<()> {
         let (mut parser, mut bytes) = (Parser::default(), vec![0; 4096]);
         parser.feed(&first);
@@ -237,7 +256,7 @@ impl Shared {
 }
 
 impl Server {
-    /// Its primary goes on where it is.
+    /// The primary continues from this server's offset.
     fn goes_on(&mut self, id: &str) {
         if self.stream.id != id {
             self.stream.shift(id.to_owned());
@@ -248,7 +267,7 @@ impl Server {
         }
     }
 
-    /// Its primary has sent everything. What it had that its primary has not is lost.
+    /// The primary has sent a full copy. Anything that only this server had is lost.
     fn starts_over(&mut self, id: &str, offset: i64, bytes: &[u8]) -> Option<()> {
         file::load(&mut self.model, bytes)?;
         self.stream.restart(id.to_owned(), offset);
@@ -264,7 +283,7 @@ impl Server {
     }
 }
 
-/// Tells the server when its connection is gone.
+/// Reports the end of its connection to the server.
 struct Closes(Shared, ClientId);
 
 impl Drop for Closes {
@@ -273,12 +292,12 @@ impl Drop for Closes {
     }
 }
 
-/// The wall clock, milliseconds.
+/// The wall clock, in milliseconds.
 pub(super) fn wall_ms<E: Env>(env: &E) -> i64 {
     (env.now().wall / MILLISECOND) as i64
 }
 
-/// What `take` finds, once enough has come.
+/// Reads until `take` returns a value.
 async fn more<E: Env, T: Send>(
     env: &E,
     stream: &mut (impl AsyncRead + Unpin + Send),
@@ -295,7 +314,7 @@ async fn more<E: Env, T: Send>(
     }
 }
 
-/// The next line that is not empty: a primary that is busy sends empty ones to show that it lives.
+/// The next non-empty line: a busy primary sends empty ones as keepalives.
 async fn line<E: Env>(env: &E, stream: &mut (impl AsyncRead + Unpin + Send), reader: &mut Reader) -> Option<String> {
     loop {
         let line = more(env, stream, reader, |reader| reader.line()).await?;

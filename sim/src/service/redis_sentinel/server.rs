@@ -1,13 +1,13 @@
-//! One server of a replicated Redis: a [`Model`] with its connections, its replicas, and the primary that it follows.
-//! Without I/O and without a clock: bytes for a connection wait in [`Server::take`] until whoever serves it sends them.
+//! One server of a replicated Redis: a [`Model`] with its connections, its replicas and its primary. Without I/O and
+//! without a clock: bytes for a connection wait in [`Server::take`] until they are sent.
 //!
 //! Reference: redis/redis 7.0.15, `src/replication.c: replicaofCommand, syncCommand, replconfCommand, replicationCron,
 //! replicationFeedSlaves, refreshGoodSlavesCount`, `src/pubsub.c`, `src/multi.c`, `src/networking.c: clientCommand`,
 //! `src/server.c: genRedisInfoString, processCommand`; `redis.conf`: `appendonly yes` with every write synced,
 //! `repl-diskless-sync yes` with its delay of 5 s, `repl-ping-replica-period 10`, `repl-timeout 60`.
 //!
-//! Not modelled: a replica's stream begins with its file, not with its first acknowledgement of it; patterns, blocking
-//! commands, and what no sentinel, replica or election here asks.
+//! Not modelled: the wait for a replica's first acknowledgement (its stream begins with the file); patterns, blocking
+//! commands, and other commands that no sentinel, replica or election here uses.
 
 use super::replica::{Address, Primary, Replica, Stream, encoded};
 use crate::{
@@ -23,76 +23,72 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Waiting for more replicas before everything is sent, milliseconds (`repl-diskless-sync-delay`).
+/// How long a full copy waits for more replicas, in milliseconds (`repl-diskless-sync-delay`).
 pub(super) const SYNC_DELAY_MS: i64 = 5_000;
-/// From one sign of life in the stream to the next, milliseconds (`repl-ping-replica-period`).
+/// The interval of pings in the stream, in milliseconds (`repl-ping-replica-period`).
 pub(super) const PING_MS: i64 = 10_000;
-/// Ends a file that is sent while it is made, in place of its length.
+/// Marks the end of a full copy that is streamed without a length.
 pub(super) const FILE_END: &str = "0123456789abcdef0123456789abcdef01234567";
 
 const READ_ONLY: &str = "READONLY You can't write against a read only replica.";
 const NO_REPLICAS: &str = "NOREPLICAS Not enough good replicas to write.";
 
-/// Names a connection.
 pub type ClientId = u64;
 
-/// A connection.
 #[derive(Debug)]
 pub(super) struct Client {
     session: Session,
-    /// What `EXEC` is to do, after `MULTI`.
+    /// The commands queued for `EXEC`, after `MULTI`.
     queued: Option<Vec<Vec<Vec<u8>>>>,
     channels: BTreeSet<Vec<u8>>,
     pub(super) replica: Option<Replica>,
-    /// To be sent.
+    /// Bytes to send.
     pub(super) out: Vec<u8>,
-    /// To be sent to a replica later, and when.
+    /// Delayed bytes for a replica, with their due times.
     pub(super) held: VecDeque<(i64, Vec<u8>)>,
     pub(super) closing: bool,
-    /// Told when there is something to send, or the connection is to be closed.
+    /// Notified when there is something to send, or the connection must be closed.
     wake: Arc<Notify>,
 }
 
-/// How many replicas a primary must have that have acknowledged lately, before it writes.
+/// The replicas that must have acknowledged recently for a primary to accept writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MinReplicas {
-    /// `min-replicas-to-write`; 0: none.
+    /// `min-replicas-to-write`; 0 disables the check.
     pub to_write: usize,
-    /// `min-replicas-max-lag`, milliseconds.
+    /// `min-replicas-max-lag`, in milliseconds.
     pub max_lag_ms: i64,
 }
 
-/// A server.
 #[derive(Debug)]
 pub struct Server {
     pub(super) model: Model,
-    /// Where it listens.
     pub(super) address: Address,
     /// New at every start.
     pub(super) run_id: String,
     pub(super) stream: Stream,
-    /// The primary that it follows, if it is none itself, and how often that has changed.
+    /// The primary that it follows, unless it is one itself, and how often that has changed.
     pub(super) primary: Option<Primary>,
     pub(super) follows: u64,
-    /// Whom it follows when it starts again (`CONFIG REWRITE`).
+    /// The primary that it follows after a restart (`CONFIG REWRITE`).
     saved: Option<Address>,
     min_replicas: MinReplicas,
-    /// How long what is written takes to the replicas, beside the way there, milliseconds.
+    /// How long the server delays writes to its replicas, apart from the network, in milliseconds.
     pub(super) lag_ms: i64,
     pub(super) clients: BTreeMap<ClientId, Client>,
     last_client: ClientId,
     pub(super) pinged_at_ms: i64,
-    /// For what comes from the primary.
+    /// The session for commands from the primary.
     pub(super) applying: Session,
-    /// 40 hexadecimal digits, each time others.
+    /// Generates ids of 40 hexadecimal digits.
     pub(super) ids: fn(&mut u64) -> String,
     pub(super) id_state: u64,
-    /// Its disk is a copy of another one: the ids that come next were not drawn by that.
+    /// Whether its disk is a copy, so that its next ids must differ from the original's.
     copied: bool,
 }
 
 impl Server {
-    /// A server that was never used, and follows `primary` if there is one.
+    /// An unused server, which follows `primary`, if given.
     pub fn new(address: Address, primary: Option<Address>, ids: u64) -> Self {
         let mut model = Model::new();
         model.replicates = true;
@@ -119,14 +115,14 @@ impl Server {
         server
     }
 
-    /// With `min-replicas-to-write` and `min-replicas-max-lag`.
+    /// Sets `min-replicas-to-write` and `min-replicas-max-lag`.
     pub fn with_min_replicas(mut self, min_replicas: MinReplicas) -> Self {
         self.min_replicas = min_replicas;
         self
     }
 
-    /// Another server at its address, with what this one has on disk, or as it was before it was ever used: a replica of
-    /// `primary`, if there is one. Nobody takes its history for this one's.
+    /// Another server at the same address, with a copy of this one's disk or an empty one; in the latter case a replica
+    /// of `primary`, if given. Its history has a new id, so it is not mistaken for this server's.
     pub(super) fn twin(&self, disk: Disk, primary: Option<Address>) -> Self {
         let (model, saved) = match disk {
             Disk::Copied => (self.model.clone(), self.saved.clone()),
@@ -136,7 +132,7 @@ impl Server {
         Server { model, min_replicas: self.min_replicas, copied: true, ..twin }
     }
 
-    /// The process starts again: its keys are there still, its history is not, and so its replicas need everything.
+    /// The process restarts: its keys are kept, its history is not, so its replicas need full copies.
     pub fn restart(&mut self, now_ms: i64) {
         self.model.restart();
         if std::mem::take(&mut self.copied) {
@@ -151,12 +147,10 @@ impl Server {
         self.follows += 1;
     }
 
-    /// Is it a primary?
     pub fn is_primary(&self) -> bool {
         self.primary.is_none()
     }
 
-    /// A new connection.
     pub fn open(&mut self) -> ClientId {
         self.last_client += 1;
         let (session, out) = (self.model.open(), Vec::new());
@@ -174,12 +168,12 @@ impl Server {
         self.last_client
     }
 
-    /// What a connection waits at for something to be sent on it.
+    /// The notification that a connection's task waits for.
     pub fn wake(&self, id: ClientId) -> Arc<Notify> {
         self.clients.get(&id).map(|client| client.wake.clone()).unwrap_or_default()
     }
 
-    /// Wakes whoever has something to send.
+    /// Wakes all connections that have something to send.
     pub fn wake_all(&self) {
         let waits = |client: &&Client| client.closing || !client.out.is_empty();
         self.clients.values().filter(waits).for_each(|client| client.wake.notify_one());
@@ -190,12 +184,12 @@ impl Server {
         self.clients.remove(&id);
     }
 
-    /// What is to be sent on a connection, and whether it is to be closed then.
+    /// The bytes to send on a connection, and whether to close it then.
     pub fn take(&mut self, id: ClientId) -> (Vec<u8>, bool) {
         self.clients.get_mut(&id).map_or((Vec::new(), true), |client| (std::mem::take(&mut client.out), client.closing))
     }
 
-    /// A command on a connection, when the server's wall clock shows so many milliseconds.
+    /// Executes a command from a connection at wall time `now_ms`, in milliseconds.
     pub fn command(&mut self, id: ClientId, now_ms: i64, args: &[Vec<u8>]) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let name = args.first().map(|name| name.to_ascii_lowercase()).unwrap_or_default();
@@ -265,7 +259,7 @@ impl Server {
         Some(Resp::Array(replies))
     }
 
-    /// A command on keys, and all that the plain model knows. What it wrote goes to the replicas.
+    /// Executes a command that the plain model knows, and sends its writes to the replicas.
     fn apply(&mut self, id: ClientId, now_ms: i64, args: &[Vec<u8>]) -> Resp {
         let Some(client) = self.clients.get_mut(&id) else { return Resp::Nil };
         let is_good =
@@ -289,7 +283,7 @@ impl Server {
         reply
     }
 
-    /// Tells the replicas what was written: in a transaction when it is several writes of one command.
+    /// Sends writes to the replicas, as a transaction if one command made several.
     fn propagate(&mut self, now_ms: i64, written: &[(u8, Vec<Vec<u8>>)]) {
         let Some((database, _)) = written.first() else { return };
         let mut bytes = Vec::new();
@@ -337,7 +331,7 @@ impl Server {
         told
     }
 
-    /// Closes every other connection of a kind: those of clients that subscribe, of replicas, or of the rest.
+    /// Closes all other connections of a kind: of subscribers, of replicas, or the rest.
     fn kill(&mut self, by: ClientId, kind: &str) -> Resp {
         let of = |client: &Client| match client {
             Client { replica: Some(_), .. } => "replica",
@@ -358,7 +352,7 @@ impl Server {
     }
 }
 
-/// 40 hexadecimal digits of a generator with 64 bits of state (Steele et al. 2014, SplitMix).
+/// 40 hexadecimal digits from a generator with 64 bits of state (Steele et al. 2014, SplitMix).
 fn next_id(state: &mut u64) -> String {
     let mut next = || {
         *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);

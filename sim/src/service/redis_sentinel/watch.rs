@@ -1,4 +1,4 @@
-//! A sentinel on any [`Env`]: its timer, the connections that it makes, and those that are made to it.
+//! Serves a sentinel on any [`Env`]: its timer, its own connections, and those of its clients.
 
 use super::{
     sentinel::{LinkId, Output, Sentinel},
@@ -24,13 +24,13 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
 };
 
-/// A subscriber: the channels that it has asked for, and where what is published there goes.
+/// A subscriber's channels, and the queue of its messages.
 type Subscriber = (BTreeSet<String>, UnboundedSender<Vec<u8>>);
 
-/// What sends on a link, and the task that it is.
+/// The queue of a link's commands, and the link's task.
 type Link<E> = (UnboundedSender<Vec<u8>>, <E as Env>::Task);
 
-/// A sentinel, and what it has under way.
+/// A sentinel with its links and subscribers.
 struct Inner<E: Env> {
     sentinel: Arc<Mutex<Sentinel>>,
     links: Mutex<BTreeMap<LinkId, Link<E>>>,
@@ -40,13 +40,13 @@ struct Inner<E: Env> {
 /// Serves a sentinel until dropped.
 ///
 /// # Errors
-/// The port is taken, or the socket is gone.
+/// The port is taken, or the socket closed.
 pub async fn serve<E: Env>(sentinel: Arc<Mutex<Sentinel>>, env: E, port: u16) -> io::Result<()> {
     let watch =
         Watch { env, inner: Arc::new(Inner { sentinel, links: Mutex::default(), subscribers: Mutex::default() }) };
     watch.work(|sentinel, now| sentinel.start(now));
     let served = watch.accept(port).await;
-    // Tasks hold the watch, and it holds tasks.
+    // Breaks the cycle: tasks hold the watch, which holds tasks.
     lock(&watch.inner.links).clear();
     served
 }
@@ -88,7 +88,7 @@ impl<E: Env> Watch<E> {
         }
     }
 
-    /// Works on the sentinel, and does what it wants done.
+    /// Runs `work` on the sentinel, and carries out its outputs.
     fn work<T>(&self, work: impl FnOnce(&mut Sentinel, i64) -> T) -> T {
         let now = wall_ms(&self.env);
         let (done, outputs) = {
@@ -108,7 +108,7 @@ impl<E: Env> Watch<E> {
                 let task = self.env.spawn(self.clone().link(link, to, receiver));
                 lock(&self.inner.links).insert(link, (sender, task));
             }
-            // Dropped outside of the lock: it drops the connection.
+            // Dropped outside of the lock, since that drops the connection.
             Output::Close(link) => drop(lock(&self.inner.links).remove(&link)),
             Output::Send { link, words } => {
                 if let Some((sender, _)) = lock(&self.inner.links).get(&link) {
@@ -128,9 +128,9 @@ impl<E: Env> Watch<E> {
         }
     }
 
-    /// One connection to a server or to another sentinel.
+    /// A connection to a server or another sentinel.
     async fn link(self, link: LinkId, to: Endpoint, commands: UnboundedReceiver<Vec<u8>>) {
-        // However it ended.
+        // Ignores how it ended.
         let _ = self.talk(link, &to, commands).await;
         self.work(|sentinel, now| sentinel.closed(now, link));
     }
@@ -153,7 +153,7 @@ impl<E: Env> Watch<E> {
         }
     }
 
-    /// One connection of a client, or of another sentinel.
+    /// Serves a connection of a client or another sentinel.
     async fn connection(self, mut stream: E::Stream, number: u64, _alive: Arc<()>) {
         let (sender, mut published) = unbounded_channel();
         lock(&self.inner.subscribers).insert(number, (BTreeSet::new(), sender));
@@ -214,7 +214,7 @@ impl<E: Env> Watch<E> {
     }
 }
 
-/// Forgets a subscriber when its connection is gone.
+/// Removes a subscriber when its connection ends.
 struct Gone<E: Env>(Watch<E>, u64);
 
 impl<E: Env> Drop for Gone<E> {

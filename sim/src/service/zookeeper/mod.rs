@@ -1,13 +1,12 @@
-//! ZooKeeper, as far as a client can tell: one member, its nodes, sessions and watches.
+//! ZooKeeper as clients see it: one member with its nodes, sessions and watches.
 //!
 //! [`model`] is pure. [`wire`] serves it in ZooKeeper's own protocol.
 //!
-//! [`cluster`] has several members.
+//! [`cluster`] models several members.
 //!
-//! Not here: what disks take, of the one member; access lists beyond that there is one, and
-//! authentication; quotas; nodes with a time to live (which are off by default), and the scan that deletes empty containers
-//! once a minute; persistent and recursive watches; several reads in one request; reconfiguration; the commands of four
-//! letters.
+//! Not modelled: a single member's disk latency; access lists beyond their presence, and authentication; quotas; nodes
+//! with a time to live (off by default), and the scan that deletes empty containers once a minute; persistent and
+//! recursive watches; several reads in one request; reconfiguration; four-letter commands.
 
 pub mod cluster;
 pub mod model;
@@ -17,11 +16,11 @@ use super::{Disk, Dropped, Model, Serving, State, grants::Holder};
 use crate::world::env::SimEnv;
 use std::sync::{Arc, PoisonError};
 
-/// ZooKeeper, and what tells it that it was changed from outside.
+/// A ZooKeeper member that can also be changed from outside.
 #[derive(Default)]
 pub struct Zookeeper(Arc<wire::Server>);
 
-/// One member by itself, or several that agree, never used.
+/// A single member, or several that agree, unused.
 pub(super) fn members(count: usize) -> Vec<State> {
     match count {
         1 => vec![Arc::new(Zookeeper::default())],
@@ -33,7 +32,7 @@ impl Zookeeper {
     /// Serves on any [`Env`](protocols_clients::env::Env) until the process ends.
     ///
     /// # Errors
-    /// The port is taken, or the socket is gone.
+    /// The port is taken, or the socket closed.
     pub async fn serve_on<E: protocols_clients::env::Env>(&self, env: E, port: u16) -> std::io::Result<()> {
         wire::serve(env, port, self.0.clone()).await
     }

@@ -1,4 +1,4 @@
-//! The wire: a server on any [`Env`], one task a connection, and the scan for sessions whose time is up.
+//! A server on any [`Env`]: one task per connection, and the scan for expired sessions.
 
 use super::model::{At, Connected, ConnectionId, Model, Out, bucket_after};
 use crate::service::grants;
@@ -24,33 +24,33 @@ use tokio::{
     },
 };
 
-/// A server's state, and what of it lasts as long as its process.
+/// A server's state, including that of its process.
 #[derive(Default)]
 pub struct Server {
-    /// What outlives the process.
+    /// The state that outlives the process.
     pub(super) model: Mutex<Model>,
-    /// What is to be sent, by connection.
+    /// Queues of outgoing messages by connection.
     senders: Mutex<BTreeMap<ConnectionId, UnboundedSender<Out>>>,
-    /// The model was changed from outside.
+    /// Notified when the model was changed from outside.
     pub(super) changed: Notify,
 }
 
 impl Server {
-    /// A server that has this on disk.
+    /// A server with this state on disk.
     pub(super) fn of(model: Model) -> Server {
         Server { model: Mutex::new(model), ..Server::default() }
     }
 }
 
-/// The server has run for a while before its process's clock begins, milliseconds.
+/// How long the server has run before its process's clock begins, in milliseconds.
 pub(super) const AGE_MS: u64 = 3_600 * (SECOND / MILLISECOND);
 
 /// Serves until the future is dropped, which breaks every connection.
 ///
 /// # Errors
-/// The port is taken, or the socket is gone.
+/// The port is taken, or the socket closed.
 pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result<()> {
-    // Ticks are counted from some moment in the past: their phase is anything.
+    // Ticks count from some moment in the past, so their phase is random.
     let age_ms = AGE_MS + env.random() % (TICK / MILLISECOND);
     let serving = Serving { env: env.clone(), server, age_ms };
     let mut listener = env.listen(port).await?;
@@ -73,7 +73,7 @@ pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result
         let serving = serving.clone();
         let task = env.spawn(async move {
             let _alive = alive;
-            // However it ended, there is nobody to tell.
+            // Nobody needs to know how the connection ended.
             let _ = serving.connection(stream).await;
         });
         connections.push((watch, task));
@@ -105,8 +105,8 @@ impl<E: Env> Serving<E> {
         self.env.now().mono / MILLISECOND + self.age_ms
     }
 
-    /// Does something to the model, sends what comes of it, and tells who leads then; `why` says how a leadership that is
-    /// over after it has ended.
+    /// Changes the model, sends the resulting messages, and reports who then leads; `why` says how a leadership that
+    /// this ends has ended.
     fn apply<T>(&self, why: GrantEnd, action: impl FnOnce(&mut Model) -> T) -> T {
         let mut model = self.model();
         let zxid = model.zxid();
@@ -117,7 +117,7 @@ impl<E: Env> Serving<E> {
         let senders = self.senders();
         for (connection, out) in model.take_outbox() {
             if let Some(sender) = senders.get(&connection) {
-                // A client that is gone is noticed by its own task.
+                // The client's own task notices that it is gone.
                 let _ = sender.send(out);
             }
         }
@@ -128,7 +128,7 @@ impl<E: Env> Serving<E> {
         loop {
             let due = bucket_after(self.now_ms());
             let left_ms = due - self.now_ms();
-            // The rest of the millisecond is not waited for.
+            // Sub-millisecond parts are ignored.
             let mono = self.env.now().mono / MILLISECOND + left_ms;
             self.env.sleep_until(mono * MILLISECOND).await;
             let now_ms = self.now_ms();
@@ -168,7 +168,7 @@ impl<E: Env> Serving<E> {
         }
     }
 
-    /// Takes a packet; is there a session then?
+    /// Handles a packet; returns whether the connection then has a session.
     fn packet(&self, id: ConnectionId, established: bool, packet: &[u8]) -> io::Result<bool> {
         let now_ms = self.now_ms();
         if !established {
@@ -183,7 +183,7 @@ impl<E: Env> Serving<E> {
     }
 }
 
-/// A connection that is to be forgotten when its task ends, however it does.
+/// Forgets a connection when its task ends, however it ends.
 struct Open<'a, E: Env> {
     serving: &'a Serving<E>,
     id: ConnectionId,
@@ -196,7 +196,7 @@ impl<E: Env> Drop for Open<'_, E> {
     }
 }
 
-/// As a packet; `None`: the connection is to be closed.
+/// Encodes a message; `None` if the connection must be closed.
 pub(super) fn encode(out: &Out) -> Option<Vec<u8>> {
     match out {
         Out::Connected(response) => Some(response.packet()),

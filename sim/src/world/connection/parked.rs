@@ -1,4 +1,4 @@
-//! What met silence on a connection is sent again when there is none any more.
+//! Resends messages that met silence on a connection, once it is over.
 
 use super::{
     super::{
@@ -11,7 +11,7 @@ use super::{
 };
 
 impl World {
-    /// Sends again what has met silence and would not any more.
+    /// Resends messages that met silence, where the silence is over.
     pub(in crate::world) fn flush_parked(&mut self) {
         let mut groups: Vec<Vec<Parked>> = Vec::new();
         for parked in std::mem::take(&mut self.parked) {
@@ -33,7 +33,7 @@ impl World {
         }
     }
 
-    /// Sends the messages of one connection again: the first when its timeout says so, and the others behind it.
+    /// Resends the messages of one connection: the first when its timeout fires, and the others behind it.
     fn resume_sending(&mut self, group: Vec<Parked>) {
         let Parked { since, late: Late { from, to, .. }, given_up } = group[0];
         let now = self.now;

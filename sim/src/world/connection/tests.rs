@@ -1,4 +1,4 @@
-//! What a connection does to messages, with scribes in place of nodes, clients and the store.
+//! Tests of connections, with scribes in place of nodes, clients and the store.
 
 mod losses;
 
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 const N1: NodeId = NodeId(0);
 const N2: NodeId = NodeId(1);
 
-/// What a scribe was told, and when, milliseconds.
+/// What a scribe received, and when, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Told {
     Asked(u64),
@@ -30,10 +30,10 @@ enum Told {
 
 type Log = Arc<Mutex<Vec<(NodeId, f64, Told)>>>;
 
-/// Writes down what it is told, and answers every question at once.
+/// Logs what it receives, and answers every question at once.
 struct Scribe {
     me: NodeId,
-    /// What its monotonic clock showed when the run began.
+    /// The monotonic clock at the start of the run.
     zero: u64,
     log: Log,
 }
@@ -61,7 +61,7 @@ struct Place {
 }
 
 impl Place {
-    /// Two candidates of a protocol, a store and a client on a network, and what goes wrong at which millisecond.
+    /// Two candidates of a protocol, a store and a client on a network, with faults by millisecond.
     fn new(protocol: &str, network: Network, faults: &[(f64, Fault)]) -> Self {
         let protocol = election::find(protocol).expect("a protocol");
         let params = Params { nodes: 2, clients: 1, clock_skew_ms: 0, clock_drift_ppm: 0, ..Params::default() };
@@ -85,7 +85,7 @@ impl Place {
         Place::new("redis-naive", network("ideal"), faults)
     }
 
-    /// Lets the world run until that millisecond.
+    /// Runs the world until `ms`.
     fn until(&mut self, ms: f64) {
         let end = (ms * 1e6) as u64;
         self.world.queue.push(end, Event::Void);
@@ -104,13 +104,14 @@ impl Place {
         self.world.send(from, to, &Message::Next { request: RequestId { client: self.client, number } });
     }
 
-    /// At that millisecond the first candidate asks the store.
+    /// At `ms`, the first candidate asks the store.
     fn n1_asks(&mut self, ms: f64, number: u64) {
         self.until(ms);
         self.ask(N1, self.store, number);
     }
 
-    /// The first candidate asks the store so many questions, so many milliseconds apart: how late they come, sorted.
+    /// The first candidate asks the store `questions` questions, `apart_ms` milliseconds apart; returns how late they
+    /// arrive, sorted.
     fn late_ms(&mut self, questions: u64, apart_ms: f64) -> Vec<f64> {
         let at = |number: u64| 100.0 + number as f64 * apart_ms;
         (1..=questions).for_each(|number| self.n1_asks(at(number), number));
@@ -126,7 +127,7 @@ impl Place {
         self.log.lock().expect("a log").iter().filter(|(n, ..)| *n == who).map(|(_, at, told)| (*at, *told)).collect()
     }
 
-    /// The questions that somebody was asked, in the order in which they came.
+    /// The questions that `who` received, in order.
     fn asked(&self, who: NodeId) -> Vec<u64> {
         let number = |(_, told)| if let Told::Asked(number) = told { Some(number) } else { None };
         self.told(who).into_iter().filter_map(number).collect()
@@ -195,7 +196,7 @@ fn a_partition_is_silence_and_what_was_sent_into_it_comes_after_it_in_order() {
     place.n1_asks(1_600.0, 5);
     place.until(5_000.0);
     assert_eq!(place.asked(store), [1, 2, 3, 4, 5]);
-    // Sent again 0.2 and 0.6 s after it met silence; the healed network does not hurry it.
+    // Resent 0.2 and 0.6 s after it met silence; the end of the partition does not hasten that.
     assert!(close_to(place.asked_at(store, 2), 1_001.05 + 600.1), "{}", place.asked_at(store, 2));
     assert!(place.asked_at(store, 5) >= place.asked_at(store, 2));
     assert_eq!(place.answered(N1), [1, 2, 3, 4, 5]);
@@ -212,7 +213,7 @@ fn a_crash_resets_as_soon_as_a_packet_can_tell() {
     place.until(1_400.0);
     assert_eq!(place.disconnected_at(N1, store).len(), 1);
     assert!(close_to(place.disconnected_at(N1, store)[0], 1_000.1));
-    // Nobody is there: refused after a trip there and back.
+    // Nobody is there: refused after a round trip.
     place.ask(N1, store, 3);
     place.until(1_490.0);
     assert_eq!(place.disconnected_at(N1, store).len(), 2);
@@ -232,7 +233,7 @@ fn a_loss_of_power_is_silence_until_the_machine_is_back() {
     place.until(1_999.0);
     assert_eq!(place.disconnected_at(N1, store), [0.0; 0]);
     place.until(5_000.0);
-    // What is sent again meets a machine that knows nothing of the connection.
+    // The resent message meets a machine that does not know the connection.
     assert_eq!(place.disconnected_at(N1, store).len(), 1);
     assert_eq!(place.asked(store), [1]);
 }
@@ -265,7 +266,7 @@ fn a_paused_process_is_accepted_for_and_a_full_window_drops_the_newest() {
         place.ask(N1, store, number);
     }
     place.until(1_600.0);
-    // It has arrived, but was not read: there is no more room than before.
+    // It has arrived but was not read, so there is still no room.
     place.ask(N1, store, most + 11);
     place.until(2_999.0);
     assert_eq!(place.asked(store), [0; 0]);
@@ -287,7 +288,7 @@ fn bytes_of_a_connection_that_was_given_up_come_beside_those_of_the_next() {
     place.world.redial(N1, store);
     place.ask(N1, store, 4);
     place.until(9_000.0);
-    // The wish for a connection is repeated after 1 s, and data at 1.4 s.
+    // The connection request is resent after 1 s, and data at 1.4 s.
     assert_eq!(place.asked(store), [1, 4, 2, 3]);
     assert_eq!(place.answered(N1), [1, 4], "nobody is there for answers on the old one");
 }
@@ -380,7 +381,7 @@ fn between_candidates_the_protocol_decides_and_a_stuck_stream_is_given_up() {
     let [datagrams, streams] = both.each_mut().map(|place| place.asked(N2));
     let after: Vec<u64> = (32..40).collect();
     assert_eq!(datagrams, [&[1][..], &after].concat(), "what is sent into silence is gone");
-    // The first connection was given up when it had been silent for a second; what it carried comes late.
+    // The first connection was given up after a second of silence; its messages arrive late.
     assert_eq!(streams, [&[1][..], &after, &[2, 3, 4]].concat());
     let first = both[1].asked_at(N2, 32);
     assert!(first < 17_200.0, "a stream that is stuck is given up and not waited for: {first}");

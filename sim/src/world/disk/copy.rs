@@ -1,15 +1,15 @@
-//! Copies of a disk, as snapshots of a volume are, and a disk that is another one's after the process that used it has died.
+//! Copies of a disk, like volume snapshots, and replacement of a disk after its process has died.
 
 use super::{File, Files, Folder};
 
 impl Folder {
-    /// What a loss of power would leave at this moment, if the disk does not lie and no sync has failed.
+    /// What a power loss would leave now, if the disk does not lie and no sync has failed.
     pub fn copy(&self) -> Files {
         let files = self.files.iter();
         files.map(|(name, file)| (name.clone(), file.content[..file.durable].to_vec())).collect()
     }
 
-    /// From now on there is this on the disk, and nothing else; what was under way is not done. Nobody uses the disk.
+    /// Replaces all contents; operations in progress are dropped. The process must not be running.
     pub fn set_to(&mut self, files: Files) {
         self.under_way.clear();
         self.failed.clear();
@@ -19,7 +19,7 @@ impl Folder {
         self.files = files.into_iter().map(|(name, content)| (name, whole(content))).collect();
     }
 
-    /// Was what is on the disk put there by [`Self::set_to`]?
+    /// Whether [`Self::set_to`] has put the contents there.
     pub fn is_replaced(&self) -> bool {
         self.replaced
     }

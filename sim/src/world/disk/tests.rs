@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A disk on which `first` was synced and `second` was not.
+/// A disk with `first` synced, and `second` not.
 fn half_synced(seed: u64) -> Folder {
     let mut disk = Folder::new(seed, "n1");
     disk.append("log", b"first");

@@ -1,11 +1,11 @@
-//! Connections that hang: what is sent on them is acknowledged, and nothing comes out; whoever looks at the connection finds it in
-//! order. A proxy that has stalled, or lost what it knew, does that.
+//! Connections that hang: data sent on them is acknowledged but never delivered, and probes find the connection intact.
+//! A proxy that has stalled or lost its state does that.
 
 use super::{Opening, World, segment::Segment};
 use protocols::types::NodeId;
 
 impl World {
-    /// The connections that stand between two processes begin to hang, or, not `on` any more, go on.
+    /// Connections between two processes start to hang or, if not `on`, stop hanging.
     pub(in crate::world) fn hang(&mut self, a: NodeId, b: NodeId, on: bool) {
         let mut released = Vec::new();
         for conn in &mut self.conns {
@@ -25,7 +25,7 @@ impl World {
         released.into_iter().for_each(|segment| self.segment_arrives(segment));
     }
 
-    /// Takes what arrives on a connection that hangs; gives back what does not.
+    /// Withholds a segment if its connection hangs; otherwise returns it.
     pub(super) fn withhold(&mut self, segment: Segment) -> Option<Segment> {
         let (conn, _) = segment.conn_and_side();
         let conn = &mut self.conns[conn as usize];

@@ -1,8 +1,8 @@
-//! TCP's keepalive: who waits on a silent connection asks the other machine every so often whether it knows of it still.
+//! TCP keepalive: the kernel of a process that waits on a silent connection probes the other machine.
 //!
-//! The kernel does, so a process that is stopped answers; one that has started again resets the connection; a machine that
-//! is off or cut off says nothing, and the connection is given up in the end. A probe takes no time here, and none is sent
-//! for nothing: what else the two say to each other does not put it off.
+//! The other kernel answers, so a paused process passes; a restarted one resets the connection; a machine that is off
+//! or cut off does not answer, and the connection is finally given up. Here a probe takes no time, and other traffic
+//! does not delay it.
 
 use super::{Opening, World, segment::Segment};
 use crate::world::{
@@ -12,7 +12,7 @@ use crate::world::{
 use protocols_clients::env::Peer;
 
 impl World {
-    /// Probes a connection from now on, every so many nanoseconds, from the end that has made it.
+    /// Probes a connection from now on, every `every` nanoseconds, from its connecting end.
     pub fn keep_alive(&mut self, conn: u32, every: u64) {
         let probing = Probing { idle: every, interval: every, count: PROBES, user_timeout: None };
         self.probe_later(conn, Keepalive::new(probing, self.now));
@@ -22,7 +22,7 @@ impl World {
         self.queue.push(keepalive.due(), Event::KeepAlive(Box::new((conn, keepalive))));
     }
 
-    /// Time for a probe.
+    /// A probe is due.
     pub(in crate::world) fn probe(&mut self, conn: u32, mut keepalive: Keepalive) {
         let side = &self.conns[conn as usize].sides[0];
         if side.reset || !self.is_open(conn, 0) || self.conns[conn as usize].opening != Opening::Established {

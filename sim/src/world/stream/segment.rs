@@ -1,6 +1,6 @@
-//! What travels on a connection.
+//! Segments of a connection.
 
-/// Something that travels on a connection, to side 0 (who connected) or 1 (who accepted).
+/// A segment for side 0 (which connected) or 1 (which accepted).
 pub enum Segment {
     Syn { conn: u32, port: u16 },
     SynAck { conn: u32 },

@@ -1,4 +1,4 @@
-//! Segments on their way: when they arrive, and when they are sent again.
+//! Segments in flight: their arrival and retransmission.
 
 use super::{
     super::{
@@ -13,7 +13,7 @@ use super::{
 use protocols_clients::env::Peer;
 
 impl World {
-    /// What the other end's machine would answer to a probe that `end` of a connection sends now.
+    /// What the other end's machine would answer to a probe that `end` sends now.
     pub fn peer(&mut self, conn: u32, end: u8) -> Peer {
         let to = 1 - end;
         let (own, other) = self.ends(conn, to);
@@ -26,7 +26,7 @@ impl World {
         if self.is_open(conn, to) { Peer::Answers } else { Peer::Resets }
     }
 
-    /// Puts a segment on its way; at one end of a connection nothing overtakes.
+    /// Sends a segment; within a direction of a connection, none overtakes another.
     pub(super) fn send_segment(&mut self, segment: Segment, from_time: u64) -> u32 {
         let (conn, to) = segment.conn_and_side();
         let (from_node, to_node) = self.ends(conn, to);
@@ -50,7 +50,8 @@ impl World {
         slot
     }
 
-    /// A segment is lost on its way, or one before it was: when it arrives. What waits may come sooner for it.
+    /// The arrival time of a segment that is lost, or that follows a lost one. It may hasten the resend of earlier
+    /// ones.
     #[cold]
     fn segment_at_gap(&mut self, conn: u32, to: u8, sent: Sent) -> u64 {
         let (from_node, to_node) = self.ends(conn, to);
@@ -72,7 +73,7 @@ impl World {
         sent.arrives
     }
 
-    /// Sends again what has met silence and would not any more.
+    /// Resends segments that met silence, where the silence is over.
     pub(in crate::world) fn flush_held(&mut self) {
         self.flush_parked();
         for Held { since, segment } in std::mem::take(&mut self.held) {
@@ -82,7 +83,7 @@ impl World {
                 self.held.push(Held { since, segment });
                 continue;
             }
-            // A sender that is gone sends nothing again.
+            // A sender that is gone does not resend.
             if !self.is_open(conn, 1 - to) && !matches!(segment, Segment::SynAck { .. }) {
                 continue;
             }

@@ -1,9 +1,8 @@
-//! Consul: the arms, the scripts, and generated requests.
+//! Consul: its arms, scripts and generated requests.
 //!
-//! A line is a request: method, target, body. `$1`, `$2` … are the sessions in the order in which they were made, `@k` is the
-//! index at which key `k` was changed last. Keys of one script are under a name of their own, so that no lock-delay of
-//! before is in their way. A reply is the status, the index if there is one, and the body; indexes are counted from where the
-//! script began.
+//! A line is a request: method, target, body. `$1`, `$2` … are the sessions in order of creation, `@k` is the index of
+//! the last change of key `k`. Each script's keys have their own prefix, so that earlier lock-delays do not interfere.
+//! A reply is the status, the index if any, and the body; indexes count from the beginning of the script.
 
 use super::{
     generate, in_time, report,
@@ -21,17 +20,17 @@ use servers::{Folder, Server};
 use sim::service::consul::Consul as Model;
 use std::sync::Arc;
 
-/// What answers.
+/// The implementation of an arm.
 enum Served {
     Real(Box<(Server, Folder)>),
     Model { state: Arc<Model>, port: u16, task: <TokioEnv as Env>::Task },
 }
 
-/// A server, and what was seen of it.
+/// A server, and the sessions and keys seen so far.
 pub struct Consul {
     served: Served,
     http: Http<TokioEnv>,
-    /// What this script's keys begin with.
+    /// The prefix of this script's keys.
     prefix: String,
     scripts: u64,
     /// The index before the script.
@@ -60,7 +59,7 @@ impl Consul {
         Consul::of(Served::Model { state, port, task }, port)
     }
 
-    /// The real server, if there is one.
+    /// The real server, if available.
     pub fn real() -> Option<Consul> {
         let folder = Folder::new();
         let server = servers::consul(&folder, "a comparison with Consul 1.8")?;
@@ -68,7 +67,7 @@ impl Consul {
         Some(Consul::of(Served::Real(Box::new((server, folder))), port))
     }
 
-    /// Asks as it stands; again until somebody listens, or the server leads.
+    /// Sends a request, and retries until somebody listens and the server leads.
     async fn raw(&self, method: &Method, target: &str, body: &str) -> (u16, Option<u64>, String) {
         for _ in 0..1000 {
             let ask = Ask::new(method.clone(), target).sending(body.to_owned());
@@ -89,13 +88,13 @@ impl Consul {
         value[0]["ModifyIndex"].as_u64().unwrap_or(0)
     }
 
-    /// `$n` and `@k` by what they stand for.
+    /// Replaces `$n` and `@k`.
     async fn filled(&self, text: &str) -> String {
         let mut text = text.replace("/v1/kv/", &format!("/v1/kv/{}/", self.prefix));
         for (place, id) in self.sessions.iter().enumerate().rev() {
             text = text.replace(&format!("${}", place + 1), id);
         }
-        // A session that there never was.
+        // A session that never existed.
         while let Some(at) = text.find('$') {
             let end = text[at + 1..].find(|c: char| !c.is_ascii_digit()).map_or(text.len(), |n| at + 1 + n);
             text.replace_range(at..end, "00000000-0000-0000-0000-000000000000");
@@ -173,7 +172,7 @@ impl Arm for Consul {
                 real.0.address.port()
             }
             Served::Model { state, port, task } => {
-                // A port whose connections were closed by their server stays taken for a while.
+                // After its server has closed connections, a port stays in use for a while.
                 *port = servers::free_address().port();
                 *task = serve(state, *port);
                 *port
@@ -187,7 +186,7 @@ impl Arm for Consul {
     }
 }
 
-/// Every reply of every script is the real server's and the model's.
+/// The real server and the model give every reply of every script.
 #[test]
 fn consul_scripts() {
     super::run(async {
@@ -224,7 +223,7 @@ fn session() -> impl Strategy<Value = String> {
 }
 
 fn create() -> impl Strategy<Value = String> {
-    // Each field once: of one that comes twice Go takes either.
+    // Each field at most once: of duplicates, Go accepts either.
     let maybe = |words: &'static [&'static str]| prop::option::of(word(words));
     let fields = (
         word(&["\"LockDelay\":\"0s\"", "\"LockDelay\":\"20ms\"", "\"lockdelay\":0", "\"LockDelay\":\"60ms\""]),
@@ -285,7 +284,7 @@ fn line() -> impl Strategy<Value = String> {
     prop_oneof![80 => request(), 1 => Just("wait".to_owned())]
 }
 
-/// Plays it on both; the conversation up to the first difference, if there is one.
+/// Plays a sequence on both; returns the conversation up to the first difference, if any.
 async fn play(sequence: &[String], model: &mut Consul, real: &mut Consul) -> Result<usize, String> {
     model.reset().await;
     real.reset().await;
@@ -306,7 +305,7 @@ async fn play(sequence: &[String], model: &mut Consul, real: &mut Consul) -> Res
     Ok(count)
 }
 
-/// The model and the server say the same, whatever is asked in whatever order.
+/// Model and server agree on any requests in any order.
 #[test]
 fn consul_generated() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -316,7 +315,7 @@ fn consul_generated() {
     let mut compared = 0;
     generate(prop::collection::vec(line(), 1..60), 400, |sequence: &Vec<String>| {
         let mut result = Ok(());
-        // Lock-delays may have ended for one arm only.
+        // Retried, since a lock-delay may have ended on one arm only.
         for _ in 0..3 {
             match runtime.block_on(in_time(play(sequence, &mut model, &mut real))) {
                 Ok(count) => {

@@ -1,9 +1,9 @@
-//! etcd: the arms. Requests go out as they are written, over plain gRPC, so that the genuine client keeps nothing back.
+//! etcd: its arms. Requests go out as written, over plain gRPC, so that no client library withholds anything.
 //!
-//! Beside the requests of `texts::etcd` there are `watch open`, `watch create STREAM KEY …`, `watch cancel STREAM WATCH`,
-//! `watch progress STREAM`, `watch close STREAM` and `watch read STREAM COUNT`, which waits for so many items: what was
-//! created, cancelled or progressed, and every event. How events share a response is not compared: for a watch that catches
-//! up with the past it is a matter of time.
+//! In addition to the requests of `texts::etcd` there are `watch open`, `watch create STREAM KEY …`, `watch cancel
+//! STREAM WATCH`, `watch progress STREAM`, `watch close STREAM` and `watch read STREAM COUNT`, which waits for that
+//! many items: created, cancelled, progress, and every event. How events are grouped in responses is not compared,
+//! since it depends on timing while a watch catches up.
 
 use super::script::Arm;
 use crate::texts::etcd::*;
@@ -26,9 +26,9 @@ use tokio_stream::{StreamExt, wrappers::UnboundedReceiverStream};
 use tonic::{Request, Status, Streaming, client::Grpc};
 use tonic_prost::ProstCodec;
 
-/// How long a watch may be silent while something is expected of it.
+/// How long to wait for an expected item of a watch.
 const PATIENCE: Duration = Duration::from_secs(6);
-/// How long it is listened to when nothing is.
+/// How long to listen if nothing is expected.
 const SILENCE: Duration = Duration::from_millis(100);
 
 enum Served {
@@ -36,14 +36,13 @@ enum Served {
     Model { state: Arc<Model>, port: u16, task: <TokioEnv as Env>::Task },
 }
 
-/// A watch stream.
 struct Watching {
     requests: UnboundedSender<PbWatchRequest>,
     items: UnboundedReceiver<PbWatchResponse>,
     _reader: <TokioEnv as Env>::Task,
 }
 
-/// A server, the sessions with it and what they watch.
+/// A server, its sessions, and their watches.
 pub struct Etcd {
     env: TokioEnv,
     served: Served,
@@ -64,7 +63,7 @@ async fn serve(env: &TokioEnv, state: &Arc<Model>, port: u16) -> <TokioEnv as En
     task
 }
 
-/// One request, one answer.
+/// A unary call.
 async fn call<Q, A>(channel: &Channel<TokioEnv>, path: &'static str, request: Q) -> Answer<A>
 where
     Q: prost::Message + 'static,
@@ -74,7 +73,7 @@ where
     Ok(Grpc::new(channel.clone()).unary(Request::new(request), path, codec).await?.into_inner())
 }
 
-/// A stream of requests, a stream of answers: they begin when there is a first answer.
+/// A bidirectional stream, which begins with the first answer.
 async fn stream<Q, A>(
     channel: Channel<TokioEnv>,
     path: &'static str,
@@ -89,7 +88,7 @@ where
     Ok(Grpc::new(channel).streaming(request, path, codec).await?.into_inner())
 }
 
-/// What a response brings, an item each.
+/// The items of a response.
 fn items(response: PbWatchResponse) -> Vec<PbWatchResponse> {
     if response.events.is_empty() {
         return vec![response];
@@ -108,7 +107,7 @@ fn show_item(n: &Names, item: &PbWatchResponse) -> String {
     format!("{watch} {}", rest.split_once(' ').expect("and an event").1)
 }
 
-// The library does not export the names of what these requests are made of.
+// The library does not export the names of these requests' parts.
 
 fn create(n: &Names, w: &Words) -> PbWatchRequestUnion {
     let mut request = PbWatchRequestUnion::CreateRequest(Default::default());
@@ -140,7 +139,7 @@ impl Etcd {
         Etcd::new(env, Served::Model { state, port, task })
     }
 
-    /// The real server, if there is one.
+    /// The real server, if available.
     pub fn real(version: Version) -> Option<Etcd> {
         Some(Etcd::new(TokioEnv::new(1), Served::Real(version.start()?)))
     }
@@ -170,7 +169,7 @@ impl Etcd {
                 show_txn(n, &call(channel, "/etcdserverpb.KV/Txn", request).await?)
             }
             "txn_of" => {
-                // Too long to write down: so many operations.
+                // Too long to write out: this many operations.
                 let operation = PbTxnRequestOp { request: operation(n, "get a") };
                 let success = vec![operation; w.plain(1).parse().expect("a number")];
                 let request = PbTxnRequest { success, ..PbTxnRequest::default() };
@@ -217,7 +216,7 @@ impl Etcd {
                 let request = PbLeaseTimeToLiveRequest { id, keys: w.flag("keys") };
                 let mut r: PbLeaseTimeToLiveResponse =
                     call(channel, "/etcdserverpb.Lease/LeaseTimeToLive", request).await?;
-                // Real ones come in the order of a hash map.
+                // Real servers return them in the order of a hash map.
                 r.keys.sort();
                 let keys: String = r.keys.iter().map(|key| format!(" {}", key.escape_ascii())).collect();
                 format!("revision {} ttl {} of {}{keys}", revision(n, &r.header), r.ttl, r.granted_ttl)
@@ -241,7 +240,7 @@ impl Etcd {
         let number = || w.plain(2).parse::<i64>().expect("a stream");
         let send = |streams: &BTreeMap<i64, Watching>, request| {
             let open = streams.get(&number()).expect("the stream was opened");
-            // A stream that the server has ended takes nothing; reading it shows that.
+            // A stream that the server has ended accepts nothing; reading it shows that.
             let _ = open.requests.send(PbWatchRequest { request_union: Some(request) });
         };
         match w.plain(1) {
@@ -269,7 +268,7 @@ impl Etcd {
             let Ok(mut responses) = stream(channel, "/etcdserverpb.Watch/Watch", outgoing).await else { return };
             while let Some(Ok(response)) = responses.next().await {
                 for item in items(response) {
-                    // Who no longer reads does not want to know.
+                    // The receiver may be gone.
                     let _ = sender.send(item);
                 }
             }
@@ -277,7 +276,7 @@ impl Etcd {
         Watching { requests, items: incoming, _reader: reader }
     }
 
-    /// The next items of a stream; fewer when no more come.
+    /// The next items of a stream; fewer if no more come.
     pub async fn read_watch(&mut self, stream: i64, count: usize) -> Vec<String> {
         let stream = self.streams.get_mut(&stream).expect("the stream was opened");
         let mut read = Vec::new();
@@ -297,7 +296,8 @@ impl Etcd {
         read
     }
 
-    /// Every item of a stream up to one of that revision or the watch's end; what came until now when `until` is `None`.
+    /// Every item of a stream up to one of revision `until` or the watch's end; if `until` is `None`, those that have
+    /// arrived.
     pub async fn read_watch_until(&mut self, stream: i64, until: Option<i64>) -> Vec<String> {
         let stream = self.streams.get_mut(&stream).expect("the stream was opened");
         let patience = if until.is_some() { PATIENCE } else { SILENCE };
@@ -335,7 +335,7 @@ impl Arm for Etcd {
         self.names = Names::default();
         let (mut channel, name) = (self.channel(""), self.name());
         if self.leases(&channel).await.is_err() {
-            // What was asked of it before was too much for it, and its log would have it do that again.
+            // A request has crashed the server, and replaying its log would crash it again.
             if let Served::Real(real) = &mut self.served {
                 *real = real.version.start().expect("it started before");
             }
@@ -344,7 +344,7 @@ impl Arm for Etcd {
         }
         for id in self.leases(&channel).await.unwrap_or_else(|status| panic!("{name} is gone: {status}")) {
             let request = PbLeaseRevokeRequest { id };
-            // It may have expired by itself.
+            // The lease may have expired.
             let _: Answer<PbLeaseRevokeResponse> = call(&channel, "/etcdserverpb.Lease/LeaseRevoke", request).await;
         }
         let all = PbDeleteRequest { key: vec![0], range_end: vec![0], prev_kv: false };
@@ -354,7 +354,7 @@ impl Arm for Etcd {
         // An empty store is at revision 1.
         let revision = gone.header.expect("a header").revision;
         self.names.base = revision - 1;
-        // It may be compacted to there already.
+        // It may already be compacted to that revision.
         let compact = PbCompactionRequest { revision, physical: false };
         let _: Answer<PbCompactionResponse> = call(&channel, "/etcdserverpb.KV/Compact", compact).await;
     }
@@ -378,7 +378,7 @@ impl Arm for Etcd {
         match &mut self.served {
             Served::Real(real) => real.server.restart(),
             Served::Model { state, port, task } => {
-                // A port whose connections were closed by their server stays taken for a while.
+                // After its server has closed connections, a port stays in use for a while.
                 *port = servers::free_address().port();
                 *task = serve(&self.env, state, *port).await;
             }

@@ -1,5 +1,5 @@
-//! etcd: generated leases that end by themselves, all at the same time on each arm. What is compared is when: not before
-//! the time to live has passed since the last refresh, and not longer after it than a scan takes.
+//! etcd: generated leases that expire, at the same time on each arm. Checks that each ends no sooner than its time to
+//! live after the last refresh, and no later after that than a scan takes.
 
 use super::{etcd::Etcd, number, report, script::Arm};
 use rand_chacha::ChaCha8Rng;
@@ -10,16 +10,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Leases in one round.
+/// Leases per round.
 const LEASES: usize = 40;
-/// From one thing that is done to the next.
+/// The time between actions.
 const STEP: Duration = Duration::from_millis(25);
-/// A scan comes every half second, revoking takes its turn, and a loaded machine is slow.
+/// A scan comes every half second, revocations are queued, and a loaded machine is slow.
 const LATE: Duration = Duration::from_millis(2_500);
-/// Clocks and the way of an answer.
+/// The tolerance for clocks and an answer's latency.
 const EARLY: Duration = Duration::from_millis(20);
 
-/// A lease: its time to live, and after how many steps it is refreshed, if it is.
+/// A lease: its time to live, and after how many steps it is refreshed, if at all.
 #[derive(Clone, Copy)]
 struct Lease {
     ttl_s: u64,
@@ -34,7 +34,7 @@ fn leases() -> Vec<Lease> {
         .collect()
 }
 
-/// Plays them; the keys that were deleted, with how far each was from its time.
+/// Plays them; returns the deleted keys, with the deviation from their times.
 async fn play(mut arm: Etcd, leases: &[Lease]) -> (Etcd, usize) {
     arm.reset().await;
     for line in ["watch open", "watch create 1 k prefix", "watch read 1 1"] {
@@ -44,7 +44,7 @@ async fn play(mut arm: Etcd, leases: &[Lease]) -> (Etcd, usize) {
     let mut due = vec![None; LEASES];
     for step in 0..2 * LEASES {
         if let Some(lease) = leases.get(step) {
-            // Before it is asked for: the server may count from any time until the answer.
+            // Taken before the request: the server may count from any time until it answers.
             let asked = Instant::now();
             arm.ask("a", &format!("grant {} lease:{:x}", lease.ttl_s, step + 1)).await;
             arm.ask("a", &format!("put k{step:02} v lease:{:x}", step + 1)).await;
@@ -68,14 +68,14 @@ async fn play(mut arm: Etcd, leases: &[Lease]) -> (Etcd, usize) {
         let (earliest, latest) = due[place].take().expect("a lease ends once");
         let (ttl, now) = (Duration::from_secs(leases[place].ttl_s), Instant::now());
         assert!(now + EARLY >= earliest + ttl, "{}: lease {place} of {ttl:?} ended early", arm.name());
-        // It may have been heard of while this was still asking for other things.
+        // It may have been noticed late, while this was still making other requests.
         assert!(now <= latest + ttl + LATE, "{}: lease {place} of {ttl:?} ended late", arm.name());
     }
     assert!(due.iter().all(Option::is_none), "{}: a lease never ended", arm.name());
     (arm, count)
 }
 
-/// Every lease ends in time on the model and on both versions.
+/// Every lease ends in time, on the model and on both versions.
 #[test]
 fn etcd_leases_end_in_time_generated() {
     let leases = &leases();

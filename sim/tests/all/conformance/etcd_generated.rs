@@ -1,5 +1,5 @@
-//! etcd: generated requests of several sessions, on the model and on one version in turn. What watches bring is compared at
-//! the end of a sequence, every event of it.
+//! etcd: generated requests of several sessions, on the model and one version at a time. At the end of a sequence,
+//! every event of the watches is compared.
 
 use super::{etcd::Etcd, generate, report, script::Arm};
 use crate::texts::etcd::Words;
@@ -7,11 +7,11 @@ use proptest::{prelude::*, sample::select};
 use servers::Version;
 use std::time::Duration;
 
-/// What is done, in order: lines of a script, but that `watch KEY …` opens a stream for itself.
+/// The actions in order: lines of a script, but each `watch KEY …` opens its own stream.
 type Sequence = Vec<String>;
 
-/// A watch that catches up with the past must have done so before that is compacted away, or it is a matter of time what
-/// it gets.
+/// Before a compaction, watches must have caught up with the history that it removes; otherwise their events depend on
+/// timing.
 const CAUGHT_UP: Duration = Duration::from_millis(300);
 
 fn word(words: &'static [&'static str]) -> impl Strategy<Value = String> + Clone {
@@ -22,7 +22,7 @@ fn key() -> impl Strategy<Value = String> {
     word(&["a", "a", "ab", "b", "b", "ba", "c", "\"\""])
 }
 
-/// A key or a range of them.
+/// A key or a range.
 fn keys() -> impl Strategy<Value = String> {
     let one = word(&["a", "ab", "b", "ba", "c"]);
     (one, word(&["", "", "prefix", "from_key", "to:b", "to:c", "to:a"])).prop_map(|(key, end)| format!("{key} {end}"))
@@ -95,8 +95,8 @@ fn transaction() -> impl Strategy<Value = String> {
     txn(prop_oneof![8 => plain(), 1 => txn(inner())].boxed()).prop_map(harmless)
 }
 
-/// What the same transaction deletes with `from_key` it can put with `ignore_…`, and both versions die of that:
-/// `not-modelled` in the scripts says how.
+/// Avoids transactions that delete with `from_key` what they put with `ignore_…`, which crash both versions: see
+/// `not-modelled` in the scripts.
 fn harmless(txn: String) -> String {
     let deadly = txn.contains("del ") && txn.contains("from_key");
     if deadly { txn.replace("ignore_value", "").replace("ignore_lease", "") } else { txn }
@@ -132,7 +132,7 @@ fn line() -> impl Strategy<Value = String> {
     (word(&["a", "b", "c"]), request).prop_map(|(session, request)| format!("{session}> {request}"))
 }
 
-/// Do the answers agree? The time that is left of a lease may have passed differently.
+/// Whether the answers agree; the remaining time of a lease may differ.
 fn agree(request: &str, model: &[String], real: &[String]) -> bool {
     if !request.starts_with("ttl ") || model.len() != 1 || real.len() != 1 {
         return model == real;
@@ -184,7 +184,7 @@ impl Play<'_> {
     async fn line(&mut self, line: &str) -> Result<(), String> {
         let (session, request) = line.split_once("> ").expect("a line has a session");
         if let Some(watch) = request.strip_prefix("watch ") {
-            // A deletion at the very revision that was compacted to: `not-modelled` in the scripts says why.
+            // A deletion at exactly the compacted revision: see `not-modelled` in the scripts.
             if Words::of(watch).number("start") == self.compacted {
                 return Ok(());
             }
@@ -208,11 +208,11 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// Compares what the watches brought, up to a change that each of them must hear of.
+    /// Compares what the watches received, up to a change that each of them must receive.
     async fn watches(&mut self) -> Result<(), String> {
         for Opened { stream, session, request } in std::mem::take(&mut self.opened) {
             let w = Words::of(&request);
-            // Nothing lies in a range that is turned around.
+            // A reversed range is empty.
             let end = w.end(w.plain(1));
             let empty = !end.is_empty() && end != [0] && end.as_slice() <= w.plain(1).as_bytes();
             let put = self.both(&session, &format!("put {} end", w.plain(1))).await?;
@@ -255,13 +255,13 @@ fn compare_with(version: Version) {
     report(&real.name(), compared, "generated");
 }
 
-/// The model and etcd 3.5 say the same, whatever is asked in whatever order.
+/// The model and etcd 3.5 agree on any requests in any order.
 #[test]
 fn etcd_3_5_generated() {
     compare_with(Version::Etcd35);
 }
 
-/// And 3.4.
+/// The same for 3.4.
 #[test]
 fn etcd_3_4_generated() {
     compare_with(Version::Etcd34);

@@ -8,7 +8,7 @@ use super::{
 use servers::Version;
 use std::thread;
 
-/// An arm and what it replied to every script.
+/// An arm, and its replies to every script.
 type Played = (Etcd, Vec<Replies>);
 
 async fn play(mut arm: Etcd, scripts: &[Script]) -> Played {
@@ -24,12 +24,12 @@ fn check((arm, replies): &Played, scripts: &[Script], wrong: &mut Vec<String>) {
     wrong.extend(checked.filter_map(Result::err));
 }
 
-/// Every reply of every script is that of both versions and of the model.
+/// Both versions and the model give every reply of every script.
 #[test]
 fn etcd_scripts() {
     let mut scripts = script::all("etcd");
     let all = &scripts;
-    // Much of it is waiting, so they wait at the same time.
+    // Most of the time is waiting, so the arms run in parallel.
     let (model, real) = thread::scope(|scope| {
         let model = scope.spawn(|| super::run(async { play(Etcd::model().await, all).await }));
         let real = [Version::Etcd35, Version::Etcd34]
@@ -37,7 +37,7 @@ fn etcd_scripts() {
         let real = real.map(|thread| thread.join().expect("it was played"));
         (model.join().expect("it was played"), real.into_iter().flatten().collect::<Vec<_>>())
     });
-    // From the newer; the older must agree.
+    // Recorded from the newer version; the older one must agree.
     if let Some((_, replies)) = real.first().filter(|_| super::updating()) {
         scripts.iter_mut().zip(replies).for_each(|(script, replies)| script.update(replies.clone()));
     }

@@ -1,14 +1,14 @@
-//! Kubernetes: transcripts of kube-apiserver 1.20.2, and the model, which must answer the same.
+//! Kubernetes: transcripts of kube-apiserver 1.20.2, with which the model must agree.
 //!
-//! A line is a request: method, target below the namespace, body. `@l1` is the version of Lease `l1`, `$l1` its uid. A reply
-//! is the status and the body, a watch's line by line; versions and uids are numbered in the order in which they are first
-//! seen, times and `managedFields` are left out.
+//! A line is a request: method, target below the namespace, body. `@l1` is the version of Lease `l1`, `$l1` its uid. A
+//! reply is the status and the body, a watch's line by line; versions and uids are numbered in order of appearance,
+//! times and `managedFields` are omitted.
 //!
-//! The server is no package of Debian's: it is built from Debian's source (`kubernetes` 1.20.2, `make gen_openapi`, then
-//! `go build ./cmd/kube-apiserver` with golang-1.19, in GOPATH mode), which takes minutes. So the transcripts are in the
-//! repository. With `FENCEPOST_KUBE_APISERVER` (its address, `https://…`) and `FENCEPOST_KUBE_TOKEN` (a bearer token that may
-//! do everything to Leases of the namespace `default`) they are compared with a real one as well, and written anew with
-//! `FENCEPOST_UPDATE=1`.
+//! The transcripts are committed because Debian has no package of the server: it must be built from Debian's source
+//! (`kubernetes` 1.20.2, `make gen_openapi`, then `go build ./cmd/kube-apiserver` with golang-1.19, in GOPATH mode),
+//! which takes minutes. If `FENCEPOST_KUBE_APISERVER` (its address, `https://…`) and `FENCEPOST_KUBE_TOKEN` (a bearer
+//! token with full rights to Leases in the namespace `default`) are set, a real server is compared, too, and
+//! `FENCEPOST_UPDATE=1` records the transcripts anew.
 
 use super::{
     report,
@@ -31,7 +31,7 @@ enum Served {
     Model { http: Http<TokioEnv>, _task: <TokioEnv as Env>::Task },
 }
 
-/// A server, and what was seen of it.
+/// A server, and the versions and uids seen so far.
 struct Kubernetes {
     served: Served,
     versions: Vec<String>,
@@ -50,7 +50,7 @@ impl Kubernetes {
         Kubernetes { served, versions: Vec::new(), uids: Vec::new() }
     }
 
-    /// A real one, if somebody has told of it.
+    /// A real server, if one is configured.
     fn real() -> Option<Kubernetes> {
         let variable = |name| std::env::var(name).ok();
         let address = variable("FENCEPOST_KUBE_APISERVER")?;
@@ -66,7 +66,7 @@ impl Kubernetes {
                     if !body.is_empty() {
                         ask = ask.with("content-type", "application/json").sending(body.to_owned());
                     }
-                    // The model's task may not have come to listen yet.
+                    // The model's task may not be listening yet.
                     if let Ok(answer) = http.ask(ask).await {
                         return (answer.status, String::from_utf8_lossy(&answer.body).into_owned());
                     }
@@ -74,7 +74,7 @@ impl Kubernetes {
                 }
                 panic!("the model does not answer");
             }
-            // Its certificate is its own, which curl can be told to overlook.
+            // Its certificate is self-signed, so curl must not verify it.
             Served::Real { address, token } => {
                 let mut curl = Command::new("curl");
                 curl.args(["-sk", "-A", "fencepost", "-X", method, "-w", "\n%{http_code}"]);
@@ -90,7 +90,7 @@ impl Kubernetes {
         }
     }
 
-    /// `@l1` and `$l1` by what they stand for.
+    /// Replaces `@l1` and `$l1`.
     async fn filled(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for lease in ["l1", "l2"] {
@@ -120,7 +120,7 @@ impl Kubernetes {
             Value::Object(fields) => {
                 let fields = fields.into_iter().filter(|(name, value)| name != "managedFields" && !value.is_null());
                 let mut shown = serde_json::Map::new();
-                // Sorted by name, as they are numbered in that order.
+                // Sorted by name, since values are numbered in that order.
                 let mut fields: Vec<(String, Value)> = fields.collect();
                 fields.sort_by(|a, b| a.0.cmp(&b.0));
                 for (name, value) in fields {
@@ -188,7 +188,7 @@ impl Arm for Kubernetes {
     }
 }
 
-/// The model answers as the transcripts have it, and so does a real server where there is one.
+/// The model, and a real server if available, answer as in the transcripts.
 #[test]
 fn kubernetes_transcripts() {
     super::run(async {

@@ -1,13 +1,12 @@
-//! Are the models what they model? Scripts and generated commands, carried out by the models and by real servers, side by
-//! side, through the same client code over real sockets: this build is for the simulation, but outside of one tokio is
-//! tokio.
+//! Compares the models with real servers: scripts and generated commands run on both through the same client code over
+//! real sockets. (This build is for the simulation, but outside of a simulation, tokio works normally.)
 //!
-//! A script's replies lie in `testdata/conformance`; they are the real server's, and the model must give the same. What was
-//! generated has no replies written down: the two sides must agree. Ids are replaced by names and revisions are counted
-//! from where a script began; a time is within stated bounds.
+//! A script's replies are in `testdata/conformance`, as recorded from the real server; the model must give the same.
+//! Generated commands have no recorded replies, but both sides must agree. Ids are replaced by names, revisions count
+//! from the start of a script, and times must lie within stated bounds.
 //!
-//! `FENCEPOST_SERVERS` says what to do about a server that this machine does not have (see the crate `servers`);
-//! `FENCEPOST_CONFORMANCE_CASES` asks for more generated sequences and `FENCEPOST_CONFORMANCE_SEED` for others.
+//! `FENCEPOST_SERVERS` says what to do if a server is not installed (see the crate `servers`);
+//! `FENCEPOST_CONFORMANCE_CASES` sets the number of generated sequences, and `FENCEPOST_CONFORMANCE_SEED` their seed.
 
 mod clusters;
 mod consul;
@@ -34,18 +33,18 @@ use std::{fmt::Debug, future::Future, time::Duration};
 /// Longer than any of these tests takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(280);
 
-/// Runs a test's future on a runtime of its own.
+/// Runs a test's future on its own runtime.
 fn run<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async { tokio::time::timeout(PATIENCE, test).await.expect("it ends") })
 }
 
-/// Waits for a generated sequence, which is over soon.
+/// Runs a generated sequence with a timeout.
 async fn in_time<T>(sequence: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), sequence).await.expect("a sequence ends")
 }
 
-/// Does the user want the scripts' replies written anew?
+/// Whether to record the scripts' replies anew.
 fn updating() -> bool {
     std::env::var_os("FENCEPOST_UPDATE").is_some_and(|v| v == "1")
 }
@@ -54,12 +53,12 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
 }
 
-/// Says how much was compared, also when the test passes.
+/// Reports how much was compared, even if the test passes.
 fn report(server: &str, count: usize, how: &str) {
     servers::say(&format!("{server}: {count} {how} commands compared with the model"));
 }
 
-/// Runs `case` on generated values; a failure prints the smallest of them.
+/// Runs `case` on generated values; a failure prints the smallest failing one.
 fn generate<S>(strategy: S, cases: u64, mut case: impl FnMut(&S::Value) -> Result<(), String>)
 where
     S: proptest::strategy::Strategy,

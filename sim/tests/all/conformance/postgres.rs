@@ -1,9 +1,9 @@
-//! PostgreSQL: the arms and the scripts.
+//! PostgreSQL: its arms and scripts.
 //!
-//! A statement goes out in the simple protocol, or one of the elections' own in the extended one, by its name: `@take leader
-//! n1/a 60000`. What it brings is shown a row a line, with what was remarked before it, and how many rows at the end. One that
-//! waits for a lock shows `waits`, and what it brings later is shown with the statement that let it go on. `{b}` is the process
-//! of session b.
+//! A statement is sent in the simple protocol, or, if it is one of the elections' own, by name in the extended one:
+//! `@take leader n1/a 60000`. The result is shown one row per line, after any notices, and with the number of rows at
+//! the end. A statement that waits for a lock shows `waits`; its result appears with the statement that released it.
+//! `{b}` is the process id of session b.
 
 use super::{
     postgres_session::{DEADLOCK, Session},
@@ -17,16 +17,16 @@ use sim::service::postgres::Postgres as Model;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio_postgres::types::Type;
 
-/// What every sequence finds: rows of its own.
+/// Every sequence starts with this table.
 const TABLES: &str = "CREATE TABLE IF NOT EXISTS t (name text PRIMARY KEY, value bigint NOT NULL, note text)";
 
-/// What answers.
+/// The implementation of an arm.
 enum Served {
     Real { real: Box<servers::Postgres>, _folder: Folder },
     Model(Arc<Model>, u16, <TokioEnv as Env>::Task),
 }
 
-/// A server and the sessions with it.
+/// A server and its sessions.
 pub struct Postgres {
     served: Served,
     control: Option<Session>,
@@ -46,7 +46,7 @@ impl Postgres {
         Postgres { served: Served::Model(model, port, task), control: None, sessions: BTreeMap::new() }
     }
 
-    /// The real server, if there is one.
+    /// The real server, if available.
     pub fn real() -> Option<Postgres> {
         let folder = Folder::new();
         let real = servers::postgres(&folder, "the comparison with PostgreSQL", Access::Anybody)?;
@@ -71,7 +71,7 @@ impl Postgres {
         }
     }
 
-    /// How many rows a question about the real server's processes brings.
+    /// The count that a query about the real server's processes returns.
     async fn count(&mut self, question: &str, pid: i32) -> i64 {
         if self.control.as_ref().is_none_or(|control| control.client.is_closed()) {
             self.control = Some(Session::open(self.port()).await);
@@ -103,7 +103,7 @@ impl Postgres {
         }
     }
 
-    /// What a session's statement has brought; nothing while it waits for a lock.
+    /// The result of a session's statement; `None` while it waits for a lock.
     async fn outcome(&mut self, name: &str) -> Option<Vec<String>> {
         loop {
             let session = self.sessions.get_mut(name)?;
@@ -118,7 +118,7 @@ impl Postgres {
         }
     }
 
-    /// What the sessions that waited have brought, in the order of their names.
+    /// Adds the results of sessions that had been waiting, in order of their names.
     async fn settle(&mut self, lines: &mut Vec<String>) {
         loop {
             let waiting: Vec<String> =
@@ -143,17 +143,17 @@ impl Postgres {
         self.sessions.iter().fold(text.to_owned(), put)
     }
 
-    /// Does this session wait for a lock? Then it cannot be asked anything.
+    /// Whether the session waits for a lock and so cannot be asked anything.
     pub fn is_busy(&self, name: &str) -> bool {
         self.sessions.get(name).is_some_and(|session| session.under_way.is_some())
     }
 
-    /// Does a session wait for a lock? Whose turn it is to insert what another may have inserted is left to chance.
+    /// Whether any session waits for a lock. The order of concurrent inserts of one key is then undetermined.
     pub fn somebody_waits(&self) -> bool {
         self.sessions.values().any(|session| session.under_way.is_some())
     }
 
-    /// The sessions whose processes a statement may end.
+    /// The sessions whose processes a statement may terminate.
     fn ended_by(&self, text: &str) -> Vec<i32> {
         let is_named = |name: &String| text.contains("terminate") && text.contains(&format!("{{{name}}}"));
         self.sessions.iter().filter(|(name, _)| is_named(name)).map(|(_, session)| session.pid).collect()
@@ -174,7 +174,7 @@ impl Arm for Postgres {
 
     async fn reset(&mut self) {
         let pids: Vec<i32> = self.sessions.values().map(|session| session.pid).collect();
-        // One that waits does not see its client go.
+        // A session that waits does not notice that its client is gone.
         let control = self.sessions.remove("");
         self.sessions.clear();
         let control = match control {
@@ -197,7 +197,7 @@ impl Arm for Postgres {
 
     async fn ask(&mut self, name: &str, text: &str) -> Vec<String> {
         self.open(name).await;
-        // A session that is named has a process.
+        // A session named in the text must have a process.
         for other in ["a", "b", "c"].iter().filter(|other| text.contains(&format!("{{{other}}}"))) {
             self.open(other).await;
         }
@@ -211,7 +211,7 @@ impl Arm for Postgres {
         match self.outcome(name).await {
             Some(brought) => lines.extend(brought),
             None => {
-                // If somebody waits for itself, that is found by now.
+                // By now, any deadlock has been detected.
                 tokio::time::sleep(DEADLOCK.1).await;
                 match self.outcome(name).await {
                     Some(brought) => lines.extend(brought),
@@ -219,14 +219,14 @@ impl Arm for Postgres {
                 }
             }
         }
-        // Unless it was refused, or nobody was asked.
+        // Unless it was refused, or there was nothing to terminate.
         if lines.iter().any(|line| line == "t") {
             for pid in ended {
                 self.is_gone(pid).await;
             }
         }
         self.settle(&mut lines).await;
-        // Both number processes by themselves.
+        // Each server numbers its processes differently.
         for (name, session) in &self.sessions {
             let (number, named) = (format!("PID {} ", session.pid), format!("PID of {name} "));
             lines.iter_mut().for_each(|line| *line = line.replace(&number, &named));
@@ -239,7 +239,7 @@ impl Arm for Postgres {
             let pid = session.pid;
             let waits = session.under_way.is_some();
             drop(session);
-            // One that waits for a lock does not notice.
+            // A session that waits for a lock does not notice.
             if !waits {
                 self.is_gone(pid).await;
             }
@@ -264,7 +264,7 @@ impl Arm for Postgres {
     }
 }
 
-/// Every reply of every script is the real server's and the model's.
+/// The real server and the model give every reply of every script.
 #[test]
 fn postgres_scripts() {
     super::run(async {

@@ -4,7 +4,7 @@ use super::{generate, in_time, postgres::Postgres, report, script::Arm};
 use proptest::{prelude::*, sample::select};
 use std::collections::BTreeSet;
 
-/// What is done, in order: lines of a script.
+/// The lines of a script.
 type Sequence = Vec<String>;
 
 fn word(words: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -20,7 +20,7 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn session() -> impl Strategy<Value = String> {
-    // One more than others: so it takes again what it has, and gives it back in steps.
+    // `a` is more frequent, so that a session takes a lock that it has, and releases it step by step.
     word(&["a", "a", "b", "c"])
 }
 
@@ -86,7 +86,7 @@ fn row() -> impl Strategy<Value = String> {
 fn own() -> impl Strategy<Value = String> {
     let lock = || word(&["leader", "leader-1"]);
     let holder = || word(&["n1/a/1", "n2/b/1", "n2/b/2"]);
-    // Long ago, or long after everything here is over.
+    // Expired long ago, or valid until after the test.
     let ttl = || word(&["60000", "60000", "0", "-1", "3600000"]);
     prop_oneof![
         4 => (lock(), holder(), ttl()).prop_map(|(lock, holder, ttl)| format!("@take {lock} {holder} {ttl}")),
@@ -151,19 +151,19 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Plays it on both; the conversation up to the first difference, if there is one.
+/// Plays a sequence on both; returns the conversation up to the first difference, if any.
 async fn play(sequence: &Sequence, model: &mut Postgres, real: &mut Postgres) -> Result<usize, String> {
     model.reset().await;
     real.reset().await;
     let (mut count, mut told) = (0, String::new());
-    // Who may have deleted a row in a transaction that goes on.
+    // Sessions that may have deleted a row in an open transaction.
     let mut deleters = BTreeSet::new();
     for line in sequence {
         let (session, command) = line.split_once(' ').expect("a line has a session");
         let inserts =
             ["INSERT", "@take", "@first-check-in", "@put-check-in"].iter().any(|word| command.starts_with(word));
-        // Left to chance: whose turn it is to insert what another may have inserted, and when the process notices of a
-        // client that goes while it waits. Not modelled: a row that comes again in the transaction that has deleted it.
+        // Undetermined: the order of concurrent inserts of one key, and when a waiting process notices that its client
+        // is gone. Not modelled: inserting a row in the transaction that deleted it.
         let is_chance = model.somebody_waits() && (inserts || session == "!");
         let comes_again = inserts && deleters.contains(session);
         let ends_itself = command.contains(&format!("{{{}}}", session.trim_end_matches('>')));
@@ -194,7 +194,7 @@ async fn play(sequence: &Sequence, model: &mut Postgres, real: &mut Postgres) ->
     Ok(count)
 }
 
-/// The model and the server say the same, whatever is asked in whatever order.
+/// Model and server agree on any statements in any order.
 #[test]
 fn postgres_generated() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -204,7 +204,7 @@ fn postgres_generated() {
     let mut compared = 0;
     generate(prop::collection::vec(line(), 1..60), 400, |sequence| {
         let mut result = Ok(());
-        // On a machine that stood still a statement may have waited for longer than it may on one arm only.
+        // Retried, since on a stalled machine a statement may have timed out on one arm only.
         for _ in 0..3 {
             match runtime.block_on(in_time(play(sequence, &mut model, &mut real))) {
                 Ok(count) => {

@@ -1,4 +1,4 @@
-//! PostgreSQL: a session with either arm, what it says and what that brings.
+//! PostgreSQL: a session with either arm.
 
 use protocols::service::postgres::{
     EXTEND, FIRST_CHECK_IN, LOCK_CHECK_IN, LOOK, PUT_CHECK_IN, RELEASE, TAKE, TRY_LOCK, UNLOCK,
@@ -14,7 +14,7 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-/// The elections' own statements, by name, with the types of their parameters.
+/// The elections' own statements by name, with the types of their parameters.
 const OWN: [(&str, &str, &[Type]); 9] = [
     ("@take", TAKE, &[Type::TEXT, Type::TEXT, Type::INT8]),
     ("@extend", EXTEND, &[Type::TEXT, Type::TEXT, Type::INT8]),
@@ -26,12 +26,11 @@ const OWN: [(&str, &str, &[Type]); 9] = [
     ("@try-lock", TRY_LOCK, &[Type::INT8]),
     ("@unlock", UNLOCK, &[Type::INT8]),
 ];
-/// A circle of sessions is looked for after this, and is found long before the rest has been waited for.
+/// The deadlock timeout, and a time after which a deadlock is surely detected, well before other timeouts.
 pub(super) const DEADLOCK: (&str, Duration) = ("SET deadlock_timeout = '20ms'", Duration::from_millis(80));
 
 type Told = Arc<Mutex<Vec<String>>>;
 
-/// A session, and what it says.
 pub(super) struct Session {
     pub(super) client: Arc<Client>,
     driver: JoinHandle<()>,

@@ -1,4 +1,4 @@
-//! Redis: the arms and the scripts.
+//! Redis: its arms and scripts.
 
 use super::{
     report,
@@ -17,22 +17,21 @@ use tokio::{
     net::TcpStream,
 };
 
-/// What answers.
+/// The implementation of an arm.
 enum Served {
     Real(Exact),
     Model { state: Arc<Model>, port: u16, task: <TokioEnv as Env>::Task },
 }
 
-/// A server and the sessions with it: nothing but RESP over a socket, the same for both.
+/// A server and its sessions: plain RESP over a socket, the same for both.
 pub struct Redis {
     served: Served,
     sessions: BTreeMap<String, Session>,
 }
 
-/// A connection.
 struct Session {
     stream: TcpStream,
-    /// The number that the server knows it by: another for every connection there ever was.
+    /// The server's id of the connection, unique over all connections.
     id: String,
 }
 
@@ -49,7 +48,7 @@ impl Redis {
         Redis { served: Served::Model { state, port, task }, sessions: BTreeMap::new() }
     }
 
-    /// The real server, if there is one.
+    /// The real server, if available.
     pub fn real() -> Option<Redis> {
         Some(Redis { served: Served::Real(Version::Redis70.start()?), sessions: BTreeMap::new() })
     }
@@ -71,7 +70,7 @@ impl Redis {
 impl Session {
     async fn open(port: u16) -> Session {
         for _ in 0..1000 {
-            // The model's task may not have come to listen yet.
+            // The model's task may not be listening yet.
             if let Ok(stream) = TcpStream::connect(("127.0.0.1", port)).await {
                 stream.set_nodelay(true).expect("a socket can be told");
                 return Session { stream, id: String::new() };
@@ -116,7 +115,7 @@ impl Arm for Redis {
         }
     }
 
-    /// One line; the connection's number in it is `#`, and so is `TIME`'s answer.
+    /// Sends a line. The connection's id is shown as `#`, as is the answer of `TIME`.
     async fn ask(&mut self, session: &str, text: &str) -> Vec<String> {
         let session = self.session(session).await;
         let reply = session.ask(text).await;
@@ -127,7 +126,7 @@ impl Arm for Redis {
         vec![match word.trim() {
             "client id" if reply == session.id => ":#".into(),
             word if word.starts_with("hello") => {
-                // An array in the old protocol, a map in the new.
+                // An array in RESP2, a map in RESP3.
                 let pair = |id: &str, blank| format!("\"id\"{blank}{id}");
                 [" ", ": "]
                     .iter()
@@ -147,7 +146,7 @@ impl Arm for Redis {
         match &mut self.served {
             Served::Real(real) => real.server.restart(),
             Served::Model { state, port, task } => {
-                // A port whose connections were closed by their server stays taken for a while.
+                // After its server has closed connections, a port stays in use for a while.
                 *port = servers::free_address().port();
                 *task = serve(state, *port);
             }
@@ -159,7 +158,7 @@ impl Arm for Redis {
     }
 }
 
-/// Every reply of every script is the real server's and the model's.
+/// The real server and the model give every reply of every script.
 #[test]
 fn redis_scripts() {
     super::run(async {

@@ -1,5 +1,5 @@
-//! Another program on the same lock: our elector holds it at five real Redis, by the genuine client; `redis-cli` sees the key
-//! where it is, takes it away from a majority, and gives it back.
+//! A second program on the same lock: our elector holds it on five real Redis servers through the genuine client;
+//! `redis-cli` sees the key on each, takes it away on a majority, and releases it.
 
 use protocols::{
     bug::Bugs,
@@ -20,7 +20,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 const SERVERS: usize = 5;
 const KEY: &str = protocols::election::redis_common::KEY;
 
-/// An elector on its own: no work, no store.
+/// An elector without work and store.
 struct Alone {
     env: TokioEnv,
     elector: Box<AnyElector>,
@@ -55,7 +55,7 @@ impl Alone {
         Alone { env, elector, requests, answers, timers, _client: client }
     }
 
-    /// Goes on until the elector says something of its leadership: it was elected (`None`), or why it is deposed.
+    /// Runs until the elector is elected (`None`) or deposed, with the reason.
     async fn until_news(&mut self, mut first: Option<Input>) -> Option<Deposed> {
         loop {
             let input = match first.take() {
@@ -95,7 +95,7 @@ impl Alone {
     }
 }
 
-/// What `redis-cli` prints when it asks that server.
+/// The output of `redis-cli` on this server.
 fn cli(program: &PathBuf, server: &Server, words: &[&str]) -> String {
     let port = server.address.port().to_string();
     let output = Command::new(program).args(["-p", &port]).args(words).output().expect("redis-cli runs");
@@ -115,15 +115,15 @@ fn redis_cli_takes_the_lock_from_a_majority_and_gives_it_back() {
         }
         let mut alone = Alone::new(&all);
         assert_eq!(alone.until_news(Some(Input::Start)).await, None);
-        // It sees who holds it, at every server.
+        // It sees the holder on every server.
         for server in &all {
             assert!(cli(&program, server, &["GET", KEY]).starts_with("n1/"));
         }
-        // It takes it from a minority, and nobody minds: three are enough.
+        // It takes the key on a minority, without effect: three servers are enough.
         assert_eq!(cli(&program, &all[0], &["SET", KEY, "another", "PX", "60000", "XX"]), "OK");
         let patience = tokio::time::timeout(std::time::Duration::from_secs(4), alone.until_news(None)).await;
         assert!(patience.is_err(), "one of five servers was enough to depose the holder");
-        // It takes it from a majority: the next extension fails.
+        // It takes the key on a majority: the next extension fails.
         for server in &all[1..3] {
             assert_eq!(cli(&program, server, &["SET", KEY, "another", "PX", "60000", "XX"]), "OK");
         }
@@ -131,11 +131,11 @@ fn redis_cli_takes_the_lock_from_a_majority_and_gives_it_back() {
         assert!(matches!(alone.until_news(None).await, Some(Deposed::Lost | Deposed::Expired)));
         let took_ms = (alone.env.now().mono - before) / MILLISECOND;
         assert!(took_ms < 4_000, "{took_ms} ms until it took notice");
-        // What it had at the others it has unlocked.
+        // The elector has released the key on the others.
         for server in &all[3..] {
             assert_eq!(cli(&program, server, &["EXISTS", KEY]), "0");
         }
-        // It deletes what it took, and the elector leads again.
+        // It deletes its own keys, and the elector leads again.
         for server in &all[..3] {
             assert_eq!(cli(&program, server, &["DEL", KEY]), "1");
         }

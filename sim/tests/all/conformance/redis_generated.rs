@@ -4,12 +4,12 @@ use super::{generate, redis::Redis, report, script::Arm};
 use proptest::{prelude::*, sample::select};
 use std::time::Duration;
 
-/// What is done, in order: lines of a script.
+/// The lines of a script.
 type Sequence = Vec<String>;
 
-/// Both arms count milliseconds of their own; how far apart the same command may reach them.
+/// Each arm has its own clock; this is how far apart a command may reach them.
 const TTL_TOLERANCE_MS: i64 = 40;
-/// On a machine that stood still a key may have ended for one arm only: a difference must show so often in a row.
+/// On a stalled machine a key may have expired on one arm only, so a difference must repeat this often.
 const TRIES: usize = 3;
 
 fn word(words: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -29,7 +29,7 @@ fn value() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Milliseconds: over while a sequence runs, or long after it; or nonsense.
+/// Milliseconds that end during a sequence or long after it, or malformed values.
 fn ttl() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => word(&["15", "25"]),
@@ -90,7 +90,7 @@ fn connection() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Any command's name with any arguments: mostly the wrong number of them.
+/// Any command with any arguments, mostly of the wrong number.
 fn nonsense() -> impl Strategy<Value = String> {
     let names = word(&[
         "SET",
@@ -147,7 +147,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Do the replies to a command agree? A time to live may have passed differently.
+/// Whether the replies to a command agree; times to live may differ slightly.
 fn agree(line: &str, model: &str, real: &str) -> bool {
     let near = |unit: i64| {
         let number = |text: &str| text.strip_prefix(':')?.parse::<i64>().ok().filter(|left| *left >= 0);
@@ -162,7 +162,7 @@ fn agree(line: &str, model: &str, real: &str) -> bool {
     model == real || near
 }
 
-/// Plays it on both; the conversation up to the first difference, if there is one.
+/// Plays a sequence on both; returns the conversation up to the first difference, if any.
 async fn play(sequence: &Sequence, model: &mut Redis, real: &mut Redis) -> Result<usize, String> {
     model.reset().await;
     real.reset().await;
@@ -189,7 +189,7 @@ async fn play(sequence: &Sequence, model: &mut Redis, real: &mut Redis) -> Resul
     Ok(count)
 }
 
-/// The model and the server say the same, whatever is asked in whatever order.
+/// Model and server agree on any commands in any order.
 #[test]
 fn redis_generated() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

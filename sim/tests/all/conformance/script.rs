@@ -1,20 +1,20 @@
-//! The scripts, sections of `testdata/conformance/<service>.txt`: conversations whose replies must be those of the real server
-//! and of the model alike.
+//! Scripts are sections of `testdata/conformance/<service>.txt`: conversations with the replies that both the real
+//! server and the model must give.
 //!
 //! ```text
 //! # A comment.
-//! a> SET k v PX 500        session a says something; sessions are opened when they are first named
-//! < +OK                    the reply, a line or several
-//! ! wait 100               milliseconds pass
-//! ! clock                  the stopwatch starts, and
-//! ! elapsed                this is what it shows, milliseconds
-//! < 100..200               a number within bounds
-//! ! reconnect a            the session's connection is opened anew
-//! ! restart                the server is killed and started again
-//! = -ERR                   what the model replies instead; only in the section not-modelled, which says why
+//! a> SET k v PX 500        session a sends this; a session opens when first named
+//! < +OK                    the reply, on one or more lines
+//! ! wait 100               wait, in milliseconds
+//! ! clock                  start the stopwatch
+//! ! elapsed                show the stopwatch, in milliseconds
+//! < 100..200               a number within these bounds
+//! ! reconnect a            reopen the session's connection
+//! ! restart                kill and restart the server
+//! = -ERR                   the model's deviating reply; only in the section not-modelled, which explains it
 //! ```
-//! Everything else is the service's own language. `FENCEPOST_UPDATE=1` writes the replies anew, from the real server;
-//! bounds that still hold stay.
+//! Everything else is the service's own language. `FENCEPOST_UPDATE=1` records the replies anew from the real server;
+//! bounds that still hold are kept.
 
 use crate::transcripts::{HEAD, sections};
 use std::{
@@ -27,52 +27,49 @@ use std::{
 
 /// One side of the comparison.
 pub trait Arm {
-    /// What failures call it.
+    /// Its name in failure messages.
     fn name(&self) -> String;
-    /// Is it the model?
     fn is_model(&self) -> bool;
-    /// Forgets everything that was done to it.
+    /// Discards all its state.
     fn reset(&mut self) -> impl Future<Output = ()>;
-    /// Says something in a session and waits for the reply, in lines.
+    /// Sends a command in a session; returns the reply's lines.
     fn ask(&mut self, session: &str, command: &str) -> impl Future<Output = Vec<String>>;
-    /// Opens a session's connection anew.
+    /// Reopens a session's connection.
     fn reconnect(&mut self, session: &str) -> impl Future<Output = ()>;
-    /// Kills the server and starts it again.
+    /// Kills and restarts the server.
     fn restart(&mut self) -> impl Future<Output = ()>;
-    /// What came unasked and was not read.
+    /// Messages that arrived unasked and were not read.
     fn rest(&mut self) -> impl Future<Output = Vec<String>>;
 }
 
-/// The section for what the model does otherwise.
+/// The section for the model's deviations.
 const NOT_MODELLED: &str = "not-modelled";
 
-/// A line that does something, with the replies that belong to it.
+/// A line that does something, with its expected replies.
 struct Step {
-    /// Comments and blank lines before it, and itself.
+    /// The line, with the comments and blank lines before it.
     text: String,
     line: String,
     replies: Vec<String>,
     simulated: Vec<String>,
 }
 
-/// A script that was read.
 pub struct Script {
     file: PathBuf,
-    /// What its section of the file is called.
+    /// The name of its section.
     name: String,
     steps: Vec<Step>,
     end: String,
 }
 
-/// The scripts of one service.
 pub fn all(service: &str) -> Vec<Script> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/conformance");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/conformance");
     let file = folder.join(service).with_extension("txt");
     let text = fs::read_to_string(&file).expect("scripts are text");
     sections(&text).into_iter().map(|(name, script)| Script::read(&file, name, script)).collect()
 }
 
-/// What came out of playing a script: for every step, and what was never read.
+/// The replies to every step, and finally what was never read.
 pub type Replies = Vec<Vec<String>>;
 
 impl Script {
@@ -96,12 +93,11 @@ impl Script {
         script
     }
 
-    /// What it is called.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many commands it has.
+    /// The number of commands.
     pub fn commands(&self) -> usize {
         self.steps.iter().filter(|step| !step.line.starts_with('!')).count()
     }
@@ -142,7 +138,7 @@ impl Script {
         replies
     }
 
-    /// Holds what an arm replied against the script; every difference is a paragraph of the error.
+    /// Compares an arm's replies with the script; the error has a paragraph per difference.
     pub fn check(&self, arm: &impl Arm, replies: &Replies) -> Result<(), String> {
         let mut wrong = String::new();
         for (step, actual) in self.steps.iter().zip(replies) {
@@ -161,7 +157,7 @@ impl Script {
         if wrong.is_empty() { Ok(()) } else { Err(format!("{} of {}:\n{wrong}", self.name, self.file.display())) }
     }
 
-    /// Writes its section of the file anew with these replies.
+    /// Rewrites the script's section of the file with these replies.
     pub fn update(&mut self, replies: Replies) {
         let mut text = String::new();
         for (step, actual) in self.steps.iter_mut().zip(replies) {
@@ -181,7 +177,7 @@ impl Script {
     }
 }
 
-/// Plays a script and holds the replies against it. A difference must show three times in a row, as machines stand still.
+/// Plays a script and compares the replies. A difference must show three times in a row, since machines stall.
 pub async fn check(script: &Script, arm: &mut impl Arm) -> Option<String> {
     let mut wrong = None;
     for _ in 0..3 {
@@ -198,7 +194,7 @@ fn agree(expected: &[String], actual: &[String]) -> bool {
     expected.len() == actual.len() && expected.iter().zip(actual).all(|(e, a)| line_agrees(e, a))
 }
 
-/// Word by word; `A..B` inside an expected word stands for a number within these bounds.
+/// Compares word by word; `A..B` in an expected word matches a number within these bounds.
 fn line_agrees(expected: &str, actual: &str) -> bool {
     let (expected, actual): (Vec<_>, Vec<_>) = (expected.split(' ').collect(), actual.split(' ').collect());
     let within = |expected: &str, actual: &str| {

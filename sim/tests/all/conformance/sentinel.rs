@@ -1,5 +1,5 @@
-//! What replicated servers and sentinels are asked by clients and by each other: ten thousand commands each, drawn, to a real
-//! one and to the model, which must answer alike. Nobody is down here; `sentinel_failover` has that.
+//! Commands that clients and peers send to replicated servers and sentinels: ten thousand random ones each, to a real
+//! one and to the model, which must answer alike. Nothing is down here; see `sentinel_failover` for that.
 
 use super::{number, report};
 use crate::texts::redis::decode;
@@ -22,14 +22,14 @@ use tokio::{
     net::TcpStream,
 };
 
-/// A connection to one of both.
+/// A connection to either of them.
 pub(super) struct Talk {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Talk {
-    /// Connects, as soon as somebody listens.
+    /// Connects, once somebody listens.
     pub(super) async fn to(port: u16) -> Talk {
         for _ in 0..2_000 {
             if let Ok(stream) = TcpStream::connect(("127.0.0.1", port)).await {
@@ -45,7 +45,7 @@ impl Talk {
         self.stream.write_all(&resp::command(words)).await.expect("somebody listens");
     }
 
-    /// The next reply, or message.
+    /// The next reply or message.
     pub(super) async fn hear(&mut self) -> String {
         let mut bytes = [0; 4096];
         loop {
@@ -65,7 +65,6 @@ impl Talk {
     }
 }
 
-/// Draws what is asked.
 struct Draw(ChaCha8Rng);
 
 impl Draw {
@@ -78,14 +77,14 @@ impl Draw {
     }
 }
 
-/// So many commands at least, in all.
+/// The least number of commands.
 const COMMANDS: u64 = 10_000;
 
 fn draw() -> Draw {
     Draw(ChaCha8Rng::seed_from_u64(number("FENCEPOST_CONFORMANCE_SEED", 1)))
 }
 
-/// Asks both the same, and fails with what was asked last when they answer differently.
+/// Sends both the same commands, and fails at the first different answer.
 async fn compare(mut model: Talk, mut real: Talk, name: &str, mut command: impl FnMut(u64) -> Vec<String>) {
     let count = COMMANDS * number("FENCEPOST_CONFORMANCE_CASES", 1);
     let mut last = Vec::new();
@@ -116,7 +115,7 @@ fn sentinel_model(port: u16, primary: SocketAddr) -> impl Sized {
     })
 }
 
-/// What a sentinel is asked; the state that it makes is the same on both sides.
+/// A random command for a sentinel; the state that it creates is the same on both sides.
 fn sentinel_command(draw: &mut Draw, primary: SocketAddr, epoch: &mut u64) -> Vec<String> {
     let port = primary.port().to_string();
     let voters = ["a", "b", "c"].map(|name| name.repeat(40));
@@ -128,7 +127,7 @@ fn sentinel_command(draw: &mut Draw, primary: SocketAddr, epoch: &mut u64) -> Ve
         2 => own(&["ROLE"]),
         3 | 4 => own(&[draw.one(&["SENTINEL", "sentinel"]), "get-master-addr-by-name", &name]),
         5..=7 => {
-            // Votes: once in an epoch; older ones are only told.
+            // A sentinel votes once per epoch; for older epochs it only reports its vote.
             *epoch += draw.below(3) as u64 / 2;
             let asked = epoch.saturating_sub(draw.below(3) as u64).to_string();
             let asked = if draw.below(12) == 0 { "x".to_owned() } else { asked };
@@ -168,7 +167,7 @@ fn sentinel_commands() {
     });
 }
 
-/// A server that is asked for its replication and for transactions.
+/// A random command for a server, about replication or transactions.
 fn server_command(draw: &mut Draw) -> Vec<String> {
     let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let key = draw.one(&["a", "b", "c"]);
@@ -201,7 +200,7 @@ fn replicated_commands() {
     });
 }
 
-/// The model of a server on that port, as a replica of another if there is one.
+/// Serves the model of a server on `port`, as a replica of `primary`, if given.
 pub(super) fn serve(port: u16, primary: Option<u16>) -> <TokioEnv as protocols_clients::env::Env>::Task {
     use protocols_clients::env::Env;
     let to = |port| Address { host: "127.0.0.1".to_owned(), port };
@@ -210,7 +209,7 @@ pub(super) fn serve(port: u16, primary: Option<u16>) -> <TokioEnv as protocols_c
     env.clone().spawn(async move { shared.serve(env, port).await.expect("the port is free") })
 }
 
-/// Asks until that is answered.
+/// Repeats a command until it gives the wanted answer.
 pub(super) async fn until(talk: &mut Talk, words: &[&str], wanted: &str) {
     for _ in 0..600 {
         if talk.ask(words).await == wanted {

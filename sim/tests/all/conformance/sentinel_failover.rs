@@ -1,6 +1,6 @@
-//! A failover from its beginning to its end, of real servers under real sentinels, and of the models: three servers, three
-//! sentinels, and the primary is killed. What the sentinel that carries it out says must be the same, word for word but for
-//! addresses and ids; and so must be what the others say of it, and what is so afterwards.
+//! A complete failover of real servers under real sentinels, and of the models: three servers, three sentinels, and the
+//! primary is killed. The events of the sentinel that carries it out must agree word for word, except for addresses and
+//! ids; so must the other sentinels' events, and the final state.
 
 use super::{
     report,
@@ -19,11 +19,11 @@ use std::{
     time::Duration,
 };
 
-/// Silent for so long is missed, milliseconds; and a bound for the failover's steps.
+/// The silence after which a server counts as down, in milliseconds, and the bound for the failover's steps.
 const DOWN_AFTER_MS: u64 = 1_000;
 const FAILOVER_TIMEOUT_MS: u64 = 10_000;
 
-/// What is listened to: the steps of a failover, and what else comes of it.
+/// The events to compare: the steps of a failover, and its consequences.
 const EVENTS: [&str; 16] = [
     "+odown",
     "+try-failover",
@@ -45,7 +45,7 @@ const EVENTS: [&str; 16] = [
 
 type Task = <TokioEnv as Env>::Task;
 
-/// Servers and sentinels, by their ports; the primary is the first.
+/// The ports of servers and sentinels; the primary comes first.
 struct Fleet {
     servers: Vec<u16>,
     sentinels: Vec<u16>,
@@ -108,22 +108,22 @@ fn model() -> Fleet {
     }
 }
 
-/// What came of it.
+/// The result of a failover.
 #[derive(PartialEq, Debug)]
 struct Came {
-    /// What the sentinel that carried it out said, from its election on.
+    /// The events of the sentinel that carried it out, from its election on.
     leader: Vec<String>,
-    /// What each of the others said of the new primary.
+    /// The events of each other sentinel about the new primary.
     others: Vec<Vec<String>>,
-    /// The roles of both servers that are left.
+    /// The roles of the two remaining servers.
     roles: [String; 2],
-    /// The epochs of the sentinels' configurations, and whether all name the same primary, one of the replicas.
+    /// Whether all sentinels' configurations have one epoch and the same primary, one of the replicas.
     agree: bool,
 }
 
 async fn fail_over(mut fleet: Fleet) -> Came {
     let mut primary = Talk::to(fleet.servers[0]).await;
-    // Both replicas are there, and every sentinel knows the two others and has them both in its view.
+    // Both replicas are connected, and every sentinel sees the two others and both replicas.
     let ready = |role: &str| role.matches("[\"127.0.0.1\"").count() == 2;
     for _ in 0..600 {
         if ready(&primary.ask(&["ROLE"]).await) {
@@ -142,7 +142,7 @@ async fn fail_over(mut fleet: Fleet) -> Came {
         listeners.push(listener);
     }
     primary.ask(&["SET", "lock", "holder"]).await;
-    // `INFO` is asked for every ten seconds: every sentinel has heard of both replicas by then.
+    // `INFO` is sent every ten seconds: by now every sentinel has it from both replicas.
     tokio::time::sleep(Duration::from_secs(11)).await;
     (fleet.kill)();
     let mut said = Vec::new();
@@ -189,7 +189,7 @@ async fn fail_over(mut fleet: Fleet) -> Came {
     Came { leader: led[from..].to_vec(), others, roles: roles.try_into().expect("two"), agree }
 }
 
-/// What ports stand for.
+/// Names for the ports.
 fn names(fleet: &Fleet) -> BTreeMap<String, &'static str> {
     let replicas = fleet.servers[1..].iter().map(|port| (port.to_string(), "REPLICA"));
     let sentinels = fleet.sentinels.iter().map(|port| (port.to_string(), "SENTINEL"));

@@ -1,8 +1,8 @@
-//! ZooKeeper: the arms and the scripts.
+//! ZooKeeper: its arms and scripts.
 //!
-//! Every script and every generated sequence has a folder of its own, below which its paths are; `@/a` is outside of it. What
-//! is compared of an answer is everything but times and numbers of sessions: transactions are counted from where the script
-//! began. After every command all sessions are pinged, so that what their watches had to say has come.
+//! Every script and generated sequence has its own folder, to which its paths are relative; `@/a` is outside of it.
+//! Everything in an answer is compared except times and session ids; transaction ids count from the start of the
+//! script. After every command all sessions send a ping, so that pending watch events arrive.
 
 use super::{
     report,
@@ -25,7 +25,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Longer than a script lasts, milliseconds.
+/// Longer than a script lasts, in milliseconds.
 const TIMEOUT_MS: i32 = 30_000;
 
 enum Served {
@@ -33,11 +33,11 @@ enum Served {
     Model { state: Arc<Model>, port: u16, task: <TokioEnv as Env>::Task },
 }
 
-/// A server and the sessions with it.
+/// A server and its sessions.
 pub struct Zookeeper {
     served: Served,
     sessions: BTreeMap<String, Session>,
-    /// Every session there was, by its number.
+    /// Names of all sessions ever, by id.
     names: BTreeMap<i64, String>,
     folder: String,
     folders: u32,
@@ -60,7 +60,7 @@ fn serve(state: &Arc<Model>, port: u16) -> <TokioEnv as Env>::Task {
 impl Session {
     async fn open(port: u16, request: &ConnectRequest) -> Session {
         for _ in 0..1000 {
-            // The model's task may not have come to listen yet.
+            // The model's task may not be listening yet.
             if let Ok(stream) = TcpStream::connect(("127.0.0.1", port)).await {
                 stream.set_nodelay(true).expect("a socket can be told");
                 let (packets, granted) = (Packets::default(), ConnectResponse::default());
@@ -75,7 +75,7 @@ impl Session {
         panic!("nobody listens on port {port}");
     }
 
-    /// The next packet; `None`: the server has closed the connection.
+    /// The next packet; `None` if the server has closed the connection.
     async fn packet(&mut self) -> Option<Vec<u8>> {
         let mut bytes = [0; 4096];
         loop {
@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// The answer to a request; what watches tell is kept.
+    /// The answer to a request; watch events are kept.
     async fn ask(&mut self, call: &Call) -> Option<(ReplyHeader, Option<Answer>)> {
         let xid = if *call == Call::Ping { PING } else { self.xid + 1 };
         self.xid = self.xid.max(xid);
@@ -122,14 +122,14 @@ impl Zookeeper {
         Zookeeper::new(Served::Model { state, port, task })
     }
 
-    /// The real server, if there is one.
+    /// The real server, if available.
     pub fn real() -> Option<Zookeeper> {
         let folder = Folder::new();
         let server = servers::zookeeper(&folder, "a comparison with ZooKeeper 3.8")?;
         Some(Zookeeper::new(Served::Real { server, _folder: folder }))
     }
 
-    /// Drops a session's connection, and says nothing to it any more.
+    /// Abandons a session: drops its connection without closing the session.
     pub fn leave(&mut self, session: &str) {
         self.sessions.remove(session);
     }
@@ -260,7 +260,7 @@ impl Zookeeper {
         }
     }
 
-    /// What the watches of all sessions have told.
+    /// The watch events of all sessions.
     async fn told(&mut self) -> Vec<String> {
         let (mut lines, mut closed) = (Vec::new(), Vec::new());
         for (name, session) in &mut self.sessions {
@@ -350,7 +350,7 @@ impl Arm for Zookeeper {
         match &mut self.served {
             Served::Real { server, .. } => server.restart(),
             Served::Model { state, port, task } => {
-                // A port whose connections were closed by their server stays taken for a while.
+                // After its server has closed connections, a port stays in use for a while.
                 *port = servers::free_address().port();
                 *task = serve(state, *port);
             }
@@ -368,7 +368,7 @@ impl Arm for Zookeeper {
     }
 }
 
-/// Every reply of every script is the real server's and the model's.
+/// The real server and the model give every reply of every script.
 #[test]
 fn zookeeper_scripts() {
     super::run(async {

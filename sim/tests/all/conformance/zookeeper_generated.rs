@@ -1,5 +1,5 @@
-//! ZooKeeper: generated commands of several sessions, on both arms in turn; and sessions that end by themselves, on both at
-//! the same time.
+//! ZooKeeper: generated commands of several sessions, on both arms in turn; and sessions that expire, on both at the
+//! same time.
 
 use super::{generate, in_time, number, report, script::Arm, zookeeper::Zookeeper};
 use proptest::{prelude::*, sample::select};
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is done, in order: lines of a script.
+/// The lines of a script.
 type Sequence = Vec<String>;
 
 fn word(words: &'static [&'static str]) -> impl Strategy<Value = String> {
@@ -79,7 +79,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Plays it on both; the conversation up to the first difference, if there is one.
+/// Plays a sequence on both; returns the conversation up to the first difference, if any.
 async fn play(sequence: &Sequence, model: &mut Zookeeper, real: &mut Zookeeper) -> Result<usize, String> {
     model.reset().await;
     real.reset().await;
@@ -105,7 +105,7 @@ async fn play(sequence: &Sequence, model: &mut Zookeeper, real: &mut Zookeeper) 
     Ok(count)
 }
 
-/// The model and the server say the same, whatever is asked in whatever order.
+/// Model and server agree on any commands in any order.
 #[test]
 fn zookeeper_generated() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -120,16 +120,17 @@ fn zookeeper_generated() {
     report(&real.name(), compared, "generated");
 }
 
-/// Sessions in one round.
+/// Sessions per round.
 const SESSIONS: usize = 12;
-/// From one thing that is done to the next.
+/// The time between actions.
 const STEP: Duration = Duration::from_millis(150);
-/// A tick, and a loaded machine.
+/// A tick, plus the delays of a loaded machine.
 const LATE: Duration = Duration::from_millis(2_000 + 1_500);
-/// Clocks and the way of an answer.
+/// The tolerance for clocks and an answer's latency.
 const EARLY: Duration = Duration::from_millis(20);
 
-/// Opens sessions of 4 s and more, each with a node, and lets them go; how far each node's end was from its time.
+/// Opens sessions of 4 s and more, each with a node, and abandons them; returns how far each node's end was from its
+/// time.
 async fn abandon(mut arm: Zookeeper) -> (Zookeeper, usize) {
     arm.reset().await;
     let mut random = ChaCha8Rng::seed_from_u64(number("FENCEPOST_CONFORMANCE_SEED", 1));
@@ -137,7 +138,7 @@ async fn abandon(mut arm: Zookeeper) -> (Zookeeper, usize) {
     for place in 0..SESSIONS {
         let timeout_ms = 4_000 + random.next_u64() % 3_000;
         arm.ask("leaver", &format!("session {timeout_ms}")).await;
-        // Before it is asked for: the server may count from any time until the answer.
+        // Taken before the request: the server may count from any time until it answers.
         let asked = Instant::now();
         arm.ask("leaver", &format!("create /n{place} - 1")).await;
         arm.leave("leaver");
@@ -169,7 +170,7 @@ async fn abandon(mut arm: Zookeeper) -> (Zookeeper, usize) {
     (arm, count)
 }
 
-/// Every session ends in time on the model and on the real server.
+/// Every session ends in time, on the model and on the real server.
 #[test]
 fn zookeeper_sessions_end_in_time_generated() {
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Who may import whom: crates by a table, files without circles.
+//! Checks imports: crates against a table, files for cycles.
 
 use super::{
     graph::{self, Arrows, Crate},
@@ -6,7 +6,7 @@ use super::{
 };
 use std::{collections::BTreeSet, fs};
 
-/// Our crates, and which of the others each may import.
+/// Our crates, and the crates that each may import.
 const MAY_IMPORT: [(&str, &[&str]); 10] = [
     ("servers", &[]),
     ("protocols", &[]),
@@ -23,7 +23,7 @@ const MAY_IMPORT: [(&str, &[&str]); 10] = [
     ),
 ];
 
-/// Files that hold a table of what lies below them: they name their entries, and those name what an entry is.
+/// Files with a table of the files below them: they name their entries, which in turn name the entry's type.
 const REGISTRIES: [&str; 7] = [
     "protocols/src/election/mod.rs",
     "protocols/src/work/mod.rs",
@@ -34,7 +34,7 @@ const REGISTRIES: [&str; 7] = [
     "sim/src/service/mod.rs",
 ];
 
-/// Files that go on in files below their own, and why they do so in a circle.
+/// Files that continue in files below them, and why these form a cycle.
 const GO_ON_BELOW: &[(&str, &str)] = &[
     (
         "sim/src/world/mod.rs",
@@ -61,7 +61,7 @@ struct Member {
     manifest: String,
 }
 
-/// The quoted words between two marks.
+/// The quoted words between two markers.
 fn quoted(text: &str, from: &str, to: &str) -> Vec<String> {
     let list = text.split_once(from).and_then(|(_, after)| after.split_once(to)).map_or("", |(list, _)| list);
     list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
@@ -79,10 +79,11 @@ fn members() -> Vec<Member> {
         let name = quoted(&manifest, "name = ", "\n").remove(0);
         Member { name, folder, manifest }
     };
-    folders.into_iter().map(member).collect()
+    // A package of tests has no source.
+    folders.into_iter().filter(|folder| root().join(folder).join("src").is_dir()).map(member).collect()
 }
 
-/// What a manifest's dependencies, optional ones included, name of `ours`; not what only tests need.
+/// The crates of `ours` among a manifest's dependencies, including optional ones but not dev-dependencies.
 fn dependencies(manifest: &str, ours: &BTreeSet<String>) -> BTreeSet<String> {
     let (mut found, mut counts) = (BTreeSet::new(), false);
     for line in manifest.lines() {
@@ -97,7 +98,7 @@ fn dependencies(manifest: &str, ours: &BTreeSet<String>) -> BTreeSet<String> {
     found
 }
 
-/// Every crate and what its files name.
+/// Every crate, with the references among its files and to other crates.
 fn crates() -> Vec<(Member, Arrows, Arrows)> {
     let members = members();
     let ours: BTreeSet<String> = members.iter().map(|member| member.name.replace('-', "_")).collect();
@@ -137,13 +138,13 @@ fn crates_import_in_one_direction() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is wrong with a circle, in one line; `None` when it is allowed.
+/// Why a cycle is wrong, in one line; `None` if it is allowed.
 fn wrong(circle: &[String], arrows: &Arrows) -> Option<String> {
     let inside = || arrows.iter().filter(|(a, b)| circle.contains(a) && circle.contains(b));
     for head in circle.iter().filter(|head| GO_ON_BELOW.iter().any(|(file, _)| file == head)) {
         let below = graph::below(head);
         if circle.iter().all(|file| file == head || file.starts_with(&below)) {
-            // What goes on below it must not go round among itself.
+            // The files below it must not form a cycle among themselves.
             let rest: Arrows = inside().filter(|(a, b)| a != head && b != head).cloned().collect();
             return graph::circles(&rest).iter().find_map(|circle| wrong(circle, &rest));
         }
@@ -188,14 +189,14 @@ fn circles_are_found_through_reexports_parents_and_globs() {
     };
     let two = |other: &str| vec![["x/src/a.rs".to_owned(), format!("x/src/{other}")].to_vec()];
     let lib = file("lib.rs", "mod a; mod b; pub use b::B;");
-    // `lib.rs` hands on what `b.rs` has.
+    // `lib.rs` re-exports from `b.rs`.
     let through =
         [lib.clone(), file("a.rs", "use crate::B; pub struct A;"), file("b.rs", "pub struct B(super::a::A);")];
     assert_eq!(circles(&through), two("b.rs"));
     let globs =
         [lib.clone(), file("a.rs", "use crate::b::*; pub struct A;"), file("b.rs", "use crate::a; fn f(_: a::A) {}")];
     assert_eq!(circles(&globs), two("b.rs"));
-    // An import of a module, and tests, are no arrow.
+    // Importing a module is no reference, and tests do not count.
     let none =
         [lib.clone(), file("a.rs", "use crate::b; pub struct A;"), file("b.rs", "use crate::a::A; pub struct B;")];
     assert_eq!(circles(&none), Vec::<Vec<String>>::new());

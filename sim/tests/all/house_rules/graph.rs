@@ -1,58 +1,58 @@
-//! Which file names which: the graph of a crate's files, and its circles.
+//! The references between a crate's files, and their cycles.
 //!
-//! There is an arrow from one file to another where code of the first names something that the second defines. Precisely:
+//! There is an arrow from one file to another if code of the first names something that the second defines. Precisely:
 //!
-//! - What counts is where a thing is *defined*. A `pub use`, or an import that a child borrows from its parent, is followed
-//!   to the end; `use crate::Plan` is an arrow to `plan.rs`, not to `lib.rs`. A re-export is itself an arrow, from the file
-//!   it stands in. An import of a module is none; what is named through it is.
+//! - The file that *defines* an item counts. Re-exports (`pub use`), and imports that a child takes from its parent,
+//!   are followed to the end; `use crate::Plan` is an arrow to `plan.rs`, not to `lib.rs`. A re-export is itself an
+//!   arrow, from the file that contains it. An import of a module is not; what is named through it is.
 //! - `mod x;` is no arrow by itself.
-//! - What is compiled for tests only, `#[cfg(test)]`, is left out: tests may use what they test, wherever they stand.
-//! - A *registry* (the table of all protocols, scenarios, invariants) names its entries, and they name what an entry is:
+//! - Code compiled only for tests, `#[cfg(test)]`, is left out: tests may use what they test, wherever they are.
+//! - A *registry* (the table of all protocols, scenarios, invariants) names its entries, which name the entry's type:
 //!   arrows from a registry to files below its own folder do not count.
-//! - A file may go on in files below it, and both name each other: `world/disk.rs` is a part of `World`. Such a family is
-//!   on a list with the reason, holds the whole circle, and what is below goes round no further among itself.
+//! - A file may continue in files below it, and both name each other: `world/disk.rs` is a part of `World`. Such a
+//!   family is listed with its reason, contains the whole cycle, and the files below have no cycle among themselves.
 
 use super::source::{self, Source};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files of one crate and what they name.
+/// The files of a crate, and what they name.
 pub struct Crate {
-    /// As code names it: `sim_cli`.
+    /// The name used in code: `sim_cli`.
     name: String,
     modules: BTreeMap<Vec<String>, Module>,
 }
 
 #[derive(Default)]
 struct Module {
-    /// The file that it stands in.
+    /// The file that contains the module.
     file: String,
-    /// What its file says, where it begins the file.
+    /// The file's contents, for the module with which the file begins.
     source: Source,
-    /// Names that `use`s bring in, and the modules that whole contents come from.
+    /// The names that `use` declarations import, and the modules imported by `*`.
     imports: BTreeMap<String, Vec<String>>,
     globs: Vec<Vec<String>>,
 }
 
-/// What a path leads to.
+/// What a path refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Target {
     Module(Vec<String>),
-    /// Something that this file defines.
+    /// An item that this file defines.
     Item(String),
-    /// Something in another crate, by its name.
+    /// An item of another crate, by the crate's name.
     Other(String),
 }
 
-/// Arrows between files; between crates, where the second part is a crate's name.
+/// Arrows between files; between crates, the second part is a crate's name.
 pub type Arrows = BTreeSet<(String, String)>;
 
 impl Crate {
-    /// Of files as (path from the root, text); its sources are below `folder`.
+    /// From files as (path from the root, text); the crate's sources are below `folder`.
     pub fn new(name: &str, folder: &str, files: &[(String, String)]) -> Crate {
         let mut modules: BTreeMap<Vec<String>, Module> = BTreeMap::new();
         let mut tests: BTreeSet<Vec<String>> = BTreeSet::new();
         for (file, text) in files {
-            // A binary beside its library is another crate: it only calls it.
+            // A binary next to its library is a separate crate, which only calls it.
             let Some(path) = file.strip_prefix(folder).and_then(|f| f.strip_prefix('/')).filter(|f| *f != "main.rs")
             else {
                 continue;
@@ -67,7 +67,7 @@ impl Crate {
                 module.file.clone_from(file);
                 match import.name.as_str() {
                     "*" => module.globs.push(import.path.clone()),
-                    // `use x as _` brings in no name.
+                    // `use x as _` imports no name.
                     "_" => {}
                     name => drop(module.imports.insert(name.to_owned(), import.path.clone())),
                 }
@@ -80,7 +80,7 @@ impl Crate {
         Crate { name: name.to_owned(), modules }
     }
 
-    /// The arrows among its files, and those to the other crates of `ours`.
+    /// The arrows among its files, and those to other crates of `ours`.
     pub fn arrows(&self, ours: &BTreeSet<String>) -> (Arrows, Arrows) {
         let (mut inside, mut outside) = (Arrows::new(), Arrows::new());
         for (path, module) in &self.modules {
@@ -104,9 +104,9 @@ impl Crate {
         (inside, outside)
     }
 
-    /// What `path` means in module `from`.
+    /// What `path` refers to in module `from`.
     fn resolve(&self, from: &[String], path: &[String], ours: &BTreeSet<String>, depth: u8) -> Option<Target> {
-        // Imports that go round lead nowhere.
+        // Cyclic imports lead nowhere.
         if depth > 16 {
             return None;
         }
@@ -145,11 +145,11 @@ impl Crate {
         self.modules.contains_key(&child).then_some(child)
     }
 
-    /// What a `use` of module `at` makes of `name`.
+    /// What `name` refers to, by the `use` declarations of module `at`.
     fn brought_in(&self, at: &[String], name: &str, ours: &BTreeSet<String>, depth: u8) -> Option<Target> {
         let module = self.modules.get(at)?;
         if let Some(path) = module.imports.get(name) {
-            // `use protocols::x` is no path to itself.
+            // `use protocols::x` must not resolve through itself.
             return self.resolve(at, path, ours, depth + 1).filter(|_| path.len() > 1 || path[0] != name);
         }
         for glob in &module.globs {
@@ -169,12 +169,12 @@ impl Crate {
     }
 }
 
-/// The folder of the files below a file: `a/` of `a.rs` and of `a/mod.rs`.
+/// The folder of the files below a file: `a/` for `a.rs` and for `a/mod.rs`.
 pub fn below(file: &str) -> String {
     format!("{}/", file.trim_end_matches(".rs").trim_end_matches("/mod"))
 }
 
-/// Files that can all be reached from each other, of each circle; the largest first.
+/// The files of each cycle, which can all be reached from each other; the largest cycle first.
 pub fn circles(arrows: &Arrows) -> Vec<Vec<String>> {
     let mut from: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (a, b) in arrows {

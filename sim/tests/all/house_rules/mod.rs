@@ -1,5 +1,4 @@
-//! The rules of the house, as ordinary tests: what breaks replay, what breaks the architecture, and what makes code hard to
-//! read does not get in.
+//! House rules as ordinary tests: they keep out what breaks replay or the architecture, or makes code hard to read.
 
 mod architecture;
 mod errors;
@@ -15,7 +14,7 @@ use std::{
 };
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("sim/ lies in the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("sim/tests/ lies in the workspace").to_owned()
 }
 
 fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
@@ -51,7 +50,7 @@ fn code(line: &str) -> &str {
     line.split("//").next().unwrap_or_default()
 }
 
-/// Asserts that no line of code in `folders` contains one of `patterns`, but for the files in `except`.
+/// Asserts that no line of code in `folders` contains one of `patterns`, except in the files `except`.
 fn forbid(why: &str, patterns: &[&str], folders: &[&str], except: &[&str]) {
     let mut found = Vec::new();
     for (name, text) in sources(folders) {
@@ -67,9 +66,9 @@ fn forbid(why: &str, patterns: &[&str], folders: &[&str], except: &[&str]) {
     assert!(found.is_empty(), "{why}:\n{}", found.join("\n"));
 }
 
-/// What runs in simulations.
+/// Code that runs in simulations.
 const SIMULATED: [&str; 4] = ["protocols/src", "protocols/clients/src", "scenarios/src", "sim/src"];
-/// What there is in the build of one mode only, too.
+/// All code, including that built in one mode only.
 const OURS: [&str; 7] = [
     "protocols/src",
     "protocols/clients/src",
@@ -82,7 +81,7 @@ const OURS: [&str; 7] = [
 
 #[test]
 fn nothing_simulated_reads_an_ambient_clock() {
-    // hyper wants an `Instant` for its timer's zero; which one makes no difference.
+    // hyper needs an `Instant` as its timer's zero; any will do.
     let allowed = [
         "protocols/clients/src/env/tokio.rs",
         "protocols/clients/src/env/tokio/clocks.rs",
@@ -103,7 +102,7 @@ fn nothing_simulated_draws_ambient_entropy() {
         "randomness comes from the seed's streams",
         &sources,
         &SIMULATED,
-        // openraft calls the random stream that it is given so.
+        // openraft uses this name for the random stream that it is given.
         &["protocols/real/src/", "protocols/clients/src/raft/runtime.rs"],
     );
 }
@@ -156,10 +155,10 @@ fn what_is_too_long_for_everybody_runs_in_ci() {
     }
 }
 
-/// Runs cargo in the workspace; `None` when the component is not installed, which is said aloud.
+/// Runs cargo in the workspace; `None`, with a message, if the component is not installed.
 fn cargo(arguments: &[&str]) -> Option<(bool, String)> {
     let mut command = Command::new(env!("CARGO"));
-    // What cargo tells its tests would make the nested one build everything anew.
+    // Variables that cargo sets for its tests would make the nested cargo rebuild everything.
     for (name, _) in std::env::vars() {
         if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_TARGET_DIR" {
             command.env_remove(name);

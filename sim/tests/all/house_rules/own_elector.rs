@@ -1,4 +1,4 @@
-//! The example that lies outside the workspace is built of what the workspace is built of.
+//! The example outside the workspace uses the same dependencies as the workspace.
 
 use super::root;
 use std::{
@@ -20,25 +20,25 @@ fn locked(folder: &str) -> BTreeSet<(String, String)> {
     let text = read(&format!("{folder}/Cargo.lock"));
     let (names, versions) = ("name = ", "version = ");
     let named = text.lines().filter(|line| line.starts_with(names)).map(quoted);
-    // The file has a version of its own, unquoted.
+    // The file's own version is unquoted.
     let versions = text.lines().filter(|line| line.starts_with(versions) && line.contains('"')).map(quoted);
     named.zip(versions).collect()
 }
 
-/// What each package of a lock file depends on, by name.
+/// The dependencies of each package in a lock file, by name.
 fn dependencies(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
     let text = read(&format!("{folder}/Cargo.lock"));
     let package = |block: &str| {
         let (head, listed) = block.split_once("dependencies = [").unwrap_or((block, ""));
         let name = head.lines().find(|line| line.starts_with("name = ")).map(quoted)?;
-        // Where two versions are locked, the name is followed by one of them.
+        // If two versions are locked, the name is followed by one of them.
         let bare = |line: &str| quoted(line).split(' ').next().map(str::to_owned);
         Some((name, listed.lines().filter_map(bare).filter(|name| !name.is_empty()).collect()))
     };
     text.split("[[package]]").filter_map(package).collect()
 }
 
-/// What a manifest asks for when its crate is a dependency itself, whatever its features.
+/// The dependencies in a manifest that are neither optional nor dev-dependencies.
 fn asked_for(manifest: &str) -> BTreeSet<String> {
     let mut asked = BTreeSet::new();
     let mut counts = false;

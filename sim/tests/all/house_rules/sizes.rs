@@ -1,20 +1,20 @@
-//! How long files and functions are.
+//! Limits the lengths of files and functions.
 
 use super::sources;
 
-/// Lines a source file may have, tests included.
+/// The most lines of a source file, tests included.
 const FILE_LINES_MAX: usize = 400;
-/// Lines a function may have.
+/// The most lines of a function.
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// What is longer, and why: a file, or a function as `file fn name`.
+/// Exceptions with their reasons: a file, or a function as `file fn name`.
 const LONGER: [(&str, &str); 3] = [
     ("sim/cli/tests/all/commands.rs fn mistakes_get_one_sentence_and_64", "a table: one line a mistake"),
     ("protocols/src/history/json/tests.rs fn every_kind", "a table: one value a kind of event"),
     ("protocols/src/history/json/writer.rs fn write_event", "one arm a kind of event, a line or two each"),
 ];
 
-/// The name of the function whose head this line begins, if it does.
+/// The name of the function that begins on this line, if any.
 fn function(line: &str) -> Option<&str> {
     let mut head = line.trim_start();
     loop {
@@ -28,7 +28,7 @@ fn function(line: &str) -> Option<&str> {
     }
 }
 
-/// Everything that is too long in this file: what, and how long.
+/// Everything in this file that is too long, with its length.
 fn too_long(name: &str, text: &str) -> Vec<(String, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut long = Vec::new();
@@ -37,7 +37,7 @@ fn too_long(name: &str, text: &str) -> Vec<(String, usize)> {
     }
     for (number, line) in lines.iter().enumerate() {
         let Some(function) = function(line).filter(|_| !line.ends_with([';', '}'])) else { continue };
-        // Formatted code closes a function where its head begins.
+        // Formatted code closes a function at the indentation of its head.
         let end = format!("{}}}", " ".repeat(line.len() - line.trim_start().len()));
         let length = lines[number..].iter().position(|line| *line == end).map_or(0, |last| last + 1);
         if length > FUNCTION_LINES_MAX {

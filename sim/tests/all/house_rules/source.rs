@@ -1,17 +1,17 @@
-//! Reads Rust well enough to know what a file names: its `use`s, its `mod`s, and every path in its code. Comments and text
-//! in quotes are no code, and neither is what only tests are compiled with.
+//! A minimal Rust reader that finds what a file names: its `use`s, its `mod`s, and every path in its code. Ignores
+//! comments, quoted text, and code compiled only for tests.
 
 /// A word, a punctuation mark, or `::`.
 type Token = String;
 
-/// What one `use` brings in: `use a::b as c` is the name `c` for the path `a::b`.
+/// One import: `use a::b as c` is the name `c` for the path `a::b`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Import {
-    /// The module that it stands in, below the file's own: modules in braces.
+    /// The inline module that contains it, relative to the file's module.
     pub within: Vec<String>,
     /// The name; `*` for everything.
     pub name: String,
-    /// What it stands for.
+    /// The path that it stands for.
     pub path: Vec<String>,
 }
 
@@ -20,22 +20,20 @@ pub struct Import {
 pub struct Named {
     /// As in [`Import`].
     pub within: Vec<String>,
-    /// The path.
     pub path: Vec<String>,
 }
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Default, Debug)]
 pub struct Source {
-    /// Its `use`s.
     pub imports: Vec<Import>,
     /// Paths of more than one part.
     pub named: Vec<Named>,
-    /// Modules in files of their own that only tests have: `#[cfg(test)] mod tests;`.
+    /// Modules in separate files that only tests have: `#[cfg(test)] mod tests;`.
     pub test_modules: Vec<String>,
 }
 
-/// The words and marks of a text, without comments, strings and characters.
+/// The tokens of a text, without comments, strings and characters.
 pub fn tokens(text: &str) -> Vec<Token> {
     let chars: Vec<char> = text.chars().collect();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -47,7 +45,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
             '/' if next == '*' => at = after_comment(&chars, at),
             '"' => at = after_text(&chars, at),
             'r' | 'b' | 'c' if after_raw(&chars, at).is_some() => at = after_raw(&chars, at).unwrap_or(at),
-            // A character, or the name of a lifetime.
+            // A character, or a lifetime's name.
             '\'' if next == '\\' || chars.get(at + 2) == Some(&'\'') => {
                 at += if next == '\\' { 3 } else { 2 };
                 at += chars[at..].iter().take_while(|c| **c != '\'').count() + 1;
@@ -73,7 +71,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Behind a comment in stars, which may hold others.
+/// The position after a block comment, which may be nested.
 fn after_comment(chars: &[char], mut at: usize) -> usize {
     let mut depth = 0;
     while at + 1 < chars.len() {
@@ -89,7 +87,7 @@ fn after_comment(chars: &[char], mut at: usize) -> usize {
     chars.len()
 }
 
-/// Behind a text in quotes.
+/// The position after a string.
 fn after_text(chars: &[char], mut at: usize) -> usize {
     at += 1;
     while let Some(c) = chars.get(at) {
@@ -102,7 +100,7 @@ fn after_text(chars: &[char], mut at: usize) -> usize {
     at
 }
 
-/// Behind a text with a prefix, `r"…"`, `r#"…"#`, `b"…"`; `None` when there is none.
+/// The position after a string with a prefix, `r"…"`, `r#"…"#`, `b"…"`; `None` if there is none.
 fn after_raw(chars: &[char], at: usize) -> Option<usize> {
     if at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_') {
         return None;
@@ -120,7 +118,6 @@ fn after_raw(chars: &[char], at: usize) -> Option<usize> {
     (open + 1..chars.len()).find(closes).map(|end| end + 1 + marks)
 }
 
-/// What `text` says.
 pub fn read(text: &str) -> Source {
     let mut reader = Reader { tokens: tokens(text), at: 0, source: Source::default() };
     reader.block(&[]);
@@ -138,7 +135,7 @@ impl Reader {
         self.tokens.get(self.at + ahead).map_or("", String::as_str)
     }
 
-    /// Reads on to the closing brace of the module `within`, or to the end of the file.
+    /// Reads to the closing brace of the module `within`, or to the end of the file.
     fn block(&mut self, within: &[String]) {
         let (mut depth, mut test) = (0, false);
         while self.at < self.tokens.len() {
@@ -159,7 +156,7 @@ impl Reader {
                         false => self.block(&inner),
                     }
                 }
-                // An item that only tests have.
+                // An item for tests only.
                 ("fn" | "impl" | "struct" | "enum" | "use" | "const" | "static" | "type" | "trait", ..) if test => {
                     self.skip_item();
                     test = false;
@@ -182,7 +179,7 @@ impl Reader {
         }
     }
 
-    /// Reads an attribute. Does it leave what follows to tests?
+    /// Reads an attribute; returns whether it restricts the next item to tests.
     fn attribute(&mut self) -> bool {
         let from = self.at;
         let mut depth = 0;
@@ -200,7 +197,7 @@ impl Reader {
         self.tokens[from..self.at].concat() == "#[cfg(test)]"
     }
 
-    /// Behind the block that has been opened.
+    /// Skips the block that has been opened.
     fn skip_block(&mut self) {
         let mut depth = 1;
         while self.at < self.tokens.len() && depth > 0 {
@@ -223,7 +220,7 @@ impl Reader {
         }
     }
 
-    /// A path in code; what follows `<` or `(` is read as code of its own.
+    /// A path in code; what follows `<` or `(` is read as code.
     fn path(&mut self, within: &[String]) {
         let mut path = vec![self.peek(0).to_owned()];
         self.at += 1;
@@ -237,7 +234,7 @@ impl Reader {
         self.source.named.push(Named { within: within.to_owned(), path });
     }
 
-    /// The rest of a `use`, behind `before`.
+    /// The rest of a `use`, after `before`.
     fn tree(&mut self, within: &[String], before: &[String]) {
         let mut path = before.to_vec();
         loop {

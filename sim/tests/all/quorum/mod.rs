@@ -1,6 +1,5 @@
-//! A protocol of the tests' own, which asks several independent Redis servers: whoever gets the key from a majority of them
-//! leads for as long as those keys live, counted from when it asked. It has no token. What every server answered is kept for
-//! the test to look at.
+//! A test protocol on several independent Redis servers: a candidate that gets the key from a majority leads while
+//! those keys live, counted from when it asked. It has no token. Every server's answers are logged for the test.
 
 use protocols::{
     clock::Now,
@@ -23,7 +22,6 @@ use std::{
 type Input = elector::Input<Nothing, Api>;
 type Output = elector::Output<Nothing, Api>;
 
-/// The protocol.
 pub static QUORUM: Protocol = Protocol {
     name: "redis-quorum",
     about: "The key of a majority of independent Redis servers",
@@ -32,22 +30,21 @@ pub static QUORUM: Protocol = Protocol {
     ..redis_lease::PROTOCOL
 };
 
-/// What one server answered to one attempt to take its key: its own count of the keys that it gave away, if it gave this one;
-/// `None` when no answer came.
+/// A server's answer to an attempt to take its key: if it granted the key, its count of granted keys; `None` if no
+/// answer came.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Heard {
-    /// When, milliseconds from the start of the run by the candidate's monotonic clock.
+    /// The time, in milliseconds from the start of the run, by the candidate's monotonic clock.
     pub at_ms: u64,
-    /// Which server, from 0.
+    /// The server, counted from 0.
     pub member: usize,
-    /// Its answer.
     pub answer: Option<Option<u64>>,
 }
 
-/// By the name of the first candidate, which no two tests share.
+/// By the name of the first candidate, which differs between tests.
 static HEARD: Mutex<BTreeMap<String, Vec<Heard>>> = Mutex::new(BTreeMap::new());
 
-/// What the servers answered in the run whose first candidate is called so.
+/// The servers' answers in the run whose first candidate has this name.
 pub fn heard(first: &str) -> Vec<Heard> {
     HEARD.lock().unwrap_or_else(PoisonError::into_inner).remove(first).unwrap_or_default()
 }
@@ -55,10 +52,10 @@ pub fn heard(first: &str) -> Vec<Heard> {
 const POLL: TimerId = 0;
 const RENEW: TimerId = 1;
 const EXPIRE: TimerId = 2;
-/// A follower asks so often.
+/// The interval between a follower's attempts.
 const PACE: u64 = 400 * MILLISECOND;
 
-/// What is asked of all servers at once.
+/// The current question to all servers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Asked {
     Take,
@@ -71,7 +68,7 @@ struct Quorum {
     setup: Setup,
     requests: RequestNumber,
     attempts: u64,
-    /// Which server each request under way went to.
+    /// The server of each request in flight.
     under_way: BTreeMap<RequestNumber, usize>,
     asked: Asked,
     sent: u64,
@@ -101,7 +98,7 @@ impl Quorum {
         self.setup.timings.lease_ttl / MILLISECOND
     }
 
-    /// Keeps for the test what a server answered to an attempt to take its key.
+    /// Logs a server's answer to an attempt to take its key, for the test.
     fn note(&self, now: Now, member: usize, answer: Option<Option<u64>>) {
         if self.asked != Asked::Take {
             return;
@@ -112,11 +109,11 @@ impl Quorum {
         heard.entry(self.setup.names[0].clone()).or_default().push(Heard { at_ms, member, answer });
     }
 
-    /// Asks every server. What is still under way of an earlier question does not count any more.
+    /// Asks every server, and abandons earlier requests still in flight.
     fn ask_all(&mut self, now: Now, asked: Asked, request: &Request, out: &mut Vec<Output>) {
         for (number, member) in std::mem::take(&mut self.under_way) {
             self.note(now, member, None);
-            // Otherwise what was asked of a silent server waits in its queue, and takes effect much later.
+            // Otherwise a request to a silent server waits in its queue, and takes effect much later.
             if self.asked != Asked::GiveBack {
                 out.push(Output::Service(ServiceOutput::Cancel(number)));
             }
@@ -137,7 +134,7 @@ impl Quorum {
         if !std::mem::replace(&mut self.campaigns, true) {
             out.push(Output::Campaign);
         }
-        // What a minority gave is given back before the next attempt.
+        // Keys from a minority are released before the next attempt.
         if !self.value.is_empty() {
             self.give_back(now, out);
         }

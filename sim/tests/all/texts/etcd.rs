@@ -1,5 +1,5 @@
-//! etcd: requests and answers as lines. `put k v lease:abc prev_kv`, `get a to:c rev:5`, `txn if [ create(k)=0 ] then [ put k
-//! v ] else [ get k ]`.
+//! etcd: requests and answers as lines. `put k v lease:abc prev_kv`, `get a to:c rev:5`, `txn if [ create(k)=0 ] then [
+//! put k v ] else [ get k ]`.
 
 use etcd_client::proto::*;
 use std::fmt::Write;
@@ -28,7 +28,7 @@ impl<'a> Words<'a> {
         self.0.contains(&name)
     }
 
-    /// `to:KEY`, `from_key`, `prefix`, or the one key.
+    /// The end of the range: `to:KEY`, `from_key`, `prefix`, or the single key.
     pub fn end(&self, key: &str) -> Vec<u8> {
         match self.option("to") {
             Some(end) => end.into(),
@@ -43,18 +43,18 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What a text's numbers mean where revisions are counted from some base, and what the leases are called whose ids the
-/// server chose: `L1`, `L2` … The default leaves every number as it is.
+/// Translates a text's numbers, if revisions count from a base, and the names `L1`, `L2` … of leases whose ids the
+/// server chose. The default leaves every number as it is.
 #[derive(Clone, Default, Debug)]
 pub struct Names {
-    /// The server's revision less the text's.
+    /// The server's revision minus the text's.
     pub base: i64,
-    /// The ids that stand for `L1`, `L2` …
+    /// The ids that `L1`, `L2` … stand for.
     pub leases: Vec<i64>,
 }
 
 impl Names {
-    /// A revision of a text as the server has it; what is no revision (0 means none) stays.
+    /// Converts a text's revision to the server's; numbers that are no revision (0 means none) stay.
     pub fn to_server(&self, revision: i64) -> i64 {
         if revision > 0 { revision + self.base } else { revision }
     }
@@ -63,7 +63,7 @@ impl Names {
         if revision > 0 { revision - self.base } else { revision }
     }
 
-    /// The lease that `option:` names; 0 when there is none.
+    /// The lease that `lease:` names; 0 if there is none.
     pub fn lease(&self, w: &Words) -> i64 {
         w.option("lease").map_or(0, |text| self.id(text))
     }
@@ -75,7 +75,7 @@ impl Names {
         }
     }
 
-    /// What a text calls the lease.
+    /// The name of the lease in a text.
     pub fn show_lease(&self, id: i64) -> String {
         let place = self.leases.iter().position(|lease| *lease == id);
         place.map_or(format!("{id:x}"), |place| format!("L{}", place + 1))
@@ -123,7 +123,7 @@ pub fn delete(w: &Words) -> PbDeleteRequest {
     PbDeleteRequest { key: bytes(w.plain(1)), range_end: w.end(w.plain(1)), prev_kv: w.flag("prev_kv") }
 }
 
-/// `if [ create(a)=0 ] then [ put a 1 ; get a ] else [ txn if […] … ]`.
+/// Parses `if [ create(a)=0 ] then [ put a 1 ; get a ] else [ txn if […] … ]`.
 pub fn txn(n: &Names, tokens: &mut impl Iterator<Item = String>) -> PbTxnRequest {
     let mut request = PbTxnRequest::default();
     for part in 0..3 {
@@ -170,7 +170,7 @@ pub fn operation(n: &Names, text: &str) -> Option<PbTxnOpRequest> {
     }
 }
 
-/// `target(key)=value`, `target(key..end)>value`.
+/// Parses `target(key)=value`, `target(key..end)>value`.
 fn compare(n: &Names, text: &str) -> PbCompare {
     let (target, rest) = text.split_once('(').expect("(");
     let (keys, rest) = rest.split_once(')').expect(")");

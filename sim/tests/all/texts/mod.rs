@@ -1,4 +1,4 @@
-//! Requests and replies of the services as text: what transcripts and scripts are written in.
+//! Text forms of the services' requests and replies, for transcripts and scripts.
 
 pub mod etcd;
 pub mod redis;

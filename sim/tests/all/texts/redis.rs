@@ -1,4 +1,4 @@
-//! Redis: commands quoted as on its own command line, replies with their type's sign in front.
+//! Redis: commands quoted as on its command line, replies prefixed by their type's sign.
 
 use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, HAND_OVER, LOCK};
 use sim::service::redis::{resp::Resp, wire::split};
@@ -29,7 +29,7 @@ fn script(arg: Vec<u8>) -> Vec<u8> {
     arg
 }
 
-/// A reply of the model.
+/// A reply of the model as text.
 pub fn show(reply: &Resp) -> String {
     let list = |items: &[Resp]| items.iter().map(show).collect::<Vec<_>>().join(" ");
     match reply {
@@ -51,7 +51,7 @@ fn show_bulk(bytes: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(bytes))
 }
 
-/// The reply at the head of `bytes`, in the same form, and how long it is; `None` when there is more to come.
+/// Decodes the reply at the start of `bytes` into the same form, with its length; `None` if more bytes are needed.
 pub fn decode(bytes: &[u8]) -> Option<(String, usize)> {
     let end = bytes.windows(2).position(|two| two == b"\r\n")?;
     let (sign, line, mut at) = (bytes[0], &bytes[1..end], end + 2);

@@ -1,4 +1,4 @@
-//! What a member of each service is: how it is called, and how it says that it leads.
+//! The differences between services: how a member is started, and how it reports that it leads.
 
 use super::place::{MEMBERS, Place};
 use crate::call;
@@ -11,40 +11,40 @@ use std::{
     time::Duration,
 };
 
-/// How long a member may take to say whether it leads.
+/// How long a member may take to report whether it leads.
 const WITHIN: Duration = Duration::from_millis(500);
-/// No answer that is asked for here is longer; bytes.
+/// The longest answer expected, in bytes.
 const ANSWER_MAX: u64 = 1 << 16;
 
-/// A service whose members agree, and where its program is.
+/// A service whose members form a cluster, with the path of its program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `etcd`.
     Etcd(PathBuf),
-    /// ZooKeeper's library; `java` runs it.
+    /// ZooKeeper's library, to run with `java`.
     Zookeeper(PathBuf),
     /// `consul`, as servers.
     Consul(PathBuf),
 }
 
 impl Kind {
-    /// Do members listen on a second port for each other?
+    /// Whether members listen for each other on a second port.
     pub(super) fn has_second(&self) -> bool {
         !matches!(self, Kind::Etcd(_))
     }
 
-    /// Do they send datagrams to it?
+    /// Whether members send datagrams to the second port.
     pub(super) fn gossips(&self) -> bool {
         matches!(self, Kind::Consul(_))
     }
 
-    /// Does the first packet on the second port name the address of who dials? (ZooKeeper, `QuorumCnxManager.java:
-    /// InitialMessage`: whoever has the higher number dials back there.)
+    /// Whether the first packet on the second port contains the dialling member's address. (ZooKeeper,
+    /// `QuorumCnxManager.java: InitialMessage`: the member with the higher number dials back there.)
     pub(super) fn introduces(&self) -> bool {
         matches!(self, Kind::Zookeeper(_))
     }
 
-    /// Makes what a member wants to find on its disk when it starts first.
+    /// Prepares a member's folder for its first start.
     pub(super) fn prepare(&self, member: usize, places: &[Place], folder: &Path) {
         let data = folder.join(member.to_string());
         fs::create_dir_all(&data).expect("temporary folders can be made");
@@ -74,7 +74,7 @@ impl Kind {
         }
     }
 
-    /// The agent of Consul's clients.
+    /// The agent for Consul's clients.
     pub(super) fn agent(&self, address: SocketAddr, places: &[Place], folder: &Path) -> Option<Command> {
         let Kind::Consul(program) = self else { return None };
         let (mut command, gossip) = (Command::new(program), crate::free_address());
@@ -82,13 +82,13 @@ impl Kind {
         Some(command)
     }
 
-    /// Can that agent write?
+    /// Whether the agent can write.
     pub(super) fn writes(&self, agent: SocketAddr) -> bool {
         let write = "PUT /v1/kv/fencepost/ready HTTP/1.0\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
         ask(agent, write).unwrap_or_default().contains("\r\n\r\ntrue")
     }
 
-    /// Does a member say that it leads?
+    /// Whether a member reports that it leads.
     pub(super) fn leads(&self, member: usize, places: &[Place]) -> bool {
         let client = places[member].client;
         match self {
@@ -108,7 +108,7 @@ impl Kind {
     }
 }
 
-/// Says something, and hears the answer to its end.
+/// Sends a question, and reads the answer to its end.
 fn ask(address: SocketAddr, question: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, WITHIN)?;
     stream.set_read_timeout(Some(WITHIN))?;
@@ -118,7 +118,7 @@ fn ask(address: SocketAddr, question: &str) -> io::Result<String> {
     Ok(answer)
 }
 
-/// What stands behind a name, up to the next quotation mark.
+/// The text after `name`, up to the next quotation mark.
 fn value<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     answer.split_once(name)?.1.split('"').next()
 }

@@ -1,7 +1,7 @@
-//! Clusters of three real members on loopback, with relays between them: a member can be killed, stopped, started again, or
-//! cut off from the others while clients still reach it.
+//! Clusters of three real members on loopback, linked by relays: a member can be killed, paused, restarted, or cut off
+//! from the others while clients still reach it.
 //!
-//! For Linux: who dials is read from `/proc`.
+//! Linux only: the dialling member is found through `/proc`.
 
 mod kind;
 pub(crate) mod place;
@@ -19,18 +19,18 @@ use place::Place;
 use relay::{Relay, Wall};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-/// How long several processes may take to start and to elect on a loaded machine.
+/// How long several processes may take to start and elect on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Ports that were free a moment ago may be taken the next; so often others are tried.
+/// How often other ports are tried, since free ports may be taken before they are used.
 const TRIED: u32 = 5;
 
-/// A cluster that runs; its members are killed when it is dropped.
+/// A running cluster; dropping it kills its members.
 pub struct Members {
     kind: Kind,
     processes: Vec<Process>,
     places: Vec<Place>,
     stopped: [bool; MEMBERS],
-    /// Consul's own, on the machine of its clients.
+    /// Consul's agent on its clients' machine.
     agent: Option<(Process, SocketAddr)>,
     wall: Arc<Wall>,
     relays: Vec<Relay>,
@@ -38,10 +38,10 @@ pub struct Members {
 }
 
 impl Members {
-    /// Starts a cluster with nothing in it, and waits until a member leads.
+    /// Starts an empty cluster, and waits until a member leads.
     ///
     /// # Panics
-    /// None does.
+    /// No member leads in time.
     pub fn start(kind: Kind) -> Members {
         let (folder, wall) = (Folder::new(), Arc::new(Wall::default()));
         let (places, relays) = (0..TRIED).find_map(|_| between(&kind, &wall)).expect("loopback has free ports");
@@ -65,7 +65,7 @@ impl Members {
         members
     }
 
-    /// Starts what Consul has on the machines of its clients, and waits until something can be written by it.
+    /// Starts Consul's agent for clients, and waits until it can write.
     fn start_agent(&self) -> Option<(Process, SocketAddr)> {
         let address = free_address();
         let command = self.kind.agent(address, &self.places, self.folder.path())?;
@@ -88,12 +88,12 @@ impl Members {
         self.agent.as_ref().map_or_else(|| self.servers(), |(_, address)| vec![*address])
     }
 
-    /// Where the members themselves can be asked.
+    /// The members' own client addresses.
     pub fn servers(&self) -> Vec<SocketAddr> {
         self.places.iter().map(|place| place.client).collect()
     }
 
-    /// Which member says that it leads, if one alone does.
+    /// The member that reports that it leads, if exactly one does.
     pub fn leader(&mut self) -> Option<usize> {
         let runs: Vec<bool> = (0..MEMBERS).map(|member| self.runs(member)).collect();
         let leads = |member: &usize| runs[*member] && self.kind.leads(*member, &self.places);
@@ -106,7 +106,7 @@ impl Members {
     /// Waits until a member leads.
     ///
     /// # Panics
-    /// None does.
+    /// No member leads in time.
     pub fn await_leader(&mut self) -> usize {
         let what = format!("a leader, see {}", self.folder.path().display());
         eventually(&what, PATIENCE, || self.leader())
@@ -116,29 +116,29 @@ impl Members {
         !self.stopped[member] && !self.processes[member].has_ended()
     }
 
-    /// Kills a member, as a power loss does.
+    /// Kills a member, as in a power loss.
     pub fn kill(&mut self, member: usize) {
         self.processes[member].kill();
     }
 
-    /// Starts a member again that was killed, with what was on its disk.
+    /// Restarts a killed member with its disk.
     pub fn restart(&mut self, member: usize) {
         self.processes[member] = self.begin(member);
     }
 
-    /// Stops a member's process.
+    /// Pauses a member's process.
     pub fn pause(&mut self, member: usize) {
         self.processes[member].signal("STOP");
         self.stopped[member] = true;
     }
 
-    /// Lets it go on.
+    /// Resumes a member's process.
     pub fn resume(&mut self, member: usize) {
         self.processes[member].signal("CONT");
         self.stopped[member] = false;
     }
 
-    /// Nothing passes between a member and the others, while clients reach all of them.
+    /// Cuts a member off from the others, while clients reach all of them.
     pub fn cut_off(&mut self, member: usize) {
         for other in (0..MEMBERS).filter(|other| *other != member) {
             self.wall.cut(member, other);
@@ -146,18 +146,18 @@ impl Members {
         }
     }
 
-    /// Everybody reaches everybody again.
+    /// Ends all cuts.
     pub fn heal(&mut self) {
         self.wall.heal();
     }
 
-    /// What a member has printed.
+    /// A member's output.
     pub fn log(&self, member: usize) -> String {
         self.processes[member].log()
     }
 }
 
-/// Where members listen, and the relays before them; none where a port was taken.
+/// The members' addresses, and the relays in front of them; `None` if a port was taken.
 fn between(kind: &Kind, wall: &Arc<Wall>) -> Option<(Vec<Place>, Vec<Relay>)> {
     let port = || free_port().ok();
     let places: Vec<Place> = (0..MEMBERS)

@@ -1,9 +1,9 @@
-//! What lies between members: everything that one says to another passes a relay, which can keep it to itself.
+//! Relays between members: all traffic from one member to another passes a relay, which can withhold it.
 //!
-//! A member listens on 127.0.0.1, and tells the others that it listened on an address of its own, 127.0.0.2 and up, on the same
-//! port; that is its relay. Who dials is known by who has the other end of the connection, or by what is said first. A cut is silent, as that of a
-//! network is: nothing is refused, nothing is closed, and what was said meanwhile comes when the cut is healed (of datagrams
-//! nothing does). A connection is accepted during a cut, since the kernel does that; nobody answers on it.
+//! A member listens on 127.0.0.1, and announces an address of its own, 127.0.0.2 and up, with the same port; that is
+//! its relay. The dialling member is identified by the owner of the connection's other end, or by its first packet. A
+//! cut is silent, as in a network: nothing is refused or closed, and data sent meanwhile arrives when the cut is healed
+//! (datagrams do not). During a cut, the kernel still accepts connections, but nobody answers on them.
 
 use super::{
     place::{MEMBERS, address_of, own_address},
@@ -21,16 +21,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// From one look at whether datagrams are still wanted to the next.
+/// The interval of checks whether datagrams are still to be relayed.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long it is waited for a member that does not listen yet.
+/// How long to wait for a member that does not listen yet.
 const LISTENS_WITHIN: Duration = Duration::from_secs(1);
-/// How often it is asked whose connection it is; its owner may not have come to have it.
+/// How often to look up a connection's owner, who may not have it yet.
 const ASKED: u32 = 20;
-/// The longest datagram.
+/// The longest datagram, in bytes.
 const DATAGRAM: usize = 1 << 16;
 
-/// Who cannot say anything to whom, and which processes the members are.
+/// The cuts between members, and the members' processes.
 #[derive(Default)]
 pub(super) struct Wall {
     state: Mutex<State>,
@@ -42,7 +42,7 @@ pub(super) struct Wall {
 struct State {
     cut: BTreeSet<(usize, usize)>,
     processes: Vec<Option<u32>>,
-    /// What is to be closed in the end.
+    /// Streams to close at the end.
     streams: Vec<Weak<TcpStream>>,
 }
 
@@ -51,18 +51,18 @@ impl Wall {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing passes from `from` to `to`.
+    /// Cuts off traffic from `from` to `to`.
     pub(super) fn cut(&self, from: usize, to: usize) {
         self.state().cut.insert((from, to));
     }
 
-    /// Everything passes again.
+    /// Ends all cuts.
     pub(super) fn heal(&self) {
         self.state().cut.clear();
         self.changed.notify_all();
     }
 
-    /// The member of that place is this process.
+    /// Sets the process of a member.
     pub(super) fn is(&self, member: usize, process: u32) {
         let mut state = self.state();
         let count = state.processes.len().max(member + 1);
@@ -78,7 +78,7 @@ impl Wall {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Waits until `from` can say something to `to`; false when nobody wants to know any more.
+    /// Waits until traffic from `from` to `to` may pass; false if the wall has ended.
     fn passes(&self, from: usize, to: usize) -> bool {
         let state = self.state();
         let wait = |state: &mut State| state.cut.contains(&(from, to)) && !self.is_over();
@@ -96,7 +96,7 @@ impl Wall {
         })
     }
 
-    /// A stream that is closed in the end.
+    /// Registers a stream to close at the end.
     fn keep(&self, stream: TcpStream) -> Arc<TcpStream> {
         let (stream, mut state) = (Arc::new(stream), self.state());
         state.streams.retain(|stream| stream.strong_count() > 0);
@@ -104,27 +104,27 @@ impl Wall {
         stream
     }
 
-    /// Nothing is relayed any more.
+    /// Ends all relaying.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
         for stream in self.state().streams.drain(..).filter_map(|stream| stream.upgrade()) {
-            // It may be closed already.
+            // The stream may already be closed.
             let _ = stream.shutdown(Shutdown::Both);
         }
         self.changed.notify_all();
     }
 }
 
-/// Relays everything that is said to a member on one port, until the wall is at its end.
+/// Relays all traffic to one port of a member until the wall ends.
 pub(super) struct Relay {
     thread: JoinHandle<()>,
-    /// Where it waits for connections.
+    /// Its listening address.
     at: Option<SocketAddr>,
 }
 
 impl Relay {
-    /// Connections to that member's port. `introduces` says that the first packet of each names the address of who dials, which
-    /// is to be that of its relay.
+    /// Relays connections to a member's port. With `introduces`, the first packet of each contains the dialling
+    /// member's address, which is replaced by that of its relay.
     ///
     /// # Errors
     /// The address is taken.
@@ -132,13 +132,13 @@ impl Relay {
         let (at, wall) = (address_of(to, port), wall.clone());
         let listener = TcpListener::bind(at)?;
         let thread = thread::spawn(move || {
-            // It is woken by a connection that nobody wants.
+            // `join` wakes it with a connection.
             while let Ok((stream, from)) = listener.accept()
                 && !wall.is_over()
             {
                 let wall = wall.clone();
                 thread::spawn(move || {
-                    // What cannot be relayed is closed.
+                    // A connection that cannot be relayed is closed.
                     let _ = relay(&wall, stream, from, to, port, introduces);
                 });
             }
@@ -146,7 +146,7 @@ impl Relay {
         Ok(Relay { thread, at: Some(at) })
     }
 
-    /// Datagrams to that member's port, which everybody sends from the one that he listens on.
+    /// Relays datagrams to a member's port; each member sends from the port on which it listens.
     ///
     /// # Errors
     /// The address is taken.
@@ -158,7 +158,7 @@ impl Relay {
             while !wall.is_over() {
                 let Ok((count, sender)) = socket.recv_from(&mut bytes) else { continue };
                 let from = ports.iter().position(|port| *port == sender.port());
-                // Who is no member is never cut off.
+                // Other senders are never cut off.
                 if from.is_none_or(|from| !wall.is_cut(from, to)) {
                     // Datagrams may be lost.
                     let _ = socket.send_to(&bytes[..count], own_address(ports[to]));
@@ -168,13 +168,13 @@ impl Relay {
         Ok(Relay { thread, at: None })
     }
 
-    /// Waits for its end, which the wall's has to come before.
+    /// Waits for its end; the wall must have ended before.
     pub(super) fn join(self) {
         if let Some(at) = self.at {
-            // It wakes up also when that is refused: then it is at its end already.
+            // If the connection is refused, the relay has already ended.
             drop(TcpStream::connect(at));
         }
-        // What went wrong there was said there.
+        // The thread has reported its own failures.
         let _ = self.thread.join();
     }
 }
@@ -210,13 +210,13 @@ fn relay(
         thread::spawn(move || pump(&wall, (to, from), &onwards, &dialled))
     };
     pump(wall, (from, to), &dialled, &onwards);
-    // Its panics are its own.
+    // A panic of that thread is its own.
     let _ = answers.join();
     Ok(())
 }
 
-/// Dials a member. One that does not listen would have refused the connection, and whoever dials would have tried again:
-/// ZooKeeper's followers do, for five seconds (`Learner.java: connectToLeader`), since they may be earlier than their leader.
+/// Dials a member, and waits for it to listen. A real dial would be refused and retried: ZooKeeper's followers retry
+/// for five seconds (`Learner.java: connectToLeader`), since they may start before their leader.
 fn dial(to: SocketAddr) -> io::Result<TcpStream> {
     let until = Instant::now() + LISTENS_WITHIN;
     loop {
@@ -228,7 +228,7 @@ fn dial(to: SocketAddr) -> io::Result<TcpStream> {
     }
 }
 
-/// Carries what comes from one end to the other until there is no more, which the other end is told as well.
+/// Forwards data until the source ends, and then passes the end on.
 fn pump(wall: &Wall, (from, to): (usize, usize), mut source: &TcpStream, mut sink: &TcpStream) {
     let mut bytes = vec![0; 1 << 14];
     loop {
@@ -240,16 +240,16 @@ fn pump(wall: &Wall, (from, to): (usize, usize), mut source: &TcpStream, mut sin
             break;
         }
     }
-    // Either may be closed already. An end of one direction is one of both: that of a process is.
+    // Either may already be closed. The end of one direction ends both, as with a process's end.
     let _ = (sink.shutdown(Shutdown::Both), source.shutdown(Shutdown::Both));
 }
 
-/// The first packet of ZooKeeper's connections for elections (`QuorumCnxManager.java: InitialMessage`): eight bytes of version,
-/// eight of the member's number from 1 on, four that say how long its address is, and that.
+/// The first packet of ZooKeeper's election connections (`QuorumCnxManager.java: InitialMessage`): eight bytes of
+/// version, eight of the member's number counted from 1, four with the length of its address, and the address.
 const NUMBER: std::ops::Range<usize> = 8..16;
 const LENGTH: std::ops::Range<usize> = 16..20;
 
-/// Reads the first packet; whoever has the lower number closes the connection right after it.
+/// Reads the first packet; a member with the lower number closes the connection right after it.
 fn introduction(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
     let mut packet = vec![0; LENGTH.end];
     stream.read_exact(&mut packet)?;
@@ -259,7 +259,7 @@ fn introduction(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
     Ok(packet)
 }
 
-/// Who it is, as the first packet says. The address in it becomes that of its relay, which is as long.
+/// The sender of the first packet. Replaces the address in it by that of the sender's relay, which has the same length.
 fn introduced(packet: &mut [u8]) -> Option<usize> {
     let number = u64::from_be_bytes(packet[NUMBER].try_into().ok()?);
     let member = usize::try_from(number.checked_sub(1)?).ok().filter(|member| *member < MEMBERS)?;
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
     use crate::port::free_port;
 
-    /// A line there and back.
+    /// Sends a line, and returns the echo.
     fn echo(stream: &mut TcpStream, line: &[u8]) -> io::Result<Vec<u8>> {
         stream.write_all(line)?;
         let mut bytes = vec![0; line.len()];
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn what_is_said_in_a_cut_comes_when_it_is_healed() {
         let (wall, port) = (Arc::new(Wall::default()), free_port().expect("a port"));
-        // Whoever dials here is this process: member 1, which talks to member 0.
+        // The dialling process is this one: member 1, which talks to member 0.
         wall.is(0, 1);
         wall.is(1, std::process::id());
         let listener = TcpListener::bind(own_address(port)).expect("a port");

@@ -1,4 +1,4 @@
-//! Whose socket it is: Linux lists the sockets that there are with their inodes, and each process's open files (`proc(5)`:
+//! Finds the owner of a socket: Linux lists sockets with their inodes, and each process's open files (`proc(5)`:
 //! `/proc/net/tcp`, `/proc/PID/fd`).
 
 use std::{
@@ -6,7 +6,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-/// Which of these processes has the end of a connection that is at `own`, to an end at `far`; its place among them.
+/// The index of the process that owns the end `own` of a connection to `far`.
 pub(super) fn owner(own: SocketAddr, far: SocketAddr, processes: &[Option<u32>]) -> Option<usize> {
     let inode = inode(own, far)?;
     let socket = format!("socket:[{inode}]");
@@ -19,8 +19,8 @@ pub(super) fn owner(own: SocketAddr, far: SocketAddr, processes: &[Option<u32>])
 
 fn inode(own: SocketAddr, far: SocketAddr) -> Option<u64> {
     let (own, far) = (shown(own)?, shown(far)?);
-    // A line: number, own end, far end, state, queues, timer, retransmits, user, timeout, inode. An address of four bytes in
-    // the other table ends as it stands in the first.
+    // A line: number, own end, far end, state, queues, timer, retransmits, user, timeout, inode. In the second table,
+    // an IPv4 address ends like in the first.
     ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().find_map(|table| {
         let text = fs::read_to_string(table).ok()?;
         text.lines().skip(1).find_map(|line| {
@@ -31,7 +31,7 @@ fn inode(own: SocketAddr, far: SocketAddr) -> Option<u64> {
     })
 }
 
-/// An address as the tables have it: its bytes as a number of the machine's own order, then the port.
+/// An address as in the tables: its bytes as a number in native byte order, then the port.
 fn shown(address: SocketAddr) -> Option<String> {
     let IpAddr::V4(ip) = address.ip() else { return None };
     Some(format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port()))

@@ -1,4 +1,4 @@
-//! A process's own clocks: the machine's, but for an offset and a rate that can be changed while it runs.
+//! A process's own clocks: the machine's with an offset and a rate that can change while the process runs.
 
 use protocols::clock::Now;
 use std::{
@@ -13,77 +13,77 @@ use tokio::sync::watch;
 
 const MILLION: i128 = 1_000_000;
 const MILLISECOND: i128 = 1_000_000;
-/// A deadline further away than this is never reached.
+/// Deadlines further away than this are never reached.
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
-/// The clocks of one process. Clones are the same clocks.
+/// The clocks of one process. Clones share them.
 #[derive(Clone)]
 pub struct Clocks {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    /// When they began, by the machine.
+    /// When the clocks were created, on the machine's clock.
     start: Instant,
     course: Mutex<Course>,
-    /// Who sleeps until an instant of these clocks must look again when their rate changes.
+    /// Wakes sleepers when the rate changes, since their deadlines on the machine's clock move.
     changed: watch::Sender<()>,
 }
 
-/// How they have run since they were last changed. Nanoseconds.
+/// How the clocks have run since the last change. Nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Course {
-    /// The machine's time since the start, when this course began.
+    /// The machine's time since `start` at the beginning of this course.
     since: i128,
-    /// What the monotonic clock showed then.
+    /// The monotonic clock's reading at that moment.
     mono: i128,
-    /// How far the wall clock was ahead of the machine's then.
+    /// The wall clock's lead over the machine's at that moment.
     ahead: i128,
-    /// How much faster than the machine's both run since, parts per million.
+    /// How much faster than the machine's clock both have run since, parts per million.
     rate_ppm: i64,
 }
 
 impl Course {
-    /// What the rate has made of `elapsed` since the course began.
+    /// How far the rate has moved the clocks from the beginning of the course until `elapsed`.
     fn gained(&self, elapsed: i128) -> i128 {
         (elapsed - self.since) * i128::from(self.rate_ppm) / MILLION
     }
 
-    /// What the monotonic clock shows when the machine's has shown `elapsed`.
+    /// The monotonic clock's reading when the machine's shows `elapsed`.
     fn mono(&self, elapsed: i128) -> i128 {
         self.mono + (elapsed - self.since) + self.gained(elapsed)
     }
 
-    /// The machine's time at which the monotonic clock shows `mono`, rounded up.
+    /// The machine's time when the monotonic clock shows `mono`, rounded up.
     fn machine(&self, mono: i128) -> i128 {
         let rate = (MILLION + i128::from(self.rate_ppm)).max(1);
         self.since + ((mono - self.mono).max(0) * MILLION + rate - 1) / rate
     }
 
-    /// The course from `elapsed` on, which begins where this one is by then.
+    /// The course that follows this one from `elapsed` on.
     fn from(&self, elapsed: i128, rate_ppm: i64) -> Course {
         Course { since: elapsed, mono: self.mono(elapsed), ahead: self.ahead + self.gained(elapsed), rate_ppm }
     }
 }
 
 impl Clocks {
-    /// Clocks that are so many milliseconds ahead of the machine's, and so many parts per million faster; above −1,000,000.
+    /// Clocks that are `wall_offset_ms` ahead of the machine's and `rate_ppm` parts per million faster; above
+    /// −1,000,000.
     pub fn new(wall_offset_ms: i64, rate_ppm: i64) -> Self {
         let course = Course { since: 0, mono: 0, ahead: i128::from(wall_offset_ms) * MILLISECOND, rate_ppm };
         let (changed, _) = watch::channel(());
         Clocks { shared: Arc::new(Shared { start: Instant::now(), course: Mutex::new(course), changed }) }
     }
 
-    /// What they show.
     pub fn now(&self) -> Now {
         let (elapsed, course) = self.reading();
-        // The machine's wall clock may be stepped, and this one then is.
+        // A step of the machine's wall clock is to show here too.
         let wall = (machine_wall() + course.ahead + course.gained(elapsed)).max(0);
         let nanoseconds = |time: i128| u64::try_from(time.max(0)).unwrap_or(u64::MAX);
         Now { mono: nanoseconds(course.mono(elapsed)), wall: nanoseconds(wall) }
     }
 
-    /// From now on they run at that rate: parts per million faster than the machine's, above −1,000,000. Neither clock jumps.
+    /// Changes the rate: parts per million faster than the machine's, above −1,000,000. Neither clock jumps.
     pub fn set_rate(&self, rate_ppm: i64) {
         let mut course = self.shared.course.lock().unwrap_or_else(PoisonError::into_inner);
         *course = course.from(self.elapsed(), rate_ppm);
@@ -91,12 +91,12 @@ impl Clocks {
         self.shared.changed.send_replace(());
     }
 
-    /// Steps the wall clock. The monotonic one never is.
+    /// Steps the wall clock; the monotonic clock never steps.
     pub fn step(&self, by_ms: i64) {
         self.shared.course.lock().unwrap_or_else(PoisonError::into_inner).ahead += i128::from(by_ms) * MILLISECOND;
     }
 
-    /// Sleeps until the monotonic clock shows `mono`, at whatever rate it comes to that.
+    /// Sleeps until the monotonic clock shows `mono`, across changes of rate.
     pub fn sleep_until(&self, mono: u64) -> Sleep {
         let (clocks, mut changed) = (self.clone(), self.shared.changed.subscribe());
         Sleep(Box::pin(async move {
@@ -108,7 +108,7 @@ impl Clocks {
                 tokio::select! {
                     biased;
                     () = tokio::time::sleep_until(clocks.instant(course.machine(i128::from(mono))).into()) => {}
-                    // These clocks know who changes them.
+                    // `changed` cannot fail: `clocks` holds its sender.
                     _ = changed.changed() => {}
                 }
             }
@@ -119,13 +119,13 @@ impl Clocks {
         self.shared.start.elapsed().as_nanos() as i128
     }
 
-    /// The machine's time since the start, and the course that counts. Together, or a change could fall between the two.
+    /// The machine's time since `start` and the current course, read together so that no change falls between the two.
     fn reading(&self) -> (i128, Course) {
         let course = self.shared.course.lock().unwrap_or_else(PoisonError::into_inner);
         (self.elapsed(), *course)
     }
 
-    /// When the machine's clock shows that.
+    /// The machine's instant at `elapsed`.
     fn instant(&self, elapsed: i128) -> Instant {
         let start = self.shared.start;
         let after = Duration::from_nanos(u64::try_from(elapsed).unwrap_or(u64::MAX));
@@ -139,12 +139,12 @@ impl fmt::Debug for Clocks {
     }
 }
 
-/// Nanoseconds since the Unix epoch by the machine's clock.
+/// Nanoseconds since the Unix epoch on the machine's clock.
 fn machine_wall() -> i128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_nanos() as i128
 }
 
-/// A sleep by a process's own clock.
+/// A sleep on a process's own clock.
 pub struct Sleep(Pin<Box<dyn Future<Output = ()> + Send + Sync>>);
 
 impl Future for Sleep {
@@ -174,9 +174,9 @@ mod tests {
         assert_eq!(fast.mono(10 * SECOND), 8 * SECOND);
         assert_eq!(fast.ahead + fast.gained(10 * SECOND), slow.ahead + slow.gained(10 * SECOND));
         assert_eq!((fast.mono(20 * SECOND), fast.machine(19 * SECOND)), (19 * SECOND, 20 * SECOND));
-        // Two seconds were lost at first, and one was gained since.
+        // Two seconds were lost at first, and one has been gained since.
         assert_eq!(fast.ahead + fast.gained(20 * SECOND), 50 * MILLISECOND - SECOND);
-        // What has been shown already is not to be waited for.
+        // A reading that has already passed must not be waited for.
         assert_eq!(fast.machine(0), 10 * SECOND);
     }
 
@@ -188,7 +188,7 @@ mod tests {
         let after = clocks.now();
         assert!(after.mono >= before.mono && after.mono - before.mono < 60_000_000_000, "{before:?} {after:?}");
         assert!(before.wall - after.wall > 3_540_000_000_000, "{before:?} {after:?}");
-        // Clones are the same clocks.
+        // Clones share the clocks.
         clocks.clone().step(3_600_000);
         assert!(clocks.now().wall >= before.wall);
     }
@@ -203,7 +203,7 @@ mod tests {
         let speed_up = async { clocks.set_rate(100_000_000_000) };
         tokio::join!(sleep, speed_up);
         assert!(clocks.now().mono >= hour && started.elapsed() < Duration::from_secs(60));
-        // A clock that is slowed down is waited for at its own pace.
+        // A sleep follows a clock that is slowed down.
         let clocks = Clocks::new(0, 0);
         let started = Instant::now();
         let sleep = clocks.sleep_until(clocks.now().mono + 50_000_000);

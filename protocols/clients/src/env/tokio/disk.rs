@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A folder, or none: then nothing can be kept.
+/// A folder; without one, the process cannot keep files.
 #[derive(Clone, Debug)]
 pub struct TokioDisk(pub(super) Option<PathBuf>);
 
@@ -19,7 +19,7 @@ impl TokioDisk {
     ) -> io::Result<T> {
         let folder = self.0.as_ref().ok_or_else(|| io::Error::other("this process has no folder to keep files in"))?;
         let path = folder.join(file);
-        // Syncing blocks, and nothing else may wait for it.
+        // Syncing blocks, and other tasks must not wait for it.
         tokio::task::spawn_blocking(move || work(&path)).await.map_err(io::Error::other)?
     }
 }
@@ -31,7 +31,7 @@ fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if is_new { sync_folder(path) } else { Ok(()) }
 }
 
-/// A file's name is durable when its folder is.
+/// A file's name is durable once its folder is synced.
 fn sync_folder(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }

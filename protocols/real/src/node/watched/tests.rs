@@ -8,13 +8,13 @@ use protocols::{
     types::{MILLISECOND, NodeId, SECOND},
 };
 
-/// A node on one of the protocols, whose service and store are the test.
+/// A node with one of the protocols; the test acts as its service and store.
 struct Bench {
     watched: Watched,
     metrics: Arc<Metrics>,
     now: u64,
     timers: BTreeMap<u16, u64>,
-    /// Requests to the service that are not answered, the latest last.
+    /// Unanswered requests to the service, the latest last.
     asked: Vec<(RequestNumber, Opaque)>,
     streams: Vec<(StreamNumber, Opaque)>,
     ending: Arc<AtomicBool>,
@@ -76,7 +76,7 @@ impl Bench {
         }
     }
 
-    /// Lets time pass until that timer is due.
+    /// Advances time to that timer.
     fn until(&mut self, timer: u16) {
         self.now = self.timers.remove(&timer).expect("the timer is set");
         self.step(Input::Timer(timer));
@@ -89,7 +89,7 @@ impl Bench {
         self.step(Input::Service(Box::new(ServiceInput::Reply { number, reply })));
     }
 
-    /// The store answers a seal or a write.
+    /// Hands the node the store's answer to a seal or a write.
     fn stored(&mut self, message: Message) {
         self.step(Input::Message { from: STORE, message });
     }
@@ -116,7 +116,7 @@ fn failed() -> Failure {
     Failure::Unknown("timed out".into())
 }
 
-/// It wanted to lead for a long time before there was something to win: that is no slow election.
+/// A node that waited long before leadership became free did not elect slowly.
 #[test]
 fn a_waiters_clock_starts_when_leadership_becomes_free() {
     let (mut bench, poll) = (Bench::new("redis-fenced"), 0);
@@ -130,7 +130,7 @@ fn a_waiters_clock_starts_when_leadership_becomes_free() {
     let text = bench.metrics.exposition("sequence", &Standing::default(), &bench.watched.health, bench.now);
     let sum = text.lines().find_map(|line| line.strip_prefix("fencepost_campaign_seconds_sum "));
     let sum: f64 = sum.and_then(|sum| sum.parse().ok()).expect("a sum");
-    // The elector polls every second; it has waited for five.
+    // The elector polls every second; it has waited for five seconds.
     assert!((0.7..1.0).contains(&sum), "{sum}");
     bench.assert_shows(&["fencepost_campaign_seconds_count 1"]);
 }
@@ -176,7 +176,7 @@ fn transitions_are_from_one_role_to_another() {
     ]);
 }
 
-/// What a leader writes is timed, and when nothing is answered any more it does not act.
+/// A leader's writes are timed, and once its store falls silent it does not act.
 #[test]
 fn a_leader_whose_store_is_silent_does_not_act() {
     let mut bench = Bench::new("redis-fenced");
@@ -208,7 +208,7 @@ fn a_leader_whose_store_is_silent_does_not_act() {
     ]);
 }
 
-/// What a service that has lost its data answers: tokens from 1 on.
+/// The answers of a service that has lost its data: tokens from 1 on.
 fn forgetful(request: &Opaque, drawn: &mut i64) -> Opaque {
     match request.get() {
         Some(redis::Request::AcquireFenced { .. }) => {
@@ -232,7 +232,7 @@ fn forgetful(request: &Opaque, drawn: &mut i64) -> Opaque {
     reply.erase()
 }
 
-/// The resource has seen 2001: every leadership is refused at its seal.
+/// The resource has seen 2001, so every leadership is refused at its seal.
 #[test]
 fn a_service_that_lost_its_data_is_not_asked_dozens_of_times_a_second() {
     for protocol in ["redis-fenced", "etcd-election"] {
@@ -253,14 +253,15 @@ fn a_service_that_lost_its_data_is_not_asked_dozens_of_times_a_second() {
                 bench.until(next.expect("it tries again").1);
             }
         }
-        // 0, 0.5, 1, 2, 4, 8 and 16 s between them, and then 16 s each.
+        // 0, 0.5, 1, 2, 4, 8 and 16 s between them, and 16 s from then on.
         assert!((6..=12).contains(&elections), "{protocol}: {elections} elections in a minute");
         let why = bench.watched.health.trouble(bench.now).unwrap_or_default();
         assert!(why.contains("raise-token") && why.contains("--above 2001"), "{protocol}: {why}");
     }
 }
 
-/// Whoever resigns because it is about to end does not stand again: nobody could lead before its lease had run out.
+/// A node that resigns because it is about to end does not campaign again; otherwise nobody could lead before its lease
+/// expires.
 #[test]
 fn a_node_that_ends_does_not_stand_again() {
     for ending in [false, true] {
@@ -278,7 +279,7 @@ fn a_node_that_ends_does_not_stand_again() {
         let stands =
             bench.asked.iter().any(|(_, request)| matches!(request.get(), Some(etcd::Request::CreateKey { .. })));
         assert_eq!(stands, !ending);
-        // What it asked when it started is still not answered.
+        // The request from its start is still unanswered.
         assert_eq!(*bench.watched.under_way.borrow(), 1 + u64::from(stands));
     }
 }

@@ -1,4 +1,4 @@
-//! The tables of the store's file, and what a batch reads and writes there.
+//! The tables of the store's file, and a batch's reads and writes.
 
 use super::super::{
     audit::{Retention, time_us},
@@ -9,33 +9,32 @@ use super::super::{
 use protocols::types::{Payload, Resource};
 use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
 
-/// Requests that are forgotten with a batch, beyond as many as it added.
+/// How many requests a batch forgets beyond the number it adds.
 pub(super) const FORGET_MORE: usize = 64;
 
-/// By resource: highest token, owner's node ("" is nobody) and generation, version, last sequence number.
+/// By resource: highest token, its owner's node ("" for none) and generation, version, last sequence number.
 const RESOURCES: TableDefinition<&str, (u64, &str, u32, u64, u64)> = TableDefinition::new("fenced_resource");
-/// By resource: what was recorded last, which and when.
+/// By resource: the last record's number and time.
 const RECORDS: TableDefinition<&str, (u64, u64)> = TableDefinition::new("fenced_record");
-/// By resource, client and number: the sequence number of an applied request.
+/// By resource, client and request number: the sequence number of an applied request.
 const REQUESTS: TableDefinition<(&str, &str, u64), u64> = TableDefinition::new("fenced_request");
-/// The same by sequence number, to forget the oldest.
+/// The same by sequence number, to find the oldest.
 const BY_SEQ: TableDefinition<(&str, u64), (&str, u64)> = TableDefinition::new("fenced_request_seq");
 /// By resource and client: the highest number of a forgotten request.
 const FORGOTTEN: TableDefinition<(&str, &str), u64> = TableDefinition::new("fenced_client");
-/// By resource and number: a plan's place, and its maker's node, generation and token.
+/// By resource and number: a plan's place, and its author's node, generation and token.
 const PLANS: TableDefinition<(&str, u64), (u64, &str, u32, u64)> = TableDefinition::new("fenced_plan");
-/// By resource: the number of the live plan.
+/// By resource: the live plan's number.
 const LIVE: TableDefinition<&str, u64> = TableDefinition::new("fenced_live_plan");
-/// The audit.
 pub(super) const AUDIT: TableDefinition<u64, &str> = TableDefinition::new("fenced_audit");
-/// What is known about the audit: [`BYTES`], and [`LINES`] and [`UNTIL`] once something was dropped.
+/// The state of the audit: [`BYTES`], and once something was dropped [`LINES`] and [`UNTIL`].
 pub(super) const ABOUT: TableDefinition<&str, u64> = TableDefinition::new("fenced_audit_about");
-/// Bytes of the lines that are kept.
+/// The total length of the lines that are kept.
 pub(super) const BYTES: &str = "bytes";
-/// How many lines were dropped, and the time of the last.
+/// The number of dropped lines, and the time of the last.
 pub(super) const LINES: &str = "dropped_lines";
 pub(super) const UNTIL: &str = "dropped_until_us";
-/// All of them, in one transaction.
+/// All tables, in one transaction.
 pub(super) struct Tables<'t> {
     resources: Table<'t, &'static str, (u64, &'static str, u32, u64, u64)>,
     records: Table<'t, &'static str, (u64, u64)>,
@@ -63,7 +62,7 @@ impl<'t> Tables<'t> {
         })
     }
 
-    /// The resource, and all that is known about the requests of the batch.
+    /// The resource, and what is remembered of the batch's requests.
     pub(super) fn read(&self, resource: Resource, batch: &[Request]) -> Result<(Row, Remembered), redb::Error> {
         let name = wire::name(resource);
         let record = self.records.get(name)?.map(|record| record.value());
@@ -152,8 +151,8 @@ impl<'t> Tables<'t> {
         Ok(self.about.get(what)?.map_or(0, |value| value.value()))
     }
 
-    /// Drops the audit's oldest lines that need not be kept, at most so many, and says so in the database: how many it did.
-    /// The last line stays: ids and times go on from it.
+    /// Drops the audit's oldest lines that need not be kept, at most `most`, records that in the database and returns
+    /// their number. The last line stays, since ids and times continue from it.
     pub(super) fn drop_lines(&mut self, keep: Retention, now_us: u64, most: usize) -> Result<usize, redb::Error> {
         if keep == Retention::ALL {
             return Ok(0);
@@ -183,7 +182,7 @@ impl<'t> Tables<'t> {
         Ok(gone.len())
     }
 
-    /// Forgets requests up to the sequence number `oldest`, at most so many.
+    /// Forgets requests up to the sequence number `oldest`, at most `most`.
     fn forget(&mut self, resource: &str, oldest: u64, most: usize) -> Result<(), redb::Error> {
         let mut gone = Vec::new();
         for entry in self.by_seq.range((resource, 0)..=(resource, oldest))?.take(most) {

@@ -1,18 +1,17 @@
-//! One exchange with PostgreSQL: bounded, and its error in words.
+//! One bounded exchange with PostgreSQL, and its error as text.
 
 use std::{error::Error as _, future::Future, time::Duration};
 use tokio::time::timeout;
 use tokio_postgres::Error;
 
-/// One exchange with the server takes at most this long; then the connection is given up.
+/// The timeout of an exchange; after it the connection is dropped.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Bounds one exchange with the server.
 pub(super) async fn within<T>(exchange: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     timeout(ANSWER, exchange).await.unwrap_or_else(|_| Err("PostgreSQL does not answer".to_owned()))
 }
 
-/// The server's own words, or what is wrong with the connection.
+/// The server's own message, or what is wrong with the connection.
 pub(super) fn explain(error: &Error) -> String {
     match (error.as_db_error(), error.source()) {
         (Some(db), _) => format!("PostgreSQL says: {} ({})", db.message(), db.code().code()),

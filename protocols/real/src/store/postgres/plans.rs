@@ -1,4 +1,4 @@
-//! Plans in PostgreSQL. The resource's row is locked by whoever comes here.
+//! Plans in PostgreSQL. Callers hold the lock on the resource's row.
 
 use super::{
     super::plans::{Changed, StoredPlan, StoredPlans},

@@ -6,7 +6,6 @@ use tokio_postgres::{Client, Config, NoTls, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// A URL that leads to no database.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UrlError {
     #[error("not a PostgreSQL URL; expected postgresql://user@host/database")]
@@ -20,7 +19,7 @@ pub enum UrlError {
     Untrusted,
 }
 
-/// Where the database is, and how to log in. Prints no secret.
+/// Where the database is, and how to log in. `Debug` prints no secret.
 #[derive(Clone)]
 pub struct PostgresSettings {
     config: Box<Config>,
@@ -36,20 +35,20 @@ impl fmt::Debug for PostgresSettings {
 
 impl PostgresSettings {
     /// From a URL such as `postgresql://store@db.example/fencepost?sslmode=require`, and the password in `PGPASSWORD`.
-    /// With `sslmode=require`, `tls` says whose certificates are trusted; it is used whenever it is given.
+    /// `tls` says whose certificates are trusted; it is required with `sslmode=require`, and used whenever it is given.
     ///
     /// # Errors
-    /// The URL is none, has a password in it, or wants TLS and has none; in one sentence.
+    /// The URL is invalid, contains a password, or requires TLS although `tls` is missing; as one sentence.
     pub fn from_env(url: &str, tls: Option<rustls::ClientConfig>) -> Result<Self, UrlError> {
         Self::new(url, env::var("PGPASSWORD").ok(), tls)
     }
 
-    /// The same with the password itself.
+    /// The same with the password as an argument.
     ///
     /// # Errors
     /// As [`PostgresSettings::from_env`].
     pub fn new(url: &str, password: Option<String>, tls: Option<rustls::ClientConfig>) -> Result<Self, UrlError> {
-        // The URL is never repeated: a password may be in it, in whatever form.
+        // The URL is never repeated, since a password may be hidden anywhere in it.
         let parsed = url.parse::<Config>();
         let mut config = parsed.map_err(|_| UrlError::NoUrl)?;
         if config.get_password().is_some() {
@@ -60,7 +59,7 @@ impl PostgresSettings {
         }
         match (config.get_ssl_mode(), &tls) {
             (SslMode::Require, None) => return Err(UrlError::Untrusted),
-            // Who gave certificates does not want to be talked out of TLS.
+            // Certificates are given, so the server must not negotiate TLS away.
             (_, Some(_)) => config.ssl_mode(SslMode::Require),
             (_, None) => config.ssl_mode(SslMode::Disable),
         };
@@ -71,7 +70,7 @@ impl PostgresSettings {
         Ok(PostgresSettings { config: Box::new(config), tls: tls.map(MakeRustlsConnect::new) })
     }
 
-    /// A connection, set up for a store.
+    /// Opens a connection and sets it up for a store.
     pub(super) async fn connect(&self) -> Result<Client, String> {
         let in_words = |e: tokio_postgres::Error| explain(&e);
         let client = match self.tls.clone() {

@@ -1,15 +1,15 @@
-//! What the store says to PostgreSQL.
+//! The store's SQL statements.
 
 use super::{super::wire::RESOURCES, exchange::explain};
 use tokio_postgres::{Client, Error, Statement};
 
-/// A transaction that stands still is thrown out after this long.
+/// The server ends a transaction that is idle for this long.
 pub(super) const HELD: &str = "5s";
 
 /// Audit lines after an id, in order.
 pub(super) const PAGE: &str = "select id, line from fenced_audit where id > $1 order by id limit $2";
 
-/// Makes a connection a store's: durable commits, bounded waiting, and names that mean the tables of one schema.
+/// Sets a connection up for a store: durable commits, bounded waits, and a fixed schema for all names.
 pub(super) async fn set_up(client: &Client) -> Result<(), String> {
     let in_words = |e: Error| explain(&e);
     let row = client.query_one("select quote_ident(current_schema())", &[]).await.map_err(in_words)?;
@@ -25,7 +25,7 @@ pub(super) async fn set_up(client: &Client) -> Result<(), String> {
     client.batch_execute(&set).await.map_err(in_words)
 }
 
-/// Creates what is missing. Stores that start at the same time take turns.
+/// Creates what is missing. Stores that start concurrently take turns.
 pub(super) async fn create(client: &Client) -> Result<(), Error> {
     client
         .batch_execute(
@@ -59,7 +59,7 @@ pub(super) async fn create(client: &Client) -> Result<(), Error> {
              commit;",
         )
         .await?;
-    // One statement each: what a later build adds to the works is there as well.
+    // One statement per table, which also adds the resources of works that a later build introduces.
     for table in ["fenced_resource", "sequence"] {
         let insert = format!("insert into {table} (name) select unnest($1::text[]) on conflict do nothing");
         client.execute(&insert, &[&RESOURCES.as_slice()]).await?;
@@ -67,7 +67,6 @@ pub(super) async fn create(client: &Client) -> Result<(), Error> {
     Ok(())
 }
 
-/// The statements of a batch.
 pub(super) struct Statements {
     pub(super) lock: Statement,
     pub(super) records: Statement,
@@ -86,7 +85,7 @@ pub(super) struct Statements {
 impl Statements {
     pub(super) async fn prepare(client: &Client) -> Result<Self, Error> {
         Ok(Statements {
-            // In one order, or two stores could each hold what the other waits for.
+            // Always in the same order, to prevent deadlocks between stores.
             lock: client
                 .prepare(
                     "select name, max_token, owner_node, owner_term, version from fenced_resource
@@ -148,7 +147,7 @@ impl Statements {
     }
 }
 
-/// Those of them that are about plans.
+/// The statements about plans.
 pub(super) struct PlanStatements {
     pub(super) plans: Statement,
     pub(super) live: Statement,

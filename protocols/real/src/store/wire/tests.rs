@@ -99,7 +99,7 @@ proptest! {
     fn garbage_is_refused_and_no_more(text in ".*", request in prop_oneof![seal(), write()], at in any::<prop::sample::Index>()) {
         prop_assert!(parse(&text).is_err());
         let line = line(&request);
-        // Half a line is no request, wherever it is cut.
+        // A truncated line is no request, wherever it is cut.
         prop_assert!(parse(&line[..at.index(line.len())]).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! A leader that writes through a link as fast as the store lets it, and never gives a request up; and the account of what
-//! it was told.
+//! A leader that writes through a link as fast as the store permits and never gives up a request, and the record of its
+//! answers.
 
 use super::link_settings;
 use protocols::{
@@ -20,7 +20,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Writes under way at a time.
+/// Concurrent writes.
 const WINDOW: usize = 64;
 const RETRY: Duration = Duration::from_millis(50);
 
@@ -34,7 +34,7 @@ pub struct Leader {
     began: Instant,
     next: u64,
     open: BTreeSet<u64>,
-    /// The number that each request was told.
+    /// The sequence number of each acknowledged request.
     pub acknowledged: BTreeMap<u64, u64>,
     pub duplicates: u64,
 }
@@ -65,12 +65,12 @@ impl Leader {
         }
     }
 
-    /// Leads anew: another token, and everything that was under way once more.
+    /// Starts a new leadership: another token, and everything under way is sent again.
     pub fn elect(&mut self) {
         (self.generation, self.token, self.outbox) = (self.generation + 1, self.token + 1, None);
     }
 
-    /// Writes until so many more requests are acknowledged, and then for `time`.
+    /// Writes until `more` further requests are acknowledged, and then for `time`.
     pub async fn work(&mut self, time: Duration, more: usize) {
         let goal = self.acknowledged.len() + more;
         self.run(|leader| leader.acknowledged.len() >= goal, true).await;
@@ -78,7 +78,7 @@ impl Leader {
         self.run(|_| Instant::now() >= until, true).await;
     }
 
-    /// Until nothing is under way any more.
+    /// Continues until nothing is under way.
     pub async fn finish(&mut self) {
         self.run(|leader| leader.open.is_empty(), false).await;
     }
@@ -154,7 +154,7 @@ impl Leader {
         }
     }
 
-    /// Holds what was acknowledged against the audit: (applied, lost, doubled).
+    /// Compares the acknowledged requests with the audit: (applied, lost, doubled).
     pub fn account(&self, audit: &[u8]) -> (usize, usize, usize) {
         let (mut applied, mut doubled, mut last, mut version_before) = (BTreeMap::new(), 0, 0, 0);
         for event in Reader::new(audit).unwrap() {

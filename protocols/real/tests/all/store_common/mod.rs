@@ -1,4 +1,4 @@
-//! What the store's tests share: folders, stores, clients that type, and PostgreSQL.
+//! Shared by the store's tests: folders, stores, clients that send raw lines, and PostgreSQL.
 #![allow(dead_code, reason = "every test file uses its part")]
 
 pub mod leader;
@@ -41,10 +41,10 @@ use tokio_util::sync::CancellationToken;
 /// The fleet's secret in tests.
 pub const KEY: &str = "a key for tests only";
 
-/// Nothing in these tests takes longer, unless it hangs.
+/// Nothing in these tests takes longer unless it hangs.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A folder that goes away with the test.
+/// A folder that is removed with the test.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -79,7 +79,6 @@ fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testdata/tls").join(name)
 }
 
-/// TLS with the tests' certificate.
 pub fn tls_acceptor() -> TlsAcceptor {
     let certificate = CertificateDer::from_pem_file(testdata("cert.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_file(testdata("key.pem")).unwrap();
@@ -87,7 +86,7 @@ pub fn tls_acceptor() -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config.with_single_cert(vec![certificate], key).unwrap()))
 }
 
-/// Trusts the tests' certificate, or nobody's.
+/// Trusts the tests' certificate, or none.
 pub fn tls_config(trusting: bool) -> rustls::ClientConfig {
     let mut roots = rustls::RootCertStore::empty();
     if trusting {
@@ -96,13 +95,13 @@ pub fn tls_config(trusting: bool) -> rustls::ClientConfig {
     rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
 }
 
-/// Settings of a store that asks for MACs.
+/// Settings of a store that demands MACs.
 pub fn settings(keep: Keep) -> StoreSettings {
     let (rules, limits) = (Rules::default(), Limits::default());
     StoreSettings { keep, rules, auth: Auth::Key(key()), limits, tls: None, commit: "" }
 }
 
-/// A store on a port of its own.
+/// A store on its own port.
 pub struct Server {
     pub address: SocketAddr,
     pub audit: Audit,
@@ -120,12 +119,12 @@ impl Server {
         Server { address, audit, stop, task }
     }
 
-    /// A store without MACs in the file.
+    /// A store without MACs, on the given file.
     pub async fn insecure(path: PathBuf) -> Self {
         Self::start(StoreSettings { auth: Auth::Insecure, ..settings(Keep::Embedded(path)) }).await
     }
 
-    /// Stops it and waits until it has; its file is free then.
+    /// Stops the store and waits for its end, after which the file is free.
     pub async fn stop(self) -> Result<(), StoreError> {
         self.stop.cancel();
         drop(self.audit);
@@ -147,7 +146,7 @@ pub fn link_settings(store: SocketAddr, node: &str) -> link::LinkSettings {
     link::LinkSettings::new(endpoint, node.to_owned(), Arc::new(Directory::new(fleet)), Some(key()))
 }
 
-/// Somebody who types.
+/// A client that sends raw lines.
 pub struct Client {
     pub read: BufReader<OwnedReadHalf>,
     pub write: OwnedWriteHalf,
@@ -163,7 +162,7 @@ impl Client {
         self.write.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// The next line; "" when the store has closed the connection.
+    /// The next line; "" once the store has closed the connection.
     pub async fn hear(&mut self) -> String {
         let mut line = String::new();
         let read = timeout(PATIENCE, self.read.read_line(&mut line)).await.expect("an answer in time");
@@ -191,7 +190,7 @@ pub fn write(node: &str, generation: u32, token: u64, seq: u64, request: &str, m
 
 pub const STATE: &str = r#"{"state":{"resource":"sequence"}}"#;
 
-/// Bytes that one can still look at after they were written.
+/// A buffer that remains readable after it was handed out as a writer.
 #[derive(Clone, Default)]
 pub struct Text(Arc<Mutex<Vec<u8>>>);
 

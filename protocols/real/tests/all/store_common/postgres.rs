@@ -1,16 +1,17 @@
-//! A PostgreSQL of the tests' own, in a temporary folder on a free port.
+//! The tests' own PostgreSQL, in a temporary folder on a free port.
 
 use protocols_real::store::postgres::PostgresSettings;
 use servers::{Access, Folder, Postgres};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A running server, and where its data lies.
+/// A running server and its data folder.
 pub struct Server {
     postgres: Postgres,
     _folder: Folder,
 }
 
-/// Starts a server that trusts everybody and knows TLS; `None`, said aloud, where PostgreSQL is not installed and need not be.
+/// Starts a server that trusts everybody and supports TLS; prints a note and returns `None` where PostgreSQL is neither
+/// installed nor required.
 pub fn start() -> Option<Server> {
     let folder = Folder::new();
     let (certificate, key) = (super::testdata("cert.pem"), super::testdata("key.pem"));
@@ -20,7 +21,7 @@ pub fn start() -> Option<Server> {
 }
 
 impl Server {
-    /// A database that nobody has used.
+    /// A fresh database.
     pub async fn database(&self) -> PostgresSettings {
         PostgresSettings::new(&self.url(&self.database_name().await), None, None).unwrap()
     }
@@ -36,7 +37,7 @@ impl Server {
         self.postgres.database(database)
     }
 
-    /// What `psql` would show: the first column of every row.
+    /// The first column of every row.
     pub async fn sql(&self, database: &str, text: &str) -> Vec<String> {
         let (client, connection) = tokio_postgres::connect(&self.url(database), tokio_postgres::NoTls).await.unwrap();
         tokio::spawn(connection);

@@ -1,4 +1,4 @@
-//! Giving leadership up: to whoever is next, or to a named successor.
+//! Gives up leadership, to the next candidate or to a named successor.
 
 use super::{EtcdElection, Output, open};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl EtcdElection {
-    /// Lets go, then looks where in the queue the successor stands.
+    /// Ends the belief, then looks for the successor in the queue.
     pub(super) fn hand_over(&mut self, to: NodeId, out: &mut Vec<Output>) {
         if self.recipe == Recipe::OneKey {
             return;
@@ -23,7 +23,7 @@ impl EtcdElection {
         self.go(Stage::Choosing(to), out);
     }
 
-    /// The queue is this: one transaction takes everybody out who stands before the successor, the own key first.
+    /// Takes the own key and all others before the successor's out of the queue, in one transaction.
     pub(super) fn choose(&mut self, heir: NodeId, queue: &[KeyState], out: &mut Vec<Output>) {
         let own = self.session.as_ref().map_or(0, |s| s.create_revision);
         let name = self.setup.names.get(heir.index());
@@ -38,19 +38,19 @@ impl EtcdElection {
         self.go(Stage::HandingOver { heir, passed_over }, out);
     }
 
-    /// The successor does not stand in the queue, or the queue has changed meanwhile: whoever is next leads.
+    /// The successor is not in the queue, or the queue has changed: the next candidate leads.
     pub(super) fn heir_is_gone(&mut self, out: &mut Vec<Output>) {
         crate::mark!(EtcdHeirGone);
         self.go(Stage::Resigning, out);
     }
 
-    /// The own key is gone, the session is not: stands again, at the end of the queue.
+    /// The key is gone but the session is not: queues again at the end.
     pub(super) fn queue_again(&mut self, out: &mut Vec<Output>) {
         self.campaign(out);
         self.go(Stage::Creating, out);
     }
 
-    /// The same for whoever has resigned; where there is no queue, others are given a lease's time to go first.
+    /// The same after a resignation; without a queue, the others get a lease's time to go first.
     pub(super) fn stand_again(&mut self, now: u64, out: &mut Vec<Output>) {
         match self.recipe {
             Recipe::Queue => self.queue_again(out),
@@ -62,7 +62,7 @@ impl EtcdElection {
         }
     }
 
-    /// The one key is another's: waits for its end.
+    /// Another candidate has the one key: waits for its end.
     pub(super) fn taken(&mut self, create_revision: i64, revision: i64, out: &mut Vec<Output>) {
         crate::mark!(EtcdKeyTaken);
         let Some(session) = &self.session else { return };

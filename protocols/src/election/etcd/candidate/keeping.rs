@@ -1,4 +1,4 @@
-//! The lease of a candidate: granted, kept alive, and until when it may be believed in.
+//! A candidate's lease: its grant, its keepalives, and the belief that rests on it.
 
 use super::{EtcdElection, Output, open};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl EtcdElection {
-    /// Nobody knows what became of a request, or a watch has ended: asks again.
+    /// A request's outcome is unknown, or a watch has ended: retries.
     pub(super) fn failed(&mut self, now: u64, out: &mut Vec<Output>) {
         let entered = matches!(self.stage, Stage::Proclaiming | Stage::Looking | Stage::Rechecking);
         match entered && self.setup.bugs.has(&CAMPAIGN_LEAVES_KEY) {
@@ -23,7 +23,7 @@ impl EtcdElection {
         }
     }
 
-    /// Another campaign, on a session of its own; the old one is kept alive in the background, as the library does.
+    /// Starts another campaign on a new session; the old one is kept alive in the background, as in the library.
     fn leave_key(&mut self, out: &mut Vec<Output>) {
         if let Some(Session { lease, ttl_s, stream, .. }) = self.session.take() {
             self.left_behind.push((lease, ttl_s, stream));
@@ -63,7 +63,7 @@ impl EtcdElection {
         out.push(Output::SetTimer { id: KEEPALIVE, at: now + RETRY });
     }
 
-    /// When the belief ends, on the node's monotonic clock.
+    /// The end of the belief, on the node's monotonic clock.
     pub(super) fn valid_until(&self) -> u64 {
         let (Some(session), Some(from)) = (&self.session, self.scan_from) else { return 0 };
         tick_after(from, DEADLINE_SCAN, session.deadline)
@@ -91,7 +91,7 @@ impl EtcdElection {
         }
     }
 
-    /// A tick of the library's send loop: unanswered keepalives are sent again at every one.
+    /// A tick of the library's send loop, which resends an unanswered keepalive each time.
     pub(super) fn keepalive_tick(&mut self, now: u64, out: &mut Vec<Output>) {
         self.keep_what_is_left_behind(out);
         let Some(Session { stream: Some(stream), keepalive_due, opened, .. }) = &self.session else { return };

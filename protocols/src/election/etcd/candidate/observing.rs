@@ -1,4 +1,4 @@
-//! What a candidate sees of who leads, and of the end of its own key.
+//! How a candidate observes the leader, and the end of its own key.
 
 use super::{EtcdElection, Output, open};
 use crate::{
@@ -14,19 +14,19 @@ use crate::{
 };
 
 impl EtcdElection {
-    /// Asks who leads.
+    /// Asks for the first key.
     pub(super) fn observe(&mut self, out: &mut Vec<Output>) {
         let number = self.request(Request::First { prefix: self.recipe.prefix(self.setup.group) }, true, out);
         self.observer.asked(number);
     }
 
-    /// Who leads was asked, and this is the answer.
+    /// Handles the answer about the first key.
     pub(super) fn observed(&mut self, now: u64, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
         let Ok(Reply::Found { key, revision }) = reply else {
             self.observer.lost();
             return out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
         };
-        // Whoever was at the front stays there for as long as the key is: another's in front, or none, is news of its end.
+        // A leading key stays first while it exists, so another key in front, or none, means that it is gone.
         let own = self.session.as_ref().map_or(0, |s| s.create_revision);
         let outlived = match &key {
             Some(front) => front.create_revision > own,
@@ -40,7 +40,7 @@ impl EtcdElection {
         let start_revision = revision.saturating_add(1);
         self.observer.watching(stream, key.as_ref());
         let seen = key.as_ref().and_then(|key| who(&self.setup.names, key));
-        // Winning says it of oneself; until then the key in front is not yet a leader's.
+        // A win reports itself; until then, the own key in front is not a leader's.
         if seen != Some(self.setup.node) {
             self.observer.see(seen, out);
         }
@@ -54,7 +54,7 @@ impl EtcdElection {
         });
     }
 
-    /// The watched key is gone, or there is a first one.
+    /// Handles the deletion of the watched key, or the first key in an empty queue.
     pub(super) fn seen(&mut self, number: StreamNumber, item: &Item, out: &mut Vec<Output>) {
         let gone = self.observer.holder().filter(|_| *item == Item::Deleted);
         out.push(Output::Service(ServiceOutput::Close(number)));

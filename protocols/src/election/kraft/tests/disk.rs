@@ -1,4 +1,4 @@
-//! What is on disk, and what must be before anything is said.
+//! The disk's content, and what must be on it before a message is sent.
 
 use super::*;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn what_follows_from_a_state_waits_until_it_is_on_disk() {
         Input::Peer { from: NodeId(from), message }
     };
     assert!(said_to(&voter.step_only(ask(1, 1, 1)), 1).is_empty());
-    // Inputs lie until the disk is done: this one would be refused, and it needs no disk.
+    // Inputs wait for the disk; this one would be refused, which needs no disk.
     assert!(said_to(&voter.step_only(ask(2, 1, 2)), 2).is_empty());
     assert!(voter.step_only(Input::Timer(DUE)).is_empty());
     voter.disk = voter.writing.take();
@@ -126,7 +126,7 @@ fn any_message() -> impl Strategy<Value = Message> {
         ask,
     });
     let response = (epoch, 0_u32..40, prop::option::of(0_u16..5), result).prop_map(|(epoch, back, leader, result)| {
-        // `back` stands for the request that this answers, counted from the last.
+        // `back` is the answered request, counted from the last.
         Message::Response { correlation: back, epoch, leader: leader.map(NodeId), result }
     });
     prop_oneof![request, response]
@@ -145,7 +145,7 @@ proptest! {
         }
     }
 
-    /// Whatever is said to a voter, it does not stop, does not believe twice, and its epoch and votes only go forward.
+    /// Arbitrary messages do not stop a voter or make it believe twice, and its epoch and votes only advance.
     #[test]
     fn nonsense_does_no_harm(stored in any_state(), messages in prop::collection::vec((0_u16..5, any_message(), 0_u64..900), 1..60)) {
         let (mut voter, out) = Voter::start(Some(stored));

@@ -1,8 +1,8 @@
-//! Leading, and ceasing to.
+//! Leading, and the end of it.
 
 use super::*;
 
-/// A leader of three in epoch 1, believing.
+/// A leader of three in epoch 1, which believes.
 fn leader() -> Voter {
     let (mut voter, _) = Voter::start(None);
     voter.win();
@@ -10,7 +10,7 @@ fn leader() -> Voter {
     voter
 }
 
-/// The successors that a voter is told of.
+/// The successors in the message to a voter.
 fn end_quorum_epoch(said: &[Output], to: u16) -> Option<Vec<NodeId>> {
     said_to(said, to).into_iter().find_map(|message| match message {
         Message::Request { ask: Ask::EndQuorumEpoch { successors }, .. } => Some(successors),
@@ -40,7 +40,7 @@ fn leadership_begins_when_the_leader_change_is_committed() {
 
 #[test]
 fn a_record_of_an_earlier_epoch_is_not_committed_by_counting() {
-    // Raft's figure 8: the record of epoch 1 is on a majority, and only one of this epoch may commit it.
+    // Raft's figure 8: a majority has the record of epoch 1, but only a record of the current epoch may commit it.
     let (mut voter, _) = Voter::start(Some(state(4, None, None, &[1])));
     voter.win();
     assert_eq!(voter.core.state.log, [1, 5]);
@@ -157,10 +157,10 @@ fn who_resigns_tells_the_others_and_lets_them_go_first() {
         _ => None,
     });
     assert_eq!(places.collect::<Vec<_>>(), ["point", "deposed"]);
-    // Both are told of both.
+    // Both get the full list.
     let successors = Some(vec![NodeId(2), NodeId(1)]);
     assert_eq!((end_quorum_epoch(&said, 2), end_quorum_epoch(&said, 1)), (successors.clone(), successors));
-    // The fetch that lay here is refused.
+    // The parked fetch is refused.
     let refused = |m: &Message| matches!(m, Message::Response { result: Err(Refusal::NotLeader), .. });
     assert!(said_to(&said, 2).iter().any(refused));
     assert!(granted(voter.asked(2, 1, vote(true, 1, 1))), "a pre-vote");
@@ -170,7 +170,7 @@ fn who_resigns_tells_the_others_and_lets_them_go_first() {
     voter.answered(&said, 1, 1, Some(0), Ok(Answer::EndQuorumEpoch));
     let again = voter.pass(200 * MILLISECOND);
     assert!(end_quorum_epoch(&again, 1).is_none() && end_quorum_epoch(&again, 2).is_some());
-    // If nobody does, it does, in an epoch that is nobody's.
+    // If no other candidate stands, it does, in an epoch without a leader.
     voter.pass(2 * SECOND);
     assert!(matches!(voter.core.role, Role::Prospective(_)));
     assert_eq!(voter.core.state, state(2, None, None, &[1]));

@@ -1,4 +1,5 @@
-//! Fleets on random schedules: the laws of [`super::super::drill`] are checked at every step, and once it is quiet one leads.
+//! Fleets on random schedules: the laws of [`super::super::drill`] are checked at every step, and once faults have
+//! ended, one voter leads.
 
 use super::{
     super::drill::{CALM, Fleet, QUIET_MS, STORM, Weather},

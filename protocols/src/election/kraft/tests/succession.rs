@@ -1,10 +1,10 @@
-//! Who leads after a leader that resigns: the list of successors, and each one's place in it.
+//! Who leads after a leader resigns: the list of successors, and each one's place in it.
 
 use super::*;
 use crate::bench::Bench;
 
-/// Voters that follow one leader. The leader resigns, and the first `down` of its successors die at that moment: who
-/// the successors were, who leads next, and after how many milliseconds.
+/// Voters follow one leader, which resigns; at that moment the first `down` of its successors die. Returns the
+/// successors, the next leader, and the milliseconds until it leads.
 fn succession(voters: u16, down: usize, seed: u64) -> (Vec<NodeId>, NodeId, u64) {
     let mut bench = Bench::new(voters, setup(0, voters, 0, None).timings, seed, Kraft::new);
     bench.network.delay = 200_000..300_000;
@@ -35,7 +35,7 @@ fn list(output: &Output) -> Option<Vec<NodeId>> {
     }
 }
 
-/// Half of the longest pause, which is 1 s, is the last of two successors'.
+/// The second of two successors waits half of the longest pause of 1 s.
 #[test]
 fn of_three_the_first_successor_leads_at_once_and_the_second_when_the_first_is_dead() {
     for seed in 0..20 {
@@ -46,9 +46,10 @@ fn of_three_the_first_successor_leads_at_once_and_the_second_when_the_first_is_d
     }
 }
 
-/// Whoever has fetched from the leader grants no pre-vote before its own pause is over, so that among seven the first two
-/// successors find no majority yet: with the one that resigned they are three. The third does, and its place in the list
-/// says when: 1 s halved four times, and three, two and once when others before it are dead.
+/// A voter that has fetched from the leader grants no pre-vote during its own pause. So with seven voters the first two
+/// successors find no majority yet: together with the resigned leader they are three. The third finds one, and its
+/// place in the list tells when: after 1 s halved four times, or three times, twice or once if others before it are
+/// dead.
 #[test]
 fn of_seven_the_third_that_lives_leads_and_sooner_than_those_behind_it() {
     for seed in 0..20 {

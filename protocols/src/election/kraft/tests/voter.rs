@@ -189,7 +189,7 @@ fn a_voter_without_a_leader_asks_around_but_not_as_fast_as_it_can() {
 
 #[test]
 fn the_successors_elect_one_after_the_other() {
-    // Node 0 at that place of a list of so many, behind it if need be.
+    // Node 0 at `position` in a list of `count`, or behind it.
     let times = |position: u16, count: u16| {
         let (mut voter, _) = Voter::start(Some(state(1, None, Some(1), &[])));
         let mut successors: Vec<_> = (2..2 + count).map(NodeId).collect();

@@ -1,4 +1,4 @@
-//! What is on disk, and what must be before anything is said.
+//! The disk's content, and what must be on it before a message is sent.
 
 use super::*;
 use proptest::prelude::*;

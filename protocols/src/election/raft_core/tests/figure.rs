@@ -1,24 +1,24 @@
-//! The paper's measurement (§9.3, figure 16), as its text tells it: five servers, logs of different lengths, so that not every
-//! candidate can win; the leader sends a last heartbeat to all at once and dies at any time within a heartbeat interval after
-//! it.
+//! The paper's measurement (§9.3, figure 16), as described in its text: five servers whose logs differ in length, so
+//! that not every candidate can win. The leader sends a last heartbeat to all at once, and dies at a random time within
+//! the next heartbeat interval.
 //!
-//! The text's four numbers come out together when a packet takes 3 ms one way. They do not with 7.5 ms, which is the paper's
-//! "broadcast time of roughly 15 ms" as a way there and one back: then whoever waits 5 ms longer than the first does not
-//! hear of it in time, ten rounds of elections in a row. Most of those 15 ms must have been spent where they make nobody
-//! collide: at the voters, between a request and its answer.
+//! The text's four numbers result together when a packet takes 3 ms one way. They do not with 7.5 ms, which would be
+//! the paper's "broadcast time of roughly 15 ms" as a round trip: then a server that waits 5 ms longer than the first
+//! does not hear of it in time, for ten rounds of elections in a row. Most of those 15 ms must have been spent where
+//! they cause no collisions: at the voters, between a request and its answer.
 
 use super::*;
 use crate::{bench::Bench, types::MICROSECOND};
 
 const TRIALS: u64 = 1_000;
-/// How long there was no leader, milliseconds; `None`: for more than ten seconds.
+/// The time without a leader, milliseconds; `None` if longer than ten seconds.
 fn downtime_ms(range_ms: (u64, u64), one_way_us: u64, uneven: bool, seed: u64) -> Option<f64> {
     let (min, max) = (range_ms.0 * MILLISECOND, range_ms.1 * MILLISECOND);
     let timings =
         Timings { lease_ttl: min, renew_interval: min / 2, election_timeout: Some((min, max)), ..timings(PAPER) };
     let dead = NodeId(4);
     let make = move |setup: Setup| {
-        // The longest log first, server by server; the dead leader's was as long as the longest.
+        // The servers' logs get shorter one by one; the dead leader's was as long as the longest.
         let length = if uneven { 4 - Term::from(setup.node.0.min(3)) } else { 4 };
         let log: Vec<Term> = (1..=length).collect();
         RaftCore::new(Setup { stored: Some(state(4, None, &log).encode()), ..setup })
@@ -41,7 +41,7 @@ fn downtime_ms(range_ms: (u64, u64), one_way_us: u64, uneven: bool, seed: u64) -
     None
 }
 
-/// Downtimes in order; those that did not end are left out.
+/// The downtimes, sorted; those that did not end are omitted.
 fn measured(range_ms: (u64, u64), one_way_us: u64, uneven: bool) -> Vec<f64> {
     let all = (0..TRIALS).filter_map(|seed| downtime_ms(range_ms, one_way_us, uneven, seed));
     let mut all: Vec<f64> = all.collect();

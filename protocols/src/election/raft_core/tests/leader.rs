@@ -1,4 +1,4 @@
-//! The leader's belief, its log on the way to the others, and how it hands over.
+//! The leader's belief, its replication, and handover.
 
 use super::*;
 use crate::bug::Bugs;
@@ -132,7 +132,7 @@ fn it_appends_entries_and_none_while_it_hands_over() {
         server.step(Input::Transfer(NodeId(2)));
         server.pass(10 * MILLISECOND);
         assert_eq!(server.core.state.last_index() > whole, appends);
-        // With what it had when it began, the successor has everything, or something is missing already.
+        // According to what it acknowledges, the successor has everything, unless the leader has appended more.
         let behind = Message::Appended { term: 1, success: true, index: whole, sent: server.now };
         let told = said_to(&server.hear(2, behind), 2);
         assert_eq!(told.contains(&Message::TimeoutNow { term: 1 }), !appends);

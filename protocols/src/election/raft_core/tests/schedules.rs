@@ -1,4 +1,5 @@
-//! Fleets on random schedules: the laws of [`super::super::drill`] are checked at every step, and once it is quiet one leads.
+//! Fleets on random schedules: the laws of [`super::super::drill`] are checked at every step, and once faults have
+//! ended, one server leads.
 
 use super::{
     super::drill::{CALM, Fleet, QUIET_MS, STORM, Weather},
@@ -52,7 +53,7 @@ proptest! {
         fleet.set_weather(CALM);
         fleet.run(QUIET_MS);
         prop_assert_eq!(fleet.believers().len(), 1);
-        // At least the quiet part's: a leader was there for most of it.
+        // At least as many as in the quiet part, for most of which there was a leader.
         prop_assert!(fleet.committed.len() > 100, "{} entries", fleet.committed.len());
     }
 
@@ -105,7 +106,8 @@ fn a_lease_is_worth_nothing_where_votes_are_not_kept() {
             let mut fleet = Fleet::new(3, Rules { check_quorum, pre_vote: false, ..Rules::USUAL }, seed);
             settles(&mut fleet);
             let leader = fleet.believers()[0];
-            // Who was cut off stands as soon as it is back, in a higher term; and the leader is cut off at that moment.
+            // The server that was cut off stands as soon as it is back, in a higher term, and at that moment the leader
+            // is cut off.
             fleet.cut_off(Some(NodeId((leader.0 + 1) % 3)));
             fleet.run(1_000 + 10 * seed);
             fleet.cut_off(Some(leader));

@@ -1,4 +1,4 @@
-//! What the fencing device answers, and what a candidate makes of it.
+//! How a candidate handles the fencing device's answers.
 
 use super::{super::bugs::ACCEPTED_IS_STOPPED, Shot, Stonith};
 use crate::{
@@ -6,15 +6,15 @@ use crate::{
     types::{NodeId, SECOND},
 };
 
-/// The longest that a request waits after the device has turned it away, nanoseconds: exponential back-off, as clients of
-/// such APIs do it.
+/// The longest wait after the device has rejected a request, nanoseconds: exponential back-off, as clients of such APIs
+/// do.
 const BACK_OFF_MAX: u64 = 8 * SECOND;
 
 impl Stonith {
-    /// The device says that the target's power was cut.
+    /// Handles the device's report that the target's power was cut.
     pub(super) fn fenced(&mut self, now: Now, target: NodeId, request: u64) {
         let Some(other) = self.others.iter_mut().find(|other| other.node == target) else { return };
-        // Of an older claim.
+        // For an earlier claim.
         if other.shot.is_none_or(|shot| shot.request != request) {
             return;
         }
@@ -25,7 +25,7 @@ impl Stonith {
         self.clear(now, target, false);
     }
 
-    /// The device has accepted a request, and its target runs on.
+    /// The device has accepted a request; its target is still running.
     pub(super) fn accepted(&mut self, now: Now, target: NodeId, request: u64) {
         if self.setup.bugs.has(&ACCEPTED_IS_STOPPED) {
             return self.fenced(now, target, request);
@@ -35,7 +35,7 @@ impl Stonith {
         }
     }
 
-    /// The device has turned a request away: the next comes twice as late as the one before.
+    /// The device has rejected a request: doubles the wait before the next one.
     pub(super) fn throttled(&mut self, now: Now, target: NodeId, request: u64) {
         let retry = self.setup.timings.request_timeout;
         if let Some(shot) = self.shot(target, request) {
@@ -44,7 +44,7 @@ impl Stonith {
         }
     }
 
-    /// The power-off of that name, if it is still wanted.
+    /// The power-off with that number, if it is still wanted.
     fn shot(&mut self, target: NodeId, request: u64) -> Option<&mut Shot> {
         let other = self.others.iter_mut().find(|other| other.node == target)?;
         other.shot.as_mut().filter(|shot| shot.request == request)

@@ -1,4 +1,4 @@
-//! What was packed comes back, every event as it was: a decoder of its own, which knows only the format.
+//! Packed events come back unchanged through an independent decoder that only knows the format.
 
 use super::*;
 use flate2::read::DeflateDecoder;
@@ -8,7 +8,7 @@ use protocols::{
 };
 use std::{collections::VecDeque, io::Read as _};
 
-/// The columns again, each with its own place.
+/// The unpacked columns, each with its own read position.
 struct Unpacked {
     columns: BTreeMap<&'static str, VecDeque<u8>>,
     last: BTreeMap<(&'static str, u64), u64>,
@@ -116,7 +116,7 @@ impl Unpacked {
     }
 }
 
-/// A page is of one group: columns do not say which.
+/// A page shows one group: columns do not store which.
 fn one_of_groups(name: &str) -> bool {
     ["groups", "placed"].iter().any(|begins| name.starts_with(begins))
 }

@@ -1,4 +1,4 @@
-//! An advice in words, and as JSON.
+//! The advice in prose and as JSON.
 
 use crate::commands::advise_args::AdviseArgs;
 use reports::statistics::{count, quantile};
@@ -12,37 +12,36 @@ use sim::{
     repro,
 };
 
-/// Milliseconds of a day.
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Of fewer pauses than this nothing is said of how sure the advice is: one more that is longer than all of them decides.
+/// With fewer pauses than this, the report states no confidence: one more pause longer than all of them would decide.
 const FEW_PAUSES: usize = 20;
 
-/// A choice and what trying it came to.
+/// A choice and the result of its trial.
 pub(super) struct Tried<'a> {
     pub choice: &'a Choice,
     pub trial: Option<Trial>,
 }
 
-/// The pauses that were seen, short ones too.
+/// The observed pauses, short ones included.
 pub(super) struct Seen {
-    /// Where.
+    /// Where they come from.
     pub sources: String,
     pub number: usize,
 }
 
-/// All that is told.
+/// The content of the report.
 pub(super) struct Told<'a> {
     pub args: &'a AdviseArgs,
     pub seen: &'a Seen,
     pub situation: &'a Situation,
     pub ladders: &'a [Ladder],
     pub tried: &'a [Tried<'a>],
-    /// The setting that there is now, and what trying it came to.
+    /// The current setup and the result of its trial.
     pub now: Option<&'a Tried<'a>>,
 }
 
-/// A share of time in percent, with as many digits as matter.
+/// A share of time in percent, with the digits that matter.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let digits = if percent >= 1.0 {
@@ -55,12 +54,12 @@ fn percent(share: f64) -> String {
     format!("{percent:.digits$} %")
 }
 
-/// How sure it is, in percent; nothing that so few drawn pasts could tell from certain is called that.
+/// The confidence in percent; the few drawn pasts cannot tell more than 99.5 % from certainty.
 fn sure(confidence: f64) -> String {
     if confidence >= 0.995 { ">99".to_owned() } else { format!("{:.0}", confidence * 100.0) }
 }
 
-/// A time in words, as long as it is.
+/// A time in the unit that suits it.
 fn time(ms: f64) -> String {
     match ms {
         ms if ms >= 2.0 * DAY_MS => format!("{:.0} d", ms / DAY_MS),
@@ -105,7 +104,7 @@ impl Told<'_> {
         )
     }
 
-    /// A line for each protocol: its advised lease, or the one that comes nearest.
+    /// A row per protocol: its advised lease, or the nearest one.
     fn table(&self) -> String {
         let mut text = format!(
             "  {:20} {:>7} {:>8} {:>11} {:>11} {:>11} {:>11} {:>9} {:>5}\n",
@@ -147,17 +146,17 @@ impl Told<'_> {
         )
     }
 
-    /// Why it is not advised.
+    /// Why a choice is not advised.
     fn falls_short(&self, choice: &Choice) -> &'static str {
         if choice.dark.share() <= self.situation.may_be_dark { "  not sure enough" } else { "  misses" }
     }
 
-    /// Is it as sure as is wanted that the target is met?
+    /// True if it meets the target with the required confidence.
     fn meets(&self, choice: &Choice) -> bool {
         choice.confidence >= f64::from(self.args.confidence) / 1e6
     }
 
-    /// The setting that there is now, beside the advice.
+    /// The current setup, compared with the advice.
     fn present(&self, target: &str) -> String {
         let Some(now) = self.now else { return String::new() };
         let Choice { protocol, granted_ms, dark, .. } = now.choice;
@@ -197,12 +196,12 @@ impl Told<'_> {
             if trial.dark <= self.situation.may_be_dark { "meets" } else { "misses" }
         );
         if trial.pauses == 0 {
-            text += "  No pause that was seen is long enough to be noticed: about pauses the trial confirms nothing.\n";
+            text += "  No observed pause is long enough to be noticed, so the trial confirms nothing about pauses.\n";
         }
         text
     }
 
-    /// How sure it is, as far as what was seen can tell.
+    /// The confidence, as far as the observations allow.
     fn how_sure(&self, choice: &Choice, target: &str) -> String {
         match self.seen.number {
             0 => format!(
@@ -225,7 +224,7 @@ impl Told<'_> {
         }
     }
 
-    /// The share of dark time if there are as many pauses as their number leaves open.
+    /// The share of dark time with as many pauses as the observed number allows for.
     fn at_most(&self, choice: &Choice) -> f64 {
         let number = self.seen.number.max(1) as u64;
         let more = confidence::interval(number).1 / number as f64;
@@ -241,9 +240,10 @@ impl Told<'_> {
             let all = self.ladders.iter().flat_map(|ladder| &ladder.steps);
             let surest = all.max_by(|one, other| one.confidence.total_cmp(&other.confidence));
             let why = match (alone > self.situation.may_be_dark, surest) {
-                (true, _) => format!("a leader that is paused leads nobody, and pauses alone take {}", percent(alone)),
+                (true, _) => format!("a paused leader serves nobody, and pauses alone take {}", percent(alone)),
                 (false, Some(step)) if step.dark.share() <= self.situation.may_be_dark => format!(
-                    "the surest is {} with {}: {} dark is below the target, and as few pauses were seen, that is {} % sure only",
+                    "the surest is {} with {}: {} dark is below the target, but since few pauses were seen, that is \
+                     only {} % sure",
                     step.protocol.name,
                     duration_text(step.granted_ms),
                     percent(step.dark.share()),
@@ -271,7 +271,7 @@ impl Told<'_> {
         for (tried, which) in self.tried.iter().zip(["Tried", "One step shorter"]) {
             text += &self.tried_text(tried, which, &target);
         }
-        // The longest pause, if it outlasts the lease; what no pause does, a crash does.
+        // The longest pause if it outlasts the lease; otherwise a crash.
         let longest_ms = self.situation.pauses_ms.last().filter(|longest_ms| **longest_ms > *granted_ms as f64);
         let (scenario, pause_ms) = match longest_ms {
             Some(longest_ms) => ("gc-pause", Some(longest_ms.round() as u64)),
@@ -287,8 +287,8 @@ impl Told<'_> {
             let Choice { params, protocol, granted_ms, .. } = advised.choice;
             if let Some(longest) = self.situation.pauses_ms.last().filter(|longest| **longest > *granted_ms as f64) {
                 warnings.push(format!(
-                    "the longest pause, {}, outlasts the lease: whoever wakes from it may have a write in its hands, and only \
-                     the token refuses it",
+                    "the longest pause, {}, outlasts the lease: a leader that wakes from it may still send a write, \
+                     and only the token gets it refused",
                     time(*longest)
                 ));
             }
@@ -296,13 +296,13 @@ impl Told<'_> {
         }
         let number = self.seen.number;
         if number == 0 {
-            let none = "no pauses were given, so this counts on none: every process is paused now and then; give what was seen \
-                        with --pauses or --pause";
+            let none = "no pauses were given, so none are assumed, but every process is paused now and then: pass \
+                        those that were seen with --pauses or --pause";
             warnings.push(none.to_owned());
         }
         if (1..3_000).contains(&number) {
             warnings.push(format!(
-                "of {number} pauses none tells of longer ones: up to {:.1} % of all may be longer than the longest that was \
+                "{number} pauses say nothing about longer ones: up to {:.1} % of all may be longer than the longest \
                  seen (95 % confidence)",
                 confidence::unseen(number) * 100.0
             ));
@@ -362,7 +362,7 @@ impl Told<'_> {
     }
 }
 
-/// Nine significant decimals are more than anything here is known to.
+/// Nothing here is known to more than nine decimals.
 fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }

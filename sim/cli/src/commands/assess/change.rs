@@ -1,4 +1,4 @@
-//! What to change, each tried in runs.
+//! Recommended changes, each tried in runs.
 
 use crate::commands::about::with_token;
 use protocols::fence::checks::Fencing;
@@ -8,16 +8,16 @@ use sim::{
     error::Failed,
 };
 
-/// Seeds that a change is tried with.
+/// Seeds that each change is tried with.
 const SEEDS: u64 = 6;
-/// A pause may be so much longer than the one given before it changes the leader of a lease that is recommended.
+/// A recommended lease tolerates a pause this many times the given one without a change of leader.
 const SPARE: f64 = 1.5;
 
-/// Something to change, and what runs of it came to.
+/// A change and the result of its runs.
 pub(super) struct Change {
     /// In a sentence.
     pub what: String,
-    /// The options to add or to replace, as typed; empty where it is no option.
+    /// The options to add or replace, as typed; empty if the change is no option.
     pub options: String,
     /// Runs that tried it.
     pub runs: u64,
@@ -25,7 +25,7 @@ pub(super) struct Change {
     pub violated: u64,
 }
 
-/// What would make it safe, or safer.
+/// Changes that would make it safe, or safer.
 pub(super) fn changes(case: &Case, safe: bool) -> Result<Vec<Change>, Failed> {
     let mut changes = Vec::new();
     if !case.compares() {
@@ -56,13 +56,13 @@ fn token(case: &Case) -> Result<Option<Change>, Failed> {
         return Ok(Some(tried(what.to_owned(), String::new(), &[])));
     };
     let other_case = Case { protocol: other, params: &params, ..case.clone() };
-    // Timers of one protocol may be none of another's.
+    // One protocol's timers may be invalid for another.
     let Ok(outcomes) = other_case.several(Fencing::On, SEEDS) else { return Ok(None) };
     let what = format!("use `{}`, which has a token, and have the store refuse lower ones", other.name);
     Ok(Some(tried(what, String::new(), &outcomes)))
 }
 
-/// A lease that bears half as much again; none where the present one does, or timers say nothing of leases.
+/// A lease that tolerates half as much again; `None` if the present one does, or if the timers do not involve a lease.
 fn longer(case: &Case) -> Result<Option<Change>, Failed> {
     let (pause_ms, protocol) = (case.asked() as f64, case.protocol);
     let bears = |params: &Params| clearance::of(params, protocol).pause_ms.unwrap_or(0.0);
@@ -96,7 +96,7 @@ fn longer(case: &Case) -> Result<Option<Change>, Failed> {
     Ok(Some(tried(what, options, &outcomes)))
 }
 
-/// These parameters with another lease; timers that were given grow with it.
+/// These parameters with another lease; explicit timers grow with it.
 fn with_lease(params: &Params, granted_ms: u64, ttl_ms: u64) -> Params {
     let grown = |ms: u64| ms.saturating_mul(ttl_ms) / granted_ms.max(1);
     Params {

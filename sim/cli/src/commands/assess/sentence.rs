@@ -1,9 +1,9 @@
-//! The answer, and what breaks first, in sentences.
+//! The answer and what breaks first, in prose.
 
 use reports::statistics::count;
 use sim::assess::{Along, Answer, Assessment, Case, Event, Outcome, SEEDS, Why};
 
-/// Safe or not, and why.
+/// The answer and its reason.
 pub(super) fn answer(case: &Case, seen: &Assessment) -> String {
     let word = match seen.answer {
         Answer::Safe => "SAFE",
@@ -18,7 +18,7 @@ pub(super) fn answer(case: &Case, seen: &Assessment) -> String {
     format!("{word}: {}.{unled}", because(case, seen))
 }
 
-/// Why that is the answer; a sentence without its full stop.
+/// The reason for the answer; a sentence without its full stop.
 pub(super) fn because(case: &Case, seen: &Assessment) -> String {
     let along = case.along();
     let asked = value(along, case.asked() as f64);
@@ -68,8 +68,8 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
             let took = seen.asked.iter().filter(|outcome| outcome.takeover_ms.is_some()).count();
             let refused: u64 = seen.asked.iter().map(|outcome| outcome.refused).sum();
             format!(
-                "whoever is replaced cannot write: the store compares tokens. Somebody took over in {took} of {}, and the store \
-                 refused {}",
+                "a replaced leader cannot write: the store compares tokens. Another node took over in {took} of {}, \
+                 and the store refused {}",
                 count(SEEDS, "run"),
                 count(refused, "stale write")
             )
@@ -107,12 +107,12 @@ fn not_excluded(case: &Case, seen: &Assessment, asked: &str) -> String {
     }
 }
 
-/// What comes of two that lead.
+/// The consequence of two leaders.
 fn harm(case: &Case) -> &'static str {
     match (case.protocol.tokened, case.compares()) {
         (true, false) => "a former leader's write takes effect, since the store compares no tokens",
         (true, true) => "two leaders take effect although the store compares tokens",
-        (false, _) => "a former leader's write takes effect, since there is no token to tell it by",
+        (false, _) => "a former leader's write takes effect, since no token tells it apart",
     }
 }
 
@@ -143,7 +143,7 @@ pub(super) fn first(case: &Case, seen: &Assessment) -> String {
     };
     let what = match event {
         Event::Takeover => "another takes over",
-        Event::TwoBelieve => "two believe to lead",
+        Event::TwoBelieve => "two nodes believe that they lead",
         Event::Violation => "two leaders take effect",
         Event::Unled => "nobody leads in time",
     };
@@ -153,12 +153,12 @@ pub(super) fn first(case: &Case, seen: &Assessment) -> String {
     text + &if changes { then(case, seen) } else { String::new() }
 }
 
-/// What a takeover costs, in runs of the largest value.
+/// The cost of a takeover, in runs of the largest value.
 fn then(case: &Case, seen: &Assessment) -> String {
     let longest = |of: fn(&Outcome) -> Option<f64>| seen.at_most.iter().filter_map(of).max_by(f64::total_cmp);
     let taken = longest(|outcome| outcome.takeover_ms).map(|ms| {
         let begins = if case.along() == Along::Pause { "stopped" } else { "was cut off" };
-        format!(" A new leader took effect within {} of when the old one {begins}.", time(ms))
+        format!(" A new leader took effect within {} of the moment when the old one {begins}.", time(ms))
     });
     let awake = longest(|outcome| Some(outcome.awake_ms)).filter(|ms| *ms >= 1.0).map(|ms| {
         let store = match (case.protocol.tokened, case.compares()) {
@@ -171,7 +171,7 @@ fn then(case: &Case, seen: &Assessment) -> String {
     taken.unwrap_or_default() + &awake.unwrap_or_default()
 }
 
-/// A value of a hazard, as people say it.
+/// A hazard's value with its unit.
 pub(super) fn value(along: Along, value: f64) -> String {
     match along {
         Along::Pause | Along::Cut | Along::Skew => time(value),
@@ -180,7 +180,7 @@ pub(super) fn value(along: Along, value: f64) -> String {
     }
 }
 
-/// Milliseconds, to the hundredth of a second from one second on.
+/// Milliseconds; in hundredths of a second from one second on.
 pub(super) fn time(ms: f64) -> String {
     match ms.abs() < 1_000.0 {
         true if ms.abs() < 10.0 && ms != ms.round() => format!("{ms:.1} ms"),

@@ -1,4 +1,4 @@
-//! An assessment in words, for one screen of 80 columns.
+//! An assessment as text, for one screen of 80 columns.
 
 use super::{
     change::Change,
@@ -9,27 +9,26 @@ use protocols::election::Timer;
 use reports::statistics::count;
 use sim::assess::{Along, Assessment, Case, Event, SEEDS};
 
-/// How wide it is.
 const WIDTH: usize = 80;
 
-/// All that is told.
+/// The content of the report.
 pub(super) struct Told<'a> {
     pub case: &'a Case<'a>,
-    /// Did somebody give a timer?
+    /// True if any timer was given.
     pub timers_given: bool,
     pub seen: &'a Assessment,
     pub changes: &'a [Change],
     pub commands: &'a [String],
 }
 
-/// What happens, and from which value of the hazard on.
+/// An event, and the value of the hazard from which it occurs.
 pub(super) struct Row {
     pub id: &'static str,
     pub what: String,
     pub at: Option<f64>,
 }
 
-/// What may go wrong, all of it.
+/// All hazards in words.
 pub(super) fn hazards(case: &Case) -> String {
     let of = case.hazards;
     let from = if case.protocol.service.elects { "the coordination service" } else { "the other candidates" };
@@ -94,7 +93,6 @@ impl Told<'_> {
         format!("{}: {}{whose}; {} candidates; {store}.", protocol.name, said.join(", "), params.nodes)
     }
 
-    /// The lines of the table.
     pub fn rows(&self) -> Vec<Row> {
         let (seen, along) = (self.seen, self.case.along());
         let row = |id, what: &str, at| Row { id, what: what.to_owned(), at };
@@ -109,14 +107,14 @@ impl Told<'_> {
             }
             Along::Drift => {
                 let ppm = seen.drift_ppm.map(|ppm| ppm as f64);
-                rows.push(row("two_believe_by_timers", "two may believe, by the timers", ppm.or(Some(0.0))));
+                rows.push(row("two_believe_by_timers", "two nodes may believe, by the timers", ppm.or(Some(0.0))));
             }
             _ => {}
         }
         if matches!(along, Along::Pause | Along::Cut) {
             rows.push(row("takeover", "somebody takes over, in runs", edge(Event::Takeover)));
         }
-        rows.push(row("two_believe", "two believe to lead, in runs", edge(Event::TwoBelieve)));
+        rows.push(row("two_believe", "two nodes believe that they lead, in runs", edge(Event::TwoBelieve)));
         let stale = match self.case.compares() {
             true => "a stale write arrives, which the store refuses",
             false => "a stale write takes effect, in runs",
@@ -128,7 +126,7 @@ impl Told<'_> {
         rows
     }
 
-    /// What a leader that runs and cannot renew does, by its timers.
+    /// What the timers make a leader do that runs and cannot renew.
     fn stops(&self) -> String {
         match self.seen.belief_ms {
             _ if self.case.protocol.service.outlasts_pauses => String::new(),
@@ -165,7 +163,7 @@ impl Told<'_> {
     fn stands_on(&self) -> String {
         let along = self.case.along();
         format!(
-            "Stands on the timers' arithmetic and on {}: {SEEDS} seeds at {}, the others in search of the edges. Runs are \
+            "Based on the timers' arithmetic and on {}: {SEEDS} seeds at {}, the others to find the edges. Runs are \
              samples: what they do not show may still happen.",
             count(self.seen.runs + self.changes.iter().map(|change| change.runs).sum::<u64>(), "run"),
             value(along, self.case.asked() as f64)
@@ -183,7 +181,7 @@ fn changed(change: &Change) -> String {
     format!("{option}{}; {came}.", change.what)
 }
 
-/// A command on as many lines as it takes; a shell reads them as one.
+/// A command, wrapped with backslashes so that a shell reads one line.
 fn wrapped(command: &str) -> String {
     let mut text = String::new();
     let mut line = "  ".to_owned();

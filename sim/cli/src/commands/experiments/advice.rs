@@ -1,4 +1,4 @@
-//! What `advise` answers, as numbers: a cell for each question of an experiment.
+//! The answers of `advise` as numbers: a cell for each question of an experiment.
 
 use crate::commands::{
     advise,
@@ -15,7 +15,7 @@ use sim::{
     ttl_sweep,
 };
 
-/// So many runs' worth of the pauses of experiment 2 are written down for `advise`.
+/// The profile has the pauses of this many runs of experiment 2.
 const PROFILE_RUNS: u64 = 20;
 
 /// The pauses of experiment 2 as a file for `advise`.

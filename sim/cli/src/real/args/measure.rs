@@ -15,16 +15,16 @@ use std::path::PathBuf;
 /// What is measured.
 #[derive(Subcommand, Debug)]
 pub enum Measure {
-    /// How long it takes from the leader's death to its successor's first accepted write: one fleet, whose leader is
-    /// killed again and again, by a plan that is also run in the simulation
+    /// Failover time, from the leader's death to its successor's first accepted write: one fleet, whose leader is
+    /// killed again and again, by a plan that the simulation runs as well
     #[command(
         after_help = "Exit codes: 0 as asked, 6 the two are further apart than the limit, 64 wrong arguments or no\n\
         simulation to compare with, 70 something failed\n\n\
         Example:  cargo real measure failover --backend redis --lease-ttl 1s --runs 30"
     )]
     Failover(Box<FailoverArgs>),
-    /// Experiments 1, 3, 4, 5 and 7 of the findings, on etcd, Redis and Raft: each figure of the real processes beside the
-    /// simulation's
+    /// Experiments 1, 3, 4, 5 and 7 of the findings, on etcd, Redis and Raft: each figure of the real processes beside
+    /// the simulation's
     #[command(
         after_help = "Needs `cargo build --release` for the simulation, and the servers of the backends: apt-get install \
         etcd-server redis-server.\nRaft needs neither.\n\nExit codes: 0 as promised, 1 a run with fencing violated safety, \
@@ -43,22 +43,23 @@ pub struct ExperimentsArgs {
     /// Only these experiments
     #[arg(long, value_parser = parse::within::<u8>(1..=7), value_delimiter = ',', value_name = "N,…")]
     pub only: Vec<u8>,
-    /// How many seeds real processes play of each experiment; in the first, the leader is killed four times as often
+    /// Number of seeds that real processes play of each experiment; in the first, the leader is killed four times as
+    /// often
     #[arg(long, value_parser = parse::within::<u32>(1..=100), default_value_t = 5, value_name = "N")]
     pub runs: u32,
-    /// How many seeds are simulated beside, of the same plans and more like them
+    /// Number of seeds to simulate, with the same plans and more like them
     #[arg(long, value_parser = parse::within::<u32>(1..=1_000), default_value_t = 20, value_name = "N")]
     pub simulated: u32,
     /// The first seed
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
     pub seed: u64,
-    /// The program that simulates, as `cargo build` makes it [default: the newest of target/release and target/debug]
+    /// The simulation's program, as `cargo build` makes it [default: the newest of target/release and target/debug]
     #[arg(long, value_name = "FILE")]
     pub simulator: Option<PathBuf>,
-    /// Where data, logs and histories are written [default: target/fencepost/measure/experiments]
+    /// Folder for data, logs and histories [default: target/fencepost/measure/experiments]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Write the tables into this file as well, as Markdown
+    /// Also write the tables to this file, as Markdown
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
@@ -71,19 +72,19 @@ pub struct FailoverArgs {
     /// How leaders are elected: raft, among the nodes themselves; etcd or redis; or a protocol's name
     #[arg(long, value_parser = backend, default_value = DEFAULT_BACKEND, default_value_if("service", ArgPredicate::IsPresent, "etcd"), value_name = "B")]
     pub backend: &'static Protocol,
-    /// How often the leader is killed
+    /// Number of times that the leader is killed
     #[arg(long, value_parser = parse::within::<u32>(1..=1_000), default_value_t = 30, value_name = "N")]
     pub runs: u32,
-    /// How many fleets are simulated beside: this seed's and those after it. More of them make chance smaller
+    /// Number of fleets to simulate, from this seed on; more of them reduce the effect of chance
     #[arg(long, value_parser = parse::within::<u32>(1..=1_000), default_value_t = 10, value_name = "N")]
     pub simulated: u32,
-    /// Decides when the leader is killed, and everything else that the options leave open
+    /// Seed of the kills' times, and of everything else that the options leave open
     #[arg(long, value_parser = parse::seed, default_value_t = 0, value_name = "N")]
     pub seed: u64,
-    /// The distance of Kolmogorov and Smirnov above which the simulation lacks something
+    /// Kolmogorov-Smirnov distance above which the simulation counts as wrong
     #[arg(long, value_parser = share, default_value = "0.25", value_name = "D")]
     pub limit: f64,
-    /// The program that simulates, as `cargo build` makes it [default: the newest of target/release and target/debug]
+    /// The simulation's program, as `cargo build` makes it [default: the newest of target/release and target/debug]
     #[arg(long, value_name = "FILE")]
     pub simulator: Option<PathBuf>,
     #[command(flatten)]

@@ -1,41 +1,41 @@
-//! What is watched, and how it is shown.
+//! The arguments of `watch`.
 
 use crate::real::words::{DEFAULT_DIR, interval_ms};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
-/// What stands below the options.
+/// The text below the options.
 pub const HELP: &str = "Example:  cargo real watch                      # what `cargo real cluster` has started\n          \
     cargo real watch --nodes n1=10.0.0.1:8001,n2=10.0.0.2:8001 --store-metrics 10.0.0.9:7001\n          \
     cargo real watch --once && echo \"a leader acts\"\n\n\
     With --once it exits with 0 if a leader acts, 1 if two took effect at once, 3 if nobody acts.\n\
     Where standard output is no terminal, it prints the table once and then a line for each thing that happens.";
 
-/// What is watched, and how it is shown.
+/// What to watch, and how to show it.
 #[derive(ClapArgs, Debug)]
 pub struct WatchArgs {
-    /// The folder of a cluster that `cargo real cluster` has started
+    /// The folder of a cluster that `cargo real cluster` started
     #[arg(long, default_value = DEFAULT_DIR, value_name = "DIR")]
     pub dir: PathBuf,
     /// Watch these nodes instead, by their HTTP addresses
     #[arg(long, value_delimiter = ',', value_name = "NAME=HOST:PORT,…")]
     pub nodes: Vec<String>,
-    /// Where the store serves metrics (`store --metrics`): only the store knows who takes effect
+    /// Address of the store's metrics (`store --metrics`): only the store knows who takes effect
     #[arg(long, requires = "nodes", value_name = "HOST:PORT")]
     pub store_metrics: Option<String>,
-    /// Time from one look to the next
+    /// Polling interval
     #[arg(long, value_parser = interval_ms, default_value = "500ms", value_name = "D")]
     pub interval: u64,
-    /// Look once, print a table and end
+    /// Poll once, print a table and exit
     #[arg(long)]
     pub once: bool,
-    /// Print what is seen as JSON, one object a line
+    /// Print observations as JSON, one object per line
     #[arg(long)]
     pub json: bool,
-    /// Speak TLS, and check certificates against this authority; a cluster's folder brings its own
+    /// Use TLS, and check certificates against this authority; a cluster's folder has its own
     #[arg(long, requires = "nodes", value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,
-    /// The certificate to show to nodes and stores that ask for one
+    /// The certificate for nodes and stores that ask for one
     #[arg(long, requires = "tls_ca", value_name = "FILE")]
     pub tls_cert: Option<PathBuf>,
     /// The certificate's key

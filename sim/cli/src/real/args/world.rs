@@ -1,12 +1,12 @@
-//! What a cluster of real processes is built on.
+//! The servers and folders of a cluster of real processes.
 
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
-/// What a cluster is built on.
+/// The servers and folders of a cluster.
 #[derive(ClapArgs, Debug, Default)]
 pub struct WorldArgs {
-    /// Address of a coordination service that is running already; by default an installed one is started
+    /// Address of a running coordination service; by default an installed one is started
     #[arg(long, value_name = "HOST:PORT")]
     pub service: Option<String>,
     /// Keep the store in this PostgreSQL database; the password comes from PGPASSWORD
@@ -15,7 +15,7 @@ pub struct WorldArgs {
     /// TLS between nodes and store, both sides with a certificate
     #[arg(long)]
     pub tls: bool,
-    /// Where data, logs and histories are written [default: target/fencepost/cluster, or a folder for the run]
+    /// Folder for data, logs and histories [default: target/fencepost/cluster, or a folder for the run]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `measure experiments`: the experiments of the findings on real processes, each figure beside the simulation's.
+//! `measure experiments`: the findings' experiments on real processes, each figure beside the simulation's.
 
 use super::{
     simulator::Simulator,
@@ -29,27 +29,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// So many refused writes of each protocol are listed.
+/// Refused writes listed per protocol.
 const LISTED: usize = 3;
-/// So often a fleet's leader is killed for each run that is asked for.
+/// How many times a fleet's leader is killed per requested run.
 const KILLS: u32 = 4;
 
-/// Some runs of one trial with one protocol.
+/// Runs of one trial with one protocol.
 struct Row {
     protocol: &'static str,
     is_real: bool,
     runs: usize,
     violated: usize,
-    /// Those in which the situation under test never arose, or nobody led in time on a machine that stood still.
+    /// Runs in which the situation under test never arose, or nobody led in time on a machine that stalled.
     inconclusive: usize,
-    /// Those in which nobody led in time.
+    /// Runs in which nobody led in time.
     leaderless: usize,
-    /// Those on a machine that stood still.
+    /// Runs on a machine that stalled.
     unwell: usize,
     metrics: Vec<Value>,
 }
 
-/// What came of a trial.
+/// The results of a trial.
 struct Told {
     trial: &'static Trial,
     rows: Vec<Row>,
@@ -63,7 +63,7 @@ struct Refusal {
     event: Value,
 }
 
-/// Plays them all.
+/// Plays the trials.
 pub fn run(args: &ExperimentsArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let simulator = Simulator::find(args.simulator.as_deref())?;
@@ -105,13 +105,13 @@ pub fn run(args: &ExperimentsArgs) -> Result<u8, Stop> {
     Ok(wrong.iter().map(|(code, _)| *code).filter(|code| *code > 0).min().unwrap_or(0))
 }
 
-/// PostgreSQL is looked for in places of its own.
+/// PostgreSQL's programs are installed in places of their own.
 fn is_database(protocol: &Protocol) -> bool {
     protocol.service.process == postgres::SERVICE.process
 }
 
-/// By trial and protocol, the plans that real processes play. All are made before anything starts, so that what cannot be
-/// played is said at once.
+/// The plans that real processes play, by trial and protocol. All are made before anything starts, so that a plan that
+/// cannot be played is reported at once.
 type Plans = Vec<(usize, &'static Protocol, Vec<Plan>)>;
 
 fn plans(asked: &[&'static Trial], args: &ExperimentsArgs) -> Result<Plans, Stop> {
@@ -130,7 +130,7 @@ fn plans(asked: &[&'static Trial], args: &ExperimentsArgs) -> Result<Plans, Stop
     Ok(plans)
 }
 
-/// The same plans in the simulation, and those of more seeds; none where none is asked for.
+/// Simulates the same plans, and those of more seeds; nothing if `--simulated` is 0.
 fn simulated(
     simulator: &Simulator,
     trial: &Trial,
@@ -170,7 +170,7 @@ fn on_processes(
     Ok((row, refusals))
 }
 
-/// The first writes of a history that were refused for their token.
+/// A history's first writes that were refused for their token.
 fn refused(protocol: &'static str, seed: u64, history: &Path) -> Result<Vec<Refusal>, Stop> {
     let text = fs::read_to_string(history);
     let text = text.map_err(|e| Stop::harness(format!("cannot read {}: {e}", history.display())))?;
@@ -204,7 +204,7 @@ impl Row {
         self.metrics.push(report["metrics"].clone());
     }
 
-    /// All times of that name, in order, milliseconds.
+    /// All times of this name, sorted, milliseconds.
     fn times(&self, name: &str) -> Vec<f64> {
         let lists = self.metrics.iter().filter_map(|metrics| metrics[name].as_array());
         let mut times: Vec<f64> = lists.flatten().filter_map(Value::as_f64).collect();
@@ -212,7 +212,7 @@ impl Row {
         times
     }
 
-    /// The figure of that name of each run; what never happened is not among a report's.
+    /// Each run's figure of this name; a report omits figures of 0.
     fn figures(&self, name: &str) -> impl Iterator<Item = u64> + '_ {
         let name = name.to_owned();
         self.metrics.iter().map(move |metrics| metrics[&name].as_u64().unwrap_or(0))
@@ -256,7 +256,7 @@ impl Row {
     }
 }
 
-/// A length of time, milliseconds, in whole seconds or minutes.
+/// A duration in milliseconds, as whole seconds or minutes.
 fn about(ms: u64) -> String {
     match ms / 1_000 {
         seconds @ 0..100 => format!("{seconds} s"),
@@ -264,7 +264,7 @@ fn about(ms: u64) -> String {
     }
 }
 
-/// Milliseconds as people read them.
+/// Milliseconds with a sensible number of digits.
 fn ms(value: f64) -> String {
     if value.abs() < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
@@ -284,7 +284,7 @@ fn markdown(told: &[Told]) -> String {
         }
         text.push('\n');
         if !refusals.is_empty() {
-            text += "What the real store refused, the first of each:\n\n";
+            text += "The first write of each protocol that the real store refused:\n\n";
             text += "| protocol | seed | at, s | write | its token | highest token |\n|---|---:|---:|---|---:|---:|\n";
             text.extend(refusals.iter().map(Refusal::line));
             text.push('\n');
@@ -319,7 +319,7 @@ fn in_json(told: &[Told]) -> Value {
     json!({ "schema": 1, "experiments": told.iter().map(experiment).collect::<Vec<Value>>() })
 }
 
-/// What came out otherwise than the protocols promise, with the exit code for it.
+/// The results that differ from the protocols' promises, with their exit codes.
 fn wrong(told: &[Told]) -> Vec<(u8, String)> {
     let mut wrong = Vec::new();
     for Told { trial, rows, .. } in told {
@@ -342,7 +342,7 @@ fn wrong(told: &[Told]) -> Vec<(u8, String)> {
             }
             if row.unwell > 0 {
                 let runs = count(row.unwell as u64, "run");
-                wrong.push((0, format!("{of}: the machine stood still in {runs}, times may be too long")));
+                wrong.push((0, format!("{of}: the machine stalled in {runs}, so times may be too long")));
             }
         }
     }
@@ -353,7 +353,7 @@ fn wrong(told: &[Told]) -> Vec<(u8, String)> {
 mod tests {
     use super::*;
 
-    /// The exit codes for one run of the trial of that title with that verdict.
+    /// The exit codes for one run of the trial with this title and verdict.
     fn codes(title: &str, verdict: Verdict, was_unwell: bool) -> Vec<u8> {
         let trial = trials::ALL.iter().find(|trial| trial.title == title).expect("a trial");
         let mut row = Row::of(protocols::election::find("raft").expect("a protocol"), true);
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(codes(fenced, Verdict::Safety, false), [VIOLATED]);
         assert_eq!(codes(fenced, Verdict::Vacuous, false), [INCONCLUSIVE]);
         assert_eq!(codes(fenced, Verdict::Liveness, false), [Verdict::Liveness.exit_code()]);
-        // The machine may be to blame for a leader that is late, and for nothing else.
+        // The machine may be to blame for a late leader, and for nothing else.
         assert_eq!(codes(fenced, Verdict::Liveness, true), [INCONCLUSIVE, 0]);
         assert_eq!(codes(fenced, Verdict::Safety, true), [VIOLATED, 0]);
         assert_eq!(codes(unfenced, Verdict::Safety, false), [0; 0]);

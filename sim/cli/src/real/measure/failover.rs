@@ -1,4 +1,4 @@
-//! `measure failover`: how long real processes take, beside how long the simulation says that they take.
+//! `measure failover`: failover times of real processes, beside the simulated ones.
 
 use super::{simulator::Simulator, trials::RATE};
 use crate::{
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sim_real::stalls::Stalls;
 use std::path::Path;
 
-/// Kills leaders, on real processes and in the simulation, and compares how long it took.
+/// Kills leaders, on real processes and in the simulation, and compares the failover times.
 pub fn run(args: &FailoverArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let simulator = Simulator::find(args.simulator.as_deref())?;
@@ -24,7 +24,7 @@ pub fn run(args: &FailoverArgs) -> Result<u8, Stop> {
         Path::new("target/fencepost/measure/failover").join(&plan.protocol).join(args.seed.to_string())
     });
     let spec = cluster::spec(&args.world, plan.clone(), folder.clone())?;
-    // Before the real ones, which take longer: what does not run here need not be measured there.
+    // The simulation comes first, since real runs take longer: a plan that it rejects need not be measured.
     let mut simulated = Vec::new();
     for place in 0..u64::from(args.simulated) {
         let plan = self::plan(args, args.seed.wrapping_add(place))?;
@@ -73,15 +73,15 @@ fn plan(args: &FailoverArgs, seed: u64) -> Result<Plan, Stop> {
 fn simulate(simulator: &Simulator, plan: &Plan) -> Result<Vec<f64>, Stop> {
     let report = simulator.play(plan)?;
     let failovers = report["metrics"]["failover_ms"].as_array();
-    let failovers = failovers.ok_or_else(|| Stop::harness("the simulation tells of no failovers"))?;
+    let failovers = failovers.ok_or_else(|| Stop::harness("the simulation reports no failovers"))?;
     Ok(failovers.iter().filter_map(Value::as_f64).collect())
 }
 
-/// What came of it.
+/// The results.
 struct Told<'a> {
     args: &'a FailoverArgs,
     plan: &'a Plan,
-    /// Of the real fleet.
+    /// The verdict on the real fleet.
     verdict: &'static str,
     measured: Vec<f64>,
     simulated: Vec<f64>,
@@ -126,7 +126,8 @@ impl Told<'_> {
         );
         if self.exceeds() {
             text += &format!(
-                "EXCEEDED: furthest apart at {:.0} ms, when {} of the real ones are over and {} of the simulated\n",
+                "EXCEEDED: furthest apart at {:.0} ms, when {} of the real failovers have ended and {} of the \
+                 simulated ones\n",
                 apart.at,
                 percent(apart.first),
                 percent(apart.second)
@@ -155,7 +156,7 @@ impl Told<'_> {
     }
 }
 
-/// The least, the median, the 95th percentile and the most.
+/// The minimum, the median, the 95th percentile and the maximum.
 fn figures(sample: &[f64]) -> [f64; 4] {
     let mut sorted = sample.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! `measure`: what real processes do, beside what the simulation says that they do.
+//! `measure`: figures of real processes, beside the simulated ones.
 
 mod experiments;
 mod failover;
@@ -8,7 +8,7 @@ mod trials;
 use super::args::Measure;
 use crate::terminal::exit::Stop;
 
-/// Carries out one of the commands.
+/// Runs one of the commands.
 pub fn run(what: &Measure) -> Result<u8, Stop> {
     match what {
         Measure::Failover(args) => failover::run(args),

@@ -1,4 +1,4 @@
-//! The program that simulates: a build of its own, because madsim takes the place of tokio in it.
+//! The simulation's program: a separate build, because madsim replaces tokio in it.
 
 use crate::terminal::exit::Stop;
 use scenarios::plan::Plan;
@@ -9,11 +9,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// It.
+/// The path of the program.
 pub struct Simulator(PathBuf);
 
 impl Simulator {
-    /// The given one, or the newest that `cargo build` has made.
+    /// The given program, or the newest that `cargo build` has made.
     ///
     /// # Errors
     /// There is none.
@@ -40,7 +40,7 @@ impl Simulator {
     /// The report of one run.
     ///
     /// # Errors
-    /// It does not play this plan.
+    /// The program does not play this plan.
     pub fn play(&self, plan: &Plan) -> Result<Value, Stop> {
         let file = env::temp_dir().join(format!("fencepost-measure-{}-{}.json", std::process::id(), plan.seed));
         let wrong = |what: String| Stop::harness(format!("{} {what}", self.0.display()));
@@ -52,12 +52,12 @@ impl Simulator {
             .stdin(Stdio::null())
             .output()
             .map_err(|e| wrong(format!("cannot be run: {e}")));
-        // It is of no use to anybody else.
+        // Nobody else needs it.
         let _ = fs::remove_file(&file);
         let run = run?;
         serde_json::from_slice(&run.stdout).map_err(|_| {
             let said = String::from_utf8_lossy(&run.stderr);
-            wrong(format!("does not play this plan; is it the simulation, and of this build? {}", said.trim()))
+            wrong(format!("does not run this plan; is it the simulation, of this build? {}", said.trim()))
         })
     }
 }

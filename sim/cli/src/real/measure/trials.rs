@@ -1,47 +1,47 @@
-//! The experiments that real processes can repeat: their plans, and what is told of each.
+//! The experiments that real processes can repeat: their plans, and what is reported of each.
 
 use crate::terminal::{exit::Stop, parse};
 use protocols::{election::Protocol, fence::checks::Fencing};
 use scenarios::{Params, plan::Plan, scenario::clean_kill};
 
-/// Requests a second: failover is known to a few milliseconds, and clients leave the machine alone otherwise.
+/// Requests per second: enough to time a failover to a few milliseconds, and few enough to leave the machine idle.
 pub const RATE: u64 = 200;
 
 /// One experiment of the findings, or a part of one.
 pub struct Trial {
-    /// Its number there.
+    /// Its number in the findings.
     pub number: u8,
-    /// What it is about.
     pub title: &'static str,
-    /// The first of these that applies to a protocol.
+    /// The first of these that applies to a protocol is used.
     scenarios: &'static [&'static str],
-    /// Whether the store checks.
+    /// Whether the store checks tokens.
     pub fencing: bool,
-    /// Is it one fleet, whose leader is killed again and again?
+    /// True if it is one fleet, whose leader is killed again and again.
     pub is_repeated: bool,
-    /// Whether the runs must violate safety for every protocol that has been tried: if they do not, the harness detects nothing.
+    /// True if the runs must violate safety for every protocol that has been tried: if they do not, the harness detects
+    /// nothing.
     pub must_violate: bool,
-    /// Are refused writes listed?
+    /// True if refused writes are listed.
     pub lists_refusals: bool,
-    /// What the table shows.
+    /// The columns of the table.
     pub columns: &'static [Column],
 }
 
-/// A column: what it is called, and what it shows.
+/// A column: its name, and what it shows.
 pub type Column = (&'static str, Shows);
 
 /// What a column shows of some runs.
 #[derive(Clone, Copy)]
 pub enum Shows {
-    /// The median, least and most of these times of all runs, milliseconds.
+    /// The median, minimum and maximum of these times in all runs, milliseconds.
     Times(&'static str),
-    /// The most that a run has.
+    /// The maximum of all runs.
     Most(&'static str),
-    /// The least and the most that a run has.
+    /// The minimum and the maximum of all runs.
     Range(&'static str),
     /// The sum.
     Sum(&'static str),
-    /// How many times of this kind there are.
+    /// The number of times of this kind.
     Count(&'static str),
 }
 
@@ -51,7 +51,6 @@ const REFUSED: Column = ("refused writes, of a run", Shows::Range("writes_fenced
 const REUSED: Column = ("numbers reused", Shows::Sum("seq_reused"));
 const FAILOVER: Column = ("failover, ms", Shows::Times("failover_ms"));
 
-/// All of them.
 pub const ALL: [Trial; 6] = [
     Trial {
         title: "Clean kill: the leader is killed again and again",
@@ -65,7 +64,7 @@ pub const ALL: [Trial; 6] = [
         ..trial(1, &["clean-kill"])
     },
     Trial {
-        title: "Partition: the leader is cut off from whoever elects, but not from the store",
+        title: "Partition: the leader is cut off from the service or its peers, but not from the store",
         columns: &[FAILOVER, BELIEVED, ACTING, REFUSED, REUSED],
         ..trial(3, &["partition", "isolate-leader"])
     },
@@ -113,10 +112,10 @@ const fn trial(number: u8, scenarios: &'static [&'static str]) -> Trial {
 }
 
 impl Trial {
-    /// The plan of a seed; `kills` is how often the leader dies where it is killed again and again.
+    /// The plan of a seed; `kills` is the number of kills in a trial that repeats them.
     ///
     /// # Errors
-    /// One sentence: no scenario of it applies to this protocol.
+    /// One sentence: none of its scenarios applies to this protocol.
     pub fn plan(&self, protocol: &'static Protocol, seed: u64, kills: u32) -> Result<Plan, Stop> {
         let params = Params {
             rate: RATE,
@@ -139,7 +138,7 @@ impl Trial {
         Err(Stop::usage(why))
     }
 
-    /// A name for its folder.
+    /// The name of its folder.
     pub fn folder(&self) -> String {
         let fencing = if self.fencing { "" } else { "-fencing-off" };
         format!("{}-{}{fencing}", self.number, self.scenarios[0])

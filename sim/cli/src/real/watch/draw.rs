@@ -14,17 +14,17 @@ use ratatui::{
 };
 use reports::text::wrap;
 
-/// From here on there is room for the nodes' addresses.
+/// The least width with room for the nodes' addresses.
 const WIDE: u16 = 110;
-/// Below this the store's table has only what matters most: a number that is cut would be another number.
+/// Below this width the store's table has only its most important columns: a truncated number would be another number.
 const NARROW: u16 = 76;
-/// Columns of a lane's name.
+/// Width of a lane's name.
 const LANE_NAME: usize = 10;
 
-/// How things are painted: with colours, or in one.
+/// Painting with or without colours.
 #[derive(Clone, Copy)]
 pub struct Paint {
-    /// Does the user want colours?
+    /// True if the user wants colours.
     pub colour: bool,
 }
 
@@ -38,7 +38,7 @@ impl Paint {
             Weight::Calm => self.style(Color::Green),
             Weight::News => Style::new(),
             Weight::Trouble => self.style(Color::Yellow).add_modifier(Modifier::BOLD),
-            // In one colour it must stand out as well.
+            // It must stand out without colours, too.
             Weight::Alarm => self.style(Color::Red).add_modifier(Modifier::BOLD | Modifier::REVERSED),
         }
     }
@@ -62,7 +62,7 @@ impl Paint {
     }
 }
 
-/// Draws everything there is room for: the state of things first, what happened last.
+/// Draws as much as fits: the current state first, past events last.
 pub fn draw(frame: &mut Frame, fleet: &Fleet, interval_ms: u64, paint: Paint) {
     let Some(look) = fleet.last() else {
         frame.render_widget(Paragraph::new("Looking …"), frame.area());
@@ -74,7 +74,7 @@ pub fn draw(frame: &mut Frame, fleet: &Fleet, interval_ms: u64, paint: Paint) {
         Constraint::Length(3),
         Constraint::Length(nodes + 2),
         Constraint::Length(resources + 3),
-        // Where there is no room for both, news is worth more than lanes.
+        // If there is no room for both, news is worth more than lanes.
         Constraint::Max(nodes + 3),
         Constraint::Fill(1),
     ])
@@ -173,7 +173,7 @@ fn draw_nodes(frame: &mut Frame, area: Rect, fleet: &Fleet, nodes: &[NodeLook], 
     frame.render_widget(table, area);
 }
 
-/// What there is room for, of a row of the store's table.
+/// The columns of the store's table that fit.
 fn that_fit<T>(all: [T; 7], narrow: bool) -> impl Iterator<Item = T> {
     let essential = move |(place, _): &(usize, T)| !narrow || [0, 1, 4, 5].contains(place);
     all.into_iter().enumerate().filter(essential).map(|(_, one)| one)
@@ -226,7 +226,7 @@ fn draw_store(frame: &mut Frame, area: Rect, fleet: &Fleet, paint: Paint) {
         Span::styled(format!("{at_once} at once"), paint.weight(weight)),
         Span::raw(format!("{stale_text}; {latest}")),
     ]);
-    // A sentence that does not fit is left out, not cut off.
+    // A sentence that does not fit is left out, not truncated.
     let room = usize::from(first.width).saturating_sub(line.width());
     line.extend(ago.filter(|ago| ago.len() <= room).map(Span::raw));
     frame.render_widget(Paragraph::new(line), first);
@@ -272,7 +272,7 @@ fn draw_news(frame: &mut Frame, area: Rect, fleet: &Fleet, paint: Paint) {
         if lines.len() >= rows {
             break;
         }
-        // The latest stands at the bottom, and is read from its beginning.
+        // Lines are collected bottom-up, so the wrapped lines of an event are pushed in reverse.
         for (n, text) in wrap(&news.text, width.max(20)).into_iter().enumerate().collect::<Vec<_>>().into_iter().rev() {
             let time = if n == 0 { time_of_day(news.at_ms) } else { String::new() };
             let style = if news.weight == Weight::Calm { Style::new() } else { paint.weight(news.weight) };

@@ -1,4 +1,4 @@
-//! A fleet as it was seen over the last while: what happened, how fast, and what is to be said first.
+//! A fleet's recent history: events, rates, and the headline.
 
 use super::{
     look::{Look, Resource},
@@ -6,25 +6,23 @@ use super::{
 };
 use std::collections::VecDeque;
 
-/// Looks that are kept: as wide as any terminal, a mark each.
+/// Number of looks that are kept: as many marks as the widest terminal shows.
 const LOOKS_MAX: usize = 512;
-/// Sentences that are kept.
+/// Number of sentences that are kept.
 const NEWS_MAX: usize = 1_000;
-/// Over how long rates are taken.
+/// The period that rates are averaged over.
 const RATE_OVER_MS: u64 = 5_000;
-/// Leaderships that begin within this time of each other more often than [`CHANGES_MAX`] are said to oscillate.
+/// More than [`CHANGES_MAX`] leaderships within this time count as oscillation.
 const CHANGES_WITHIN_MS: u64 = 60_000;
-/// How many changes within that time are nothing to speak of.
+/// Number of changes within that time that are unremarkable.
 const CHANGES_MAX: usize = 2;
 
-/// What a node was at one look.
+/// A node's state at one look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
-    /// It acts.
     Acts,
-    /// It believes that it leads, and does not act.
+    /// It believes that it leads, but does not act.
     Believes,
-    /// It follows.
     Follows,
     /// It knows no leader.
     Stands,
@@ -33,7 +31,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// Its sign, the same as in reports where they have one.
+    /// Its sign, the same as in reports if they have one.
     pub const fn sign(self) -> char {
         match self {
             Mark::Acts => '█',
@@ -45,23 +43,22 @@ impl Mark {
     }
 }
 
-/// What the store did between two looks.
+/// The store's decisions between two looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoreMark {
-    /// Something was accepted.
+    /// A write was accepted.
     Accepted,
-    /// Something was refused, whatever else was accepted.
+    /// A write was refused, whatever else was accepted.
     Refused,
-    /// Something was accepted that a former leader sent.
+    /// A former leader's write was accepted.
     Stale,
     /// Nothing was decided.
     Idle,
-    /// It is not known.
+    /// Unknown.
     Silent,
 }
 
 impl StoreMark {
-    /// Its sign.
     pub const fn sign(self) -> char {
         match self {
             StoreMark::Accepted => '┃',
@@ -80,16 +77,16 @@ pub struct Fleet {
     news: VecDeque<News>,
     /// When each leadership was first seen.
     changes: VecDeque<u64>,
-    /// Since when somebody acts, and who by what token.
+    /// Name and token of the acting leader, and since when it acts.
     acting: Option<(String, Option<u64>, u64)>,
     /// Since when nobody acts.
     nobody_since: Option<u64>,
-    /// Two took effect at once, as long as this fleet is watched.
+    /// Two leaders have taken effect at once since watching began.
     broken: bool,
 }
 
 impl Fleet {
-    /// Takes in the next look. Gives what is new.
+    /// Adds the next look. Returns the news.
     pub fn take(&mut self, look: Look) -> Vec<News> {
         let (mut told, leaderships) = match self.looks.back() {
             Some(before) => (news::between(before, &look), news::elections(before, &look)),
@@ -109,7 +106,7 @@ impl Fleet {
         told
     }
 
-    /// Keeps account of who acts, and says when nobody does any more, or for how long nobody did.
+    /// Tracks who acts, and reports when nobody acts any more, or for how long nobody did.
     fn tell_actor(&mut self, look: &Look) -> Option<News> {
         let at_ms = look.at_ms;
         let actor = look.acting().max_by_key(|(_, status)| status.fence_token);
@@ -133,27 +130,26 @@ impl Fleet {
         (!self.looks.is_empty()).then_some(News { at_ms, weight: Weight::News, text })
     }
 
-    /// The last look.
     pub fn last(&self) -> Option<&Look> {
         self.looks.back()
     }
 
-    /// What happened, the latest last.
+    /// The news, latest last.
     pub fn news(&self) -> impl DoubleEndedIterator<Item = &News> {
         self.news.iter()
     }
 
-    /// By how much a counter has risen a second over the last while; `None` while that cannot be said.
+    /// A counter's recent increase per second; `None` while it is unknown.
     fn rate(&self, count: impl Fn(&Look) -> Option<u64>) -> Option<f64> {
         let last = self.looks.back()?;
         let earliest = self.looks.iter().find(|look| look.at_ms + RATE_OVER_MS >= last.at_ms)?;
-        // What was started anew counts from 0.
+        // A restarted process counts from 0 again.
         let risen = count(last)?.checked_sub(count(earliest)?)?;
         let ms = last.at_ms.checked_sub(earliest.at_ms).filter(|ms| *ms > 0)?;
         Some(risen as f64 * 1e3 / ms as f64)
     }
 
-    /// Writes a second that the store has answered to that node.
+    /// Writes per second that the store has answered to this node.
     pub fn node_writes_per_s(&self, name: &str) -> Option<f64> {
         self.rate(|look| {
             let node = look.nodes.iter().find(|node| node.name == name)?;
@@ -161,12 +157,12 @@ impl Fleet {
         })
     }
 
-    /// A resource's counter, a second.
+    /// A resource's counter, per second.
     pub fn resource_per_s(&self, name: &str, count: impl Fn(&Resource) -> u64) -> Option<f64> {
         self.rate(|look| look.figures()?.resources.iter().find(|r| r.name == name).map(&count))
     }
 
-    /// What that node was, at the last `width` looks.
+    /// The node's states at the last `width` looks.
     pub fn marks(&self, name: &str, width: usize) -> Vec<Mark> {
         let from = self.looks.len().saturating_sub(width);
         let mark = |look: &Look| match look.nodes.iter().find(|node| node.name == name)?.status.as_ref() {
@@ -179,7 +175,7 @@ impl Fleet {
         self.looks.range(from..).filter_map(mark).collect()
     }
 
-    /// What the store did, at the last `width` looks.
+    /// The store's decisions at the last `width` looks.
     pub fn store_marks(&self, width: usize) -> Vec<StoreMark> {
         let from = self.looks.len().saturating_sub(width);
         let mark = |at: usize| {
@@ -203,7 +199,7 @@ impl Fleet {
         (from..self.looks.len()).map(mark).collect()
     }
 
-    /// How the fleet is, in one sentence, and how much that matters.
+    /// The state of the fleet in one sentence, and its weight.
     pub fn headline(&self) -> (Weight, String) {
         let Some(look) = self.last() else { return (Weight::Calm, "Looking …".to_owned()) };
         if let Some(figures) = look.figures().filter(|figures| figures.leaders_acting > 1) {
@@ -243,13 +239,13 @@ impl Fleet {
         (Weight::Trouble, format!("Nobody acts{for_long}: {why}"))
     }
 
-    /// Have two leaders taken effect at once since this fleet is watched?
+    /// True if two leaders have taken effect at once since watching began.
     pub fn is_broken(&self) -> bool {
         self.broken
     }
 }
 
-/// What there is to say of the first look.
+/// The news of the first look.
 fn begun(look: &Look) -> News {
     let (answer, all) = (look.nodes.iter().filter(|node| node.status.is_some()).count(), look.nodes.len());
     let leaders: Vec<String> = look.leading().map(|(name, _)| name.to_owned()).collect();
@@ -262,7 +258,7 @@ fn begun(look: &Look) -> News {
     News { at_ms: look.at_ms, weight: if answer < all { Weight::Trouble } else { Weight::Calm }, text }
 }
 
-/// A duration as it is said.
+/// A duration in words.
 pub fn seconds(ms: u64) -> String {
     match ms {
         ..60_000 => format!("{:.1} s", ms as f64 / 1e3),
@@ -271,7 +267,7 @@ pub fn seconds(ms: u64) -> String {
     }
 }
 
-/// The time of day, UTC, as nodes' logs have it.
+/// The time of day, UTC, as in the nodes' logs.
 pub fn time_of_day(at_ms: u64) -> String {
     let s = at_ms / 1_000 % 86_400;
     format!("{:02}:{:02}:{:02}", s / 3_600, s / 60 % 60, s % 60)

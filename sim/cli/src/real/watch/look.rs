@@ -1,5 +1,5 @@
-//! One look at a fleet: what its nodes and its store said of themselves at that moment. As JSON it is what `--json` prints,
-//! and what tests have recorded.
+//! One look at a fleet: the status of its nodes and its store at one moment. `--json` prints it, and tests have
+//! recorded it.
 
 use super::samples::Samples;
 use crate::real::ask::{Asker, Status};
@@ -10,49 +10,47 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// What the JSON's `schema` says.
+/// Version of the JSON format.
 const SCHEMA: u32 = 1;
 
-/// Where a fleet is.
+/// The addresses of a fleet.
 #[derive(Clone)]
 pub struct Places {
     /// Nodes by name.
     pub nodes: Vec<(String, Endpoint)>,
     /// The store's metrics.
     pub store: Option<Endpoint>,
-    /// How they are asked.
     pub asker: Arc<Asker>,
 }
 
-/// What was seen.
+/// The observations of one look.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
 pub struct Look {
-    /// Which fields there are.
+    /// Version of the JSON format.
     pub schema: u32,
-    /// When, milliseconds of Unix time.
+    /// Milliseconds of Unix time.
     pub at_ms: u64,
-    /// The nodes, in the order in which they were named.
+    /// The nodes, in the order given.
     pub nodes: Vec<NodeLook>,
     /// The store, if it was asked.
     pub store: Option<StoreLook>,
 }
 
-/// What a node said.
+/// A node's answers.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
 pub struct NodeLook {
-    /// Its name.
     pub name: String,
-    /// Where it answers.
+    /// Its HTTP address.
     pub address: String,
-    /// Its status; null when it does not answer.
+    /// Null if it does not answer.
     pub status: Option<Status>,
-    /// Why it does not.
+    /// Why it does not answer.
     pub silence: Option<String>,
-    /// What it has counted since it was started.
+    /// Its counters since its start.
     pub counts: Option<Counts>,
 }
 
-/// What a node has counted.
+/// A node's counters.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Writes that the store has answered.
@@ -63,36 +61,34 @@ pub struct Counts {
     pub renewal_failures: u64,
 }
 
-/// What the store said.
+/// The store's answer.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
 pub struct StoreLook {
-    /// Where its metrics are.
+    /// The address of its metrics.
     pub address: String,
-    /// What they are; null when it does not answer.
+    /// Null if it does not answer.
     pub figures: Option<StoreFigures>,
-    /// Why it does not.
+    /// Why it does not answer.
     pub silence: Option<String>,
 }
 
-/// What the store has accepted and refused, all since it was started.
+/// What the store has accepted and refused since its start.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug, Default)]
 pub struct StoreFigures {
     /// How many leaders took effect at once in the last 10 s.
     pub leaders_acting: u64,
     /// Writes that were accepted although a later leader had taken effect.
     pub stale_accepted: u64,
-    /// Whose writes took effect in the last 10 s, the latest first.
+    /// The leaders whose writes took effect in the last 10 s, latest first.
     pub leaders: Vec<Effect>,
-    /// Each resource.
     pub resources: Vec<Resource>,
 }
 
 /// A leadership whose writes take effect.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Effect {
-    /// Whose.
     pub node: String,
-    /// Its token; 0 where the protocol has none.
+    /// 0 if the protocol has no tokens.
     pub token: u64,
     /// How long ago its last write was accepted.
     pub accepted_ms_ago: u64,
@@ -101,7 +97,6 @@ pub struct Effect {
 /// A resource that the store protects.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Resource {
-    /// Its name.
     pub name: String,
     /// The highest token it has accepted.
     pub highest_token: u64,
@@ -114,7 +109,7 @@ pub struct Resource {
 }
 
 impl Look {
-    /// Asks everybody at once.
+    /// Asks all nodes and the store at once.
     pub async fn take(places: &Places) -> Look {
         let asked: Vec<_> = places
             .nodes
@@ -124,7 +119,7 @@ impl Look {
         let store = places.store.clone().map(|at| tokio::spawn(store(places.asker.clone(), at)));
         let mut look = Look { schema: SCHEMA, at_ms: 0, nodes: Vec::new(), store: None };
         for answer in asked {
-            // A task fails only when it panics, and that is told by its panic.
+            // A task fails only by a panic, which is reported by itself.
             look.nodes.extend(answer.await.ok());
         }
         if let Some(store) = store {
@@ -140,18 +135,18 @@ impl Look {
         self.nodes.iter().filter_map(status)
     }
 
-    /// Those of them that say they act.
+    /// Those of them that report that they act.
     pub fn acting(&self) -> impl Iterator<Item = (&str, &Status)> {
         self.leading().filter(|(_, status)| status.acting)
     }
 
-    /// The resources that leaders have come to.
+    /// The resources that a leader has touched.
     pub fn resources(&self) -> Vec<&Resource> {
         let touched = |r: &&Resource| r.highest_token + r.last_seq + r.accepted + r.refused > 0;
         self.figures().into_iter().flat_map(|figures| &figures.resources).filter(touched).collect()
     }
 
-    /// What the store said, if it did.
+    /// The store's figures, if it answered.
     pub fn figures(&self) -> Option<&StoreFigures> {
         self.store.as_ref()?.figures.as_ref()
     }
@@ -171,7 +166,7 @@ async fn node(asker: Arc<Asker>, name: String, at: Endpoint) -> NodeLook {
     let address = shown(&at);
     let status = match asker.status(&at).await {
         Ok(status) => status,
-        Err(why) => return NodeLook { name, address, status: None, silence: Some(why), counts: None },
+        Err(why) => return NodeLook { name, address, status: None, silence: Some(why.to_string()), counts: None },
     };
     let counts = asker.get(&at, "/metrics").await.ok().map(|text| counts(&Samples::read(&text)));
     NodeLook { name, address, status: Some(status), silence: None, counts }
@@ -191,11 +186,11 @@ async fn store(asker: Arc<Asker>, at: Endpoint) -> StoreLook {
     match asker.get(&at, "/metrics").await.map(|text| figures(&Samples::read(&text))) {
         Ok(Some(figures)) => StoreLook { address, figures: Some(figures), silence: None },
         Ok(None) => StoreLook { address, figures: None, silence: Some("answers, but not as a store does".to_owned()) },
-        Err(why) => StoreLook { address, figures: None, silence: Some(why) },
+        Err(why) => StoreLook { address, figures: None, silence: Some(why.to_string()) },
     }
 }
 
-/// What a store's metrics say; `None` when they are not a store's.
+/// The figures in a store's metrics; `None` if they are not a store's.
 fn figures(samples: &Samples) -> Option<StoreFigures> {
     let leaders_acting = samples.sum("fencepost_leaders_acting", &[])?;
     let token = |of: &str| samples.by("fencepost_store_leader_token", "node").find(|(node, _)| *node == of);

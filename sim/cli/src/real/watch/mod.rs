@@ -2,12 +2,12 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | `look` | one look: what nodes and store say of themselves |
-//! | `samples` | their metrics, read as Prometheus reads them |
-//! | `news` | what is different from one look to the next, in sentences |
-//! | `fleet` | the last while: rates, marks, the headline |
-//! | `draw`, `screen` | the dashboard, and the terminal that it stands on |
-//! | `plain` | the same as a table of text |
+//! | `look` | one look: the status of nodes and store |
+//! | `samples` | their metrics, parsed as Prometheus does |
+//! | `news` | differences between two looks, in sentences |
+//! | `fleet` | the recent past: rates, marks, the headline |
+//! | `draw`, `screen` | the dashboard, and its terminal |
+//! | `plain` | the dashboard as a table of text |
 
 mod draw;
 mod fleet;
@@ -51,7 +51,7 @@ use std::{
 };
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// Nobody acts, as a run in which nobody leads.
+/// Exit code if nobody acts, as for a run in which nobody leads.
 const NOBODY_ACTS: u8 = 3;
 
 /// Watches until it is asked to end.
@@ -72,17 +72,17 @@ pub fn run(args: &WatchArgs) -> Result<u8, Stop> {
     })
 }
 
-/// Where the addresses come from.
+/// The source of the addresses.
 struct Source {
     places: Places,
-    /// A cluster's folder, and where the cluster took orders that had written it.
+    /// A cluster's folder, and the control address of the cluster that wrote it.
     folder: Option<(PathBuf, SocketAddr)>,
     within: Duration,
 }
 
 impl Source {
     fn of(args: &WatchArgs) -> Result<Source, Stop> {
-        // Whoever is slower than a look is slow, and a process that was stopped does not answer at all.
+        // A node slower than the interval is slow, and a paused process does not answer at all.
         let within = Duration::from_millis(args.interval.clamp(300, 2_000));
         if args.nodes.is_empty() {
             let card = control::card(&args.dir)?;
@@ -111,7 +111,7 @@ impl Source {
         Ok(Source { places: Places { nodes, store, asker }, folder: None, within })
     }
 
-    /// Another cluster may have been started in the same folder, on other ports.
+    /// Rereads the addresses: another cluster may have started in the same folder, on other ports.
     fn refresh(&mut self) {
         let Some((folder, known)) = &mut self.folder else { return };
         let Ok(card) = control::card(folder) else { return };
@@ -123,7 +123,7 @@ impl Source {
     }
 }
 
-/// Where a cluster of this machine answers, by its card.
+/// The addresses of a cluster on this machine, by its card.
 fn in_folder(folder: &Path, card: &control::Card, within: Duration) -> Result<Places, TlsError> {
     let file = |name: &str| Some(folder.join(name)).filter(|file| file.exists());
     let (certificate, key, authority) = (file(CERTIFICATE), file(KEY), file(AUTHORITY));
@@ -133,7 +133,7 @@ fn in_folder(folder: &Path, card: &control::Card, within: Duration) -> Result<Pl
     Ok(Places { nodes, store: card.store_metrics.as_ref().map(at), asker: Arc::new(Asker { tls, within }) })
 }
 
-/// Looks again and again, as long as somebody wants to know.
+/// Polls until nobody listens any more.
 fn looks(mut source: Source, interval: Duration) -> Receiver<Look> {
     let (tell, looks) = channel(1);
     tokio::spawn(async move {
@@ -151,11 +151,11 @@ fn looks(mut source: Source, interval: Duration) -> Receiver<Look> {
 }
 
 fn json(look: &Look) -> String {
-    // What is made of numbers and text can be written.
+    // Numbers and text always serialise.
     serde_json::to_string(look).unwrap_or_default()
 }
 
-/// One look; the exit code says whether exactly one leader acts.
+/// One look; the exit code tells whether exactly one leader acts.
 async fn once(places: &Places, as_json: bool) -> u8 {
     let mut fleet = Fleet::default();
     fleet.take(Look::take(places).await);
@@ -169,7 +169,7 @@ async fn once(places: &Places, as_json: bool) -> u8 {
     }
 }
 
-/// Does something with each look until asked to end, or until nobody reads any more.
+/// Calls `show` with each look until asked to end, or until nobody reads any more.
 async fn follow(
     mut looks: Receiver<Look>,
     end: impl Future<Output = ()>,
@@ -191,7 +191,7 @@ async fn follow(
     }
 }
 
-/// The table once, and then a line for each thing that happens.
+/// The table once, and then a line for each event.
 async fn lines(looks: Receiver<Look>, end: impl Future<Output = ()>) -> Result<u8, Stop> {
     let mut fleet = Fleet::default();
     let show = |look| {

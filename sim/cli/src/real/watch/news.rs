@@ -1,4 +1,4 @@
-//! What has happened between two looks at a fleet, in sentences.
+//! The differences between two looks at a fleet, in sentences.
 
 use super::look::{Effect, Look, NodeLook, StoreFigures};
 use crate::real::ask::Status;
@@ -10,7 +10,7 @@ pub enum Weight {
     Calm,
     /// Leadership moves.
     News,
-    /// Something is in the way, and nothing unsafe has happened.
+    /// A problem that is not unsafe.
     Trouble,
     /// Two leaders took effect.
     Alarm,
@@ -19,20 +19,19 @@ pub enum Weight {
 /// A sentence about the fleet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct News {
-    /// When it was seen, milliseconds of Unix time.
+    /// When it was observed, milliseconds of Unix time.
     pub at_ms: u64,
-    /// How much it matters.
     pub weight: Weight,
-    /// The sentence, without a full stop.
+    /// Without a full stop.
     pub text: String,
 }
 
-/// A token as it is said; protocols that have none write 0.
+/// A token in words; a protocol without tokens has 0.
 pub fn token_text(token: u64) -> String {
     if token == 0 { "no token".to_owned() } else { format!("token {token}") }
 }
 
-/// Names in a row: `n1`, `n1 and n2`, `n1, n2 and n3`.
+/// A list of names: `n1`, `n1 and n2`, `n1, n2 and n3`.
 pub fn listed(names: &[String]) -> String {
     match names {
         [] => "nobody".to_owned(),
@@ -41,12 +40,12 @@ pub fn listed(names: &[String]) -> String {
     }
 }
 
-/// A leader of the store's, with its token.
+/// A leader as the store reports it, with its token.
 fn leader_text(leader: &Effect) -> String {
     format!("{} ({})", leader.node, token_text(leader.token))
 }
 
-/// The store's leaders.
+/// The leaders as the store reports them.
 pub fn leaders_text(figures: &StoreFigures) -> String {
     let mut leaders: Vec<&Effect> = figures.leaders.iter().collect();
     leaders.sort_by_key(|leader| leader.token);
@@ -58,19 +57,19 @@ pub fn leaders_text(figures: &StoreFigures) -> String {
     }
 }
 
-/// Does `is` tell of a leadership that `was` did not?
+/// True if `is` has a leadership that `was` does not.
 fn is_elected(was: Option<&Status>, is: &Status) -> bool {
     let led = was.filter(|was| was.leads());
     is.leads() && led.is_none_or(|was| was.fence_token != is.fence_token)
 }
 
-/// How many leaderships began from `before` to `now`.
+/// The number of leaderships that began between `before` and `now`.
 pub fn elections(before: &Look, now: &Look) -> usize {
     let was = |name: &str| before.nodes.iter().find(|node| node.name == name).and_then(|node| node.status.as_ref());
     now.leading().filter(|(name, status)| is_elected(was(name), status)).count()
 }
 
-/// What is different from `before` to `now`.
+/// The differences between `before` and `now`.
 pub fn between(before: &Look, now: &Look) -> Vec<News> {
     let mut told = Teller { at_ms: now.at_ms, news: Vec::new() };
     for node in &now.nodes {
@@ -96,12 +95,12 @@ struct Teller {
     news: Vec<News>,
 }
 
-/// A reason without what changes all the time.
+/// A reason without its numbers, which change all the time.
 fn gist(reason: Option<&str>) -> String {
     reason.unwrap_or_default().chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// Reasons that say no more than the role does.
+/// True for reasons that only restate the role.
 fn is_usual(reason: &str) -> bool {
     ["no leader is known", "the resources are not sealed yet"].contains(&reason)
 }
@@ -161,7 +160,7 @@ impl Teller {
     }
 
     fn of_effects(&mut self, before: &StoreFigures, now: &StoreFigures) {
-        // The latest first, and told in the order in which they came.
+        // The store lists the latest first; news is chronological.
         for leader in now.leaders.iter().rev() {
             let known = before.leaders.iter().any(|l| l.node == leader.node && l.token == leader.token);
             if !known {
@@ -170,7 +169,7 @@ impl Teller {
             }
         }
         if now.resources.iter().any(|r| count(before, &r.name, |r| r.accepted) > r.accepted) {
-            // Its counters are at 0 again: nothing can be told from differences.
+            // Its counters restarted at 0, so differences mean nothing.
             return self.say(Weight::News, "the store was started anew".to_owned());
         }
         if now.stale_accepted > before.stale_accepted {

@@ -3,7 +3,7 @@
 use super::{fleet::Fleet, fleet::seconds, news::leaders_text};
 use std::fmt::Write as _;
 
-/// The last look, as text.
+/// The last look as text.
 pub fn table(fleet: &Fleet) -> String {
     let Some(look) = fleet.last() else { return String::new() };
     let (_, headline) = fleet.headline();

@@ -1,6 +1,6 @@
-//! Reads metrics as Prometheus does, from a node's or a store's `/metrics`.
+//! Parses metrics as Prometheus does, from a node's or a store's `/metrics`.
 //!
-//! Source: the OpenMetrics text format, 1.0.0; what is not a sample, comments and units, is passed over.
+//! Source: the OpenMetrics text format, 1.0.0; comments and units are skipped.
 
 /// One number with its labels.
 #[derive(Clone, PartialEq, Debug)]
@@ -10,11 +10,11 @@ struct Sample {
     value: f64,
 }
 
-/// What one answer has.
+/// The samples of one answer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Samples(Vec<Sample>);
 
-/// The labels in braces, and what follows them; `None` where they do not end.
+/// The labels in braces, and the rest of the line; `None` if they do not end.
 fn labels(text: &str) -> Option<(Vec<(String, String)>, &str)> {
     let (mut labels, mut rest) = (Vec::new(), text.trim_start());
     loop {
@@ -49,25 +49,25 @@ fn sample(line: &str) -> Option<Sample> {
         Some(rest) => labels(rest)?,
         None => (Vec::new(), rest),
     };
-    // A time may follow, and an example.
+    // A timestamp and an exemplar may follow.
     let value = rest.split_whitespace().next()?.parse().ok()?;
     Some(Sample { name: name.to_owned(), labels, value })
 }
 
 impl Samples {
-    /// Reads an answer; lines that are no samples say nothing.
+    /// Parses an answer; lines that are no samples are skipped.
     pub fn read(text: &str) -> Samples {
         Samples(text.lines().filter(|line| !line.starts_with('#')).filter_map(sample).collect())
     }
 
-    /// The values of that name, each with what its label `by` says.
+    /// The values of this name, each with the value of its label `by`.
     pub fn by<'a>(&'a self, name: &'a str, by: &'a str) -> impl Iterator<Item = (&'a str, f64)> {
         let of =
             move |sample: &'a Sample| sample.labels.iter().find(|(label, _)| label == by).map(|(_, value)| &**value);
         self.0.iter().filter(move |sample| sample.name == name).filter_map(move |s| Some((of(s)?, s.value)))
     }
 
-    /// The sum of the values of that name whose labels are `with`, and whatever else; `None` where there are none.
+    /// The sum of the values of this name that have at least the labels `with`; `None` if there are none.
     pub fn sum(&self, name: &str, with: &[(&str, &str)]) -> Option<u64> {
         let has =
             |sample: &&Sample| with.iter().all(|(l, v)| sample.labels.iter().any(|(name, is)| name == l && is == v));

@@ -1,4 +1,4 @@
-//! The terminal as a screen of its own: taken over, listened to, and given back however this ends.
+//! Full-screen use of the terminal: takes it over, reads its keys, and always restores it.
 
 use ratatui::{
     DefaultTerminal, Frame,
@@ -14,19 +14,17 @@ use std::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How long it may take to notice that nobody listens any more.
+/// The longest time until the input thread notices that nobody listens any more.
 const POLL: Duration = Duration::from_millis(100);
 
-/// What the user has done.
+/// A user's action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Done {
-    /// Asked to quit.
     Quit,
-    /// Changed the size of the terminal.
     Resized,
 }
 
-/// A terminal that was taken over.
+/// A terminal in full-screen mode.
 pub struct Screen {
     terminal: DefaultTerminal,
     done: UnboundedReceiver<Done>,
@@ -34,10 +32,10 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal over. A panic gives it back as well.
+    /// Takes the terminal over. A panic restores it as well.
     ///
     /// # Errors
-    /// It cannot be had.
+    /// The terminal is not available.
     pub fn open() -> io::Result<Screen> {
         let terminal = ratatui::try_init()?;
         let (tell, done) = unbounded_channel();
@@ -47,7 +45,7 @@ impl Screen {
         Ok(Screen { terminal, done, over })
     }
 
-    /// Draws.
+    /// Draws one frame.
     ///
     /// # Errors
     /// The terminal is gone.
@@ -55,11 +53,11 @@ impl Screen {
         self.terminal.draw(picture).map(drop)
     }
 
-    /// What the user does next; to be asked again.
+    /// The user's next action. Cancel safe.
     pub async fn next(&mut self) -> Done {
         match self.done.recv().await {
             Some(done) => done,
-            // Without a keyboard there are signals.
+            // Without a keyboard, signals still end the program.
             None => std::future::pending().await,
         }
     }

@@ -1,5 +1,5 @@
-//! The dashboard on recorded looks: `cargo real watch --json` has recorded a real cluster while its leader was killed, and
-//! one without fencing whose leader slept. `FENCEPOST_UPDATE=1` writes the pictures anew.
+//! The dashboard on recorded looks: `cargo real watch --json` recorded a real cluster while its leader was killed, and
+//! one without fencing whose leader was paused. `FENCEPOST_UPDATE=1` rewrites the pictures.
 
 use super::{
     draw::{Paint, draw},
@@ -20,7 +20,7 @@ fn recorded(name: &str) -> Vec<Look> {
     text.lines().map(|line| serde_json::from_str(line).expect("a look")).collect()
 }
 
-/// A fleet that was looked at as recorded.
+/// A fleet after the recorded looks.
 fn watched(looks: &[Look]) -> Fleet {
     let mut fleet = Fleet::default();
     for look in looks {
@@ -41,7 +41,7 @@ fn text(buffer: &Buffer) -> String {
     buffer.content.chunks(width).map(|cells| row(cells).trim_end().to_owned() + "\n").collect()
 }
 
-/// Compares a picture with the one that is kept.
+/// Compares a picture with the committed one.
 fn assert_pictured(name: &str, picture: &str) {
     let file = testdata(name);
     if std::env::var_os("FENCEPOST_UPDATE").is_some() {
@@ -92,7 +92,7 @@ fn two_that_took_effect_at_once_cannot_be_overlooked() {
     let red = buffer.content.iter().filter(|cell| cell.fg == Color::Red).count();
     assert!(red > headline.len(), "only {red} cells are red");
     assert_pictured("unfenced.80x24.txt", &text(&buffer));
-    // It is not forgotten when the ten seconds are over.
+    // It is remembered after the ten seconds have passed.
     assert!(watched(&looks).is_broken());
 }
 
@@ -114,7 +114,7 @@ fn a_terminal_of_any_size_is_drawn_on() {
             assert!(shown.contains("leads and acts"), "{width}x{height}:\n{shown}");
         }
         if width >= 60 {
-            // Cut off, 10 writes would be 1 or none.
+            // Truncated, 10 writes would look like 1 or none.
             let row = shown.lines().find(|line| line.trim_start().starts_with("schedule "));
             let numbers: Vec<&str> = row.unwrap_or_default().split_whitespace().skip(1).collect();
             assert!(numbers.starts_with(&["3"]) && numbers.contains(&"1.0"), "{width}x{height}:\n{shown}");
@@ -123,7 +123,7 @@ fn a_terminal_of_any_size_is_drawn_on() {
     text(&screen(&Fleet::default(), 80, 24, true));
 }
 
-/// Two looks that differ as `change` says, and what is told of it.
+/// The news of two looks that differ as `change` says.
 fn news_of(change: impl FnOnce(&mut Look)) -> Vec<String> {
     let before = recorded("killed.jsonl").remove(0);
     let mut fleet = watched(std::slice::from_ref(&before));

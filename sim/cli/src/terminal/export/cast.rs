@@ -1,24 +1,24 @@
-//! Who plays which part in a history, and what viewers call them.
+//! The actors of a history, and their labels in viewers.
 
 use protocols::history::Header;
 use reports::Names;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where something happens.
+/// Where an event happens.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Actor {
-    /// A process of that name.
+    /// A process.
     Named(String),
-    /// The store, where the history does not say which process it is.
+    /// The store, if the history does not name its process.
     Store,
-    /// Who grants leadership, where the history does not say which process does.
+    /// The grantor of leadership, if the history does not name its process.
     Service,
-    /// All together.
+    /// The whole fleet.
     Fleet,
 }
 
 impl Actor {
-    /// A process of that name.
+    /// A process by its name.
     pub fn named(name: &str) -> Actor {
         Actor::Named(name.to_owned())
     }
@@ -33,17 +33,17 @@ impl Actor {
     }
 }
 
-/// Who plays which part.
+/// The roles of a history's processes.
 #[derive(Debug)]
 pub struct Cast {
     store: Actor,
     service: Actor,
-    /// Every node's writes are decided by the copy on it.
+    /// Each node's own copy decides on its writes.
     copies: bool,
 }
 
 impl Cast {
-    /// As the header says, if there is one.
+    /// The roles in the header, if there is one.
     pub fn of(header: Option<&Header>, names: &Names) -> Cast {
         let named = |node| Actor::Named(names.node(node).into_owned());
         Cast {
@@ -56,23 +56,23 @@ impl Cast {
         }
     }
 
-    /// Has every node a copy of the data?
+    /// True if every node has a copy of the data.
     pub fn has_copies(&self) -> bool {
         self.copies
     }
 
-    /// Who decides on the writes of that node.
+    /// The process that decides on this node's writes.
     pub fn store(&self, writer: &str) -> Actor {
         if self.copies { Actor::named(writer) } else { self.store.clone() }
     }
 
-    /// Who grants leadership.
+    /// The grantor of leadership.
     pub fn service(&self) -> Actor {
         self.service.clone()
     }
 }
 
-/// What actors are called, no two alike.
+/// The actors' labels, all distinct.
 #[derive(Debug, Default)]
 pub struct Labels {
     given: BTreeMap<Actor, String>,
@@ -80,7 +80,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// The actor's label, which `written` makes of words.
+    /// The actor's label; `written` makes it from words.
     pub fn of(&mut self, actor: &Actor, written: fn(&str) -> String) -> String {
         if let Some(label) = self.given.get(actor) {
             return label.clone();

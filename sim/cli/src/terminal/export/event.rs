@@ -1,4 +1,4 @@
-//! An event by the names of its fields, as its line in a history has them; and what takes such events.
+//! Events with named fields, as in a history's lines, and their exporters.
 
 use protocols::{
     history::{
@@ -12,26 +12,24 @@ use serde_json::{Map, Value};
 use std::{borrow::Cow, io};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Takes events one after the other.
+/// Receives events one after the other.
 pub trait Exporter {
     /// The next event.
     fn event(&mut self, line: &Line) -> io::Result<()>;
 
-    /// There are no more.
+    /// Called after the last event.
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// One event.
 pub struct Line {
     /// True time, microseconds.
     pub t_us: u64,
-    /// What kind of event it is.
     pub event: String,
-    /// The other fields.
+    /// All fields but time and event.
     pub fields: Map<String, Value>,
 }
 
-/// Names as they stand inside JSON strings.
+/// Names as they appear inside JSON strings.
 struct Escaped<'a>(&'a Names);
 
 fn escaped(name: &str) -> Option<Cow<'static, str>> {
@@ -50,7 +48,7 @@ impl Naming for Escaped<'_> {
 }
 
 impl Line {
-    /// The event as its line has it.
+    /// The event with the fields of its line.
     pub fn of(event: &Event, names: &Names) -> Line {
         let mut text = String::new();
         append_line(&mut text, event, &Escaped(names));
@@ -60,22 +58,22 @@ impl Line {
         Line { t_us: event.t_us, event: kind.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(), fields }
     }
 
-    /// A field that is text; empty without one.
+    /// A text field; empty if it is missing.
     pub fn text(&self, field: &str) -> &str {
         self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A field that is a whole number; 0 without one.
+    /// A whole-number field; 0 if it is missing.
     pub fn number(&self, field: &str) -> u64 {
         self.fields.get(field).and_then(Value::as_u64).unwrap_or(0)
     }
 
-    /// A field that is a list of names.
+    /// A field with a list of names.
     pub fn list(&self, field: &str) -> Vec<&str> {
         self.fields.get(field).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
-    /// The leadership that it speaks of: with a group where there are several.
+    /// Its leadership; with the group, if there are several.
     pub fn leadership(&self) -> String {
         let group = match self.number("group") {
             0 => String::new(),
@@ -87,13 +85,13 @@ impl Line {
         }
     }
 
-    /// Whose request it speaks of: what stands before the last colon, as an address has colons of its own.
+    /// The client of its request: the part before the last colon, since an address has colons itself.
     pub fn client(&self) -> &str {
         let request = self.text("request");
         request.rsplit_once(':').map_or(request, |(client, _)| client)
     }
 
-    /// What tells a protected write from all others, as a hash.
+    /// A hash that identifies a protected write.
     pub fn write(&self) -> u64 {
         let words = ["resource", "node", "request"].map(|field| self.text(field));
         let numbers = ["token", "generation", "seq"].map(|field| self.number(field));

@@ -1,6 +1,6 @@
-//! A trace for Perfetto, as TrackEvent protobufs: a process of tracks for each node, with what it was granted, what it
-//! believed, what it sent, and when it did not run; the store with every decision; the service with what it granted; faults; how
-//! many nodes believed. A write is an arrow from where it was sent to where it was decided.
+//! A trace for Perfetto, as TrackEvent protobufs: a process of tracks for each node, with its grants, beliefs, sent
+//! writes and downtime; the store with every decision; the service with its grants; faults; the number of nodes
+//! believing. A write is an arrow from where it was sent to where it was decided.
 
 mod packet;
 
@@ -16,12 +16,12 @@ use std::{
     io::{self, Write},
 };
 
-/// Everything comes from one writer.
+/// All packets come from one writer.
 const SEQUENCE: u32 = 1;
-/// How many believe.
+/// Name of the counter track.
 const BELIEVERS: &str = "nodes believing";
 
-/// Something that goes on.
+/// A slice's subject: something with a duration.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Lasting {
     Belief {
@@ -51,25 +51,24 @@ pub struct Perfetto<'o> {
     out: &'o mut dyn Write,
     cast: Cast,
     labels: Labels,
-    /// By name: a process, or a process and a track of its.
+    /// By process, or process and track name.
     tracks: BTreeMap<(Actor, String), u64>,
-    /// What goes on, by track.
+    /// The open slices, by track.
     open: BTreeSet<(u64, Lasting)>,
-    /// The writes that were seen when they were sent, and whether they have been decided.
+    /// Writes whose sending was seen, and whether each has been decided.
     sent: BTreeMap<u64, bool>,
-    /// Writes of which only the decision is known.
+    /// Number of writes of which only the decision is known.
     only_decided: u64,
     last_us: u64,
 }
 
 impl<'o> Perfetto<'o> {
-    /// An empty trace.
     pub fn new(out: &'o mut dyn Write, cast: Cast) -> Self {
         let (labels, tracks, sent) = (Labels::default(), BTreeMap::new(), BTreeMap::new());
         Perfetto { out, cast, labels, tracks, open: BTreeSet::new(), sent, only_decided: 0, last_us: 0 }
     }
 
-    /// Packets one after the other make a trace.
+    /// Writes a packet; consecutive packets make a trace.
     fn put(&mut self, packet: Packet) -> io::Result<()> {
         let packet = Packet { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
         self.out.write_all(&Trace { packet: vec![packet] }.encode_to_vec())
@@ -79,7 +78,7 @@ impl<'o> Perfetto<'o> {
         self.put(Packet { track_descriptor: Some(descriptor), ..Packet::default() })
     }
 
-    /// The track of that name in that process, which is described when it is met first.
+    /// The track of this name in this process, described on first use.
     fn track(&mut self, process: &Actor, name: &str) -> io::Result<u64> {
         self.known(process, "")?;
         self.known(process, name)
@@ -116,9 +115,9 @@ impl<'o> Perfetto<'o> {
         self.put(Packet { timestamp, track_event: Some(event), ..Packet::default() })
     }
 
-    /// Something begins that goes on.
+    /// Opens a slice.
     fn begin(&mut self, line: &Line, (process, track): (&Actor, &str), what: Lasting, name: String) -> io::Result<()> {
-        // What overlaps has a track of its own.
+        // Overlapping slices need tracks of their own.
         let mut place = 1;
         let uuid = loop {
             let numbered = if place == 1 { track.to_owned() } else { format!("{track} {place}") };
@@ -132,7 +131,7 @@ impl<'o> Perfetto<'o> {
         self.happens(line.t_us, uuid, Type::SliceBegin, named(name, line))
     }
 
-    /// What goes on and is such ends.
+    /// Closes the open slices that `is_such` matches.
     fn end(&mut self, t_us: u64, is_such: impl Fn(&Lasting) -> bool) -> io::Result<()> {
         let ended: Vec<_> = self.open.iter().filter(|(_, what)| is_such(what)).cloned().collect();
         for open in ended {
@@ -153,7 +152,7 @@ impl<'o> Perfetto<'o> {
         self.happens(line.t_us, uuid, Type::Instant, event)
     }
 
-    /// Nodes, and not beliefs: a node may lead several groups.
+    /// Counts nodes, not beliefs: a node may lead several groups.
     fn believers(&mut self, t_us: u64) -> io::Result<()> {
         let believes = |(_, what): &'_ (u64, Lasting)| match what {
             Lasting::Belief { node, .. } => Some(node.clone()),
@@ -165,7 +164,7 @@ impl<'o> Perfetto<'o> {
         self.happens(t_us, track, Type::Counter, TrackEvent { counter_value, ..TrackEvent::default() })
     }
 
-    /// A belief begins, or ends by being given up.
+    /// A belief begins, or is given up.
     fn belief(&mut self, line: &Line, begins: bool) -> io::Result<()> {
         let belief = Lasting::Belief { node: line.text("node").to_owned(), group: line.number("group") };
         self.end(line.t_us, |what| *what == belief)?;
@@ -195,7 +194,7 @@ impl<'o> Perfetto<'o> {
             Some(false) => Flow::Ends(write),
             // An arrow ends once.
             Some(true) => Flow::None,
-            // A store's own log does not say when a write was sent; it may have the same one several times.
+            // A store's own log does not record when a write was sent; it may have the same write several times.
             None => {
                 self.only_decided += 1;
                 let arrow = write.wrapping_add(self.only_decided);
@@ -220,7 +219,7 @@ impl<'o> Perfetto<'o> {
             "up" | "resumed" => Ok(()),
             "paused" => self.begin(line, (&process, "process"), stopped, state.to_owned()),
             "down" | "off" => {
-                // Whoever is gone believes nothing, in no group.
+                // A process that is gone believes nothing, in no group.
                 self.end(line.t_us, |what| matches!(what, Lasting::Belief { node: of, .. } if of == node))?;
                 self.believers(line.t_us)?;
                 self.begin(line, (&process, "process"), stopped, state.to_owned())
@@ -239,7 +238,7 @@ impl<'o> Perfetto<'o> {
     }
 }
 
-/// An event with all that its line says.
+/// An event with all fields of its line.
 fn named(name: String, line: &Line) -> TrackEvent {
     let annotation = |(name, value): (&String, &Value)| {
         let uint_value = value.as_u64();

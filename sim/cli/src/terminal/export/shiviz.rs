@@ -1,8 +1,8 @@
-//! A log with vector clocks, as ShiViz reads it (`js/model/parser.js`, `js/model/vectorTimestamp.js`: a host's own count goes up
-//! by one with each of its events).
+//! A log with vector clocks, in ShiViz's format (`js/model/parser.js`, `js/model/vectorTimestamp.js`: a host's own
+//! count goes up by one with each of its events).
 //!
-//! Only what a message has carried makes one event come before another. A history does not have the messages, so they are
-//! taken from what cannot have been otherwise:
+//! Only messages order events of different hosts. A history does not record the messages, so they are derived from what
+//! must have happened:
 //!
 //! | happens | after |
 //! |---|---|
@@ -12,8 +12,9 @@
 //! | the store decides on a write | it was sent |
 //! | a client has its number | the first decision that gave it that number |
 //!
-//! Whoever gave up waiting, or was turned away, has heard of no decision. Of what is asked again until it is answered, such as
-//! a seal, it is not known which answer arrived: the first comes before whatever followed.
+//! A client that gave up waiting, or was turned away, has heard of no decision. For requests that are repeated until
+//! they are answered, such as a seal, the history does not show which answer arrived: the first one precedes whatever
+//! followed.
 
 use super::{
     cast::{Actor, Cast, Labels},
@@ -26,12 +27,12 @@ use std::{
     slice,
 };
 
-/// What ShiViz has to be told to read the log.
+/// The regular expression that ShiViz needs to read the log.
 const EXPRESSION: &str = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})";
 
 type Clock = BTreeMap<String, u64>;
 
-/// What somebody may hear of later.
+/// A message that a host may receive later.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Said {
     Grant {
@@ -48,11 +49,11 @@ enum Said {
     Sealed(Leadership, String),
     Asked(String),
     Sent(u64),
-    /// The request, its number, and under which token where that makes a difference.
+    /// The request, its number, and the token if that makes a difference.
     Decided(String, u64, u64),
 }
 
-/// A leadership, told apart from all others.
+/// Identifies a leadership.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Leadership {
     group: u64,
@@ -75,19 +76,19 @@ pub struct ShiViz<'o> {
     labels: Labels,
     hosts: BTreeMap<String, Clock>,
     said: BTreeMap<Said, Clock>,
-    /// The writes that were seen when they were sent.
+    /// Writes whose sending was seen.
     sent: BTreeSet<u64>,
 }
 
 impl<'o> ShiViz<'o> {
-    /// With the line that says how it is read, which ShiViz passes over.
+    /// Writes the first line, with the regular expression, which ShiViz skips.
     pub fn new(out: &'o mut dyn Write, cast: Cast) -> io::Result<Self> {
         writeln!(out, "# ShiViz: paste below; the regular expression is {EXPRESSION}\n")?;
         let (labels, hosts, said) = (Labels::default(), BTreeMap::new(), BTreeMap::new());
         Ok(ShiViz { out, cast, labels, hosts, said, sent: BTreeSet::new() })
     }
 
-    /// Something happens at a host, which by then has heard of these.
+    /// An event at a host, which has received the messages `heard` by then.
     fn at(&mut self, line: &Line, who: &Actor, what: &str, heard: &[Said]) -> io::Result<Clock> {
         let host = self.labels.of(who, host);
         let clock = self.hosts.entry(host.clone()).or_default();
@@ -98,17 +99,17 @@ impl<'o> ShiViz<'o> {
         Ok(clock)
     }
 
-    /// Whoever hears of `key` hears of that clock, and of what was said of it before.
+    /// A receiver of `key` learns this clock, and those of earlier messages of the same key.
     fn say(&mut self, key: Said, clock: &Clock) {
         merge(self.said.entry(key).or_default(), clock);
     }
 
-    /// The same of what is asked again until it is answered.
+    /// The same for a request that is repeated until it is answered: only the first message counts.
     fn say_first(&mut self, key: Said, clock: Clock) {
         self.said.entry(key).or_insert(clock);
     }
 
-    /// What concerns the service and who leads.
+    /// Events of the service and of leaderships.
     fn leads(&mut self, line: &Line) -> io::Result<()> {
         let (node, who, leadership) = (Actor::named(line.text("node")), line.leadership(), Leadership::of(line));
         let Leadership { group, token, .. } = leadership;
@@ -138,7 +139,7 @@ impl<'o> ShiViz<'o> {
         Ok(())
     }
 
-    /// What concerns a resource.
+    /// Events of a resource.
     fn writes(&mut self, line: &Line) -> io::Result<()> {
         let (node, who, leadership) = (Actor::named(line.text("node")), line.leadership(), Leadership::of(line));
         let (seq, on, request) = (line.number("seq"), line.text("resource"), line.text("request"));
@@ -161,7 +162,7 @@ impl<'o> ShiViz<'o> {
             }
             _ => {
                 let write = Said::Sent(line.write());
-                // A store's own log has nothing of the sender but that it must have sent.
+                // A store's own log only shows that the sender must have sent the write.
                 if !self.sent.contains(&line.write()) {
                     let clock = self.at(line, &node, &sends, &[Said::Asked(request.to_owned())])?;
                     self.say(write.clone(), &clock);
@@ -181,13 +182,13 @@ impl<'o> ShiViz<'o> {
         Ok(())
     }
 
-    /// Copies decide apart from each other, so that an earlier decision may be one that nobody heard of.
+    /// Copies decide independently, so nobody may have heard of an earlier decision.
     fn decided(&self, line: &Line, number: u64) -> Said {
         let token = if self.cast.has_copies() { line.number("token") } else { 0 };
         Said::Decided(line.text("request").to_owned(), number, token)
     }
 
-    /// What clients ask and hear.
+    /// Events of clients.
     fn asks(&mut self, line: &Line) -> io::Result<()> {
         let (client, request) = (Actor::named(line.client()), line.text("request"));
         if line.event.ends_with("invoke") {
@@ -213,13 +214,14 @@ fn merge(clock: &mut Clock, other: &Clock) {
     }
 }
 
-/// A host's name: blanks would end it, those included that only the viewer's regular expressions take for blanks.
+/// A host's name without blanks, which would end it, including those that only the viewer's regular expressions treat
+/// as blanks.
 fn host(name: &str) -> String {
     let name = name.replace(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}', "_");
     if name.is_empty() { "_".to_owned() } else { name }
 }
 
-/// What would end a line in the viewer is a blank.
+/// Replaces characters that would end a line in the viewer by blanks.
 fn one_line(text: &str) -> String {
     text.replace(|c: char| c.is_control() || ['\u{2028}', '\u{2029}'].contains(&c), " ")
 }

@@ -1,11 +1,11 @@
-//! A table: an event a line, a column for each field that an event can have. `check` reads it as it reads the history.
+//! A table: one event per line, a column for each field that an event can have. `check` reads it like the history.
 
 use super::event::{Exporter, Line};
 use protocols::history::Header;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// The columns after time and event. Lists and objects stand there as JSON; what an event does not have is empty.
+/// The columns after time and event. Lists and objects are JSON; a missing field is empty.
 const COLUMNS: [&str; 41] = [
     "node",
     "group",
@@ -47,7 +47,7 @@ const COLUMNS: [&str; 41] = [
     "entries",
     "messages",
     "by_kind",
-    // The fields of the history's first line, if it has such a line, as JSON: of the event `header`.
+    // The fields of the history's header line, if it has one, as JSON: in the row of the event `header`.
     "header",
 ];
 
@@ -57,7 +57,7 @@ pub struct Table<'o> {
 }
 
 impl<'o> Table<'o> {
-    /// With its head, and with what the history says of its run, if it does.
+    /// Writes the head, and the history's header if it has one.
     pub fn new(out: &'o mut dyn Write, header: Option<&Header>) -> io::Result<Self> {
         let mut table = Table { out: csv::Writer::from_writer(out) };
         table.out.write_record(["t_us", "event"].into_iter().chain(COLUMNS))?;

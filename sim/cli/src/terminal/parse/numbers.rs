@@ -8,7 +8,7 @@ use scenarios::{
 };
 use std::ops::{Range, RangeInclusive};
 
-/// A whole number within these bounds, both included.
+/// Parses a whole number within these bounds, both included.
 pub fn within<T: TryFrom<u64>>(
     bounds: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<T, Unread> + Clone + Send + Sync + 'static {
@@ -21,23 +21,15 @@ pub fn within<T: TryFrom<u64>>(
     }
 }
 
-/// How many runs go on at a time.
-///
-/// # Errors
-/// One sentence.
 pub fn jobs(text: &str) -> Result<u16, Unread> {
     within(1..=1024)(text)
 }
 
-/// A whole number.
-///
-/// # Errors
-/// One sentence.
 pub fn whole(text: &str) -> Result<u64, Unread> {
     text.parse().map_err(|_| Unread::of(text, "is not a whole number"))
 }
 
-/// Parts per million, with or without their unit.
+/// Parses parts per million, with or without their unit.
 ///
 /// # Errors
 /// One sentence.
@@ -46,7 +38,7 @@ pub fn ppm(text: &str) -> Result<u64, Unread> {
     number.parse().map_err(|_| Unread::of(text, "is not a number of parts per million, such as 500"))
 }
 
-/// A number of things, at least 1 and at most a billion: `250`, `10k`, `100M`.
+/// Parses a number of at least 1 and at most a billion: `250`, `10k`, `100M`.
 ///
 /// # Errors
 /// One sentence.
@@ -63,16 +55,12 @@ pub fn many(text: &str) -> Result<u64, Unread> {
         .ok_or_else(|| Unread::of(text, format!("is not a number from 1 to {MOST}, such as 250, 10k or 100M")))
 }
 
-/// A seed.
-///
-/// # Errors
-/// One sentence.
 pub fn seed(text: &str) -> Result<u64, Unread> {
     text.parse()
         .map_err(|_| Unread::of(text, format!("is not a seed; a seed is a whole number from 0 to {}", u64::MAX)))
 }
 
-/// Seeds `A..B`, B excluded.
+/// Parses seeds `A..B`, B excluded.
 ///
 /// # Errors
 /// One sentence.
@@ -83,7 +71,7 @@ pub fn seeds(text: &str) -> Result<Range<u64>, Refused> {
     if range.is_empty() { Err(Refused::NoSeeds(text.to_owned())) } else { Ok(range) }
 }
 
-/// Part `I/N` of a sweep, I from 1.
+/// Parses part `I/N` of a sweep, I from 1.
 ///
 /// # Errors
 /// One sentence.
@@ -94,42 +82,34 @@ pub fn shard(text: &str) -> Result<(u64, u64), Unread> {
     if part == 0 || part > of { Err(wrong()) } else { Ok((part, of)) }
 }
 
-/// A number of candidates.
-///
-/// # Errors
-/// One sentence.
 pub fn candidates(text: &str) -> Result<u16, Unread> {
     let wrong =
         || Unread::of(text, format!("is not a number of candidates; write a whole number from 1 to {CANDIDATES_MAX}"));
     text.parse().ok().filter(|nodes| (1..=CANDIDATES_MAX).contains(&usize::from(*nodes))).ok_or_else(wrong)
 }
 
-/// A number of groups.
-///
-/// # Errors
-/// One sentence.
 pub fn groups(text: &str) -> Result<u16, Unread> {
     let wrong = || Unread::of(text, format!("is not a number of groups; write a whole number from 1 to {GROUPS_MAX}"));
     text.parse().ok().filter(|groups| (1..=GROUPS_MAX).contains(groups)).ok_or_else(wrong)
 }
 
-/// How often something happened, and in what time, as `3/30d`: the number, and milliseconds.
+/// Parses a number of events and the time they occurred in, such as `3/30d`; the time in milliseconds.
 ///
 /// # Errors
 /// One sentence.
 pub fn frequency(text: &str) -> Result<(u64, u64), Unread> {
-    let wrong = || Unread::of(text, "does not say how often in what time; write it as 3/30d");
+    let wrong = || Unread::of(text, "is not a number per time; write it like 3/30d");
     let (times, span) = text.split_once('/').ok_or_else(wrong)?;
     let times = times.parse().ok().filter(|times| *times <= 1_000_000).ok_or_else(wrong)?;
     Ok((times, span_ms(span)?))
 }
 
-/// A target of availability, as `99.95%`: the parts per million that may be missing.
+/// Parses an availability target, such as `99.95%`, into the parts per million that may be missing.
 ///
 /// # Errors
 /// One sentence.
 pub fn target(text: &str) -> Result<u32, Unread> {
-    // 0.9995 is 99.95 % to some and 0.9995 % to others, and nobody runs a service at less than 1 %.
+    // 0.9995 is 99.95 % to some and 0.9995 % to others, and nobody runs a service below 1 %.
     if let Ok(share) = text.trim().parse::<f64>()
         && share > 0.0
         && share <= 1.0
@@ -143,11 +123,11 @@ pub fn target(text: &str) -> Result<u32, Unread> {
     }
     match percent_ppm(text)? {
         ppm @ 1..1_000_000 => Ok(1_000_000 - ppm),
-        _ => Err(Unread::of(text, "is no target; write one below 100%, such as 99.95%")),
+        _ => Err(Unread::of(text, "is not a target; write one below 100%, such as 99.95%")),
     }
 }
 
-/// How many members a service has; how many it can have is its own to say.
+/// Parses a number of a service's members; validation of the plan knows the service's maximum.
 ///
 /// # Errors
 /// One sentence.

@@ -3,7 +3,6 @@
 use scenarios::{suggest::Unknown, units::Unread};
 
 /// Words that do not mean what they should.
-#[allow(missing_docs, reason = "each says itself")]
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refused {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! What the page on formats says is what the code reads and writes.
+//! The page on formats matches what the code reads and writes.
 
 use super::page::Page;
 use protocols::history::json::Reader;
@@ -11,7 +11,7 @@ fn page() -> Page {
     Page::read("docs/formats.md")
 }
 
-/// The names that reading `T` would have known, by what it says of `wrong`.
+/// The names that reading `T` would accept, from its error about `wrong`.
 fn known<T: DeserializeOwned>(wrong: &str) -> BTreeSet<String> {
     let error = serde_json::from_str::<T>(wrong).err().expect("it is refused").to_string();
     let (_, list) = error.split_once("expected one of ").unwrap_or_else(|| panic!("{error}"));
@@ -50,7 +50,7 @@ fn every_fault_is_listed_with_its_fields() {
     for fault in &faults {
         let wrong = format!("{{\"{fault}\":{{\"zz\":1}}}}");
         let error = serde_json::from_str::<Fault>(&wrong).expect_err("it is refused").to_string();
-        // One field alone is `expected`, several are `expected one of`, two have an `or`.
+        // One field is `expected`, several are `expected one of`, two have an `or`.
         let fields = error.split_once("expected").map_or("", |(_, list)| list);
         let fields: BTreeSet<String> = fields.split('`').skip(1).step_by(2).map(str::to_owned).collect();
         assert!(!fields.is_empty(), "{error}");

@@ -1,4 +1,4 @@
-//! A page of the book, as far as tests ask about it.
+//! A page of the book, as far as tests need it.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::{
@@ -12,18 +12,18 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What a page has.
+/// The content of a page.
 #[derive(Default)]
 pub struct Page {
-    /// Where its links and pictures lead.
+    /// Targets of its links and pictures.
     pub links: Vec<String>,
-    /// What links may lead to in it: its headings, as mdBook and GitHub name them.
+    /// Anchors of its headings, as mdBook and GitHub name them.
     pub anchors: BTreeSet<String>,
-    /// Its code, in blocks and in lines.
+    /// Its code, blocks and inline.
     pub code: Vec<String>,
-    /// Blocks of code by what stands behind their fence.
+    /// Code blocks by the word after their fence.
     pub blocks: BTreeMap<String, String>,
-    /// The rows of its tables, a text a cell.
+    /// The rows of its tables, as the texts of their cells.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -38,7 +38,7 @@ fn anchor(heading: &str) -> String {
 }
 
 impl Page {
-    /// Reads a page, and what it includes.
+    /// Reads a page with its includes.
     pub fn read(file: &str) -> Page {
         let file = root().join(file);
         let read = |file: &Path| fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
@@ -53,7 +53,7 @@ impl Page {
 
     fn parse(text: &str) -> Page {
         let mut page = Page::default();
-        // What is being read: a heading, a block's fence, a cell.
+        // The element being read: a heading, a block's fence, a cell.
         let (mut heading, mut block, mut cell): (Option<String>, Option<String>, Option<String>) = Default::default();
         for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
             match event {
@@ -101,19 +101,19 @@ impl Page {
         page
     }
 
-    /// The words in code in the cells of that column of rows whose first cell has `first` in it.
+    /// The code words in this column, of rows whose first cell contains `first`.
     pub fn words(&self, first: &str, column: usize) -> BTreeSet<String> {
         let rows = self.rows.iter().filter(|row| row.first().is_some_and(|cell| coded(cell).contains(first)));
         rows.filter_map(|row| row.get(column)).flat_map(|cell| coded(cell)).collect()
     }
 
-    /// Every word in code in a table's first column.
+    /// Every code word in a table's first column.
     pub fn firsts(&self) -> BTreeSet<String> {
         self.rows.iter().filter_map(|row| row.first()).flat_map(|cell| coded(cell)).collect()
     }
 }
 
-/// The words between marks of code.
+/// The words between backticks.
 fn coded(cell: &str) -> BTreeSet<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

@@ -1,8 +1,8 @@
-//! Every command of the simulation that the README, the book, the findings and help texts print is run as it stands, or with less of the same where it would
-//! take long: [`REDUCED`] says how, by what the command is, so that a page may print another one without anything being said
-//! here. Where it does not end with 0, [`ENDS`] says with what.
+//! Runs every command of the simulation that the README, the book, the findings and help texts print, as it stands or
+//! reduced if it would take long. [`REDUCED`] has the reductions by kind of command, so a page may print another
+//! command without a change here. [`ENDS`] has the exit codes other than 0.
 //!
-//! What pages say of placeholders and of files that an earlier command leaves is in [`STANDS_FOR`] and [`FIRST`].
+//! [`STANDS_FOR`] has the pages' placeholders, and [`FIRST`] creates the files that an earlier command leaves.
 
 use super::{
     commands,
@@ -20,8 +20,8 @@ use std::{
     time::Instant,
 };
 
-/// Options that take less of the same: the first words of a command, and what is set in it. A word without dashes stands behind
-/// the command's name where no name does. Of several, the first that fits holds.
+/// Options that reduce a command: its first words, and the options to set. A word without dashes replaces the missing
+/// name after the command's name. The first match applies.
 const REDUCED: [(&str, &[(&str, &str)]); 19] = [
     ("sweep swarm", &[("--seeds", "0..3")]),
     ("sweep all", &[("--seeds", "0..1"), ("--protocol", "redis-fenced"), ("--nodes", "3"), ("--shard", "1/60")]),
@@ -44,7 +44,7 @@ const REDUCED: [(&str, &[(&str, &str)]); 19] = [
     ("", &[]),
 ];
 
-/// Commands that end with another code than 0. A page that prints another such command has to say so here.
+/// Commands that end with another code than 0. Add a page's new command of that kind here.
 const ENDS: [(&str, &[i32]); 22] = [
     ("scenario gc-pause --seed 42 --fencing off", &[1]),
     ("scenario gc-pause --protocol redis-naive", &[1]),
@@ -66,13 +66,13 @@ const ENDS: [(&str, &[i32]); 22] = [
     ("scenario heartbeat-starved --protocol raft --control-link separate", &[3]),
     ("replay seeds/gc-pause-fencing-off.json", &[1]),
     ("check sim/cli/tests/testdata/logs/invoices.csv --", &[1]),
-    // What is not understood is said, with the options to add.
+    // The error names what is unclear, and the options to add.
     ("check sim/cli/tests/testdata/logs/invoices.csv", &[64]),
     ("check sim/cli/tests/testdata/logs/billing", &[1]),
     ("", &[0]),
 ];
 
-/// Placeholders, and what is typed for them.
+/// Placeholders, and their values.
 const STANDS_FOR: [(&str, &str); 6] = [
     ("NAME", "gc-pause"),
     ("P", "etcd-election"),
@@ -82,25 +82,26 @@ const STANDS_FOR: [(&str, &str); 6] = [
     ("capsule.json", "target/fencepost/partition/redis-naive/7/capsule.json"),
 ];
 
-/// A table of writes as a help text names it.
+/// A table of writes that a help text names.
 const WRITES: &str =
     "created_at,worker,fence_token,version\n2026-11-21T10:00:00Z,w1,41,1\n2026-11-21T10:00:01Z,w2,42,2\n";
 
-/// Files that help texts name as if they were one's own, and what they are.
+/// Files that help texts name as the user's own, and their content.
 const FILES: [(&str, &str); 3] = [
     ("gc.log", "reports/experiments/profiles/jvm-g1.log"),
     ("monday.jsonl", "history.jsonl"),
     ("tuesday.jsonl", "history.jsonl"),
 ];
 
-/// What leaves the files that pages go on with.
+/// Commands that create the files that later commands read.
 const FIRST: [&str; 3] = [
     "scenario partition --protocol redis-naive --seed 7 --rate 50 --quiet",
     "scenario gc-pause --rate 50 --seed 42 --history history.jsonl --quiet",
     "plan gc-pause --seed 42",
 ];
 
-/// Commands that are parsed alone, and why: what they go on with takes another test to make, or they end with what others left.
+/// Commands that are only parsed, and why: another test makes their inputs, or their exit code depends on earlier
+/// commands.
 const PARSED: [(&str, &str); 3] = [
     ("check n1.log n2.log", "whatever these logs say"),
     ("merge", "its shards are made and merged in merge.rs"),
@@ -111,7 +112,7 @@ fn fits<'a, T>(table: &'a [(&str, T)], command: &str) -> Option<&'a T> {
     table.iter().find(|(begins, _)| command.starts_with(begins)).map(|(_, value)| value)
 }
 
-/// The command with less of the same, with a seed where one would be drawn, and nothing that opens a browser.
+/// The command reduced, with a seed if one would be drawn, and without opening a browser.
 fn reduced(command: &str, mut words: Vec<String>) -> Vec<String> {
     words.retain(|word| word != "--open");
     if command.starts_with("scenario ") && !words.iter().any(|word| word == "--seed") {
@@ -133,7 +134,7 @@ fn reduced(command: &str, mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// Runs it in the folder; the exit code, and what it said.
+/// Runs it in the folder; returns the exit code and the output.
 fn run(words: &[String], folder: &Path) -> (Option<i32>, String) {
     let mut run = Command::new(env!("CARGO_BIN_EXE_fencepost"));
     run.args(words).current_dir(folder).env("NO_COLOR", "1");
@@ -144,7 +145,7 @@ fn run(words: &[String], folder: &Path) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// A folder like a clone of the repository, as far as commands name files of it.
+/// A folder like a clone of the repository, as far as commands name its files.
 fn clone() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("typed");
     let _ = fs::remove_dir_all(&folder);

@@ -1,9 +1,9 @@
-//! What a log hides from a reader who goes by names and first values: ends that are missing, words that are the same in every line,
-//! renewals without a length, tokens that look like no numbers.
+//! Facts that a log hides from a reader who only uses names and first values: missing ends, words that are the same in
+//! every line, renewals without a length, tokens that do not look like numbers.
 
 use super::{check, check_one, line};
 
-/// Words that say who may share, items of effects, and ends of work are asked; a length of nothing is not offered.
+/// Words about sharing, items of effects and ends of work lead to a question; a zero length is not suggested.
 #[test]
 fn what_every_line_says_alike_may_decide_all_the_same() {
     let lock = |node: &str, kind: &str| {
@@ -33,13 +33,13 @@ fn what_every_line_says_alike_may_decide_all_the_same() {
     assert!(code == 64 && says.contains("=elected'") && !says.contains("--only"), "{says}");
 }
 
-/// Whoever may still lead is shown as that, and a log of grants alone tells to whom leadership was granted.
+/// The timeline marks a node that may still lead, and a log of grants alone shows who was granted leadership.
 #[test]
 fn the_timeline_leaves_open_what_the_log_does() {
     let told: String = ["1 a elected", "2 b elected", "4 a deposed", "5 b deposed"].map(|said| line(said).2).concat();
     let (code, report) = check_one("lanes", &told, &[]);
     assert!(code == 1 && report.contains("10:00:02 ? █ b"), "{report}");
-    assert!(report.contains("? nobody has said yet whether it stopped"), "{report}");
+    assert!(report.contains("? not yet reported as stopped"), "{report}");
     let grant = |second: u32, node: &str, token: u32| {
         format!(r#"{{"t_us":{second}000000,"event":"grant","node":"{node}","token":{token},"ttl":"15s"}}"#)
     };
@@ -50,7 +50,7 @@ fn the_timeline_leaves_open_what_the_log_does() {
     assert!(!report.contains("Nobody led") && report.contains("the grant to a ends"), "{report}");
 }
 
-/// Rows of locks and of work of which one has no end, although others have one: it may have gone on.
+/// If one row of locks or work has no end, although others have one, it may have continued.
 #[test]
 fn what_has_no_end_may_have_gone_on() {
     let row = |holder: &str, from: u32, to: &str| {
@@ -74,7 +74,7 @@ fn what_has_no_end_may_have_gone_on() {
     }
 }
 
-/// A renewal that does not say for how long is one for as long as before; of several locks, each has to be shown.
+/// A renewal without a length has the previous length; each of several locks has to be shown.
 #[test]
 fn more_of_a_log_hides_nothing() {
     let told = |second: u32, lock: &str, node: &str, event: &str, more: &str| {
@@ -106,7 +106,8 @@ fn more_of_a_log_hides_nothing() {
     assert!(code == 2 && says.contains("line 3 does not say when"), "{says}");
 }
 
-/// Tokens with a prefix, separators, or too many digits look numbered: whoever calls them opaque is told when they fall.
+/// Tokens with a prefix, separators or too many digits look numbered: a user who calls them opaque is told when they
+/// fall.
 #[test]
 fn opaque_tokens_that_look_numbered_are_not_passed_when_they_fall() {
     let write = |second: u32, node: &str, token: &str| {
@@ -124,7 +125,7 @@ fn opaque_tokens_that_look_numbered_are_not_passed_when_they_fall() {
     assert_eq!(check_one("uuids", &log(["5f0c-2a", "12ab-99", "0c33-10"]), &opaque).0, 0);
 }
 
-/// What a metric says of who leads is asked, and fields within a `payload` or an `after` are fields.
+/// A metric about leaders leads to a question, and fields within a `payload` or an `after` are read.
 #[test]
 fn roles_of_metrics_and_envelopes_are_read() {
     let gauge = "time,instance,leader_election_master_status\n2026-03-01T10:00:00Z,a,1\n2026-03-01T10:00:01Z,b,0\n\

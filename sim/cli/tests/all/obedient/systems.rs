@@ -1,6 +1,6 @@
-//! Logs as real systems write them, each good and bad. Which is which was decided by reading them.
+//! Logs in real systems' formats, each good and bad. A human reader decided which is which.
 
-/// A log's file name, and the good and the bad twin of it.
+/// A log's file name, and its good and bad twins.
 pub type Twins = (&'static str, String, String);
 
 const EPOCH: u64 = 1_777_861_800;
@@ -13,19 +13,19 @@ fn lines<R>(rows: &[R], line: impl Fn(&R) -> String) -> String {
     rows.iter().map(|row| line(row) + "\n").collect()
 }
 
-/// Who began to lead, and who stopped: when, who, and does it begin?
+/// Second, node, and whether it begins or stops to lead.
 type Turn = (u64, &'static str, bool);
 const IN_TURN: [Turn; 4] = [(0, "a", true), (20, "a", false), (22, "b", true), (50, "b", false)];
 const AT_ONCE: [Turn; 4] = [(0, "a", true), (9, "b", true), (20, "a", false), (50, "b", false)];
 
-/// What a store decided: when, who, under which token, and was it accepted?
+/// A store's decision: second, node, token, and whether the write was accepted.
 type Write = (u64, &'static str, u64, bool);
 
 fn decided(refuses: bool) -> [Write; 5] {
     [(0, "w-1", 7, true), (1, "w-1", 7, true), (5, "w-2", 8, true), (6, "w-1", 7, !refuses), (7, "w-2", 8, true)]
 }
 
-/// Logs of elections: what they say of who begins and of who stops, in lines of that form.
+/// Logs of elections, by the text for beginning and stopping, and the line's format.
 pub fn elections() -> Vec<Twins> {
     type Form = fn(u64, &str, &str) -> String;
     let klog: Form = |s, who, msg| {
@@ -76,7 +76,7 @@ pub fn elections() -> Vec<Twins> {
     all.into_iter().map(|(name, form, said)| (name, told(form, said, &IN_TURN), told(form, said, &AT_ONCE))).collect()
 }
 
-/// Logs of writes, with what a store decided.
+/// Logs of writes, with the store's decisions.
 pub fn writes() -> Vec<Twins> {
     type Form = fn(&Write) -> String;
     let kafka: Form = |(s, who, epoch, ok)| {
@@ -128,7 +128,7 @@ pub fn writes() -> Vec<Twins> {
     twins
 }
 
-/// Each shard has terms of its own, and the shards' lines stand among each other.
+/// Each shard has terms of its own, and the shards' lines are interleaved.
 fn shards() -> Twins {
     let line = |(s, who, shard, term): &(u64, &str, &str, u64)| {
         format!(r#"{{"at":"{}","pod":"{who}","shard":"{shard}","term":{term},"outcome":"ok"}}"#, iso(*s))
@@ -139,7 +139,7 @@ fn shards() -> Twins {
     ("shards.jsonl", good, bad)
 }
 
-/// The same with tenants that are numbers.
+/// The same with numeric tenants.
 fn tenants() -> Twins {
     let line = |(s, who, tenant, epoch): &(u64, &str, u64, u64)| {
         format!(r#"{{"ts":"{}","node":"{who}","tenant_id":{tenant},"fencing_token":{epoch},"status":"ok"}}"#, iso(*s))
@@ -160,7 +160,7 @@ fn cron() -> Twins {
     ("cron.jsonl", of(30), of(95))
 }
 
-/// Messages that two relays send; one of them twice.
+/// Messages sent by two relays; one of them twice.
 fn outbox() -> Twins {
     let line = |(s, who, message): &(u64, &str, &str)| {
         format!(r#"{{"@timestamp":"{}","service.instance":"{who}","message_id":"{message}","status":"sent"}}"#, iso(*s))

@@ -24,7 +24,7 @@ fn without_reads() -> Params {
     Params { reads_per_s: Some(0), read_lease: Some(false), ..Params::default() }
 }
 
-/// A lease and a load that a slow machine can bear.
+/// A lease and a load that a slow machine can handle.
 const LIGHT: [&str; 4] = ["--lease-ttl", "2s", "--rate", "100"];
 
 #[test]
@@ -47,7 +47,7 @@ fn without_fencing_its_write_takes_effect() {
     if !installed() {
         return;
     }
-    // On a machine that stands still, leaders come and go, and the sleeper may find nobody in the middle of a reign.
+    // On a stalled machine, leaders come and go, and the sleeper may find no leader in office.
     let acting = |report: &Value| report["metrics"]["leaders_acting_by_effect_max"].as_u64() >= Some(2);
     let options = [&LIGHT[..], &["--backend", "redis", "--fencing", "off"]].concat();
     let (code, report) = play_until("gc-pause", &options, |r| acting(r) || r["machine"]["unwell"].is_null());
@@ -64,14 +64,14 @@ fn a_leader_that_is_cut_off_is_succeeded() {
     assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
 }
 
-/// A leader answers reads from memory while its lease lasts by its own clock, and is cut off. Redis' clock is the machine's, which
-/// no plan can change: the leader's alone is slow.
+/// A leader answers reads from memory while its lease lasts by its own clock, and is cut off. Redis uses the machine's
+/// clock, which no plan can change: only the leader's is slow.
 #[test]
 fn a_lease_for_reads_is_as_good_as_the_leaders_clock() {
     if !installed() {
         return;
     }
-    // What never happened is not among the metrics.
+    // A report omits metrics of events that never happened.
     let stale = |report: &Value| report["metrics"]["reads_stale"].as_u64().unwrap_or(0);
     let with_drift = |ppm| [&LIGHT[..], &["--backend", "redis", "--clock-drift", ppm]].concat();
     let (code, report) = play("read-lease", &with_drift("0"));
@@ -110,7 +110,7 @@ fn a_plan_of_ones_own_is_played() {
     assert!(report["metrics"]["elections"].as_u64() >= Some(2), "{report:#}");
 }
 
-/// Raft needs nothing that is installed: the plans of its simulation, on real processes.
+/// Raft needs nothing installed: its simulated plans, on real processes.
 #[test]
 fn raft_plays_its_scenarios() {
     let raft = ["--backend", "raft", "--lease-ttl", "1s", "--rate", "100"];
@@ -134,7 +134,7 @@ fn a_leader_that_cannot_work_steps_down_if_it_is_to() {
     assert!(report["metrics"]["elections"].as_u64() >= Some(2), "{report:#}");
 }
 
-/// What was voted is on disk: after all nodes have died at once, terms go on rising, and nothing acknowledged is lost.
+/// Votes are on disk: after all nodes have died at once, terms keep rising, and no acknowledged write is lost.
 #[test]
 fn all_raft_nodes_die_and_come_back() {
     let params = Params { lease_ttl_ms: Some(1_000), rate: 100, duration_ms: Some(16_000), ..without_reads() };
@@ -149,7 +149,7 @@ fn all_raft_nodes_die_and_come_back() {
     assert!(report["metrics"]["elections"].as_u64() >= Some(3), "{report:#}");
 }
 
-/// What is between the processes is the plan's network: an election among three takes a round trip at least.
+/// The plan's network lies between the processes: an election among three takes at least a round trip.
 #[test]
 fn the_plans_network_lies_between_the_processes() {
     let far = ["--backend", "raft", "--net", "wan", "--election-timeout", "1s..2s", "--rate", "50", "--duration", "9s"];
@@ -159,7 +159,7 @@ fn the_plans_network_lies_between_the_processes() {
     assert!(latency >= 40.0, "20 ms there and 20 ms back: {latency} ms");
 }
 
-/// The harness and its proxies stand still, as on a machine that is starved: that is measured, and blamed on nobody else.
+/// The harness and its proxies stall, as on a starved machine: they measure that, and nobody else is blamed.
 #[test]
 fn a_machine_that_stands_still_is_noticed() {
     let folder = Folder::new();
@@ -176,7 +176,7 @@ fn a_machine_that_stands_still_is_noticed() {
     let out = process.log();
     let report: Value = out.find('{').and_then(|at| serde_json::from_str(&out[at..]).ok()).unwrap_or_default();
     assert!(report["machine"]["stalled"]["longest_ms"].as_u64() >= Some(2_000), "{status}: {out}");
-    // Nobody can lead through links that stand still; if that broke liveness, the run is inconclusive and says why.
+    // Nobody can lead over stalled links; if that broke liveness, the run is inconclusive and says why.
     assert!(matches!(status.code(), Some(0 | 2)), "{status}: {out}");
     assert_eq!(status.code() == Some(2), report["machine"]["inconclusive"].is_string(), "{out}");
 }

@@ -1,5 +1,5 @@
-//! The command line of real mode: wrong arguments and input end in one sentence and the right exit code, and processes
-//! come and go as operators expect.
+//! The command line of real mode: wrong arguments and input give one sentence and the right exit code, and processes
+//! start and end as operators expect.
 
 use super::common::{
     Folder, Process, SOON, eventually, fencepost,
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Asserts that a command was refused with `code`, in one sentence that has `word` in it.
+/// Asserts that a command was rejected with `code`, in one sentence that contains `word`.
 fn refused(shown: &str, output: &Output, code: i32, word: &str) {
     let (errors, code_was) = (text(&output.stderr), output.status.code());
     assert_eq!(code_was, Some(code), "{shown}: {errors}");
@@ -23,7 +23,7 @@ fn refused(shown: &str, output: &Output, code: i32, word: &str) {
     assert!(!errors.contains("panicked") && !errors.contains("backtrace"), "{shown}: {errors}");
 }
 
-/// Runs each line's command, its words split at blanks, `%` standing for the folder, and asserts that it is refused.
+/// Runs each line's command, split at blanks, with `%` for the folder, and asserts that it is rejected.
 pub(super) fn all_refused(folder: &Folder, common: &str, cases: &[(&str, i32, &str)]) {
     for (line, code, word) in cases {
         let line = format!("{common} {line}").replace('%', &folder.file(""));
@@ -80,9 +80,9 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service 127.0.0.1:1 --id n1 --peers n1", "`n1` is no peer"),
         ("--service 127.0.0.1:1 --id n1 --peers n1=h", "`n1=h` is no peer"),
         ("--service 127.0.0.1:1 --id a/b --peers a/b=h:1", "`a/b=h:1` is no peer"),
-        ("--service 127.0.0.1:1 --id etcd --peers etcd=h:1", "may not be called `etcd`"),
-        ("--service 127.0.0.1:1 --id store --peers store=h:1", "may not be called `store`"),
-        ("--service h:1,h:2 --backend redlock --id redis-2 --peers redis-2=h:1", "may not be called `redis-2`"),
+        ("--service 127.0.0.1:1 --id etcd --peers etcd=h:1", "must not be called `etcd`"),
+        ("--service 127.0.0.1:1 --id store --peers store=h:1", "must not be called `store`"),
+        ("--service h:1,h:2 --backend redlock --id redis-2 --peers redis-2=h:1", "must not be called `redis-2`"),
         (
             "--backend redis-lease --service h:1,h:2 --id n1 --peers n1=h:1",
             "--service has 2 addresses; `redis-lease` uses one server",
@@ -92,7 +92,7 @@ fn a_node_says_what_is_wrong_with_its_arguments() {
         ("--service h:99999 --id n1 --peers n1=h:1", "`h:99999` is no HOST:PORT"),
         ("--service redis://h:1 --id n1 --peers n1=h:1", "is no HOST:PORT"),
         ("--backend raft --id n1 --peers n1=h:1", "--elect-listen HOST:PORT is missing"),
-        ("--backend bully --id n1 --peers n1=h:1 --elect-listen 127.0.0.1:1 --data %d", "runs in the simulation only"),
+        ("--backend bully --id n1 --peers n1=h:1 --elect-listen 127.0.0.1:1 --data %d", "runs only in the simulation"),
         ("--service h:1 --elect-listen 127.0.0.1:1 --id n1 --peers n1=h:1", "asks a service"),
     ];
     all_refused(&folder, most, &cases.map(|(line, word)| (line, 64, word)));
@@ -173,7 +173,7 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
         ("cluster --dir %c --backend etcd --service nonsense", 64, "`nonsense` is no HOST:PORT"),
         ("cluster --dir %c --backend k8s", 64, "no `apiserver` is started here; give --service HOST:PORT"),
         ("cluster --dir %c --service 127.0.0.1:1", 64, "`raft` asks no service"),
-        ("cluster --dir %c --backend swim", 64, "runs in the simulation only"),
+        ("cluster --dir %c --backend swim", 64, "runs only in the simulation"),
         ("cluster --dir %c --postgres postgresql://u:hunter2@h/x", 64, "PGPASSWORD"),
         ("cluster --dir %half", 64, "give another --dir"),
         ("chaos kill-leader --dir %nowhere", 64, "no cluster runs in"),
@@ -197,7 +197,7 @@ fn a_cluster_and_its_chaos_say_what_is_wrong() {
     all_refused(&folder, "", &cases);
 }
 
-/// Nodes have clocks of their own; the machine's cannot be set without taking it away from everybody else.
+/// Nodes have clocks of their own; the machine's clock cannot be set without affecting everybody else.
 #[test]
 fn a_plan_with_a_clock_fault_of_the_store_is_for_the_simulation() {
     let folder = folder();
@@ -223,12 +223,12 @@ fn a_plan_with_a_clock_fault_of_the_store_is_for_the_simulation() {
 }
 
 #[test]
-fn real_processes_stand_in_one_group() {
-    let cases = [("--groups 2", 64, "real processes stand in one group; leave `groups` out")];
+fn real_processes_form_one_group() {
+    let cases = [("--groups 2", 64, "real processes form one group; leave `groups` out")];
     all_refused(&folder(), "chaos run steady --backend raft --dir %r", &cases);
 }
 
-/// The lease would last a minute: only a leader that hands over is succeeded soon.
+/// The lease would last a minute: only a hand-over leads to a quick succession.
 #[test]
 fn a_leader_that_is_asked_to_end_hands_over_first() {
     let folder = Folder::new();
@@ -239,7 +239,7 @@ fn a_leader_that_is_asked_to_end_hands_over_first() {
     fleet.start_nodes(2, "etcd", etcd.address);
     let leader = fleet.leader();
     let mut numbers: Vec<u64> = (1..=5).map(|n| fleet.number(&format!("shop:{n}"))).collect();
-    // A follower says who leads, or sends there whoever wants to be sent.
+    // A follower names the leader, or redirects on request.
     let follower = fleet.nodes.keys().find(|name| **name != leader).expect("there are two").clone();
     eventually("the follower knows the leader", SOON, || {
         let refused = http::next(fleet.node(&follower), "shop:1")?;
@@ -274,7 +274,7 @@ fn a_store_that_was_killed_starts_again_with_what_it_had() {
         numbers.extend((1..=20).map(|n| fleet.number(&format!("life{life}:{n}"))));
         let leader = fleet.leader();
         fleet.store().process.kill();
-        // A node without its store answers, and hands out nothing; and soon it says so itself.
+        // A node without its store answers but issues no numbers, and soon gives the reason.
         let answer = http::next(fleet.node(&leader), &format!("dark{life}:1")).expect("an answer");
         assert!(answer.status == 504 || answer.status == 503 || answer.status == 409, "{answer:?}");
         eventually("a leader that does not act says why", SOON, || {
@@ -283,7 +283,7 @@ fn a_store_that_was_killed_starts_again_with_what_it_had() {
             (status["acting"] == false && reason.contains("the store has not answered")).then_some(())
         });
         fleet.restart_store();
-        // The same request, now that there is a store: it takes effect once.
+        // The same request, now with a store: it takes effect once.
         numbers.push(fleet.number(&format!("dark{life}:1")));
         assert_eq!(fleet.number(&format!("life{life}:20")), numbers[numbers.len() - 2]);
     }
@@ -315,7 +315,7 @@ fn help_is_help_and_nothing_is_started_without_a_command() {
     assert_eq!(output.status.code(), Some(64));
 }
 
-/// Nobody answers at the service, and still a node can be looked at and ended.
+/// The service does not answer, but the node can still be queried and ended.
 #[test]
 fn a_node_without_its_services_is_no_leader_and_ends_when_asked() {
     let mut fleet = Fleet::new(Folder::new());
@@ -333,7 +333,7 @@ fn a_node_without_its_services_is_no_leader_and_ends_when_asked() {
     eventually("its log says so", SOON, || node.log().contains("ended").then_some(()));
 }
 
-/// The processes that `parent` has started and that live.
+/// The live processes that `parent` has started.
 fn children(parent: u32) -> Vec<u32> {
     let stat = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let processes = std::fs::read_dir("/proc").expect("this is Linux");
@@ -347,7 +347,7 @@ fn children(parent: u32) -> Vec<u32> {
     pids.filter(is_child).collect()
 }
 
-/// A terminal that is closed sends SIGHUP; the out-of-memory killer sends SIGKILL. Either way nothing is left behind.
+/// A closed terminal sends SIGHUP; the out-of-memory killer sends SIGKILL. Either way no process is left behind.
 #[test]
 fn a_cluster_that_ends_leaves_no_process_behind() {
     for signal in ["HUP", "KILL"] {
@@ -358,7 +358,7 @@ fn a_cluster_that_ends_leaves_no_process_behind() {
         let started = eventually("a store and three nodes", SOON, || {
             Some(children(cluster.pid())).filter(|children| children.len() == 4)
         });
-        // A process that stands still must not be forgotten.
+        // A stopped process must not be forgotten.
         let paused = started[3].to_string();
         let stopped = std::process::Command::new("kill").args(["-STOP", &paused]).status();
         assert!(stopped.is_ok_and(|s| s.success()));

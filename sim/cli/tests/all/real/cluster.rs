@@ -1,5 +1,5 @@
-//! A fleet of real processes keeps its promise while its leader is paused, cut off and killed: every number is handed out
-//! once, in order, and what a former leader still sends is refused; and without fencing it is not.
+//! A fleet of real processes keeps its promise while its leader is paused, cut off and killed: every number is issued
+//! once, in order, and a former leader's writes are refused; without fencing they are not.
 use super::common::{
     Folder, Process, SOON, eventually, fencepost,
     fleet::accepted,
@@ -20,12 +20,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Clients, and how many numbers each asks for at least.
+/// Number of clients, and the least number of requests of each.
 const CLIENTS: usize = 4;
 const NUMBERS_EACH: usize = 2_500;
-/// From one request of a client to its next, so that the faults fall among them.
+/// Time between a client's requests, so that the faults fall among them.
 const PACE: Duration = Duration::from_millis(8);
-/// A request that nobody answers for so long was never answered.
+/// A request without an answer for this long counts as unanswered.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `fencepost cluster`.
@@ -33,7 +33,7 @@ struct Cluster {
     process: Process,
     folder: Folder,
     card: Card,
-    /// What says where its ledgers are, and the environment that takes.
+    /// The options that locate its ledgers, and the environment they need.
     keep: Vec<String>,
     environment: Vec<(String, String)>,
 }
@@ -59,19 +59,19 @@ impl Cluster {
         cluster
     }
 
-    /// Whoever acts, with what it says of itself.
+    /// The nodes that act, with their statuses.
     fn actors(&self) -> impl Iterator<Item = (&str, Value)> {
         let status = |address: &SocketAddr| exchange(&mut connect(*address)?, "GET", "/status", "").ok();
         let statuses = self.card.nodes.iter().filter_map(move |(name, address)| Some((&**name, status(address)?.1)));
         statuses.filter(|(_, status)| status["acting"] == true)
     }
 
-    /// The token of whoever acts; 0 where there are none.
+    /// The token of the acting leader; 0 if the protocol has none.
     fn acting(&self) -> Option<u64> {
         self.actors().map(|(_, status)| status["fence_token"].as_u64().unwrap_or_default()).max()
     }
 
-    /// Has something happen to the leader, and waits until another leadership acts, be it of the same node.
+    /// Strikes the leader, and waits until another leadership acts, perhaps of the same node.
     fn chaos(&self, arguments: &[&str]) {
         let before = eventually("somebody leads", SOON, || self.acting());
         let folder = self.folder.file("cluster");
@@ -80,7 +80,7 @@ impl Cluster {
         eventually(&format!("a successor after {arguments:?}"), SOON, || self.acting().filter(|now| *now > before));
     }
 
-    /// Ends the cluster. Gives its store's audit, and what the judge makes of it.
+    /// Ends the cluster. Returns its store's audit, and the judgement of it.
     fn end(mut self) -> (String, Value) {
         let ended = self.process.end();
         assert!(ended.success(), "the cluster ended with {ended}: {}", self.process.log());
@@ -103,7 +103,7 @@ fn connect(address: SocketAddr) -> Option<BufReader<TcpStream>> {
     Some(BufReader::new(stream))
 }
 
-/// One request on a connection that is kept: status and JSON body.
+/// One request on a persistent connection: status and JSON body.
 fn exchange(
     connection: &mut BufReader<TcpStream>,
     method: &str,
@@ -132,7 +132,8 @@ fn exchange(
     Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
 }
 
-/// Asks for numbers, each until it is answered, until there are enough and `over`. Gives (token, seq) in order.
+/// Asks for numbers, each until it is answered, until there are enough and `over` is set. Returns (token, seq) in
+/// order.
 fn ask(client: usize, nodes: &[(String, SocketAddr)], over: &AtomicBool) -> Vec<(u64, u64)> {
     let (mut numbers, mut target, mut connection) = (Vec::new(), client % nodes.len(), None);
     while numbers.len() < NUMBERS_EACH || !over.load(Ordering::Relaxed) {
@@ -156,7 +157,7 @@ fn ask(client: usize, nodes: &[(String, SocketAddr)], over: &AtomicBool) -> Vec<
                 Some((409, body)) if body["leader"].is_string() => {
                     target = nodes.iter().position(|(name, _)| body["leader"] == **name).unwrap_or_default();
                 }
-                // Silence, or nobody knows: ask the next one.
+                // No answer, or an unknown outcome: ask the next one.
                 _ => {
                     target = (target + 1) % nodes.len();
                     thread::sleep(Duration::from_millis(10));
@@ -169,7 +170,7 @@ fn ask(client: usize, nodes: &[(String, SocketAddr)], over: &AtomicBool) -> Vec<
     numbers
 }
 
-/// Says when dropped that it is over.
+/// Signals the end on drop.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -178,13 +179,13 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Numbers are asked for while the leader is paused, cut off, killed, and asked to resign. Gives the numbers by client, the
-/// audit and what the judge makes of it.
+/// Clients ask for numbers while the leader is paused, cut off, killed, and asked to resign. Returns the numbers by
+/// client, the audit and its judgement.
 fn drill(options: &[&str], postgres: Option<&servers::Postgres>) -> (Vec<Vec<(u64, u64)>>, String, Value) {
     let cluster = Cluster::start(options, postgres);
     let (over, answers) = (AtomicBool::new(false), Mutex::new(Vec::new()));
     thread::scope(|scope| {
-        // However this ends, the clients do too.
+        // The clients end whichever way this ends.
         let _over = Over(&over);
         for client in 0..CLIENTS {
             let (cluster, over, answers) = (&cluster, &over, &answers);
@@ -197,7 +198,7 @@ fn drill(options: &[&str], postgres: Option<&servers::Postgres>) -> (Vec<Vec<(u6
         cluster.chaos(&["partition-leader", "--secs", "5"]);
         cluster.chaos(&["kill-leader", "--restart-after", "1s"]);
         cluster.chaos(&["gc-pause-leader", "--ms", "3000"]);
-        // Long enough for the sleeper to wake and to send what it had in its hands.
+        // Long enough for the sleeper to wake and to send its pending write.
         thread::sleep(Duration::from_millis(3_500));
         cluster.chaos(&["resign-leader"]);
     });
@@ -272,8 +273,8 @@ fn without_fencing_the_same_drill_hands_out_duplicates() {
     say(&format!("without fencing: {} numbers were handed out twice", all - applied.len()));
 }
 
-/// A cluster on each service, with what it starts for itself: it serves, hands over when it is asked to, serves again, and
-/// leaves nobody behind.
+/// A cluster on each service, with the servers that it starts itself: it serves, hands over on request, serves again,
+/// and leaves no process behind.
 #[test]
 fn clusters_on_every_service_serve_hand_over_and_end() {
     const WHAT: &str = "clusters on every service";

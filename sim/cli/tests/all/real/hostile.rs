@@ -1,5 +1,5 @@
-//! Hostile input to a running node and a running store: nothing crashes, nobody else has to wait, and nothing is accepted
-//! that should not be.
+//! Hostile input to a running node and a running store: nothing crashes, nobody else has to wait, and nothing wrong is
+//! accepted.
 
 use super::common::{
     self, Folder, SOON,
@@ -17,12 +17,12 @@ use std::{
 
 /// How long an honest client may wait meanwhile.
 const PROMPT: Duration = Duration::from_secs(2);
-/// A node gives a request's head 20 s.
+/// A node's timeout for a request's head.
 const NODE_PATIENCE: Duration = Duration::from_secs(20);
 const MEGABYTE: usize = 1 << 20;
 const IDLE: usize = 1_000;
 
-/// A node that leads, its store, and honest clients' numbers so far.
+/// A leading node, its store, and honest clients' numbers so far.
 struct Target {
     fleet: Fleet,
     _redis: servers::Server,
@@ -47,7 +47,7 @@ impl Target {
         Some(target)
     }
 
-    /// An honest client gets its number at once, and the store tells its state.
+    /// An honest client gets its number at once, and the store answers with its state.
     fn serves(&mut self) {
         let name = format!("honest:{}", self.numbers.len() + 1);
         let asked = Instant::now();
@@ -60,7 +60,7 @@ impl Target {
         assert!(asked.elapsed() < PROMPT, "the store took {:?}", asked.elapsed());
     }
 
-    /// Everybody is the process that was started, and the store has accepted what was answered, and nothing else.
+    /// The original processes still run, and the store has accepted exactly the answered numbers.
     fn is_unharmed(mut self) {
         self.serves();
         let pids = [self.fleet.nodes["n1"].process.pid(), self.fleet.store().process.pid()];
@@ -69,7 +69,7 @@ impl Target {
     }
 }
 
-/// Says one line to the store; its answer.
+/// Sends one line to the store; returns its answer.
 fn say(store: SocketAddr, line: &str) -> String {
     let mut stream = TcpStream::connect(store).expect("the store listens");
     let _ = stream.set_read_timeout(Some(http::PATIENCE));
@@ -80,7 +80,7 @@ fn say(store: SocketAddr, line: &str) -> String {
     common::text(&answer)
 }
 
-/// Sends up to so many megabytes of `x` behind `head`; gives how many went out, and what came back.
+/// Sends up to this many megabytes of `x` after `head`; returns how many were sent, and the answer.
 fn flood(to: SocketAddr, head: &str, megabytes: usize) -> (usize, String) {
     let mut stream = TcpStream::connect(to).expect("it listens");
     let _ = (stream.set_write_timeout(Some(http::PATIENCE)), stream.set_read_timeout(Some(http::PATIENCE)));
@@ -109,7 +109,7 @@ fn huge_bodies_and_lines_are_cut_short() {
         assert!(sent < 100, "the node read a body of {sent} MB that nobody asked for");
         target.serves();
     }
-    // `/next` needs no body. With one it is a request like any other: under its name it gets one number, whenever.
+    // `/next` needs no body. With one it is an ordinary request: its name gets one number.
     let lines = ["content-length: 104857600", "fencepost-request: hostile:1"];
     flood(target.node, &request("POST", "/next", &lines), 100);
     target.numbers.push(target.fleet.number("hostile:1"));
@@ -208,7 +208,7 @@ fn wrong_names_of_requests_are_refused() {
     bytes.extend(b"fencepost-request: x:1\r\n\r\n");
     assert_eq!(Answer::parse(&http::send(target.node, &bytes)).map(|a| a.status), Some(400));
     target.serves();
-    // What is just right is taken, and is one number however often it is asked for.
+    // Valid names at the limits are accepted, and repeated requests get the same number.
     for name in ["x:1", "a-B_c.9:4611686018427387903", &format!("{}:1", "x".repeat(64))] {
         let number = target.fleet.number(name);
         assert_eq!(target.fleet.number(name), number);
@@ -244,7 +244,7 @@ fn forged_tokens_are_refused() {
         seal("n2", 1, 1_000, &fine),
         seal("n1\\u0000", 1, 1_000, &fine),
         seal("n1", 1, max, &fine),
-        // Even whoever has the key cannot brick a resource with the highest token there is.
+        // Even the key's owner cannot brick a resource with the highest possible token.
         seal("n1", 1, max, &mac("n1", 1, max)),
         seal("n1", 1, (1 << 62) + 1, &mac("n1", 1, (1 << 62) + 1)),
         write(1_000, 1, ""),
@@ -264,7 +264,7 @@ fn forged_tokens_are_refused() {
         assert!(answer.starts_with(r#"{"refused""#) && answer.lines().count() == 1, "{line}: {answer}");
         assert!(!answer.contains(&fine), "a MAC is repeated: {answer}");
     }
-    // These MACs are right otherwise: one for a token of the past is believed, and fenced.
+    // These MACs are valid otherwise: one for an old token is believed, and fenced.
     let past = say(target.store, &seal("n1", 1, 0, &mac("n1", 1, 0)));
     assert!(past.starts_with(r#"{"sealed""#) && past.contains(r#"{"fenced":{"highest":1}}"#), "{past}");
     assert_eq!(say(target.store, r#"{"state":{"resource":"sequence"}}"#), before);
@@ -272,10 +272,10 @@ fn forged_tokens_are_refused() {
     target.is_unharmed();
 }
 
-/// Lets this process have the connections that it needs.
+/// Raises this process's limit of open files.
 fn raise_open_files() {
     let (pid, wanted) = (std::process::id().to_string(), 4 * IDLE);
-    // Where the limit is high enough already, or cannot be raised, the connections will tell.
+    // If the limit is high enough already, or cannot be raised, the connections will tell.
     let _ = Command::new("prlimit").args(["--pid", &pid, &format!("--nofile={wanted}:")]).output();
 }
 
@@ -305,7 +305,7 @@ fn slow_and_idle_clients_are_in_nobodys_way() {
         .into_iter()
         .flat_map(|address| (0..IDLE).map(move |_| TcpStream::connect(address).expect("one of a thousand connections")))
         .collect();
-    // Some have begun to say something.
+    // Some have begun a request.
     for (mut stream, bytes) in idle.iter().zip(["", "G", "POST /next HTTP/1.1\r\n", "{\"state\":"].iter().cycle()) {
         let _ = stream.write_all(bytes.as_bytes());
     }

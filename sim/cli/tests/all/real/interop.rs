@@ -1,4 +1,4 @@
-//! Interoperation: our nodes share an election, a lock and a ledger with programs that others wrote.
+//! Interoperation: our nodes share an election, a lock and a ledger with programs by others.
 
 use super::common::{
     Folder, Process, SOON, eventually,
@@ -13,9 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The election, as `concurrency.NewElection` wants it: the library puts a `/` and the lease behind it.
+/// The election's name for `concurrency.NewElection`: the library appends a `/` and the lease.
 const ELECTION: &str = "fencepost/leader";
-/// The lock, which is the key.
+/// The lock's key.
 const LOCK: &str = "leader:fencepost";
 
 /// `etcdctl elect` as a candidate.
@@ -70,7 +70,7 @@ fn etcdctl_and_our_node_wait_behind_each_other() {
     sleep(Duration::from_secs(4));
     assert!(!has_won(&stranger, "stranger") && http::leads(n1), "{}", stranger.log());
 
-    // It wins when ours resigns; ours goes to the end of the queue, and hands out nothing.
+    // It wins when ours resigns; ours goes to the end of the queue, and issues no numbers.
     assert_eq!(http::ask(n1, "POST", "/resign").map(|a| a.status), Some(202));
     let resigned = Instant::now();
     eventually("etcdctl wins", SOON, || has_won(&stranger, "stranger").then_some(()));
@@ -107,7 +107,7 @@ fn consul_lock_and_our_node_exclude_each_other() {
     fleet.start_nodes(1, "consul", consul.address);
     let n1 = fleet.node(&fleet.leader());
     let first = fleet.number("shop:1");
-    // It says that it holds the lock, and holds it until it is asked to end.
+    // It reports that it holds the lock, and holds it until asked to end.
     let lock = |patience: &str, name: &str| {
         let mut command = Command::new(&program);
         let address = format!("-http-addr={}", consul.address);
@@ -132,7 +132,7 @@ fn consul_lock_and_our_node_exclude_each_other() {
     }
     assert_eq!(http::next(n1, "shop:2").map(|a| a.status), Some(409));
 
-    // It gives it back when it is asked to end.
+    // It gives the lock back when asked to end.
     held.signal("TERM");
     held.wait(SOON);
     eventually("our node leads again", SOON, || http::leads(n1).then_some(()));
@@ -141,7 +141,7 @@ fn consul_lock_and_our_node_exclude_each_other() {
     assert_eq!(accepted(&fleet.audit(&[])), [first, second]);
 }
 
-/// Python with redis-py; `None`, said aloud, when it cannot be had.
+/// Python with redis-py; `None`, with a message, if it is not available.
 fn redis_py(what: &str) -> Option<Command> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("redis-py");
     let mut python = Command::new("python3");
@@ -161,7 +161,7 @@ fn redis_py(what: &str) -> Option<Command> {
     None
 }
 
-/// Takes the lock, says so, and gives it back when it is asked to end; or says that it cannot have it in time.
+/// Takes the lock, reports it, and releases it when asked to end; or reports a timeout.
 const HOLD: &str = r#"
 import redis, signal, sys, time
 lock = redis.Redis(port=int(sys.argv[1])).lock(sys.argv[2], timeout=60, blocking_timeout=float(sys.argv[3]))
@@ -214,7 +214,7 @@ fn a_redis_py_lock_and_our_node_exclude_each_other() {
     }
     assert_eq!(http::next(n1, "shop:2").map(|a| a.status), Some(409));
 
-    // Our node never deleted or renewed what is not its own: the lock can still be released.
+    // Our node never deleted or renewed another's lock: it can still be released.
     assert_eq!(held.end().code(), Some(0), "{}", held.log());
     assert!(held.log().contains("released"));
     eventually("our node leads again", SOON, || http::leads(n1).then_some(()));
@@ -246,7 +246,7 @@ fn psql_sees_the_ledger() {
     let requests = postgres.psql("select seq from fenced_request where client = 'shop' order by number");
     assert_eq!(requests, Ok(numbers.iter().map(|n| format!("{n}\n")).collect()));
 
-    // A successor's token is higher, and the row says so in the transaction that seals it.
+    // A successor's token is higher, and the row has it from the transaction that seals it.
     fleet.nodes.get_mut(&leader).expect("it leads").process.kill();
     let gone = fleet.nodes.remove(&leader).expect("it led");
     let successor = fleet.leader();

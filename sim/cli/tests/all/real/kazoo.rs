@@ -13,12 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where `zk-election` has its queue.
+/// The folder of `zk-election`'s queue.
 const FOLDER: &str = "/fencepost/latch";
 /// Sessions of both; the shortest that ZooKeeper grants.
 const SESSION: Duration = Duration::from_secs(4);
 
-/// Stands for election until it is asked to end. Other recipes' nodes have other names, which kazoo's lock has to be told.
+/// Stands for election until asked to end. Other recipes' nodes have other names, which kazoo's lock has to be told.
 const STAND: &str = r#"
 import signal, sys, threading
 from kazoo.client import KazooClient
@@ -43,7 +43,7 @@ print("released", flush=True)
 client.stop()
 "#;
 
-/// Where kazoo is; `None`, said aloud, when it cannot be had.
+/// The folder of kazoo; `None`, with a message, if it is not available.
 fn kazoo(what: &str) -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kazoo");
     let has_it = || {
@@ -91,7 +91,7 @@ fn a_kazoo_election_and_our_node_wait_behind_each_other() {
     sleep(SESSION + Duration::from_secs(1));
     assert!(says(&stranger, "leads").is_none() && http::leads(n1), "{}", stranger.log());
 
-    // It wins when ours resigns; ours goes to the end of the queue, and hands out nothing.
+    // It wins when ours resigns; ours goes to the end of the queue, and issues no numbers.
     assert_eq!(http::ask(n1, "POST", "/resign").map(|a| a.status), Some(202));
     let resigned = Instant::now();
     eventually("kazoo wins", SOON, || says(&stranger, "leads"));

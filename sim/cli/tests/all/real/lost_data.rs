@@ -1,4 +1,4 @@
-//! A coordination service that loses its data, and then is gone.
+//! A coordination service that loses its data, and later disappears.
 
 use super::common::{
     Folder, SOON, eventually, fencepost,
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// A command that Redis is told as `redis-cli` would.
+/// Sends Redis a command like `redis-cli`.
 fn tell_redis(redis: SocketAddr, command: &str) {
     let mut stream = TcpStream::connect(redis).expect("Redis listens");
     stream.write_all(format!("{command}\r\nQUIT\r\n").as_bytes()).expect("Redis reads");
@@ -20,7 +20,8 @@ fn tell_redis(redis: SocketAddr, command: &str) {
     assert!(answer.starts_with('+'), "{command}: {answer}");
 }
 
-/// Redis forgets its counter: safe, and dark; the log says why, and what it says helps. Then Redis is gone altogether.
+/// Redis loses its counter: safe, but dark; the log gives the reason and a remedy that works. Then Redis disappears
+/// altogether.
 #[test]
 fn what_is_wrong_with_the_service_is_said_and_can_be_remedied() {
     let folder = Folder::new();
@@ -46,9 +47,9 @@ fn what_is_wrong_with_the_service_is_said_and_can_be_remedied() {
     let remedy = format!("cargo real raise-token --backend redis --service {} --above 2001", redis.address);
     assert!(reason.contains(&remedy), "{reason}");
     let logs = fleet.logs().into_iter().map(|(_, log)| log).collect::<String>();
-    assert!(logs.contains("hands out tokens below what `sequence` has seen"), "{logs}");
+    assert!(logs.contains("hands out tokens below those that `sequence` has seen"), "{logs}");
     let refusal = fleet.store().process.log();
-    assert!(refusal.contains("WARN") && refusal.contains("refused a seal: its token is from the past"), "{refusal}");
+    assert!(refusal.contains("WARN") && refusal.contains("refused a seal: its token is stale"), "{refusal}");
     let shown = http::send(metrics, http::request("GET", "/metrics", &[]).as_bytes());
     assert!(shown.contains("fencepost_store_highest_token{resource=\"sequence\"} 2001"), "{shown}");
     assert!(!shown.contains("fencepost_store_rejections_total{resource=\"sequence\"} 0"), "{shown}");
@@ -61,7 +62,7 @@ fn what_is_wrong_with_the_service_is_said_and_can_be_remedied() {
     for member in fleet.nodes.values() {
         let fails = |log: &str| log.matches("the coordination service fails").count();
         eventually("the log says that the service fails", SOON, || (fails(&member.process.log()) > 0).then_some(()));
-        // Once, however often it is asked.
+        // Logged once, however many requests fail.
         let before = fails(&member.process.log());
         std::thread::sleep(Duration::from_millis(1_500));
         assert_eq!(fails(&member.process.log()), before, "{}", member.process.log());

@@ -1,4 +1,4 @@
-//! What is measured on real processes, beside the simulation.
+//! Measurements on real processes, beside the simulation.
 
 use super::{
     cli::{all_refused, folder},
@@ -6,7 +6,7 @@ use super::{
 };
 use serde_json::Value;
 
-/// So often a run is played again in which the machine stood still.
+/// How many times a run is repeated if the machine stalled.
 const STALLS_MAX: u32 = 3;
 
 #[test]
@@ -31,7 +31,7 @@ fn measured_experiments_say_what_is_wrong_with_their_arguments() {
         ("--simulator %garbage --backend raft,nonsense", 64, "nonsense"),
         ("--simulator %garbage --only 8", 64, "`8` is not a number from 1 to 7"),
         ("--simulator %garbage --only 2", 64, "only 1, 3, 4, 5 and 7"),
-        ("--simulator %garbage --backend bully", 64, "runs in the simulation only"),
+        ("--simulator %garbage --backend bully", 64, "runs only in the simulation"),
         ("--simulator %garbage --backend raft --runs 1", 70, "cannot be run"),
     ];
     all_refused(&folder, "measure experiments --quiet", &cases);
@@ -49,7 +49,7 @@ fn experiments_come_to_the_same_on_real_processes() {
     };
     let stood_still = |told: &[u8]| text(told).contains("\"machine_unwell\": 1");
     let mut output = measure();
-    // What a machine that stood still has spoilt is played again; whatever else fails has failed.
+    // Runs that a stalled machine has spoilt are repeated; any other failure counts.
     for _ in 0..STALLS_MAX {
         if output.status.success() || !stood_still(&output.stdout) {
             break;

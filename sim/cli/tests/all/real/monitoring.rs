@@ -1,5 +1,5 @@
-//! What Prometheus and Grafana are given for a fleet: the alerts fire when they should, every metric they name is exposed by a
-//! running node or store, and metrics are named as Prometheus wants them.
+//! Monitoring by Prometheus and Grafana: the alerts fire when they should, a running node or store exposes every metric
+//! they name, and metrics follow Prometheus' naming.
 
 use super::common::{
     Folder, SOON, eventually, http,
@@ -25,7 +25,7 @@ fn file(name: &str) -> String {
     fs::read_to_string(folder().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// Everything in a text that is called as our metrics are.
+/// All names in a text that look like our metrics.
 fn named(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words
@@ -67,7 +67,7 @@ fn alerts() -> Vec<String> {
     found
 }
 
-/// What is exposed there.
+/// The metrics exposed at an address.
 fn metrics(at: SocketAddr) -> String {
     let answer = http::send(at, http::request("GET", "/metrics", &[]).as_bytes());
     answer.split_once("\r\n\r\n").expect("an answer").1.to_owned()
@@ -82,7 +82,7 @@ fn samples(text: &str) -> Vec<String> {
 #[test]
 fn every_metric_that_is_looked_at_is_exposed() {
     let mut cluster = Running::start(&[]);
-    // One failover, so that there is everything that only a change of leadership makes.
+    // One failover, so that the metrics of a change of leadership exist.
     let (_, led) = cluster.leader();
     cluster.chaos(&["resign-leader"]);
     eventually("somebody else leads", SOON, || (cluster.leader().1 != led).then_some(()));
@@ -97,7 +97,7 @@ fn every_metric_that_is_looked_at_is_exposed() {
         assert!(missing.is_empty(), "{of}: nobody exposes {missing:?}; there are {exposed:?}");
         assert!(looked_at.len() >= 6, "{of}: {looked_at:?}");
     }
-    // Advice may name a histogram, whose samples are called otherwise.
+    // Advice may name a histogram, whose samples have other names.
     let is_exposed = |name: &String| exposed.contains(name) || exposed.contains(&format!("{name}_count"));
     let unknown: Vec<_> = named(&file("alerts.yml")).into_iter().filter(|name| !is_exposed(name)).collect();
     assert!(unknown.is_empty(), "the alerts' advice names {unknown:?}");
@@ -108,7 +108,8 @@ fn every_metric_that_is_looked_at_is_exposed() {
     assert!(cluster.process.end().success());
 }
 
-/// Prometheus' older text format, which `promtool check metrics` reads, has counters and infos under the names of their samples.
+/// In Prometheus' older text format, which `promtool check metrics` reads, counters and infos have the names of their
+/// samples.
 fn older_format(text: &str) -> String {
     let mut counters: BTreeSet<&str> = BTreeSet::new();
     let mut infos: BTreeSet<&str> = BTreeSet::new();
@@ -159,7 +160,7 @@ fn the_alerts_fire_when_they_should() {
     for alert in file("alerts.yml").lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
         assert!(tested.contains(alert), "no test says when {alert} fires");
     }
-    // The dashboard's expressions are understood as well, with Grafana's variables filled in.
+    // The dashboard's expressions parse as well, with Grafana's variables filled in.
     let rule = |(place, expression): (usize, &String)| {
         let filled = expression.replace("$__rate_interval", "1m").replace("$nodes", "a").replace("$store", "b");
         format!("      - record: panel:{place}\n        expr: {}\n", serde_json::Value::from(filled))

@@ -1,5 +1,5 @@
-//! PostgreSQL as the coordination service: our nodes and sessions of `psql` take part in one election, on the row and on the
-//! advisory lock.
+//! PostgreSQL as the coordination service: our nodes and sessions of `psql` take part in one election, on the row and
+//! on the advisory lock.
 
 use super::common::{
     Folder, Process, SOON, eventually,
@@ -20,7 +20,7 @@ fn database(folder: &Folder, what: &str) -> Option<servers::Postgres> {
     Some(postgres)
 }
 
-/// A session of `psql` that says these one after the other, and what it prints.
+/// A session of `psql` that runs these statements one after the other, with its output.
 fn session(postgres: &servers::Postgres, folder: &Folder, name: &str, statements: &[&str]) -> Process {
     let mut command = Command::new("psql");
     command.args(["-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &postgres.url()]);
@@ -72,13 +72,13 @@ fn a_psql_session_and_our_node_share_the_row() {
     }
     assert_eq!(row(&postgres), ("psql".to_owned(), 2));
 
-    // And ours leads again when psql gives it back.
+    // Ours leads again when psql gives it back.
     postgres.psql("update fencepost_lock set lock_until = now() where holder = 'psql/1'").expect("it is psql's");
     eventually("our node leads again", SOON, || http::leads(n1).then_some(()));
     let second = fleet.number("shop:2");
     assert_eq!(row(&postgres), ("n1".to_owned(), 3));
 
-    // Who only looks, but locks the row for it, stops the leader: its extension waits, and its belief ends.
+    // A session that only reads, but locks the row, stops the leader: its extension waits, and its belief ends.
     let look = "begin; select * from fencepost_lock where name = 'leader' for update; select pg_sleep(60)";
     let mut looking = session(&postgres, &fleet.folder, "looking.log", &[look]);
     eventually("our node leads no more", SOON, || (!http::leads(n1)).then_some(()));
@@ -120,7 +120,8 @@ fn a_psql_session_and_our_node_exclude_each_other_by_the_advisory_lock() {
     eventually("our node leads", SOON, || http::leads(n1).then_some(()));
     let second = fleet.number("shop:2");
 
-    // Somebody ends our session: who waits has the lock, and ours hears of it at its next ping at the latest.
+    // Our session is terminated: the waiting session has the lock, and ours learns of it at its next ping at the
+    // latest.
     let waiting = session(&postgres, &fleet.folder, "waiting.log", &hold);
     eventually("psql waits", SOON, || {
         let waits = postgres.psql("select count(*) from pg_locks where locktype = 'advisory' and not granted");

@@ -1,4 +1,4 @@
-//! Five Redis servers that know nothing of each other: what `redis-cli` does at some of them counts as one of five votes.
+//! Five independent Redis servers: each server that `redis-cli` locks counts as one of five votes.
 
 use super::common::{
     Folder, SOON, eventually,
@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The lock.
+/// The lock's key.
 const LOCK: &str = "leader:fencepost";
 const LEASE: Duration = Duration::from_secs(2);
 
@@ -41,7 +41,7 @@ impl Servers {
         addresses.join(",")
     }
 
-    /// What one of them says to a command.
+    /// One server's answer to a command.
     fn tell(&self, server: usize, command: &[&str]) -> String {
         let mut cli = Command::new(&self.program);
         let port = self.all[server].1.address.port().to_string();
@@ -56,12 +56,12 @@ impl Servers {
         .to_owned()
     }
 
-    /// The stranger tries to lock there, as Redlock would: nil is told as an empty line.
+    /// The stranger tries to lock this server, as Redlock would; `redis-cli` prints nil as an empty line.
     fn lock(&self, server: usize) -> bool {
         self.tell(server, &["SET", LOCK, "stranger", "NX", "PX", "600000"]) == "OK"
     }
 
-    /// How many say that this holder has it.
+    /// How many servers this holder has locked.
     fn held_by(&self, holder: &str) -> usize {
         let is_held = |server: &usize| self.tell(*server, &["GET", LOCK]).split('/').next() == Some(holder);
         (0..self.all.len()).filter(is_held).count()
@@ -96,13 +96,13 @@ fn redis_cli_at_one_of_five_is_one_vote() {
     assert_eq!(redis.held_by("n1"), 5);
     assert_eq!((0..5).filter(|server| redis.lock(*server)).count(), 0);
 
-    // One vote that is taken away costs nothing, and ours leaves it alone, for longer than a lease lasts.
+    // Losing one vote changes nothing, and ours leaves it alone, for longer than a lease lasts.
     let steal = |server| redis.tell(server, &["SET", LOCK, "stranger", "PX", "600000"]);
     assert_eq!(steal(4), "OK");
     leads_on(2 * LEASE);
     assert_eq!((redis.held_by("stranger"), redis.held_by("n1")), (1, 4));
 
-    // Without a majority ours leads no more, takes back what it has, and cannot lead again.
+    // Without a majority ours stops leading, releases its locks, and cannot lead again.
     assert_eq!((steal(3), steal(2)), ("OK".to_owned(), "OK".to_owned()));
     eventually("our node leads no more", LEASE, || (!http::leads(n1)).then_some(()));
     leads_never(2 * LEASE);
@@ -114,7 +114,7 @@ fn redis_cli_at_one_of_five_is_one_vote() {
     eventually("our node leads again", SOON, || http::leads(n1).then_some(()));
     let second = fleet.number("shop:2");
 
-    // When ours resigns, the votes are free at once, and it keeps away for a lease: redis-cli may take them.
+    // When ours resigns, the votes are free at once, and it stays away for a lease: redis-cli may take them.
     assert_eq!(http::ask(n1, "POST", "/resign").map(|a| a.status), Some(202));
     for server in [0, 1, 3] {
         eventually("redis-cli has the vote", LEASE / 2, || redis.lock(server).then_some(()));

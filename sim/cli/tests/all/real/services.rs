@@ -1,6 +1,6 @@
-//! Each coordination service of a real fleet under what is known to hurt, under load: the leader sleeps between checking its
-//! lease and writing, a leader dies, and a leader is cut off from the service. Where there is a token, nothing comes of it.
-//! Where there is none, two leaders' writes are accepted, although the store checks all that it can.
+//! Each coordination service of a real fleet under known hazards, under load: the leader sleeps between checking its
+//! lease and writing, a leader dies, and a leader is cut off from the service. With a token, none does harm. Without
+//! one, the store accepts two leaders' writes, although it checks all that it can.
 
 use super::common::{
     play::{play_plan, play_until},
@@ -21,16 +21,16 @@ use serde_json::Value;
 
 /// How long a successor is left alone before the next fault, milliseconds.
 const CALM_MS: f64 = 1_000.0;
-/// A renewal may be so much later than its interval says, milliseconds.
+/// How late a renewal may be, milliseconds.
 const RENEWAL_TICK_MS: f64 = 500.0;
 
-/// A lease and a load that a slow machine can bear. Clients of real processes only ask for numbers.
+/// A lease and a load that a slow machine can handle. Clients of real processes only ask for numbers.
 fn light(lease_ttl_ms: u64) -> Params {
     let lease_ttl_ms = Some(lease_ttl_ms);
     Params { lease_ttl_ms, rate: 100, reads_per_s: Some(0), read_lease: Some(false), ..Params::default() }
 }
 
-/// The leader's first renewal, and then its first look at its lease so much later.
+/// The leader's first check of its lease, at least `delay_ms` after its first renewal.
 fn lease_checked(delay_ms: f64) -> Trigger {
     let passage = |point: Point, after, delay_ms| Trigger::Passage {
         point: point.name().to_owned(),
@@ -42,23 +42,22 @@ fn lease_checked(delay_ms: f64) -> Trigger {
     passage(Point::LeaseChecked, Some(Box::new(passage(Point::Renewed, None, 0.0))), delay_ms)
 }
 
-/// What happens to the leader of the moment, in this order.
+/// Faults on the current leader, in this order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Blow {
     /// It is stopped between checking its lease and writing.
     Sleeps,
-    /// It is killed.
     Dies,
     /// It is cut off from the service, and still reaches the store.
     CutOff,
 }
 
-/// All that happens to a fleet.
+/// The plan with these faults.
 fn trouble(protocol: &Protocol, params: &Params, blows: &[Blow]) -> Plan {
     let steady = scenario::find("steady").expect("a known scenario");
     let plan = steady.compile(params, protocol, 1).expect("the parameters make sense");
     let ttl_ms = params.granted_ttl_ms(protocol) as f64;
-    // So long after a fault somebody else acts.
+    // By this time after a fault, a successor acts.
     let over_ms = ttl_ms + params.takeover_max_ms(protocol) as f64 + CALM_MS;
     let (mut ready_ms, mut faults, mut facts) = (settled_ms(params, protocol) as f64, Vec::new(), Vec::new());
     if blows.contains(&Blow::Sleeps) {
@@ -82,7 +81,7 @@ fn trouble(protocol: &Protocol, params: &Params, blows: &[Blow]) -> Plan {
         facts.push(Fact::ElectedWhileCutOff);
     }
     let requires = facts.into_iter().flat_map(|fact| require([(fact, 1)])).collect();
-    // Who was cut off has a moment to say what it still has in its hands.
+    // A leader that was cut off gets a moment to send its pending writes.
     let duration_ms = (ready_ms + 2.0 * CALM_MS) as u64;
     let mut plan = Plan { faults, requires, duration_ms, ..plan };
     plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
@@ -93,7 +92,7 @@ fn protocol(name: &str) -> &'static Protocol {
     election::find(name).expect("a known protocol")
 }
 
-/// Everything happens to a protocol with a token, and nothing comes of it.
+/// A protocol with a token withstands all of them.
 fn withstands(name: &str, params: &Params) {
     let (code, report) = play_plan(&trouble(protocol(name), params, &[Blow::Sleeps, Blow::Dies, Blow::CutOff]));
     assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{name}: {report:#}");
@@ -104,7 +103,7 @@ fn withstands(name: &str, params: &Params) {
     assert!(metrics["elections"].as_u64() >= Some(4), "{name}: {report:#}");
 }
 
-/// These are survived without a token, too.
+/// A protocol withstands these faults without a token, too.
 fn survives(name: &str, params: &Params, blows: &[Blow]) {
     let (code, report) = play_plan(&trouble(protocol(name), params, blows));
     assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{name}: {report:#}");
@@ -112,9 +111,9 @@ fn survives(name: &str, params: &Params, blows: &[Blow]) {
     assert!(report["metrics"]["elections"].as_u64() > Some(blows.len() as u64), "{name}: {report:#}");
 }
 
-/// Two leaders write in turn, and the store, which checks all that it can, takes it from both.
+/// Two leaders write in turn, and the store, which checks all that it can, accepts both.
 fn breaks(name: &str, what: &str, options: &[&str]) {
-    // On a machine that stands still, the sleeper may find nobody in the middle of a reign.
+    // On a stalled machine, the sleeper may find no leader in office.
     let is_shown = |report: &Value| report["verdict"] == "safety" || report["machine"]["unwell"].is_null();
     let options = [&["--backend", name, "--rate", "100"], options].concat();
     let (code, report) = play_until(what, &options, is_shown);
@@ -132,7 +131,7 @@ fn zookeeper_withstands() {
 
 #[test]
 fn consul_withstands() {
-    // What the server puts a dead leader's lock off by is its default otherwise, 15 s.
+    // The server's default lock-delay, 15 s, would withhold a dead leader's lock.
     let own_ms = Timers { retry_period: Some(1_000), lock_delay: Some(1_000), ..Timers::NONE };
     if servers::find_consul("trouble on Consul").is_some() {
         withstands("consul-session", &Params { own_ms, ..light(10_000) });
@@ -153,7 +152,7 @@ fn redis_behind_sentinels_withstands() {
     }
 }
 
-/// A sleeper keeps its session until somebody ends it, and who is cut off loses it without a word.
+/// A sleeper keeps its session until an operator ends it, and a leader that is cut off loses it without being told.
 #[test]
 fn an_advisory_lock_lets_two_write() {
     if find("initdb", "postgresql", "trouble on PostgreSQL").is_some() {

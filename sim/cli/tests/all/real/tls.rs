@@ -1,4 +1,5 @@
-//! TLS everywhere: between clients, nodes, store and services; who has no certificate stays outside, and secrets stay in.
+//! TLS everywhere: between clients, nodes, store and services; peers without a certificate stay out, and secrets stay
+//! in.
 
 use super::common::{
     self, Folder, Process, SOON, eventually,
@@ -17,8 +18,8 @@ use tokio::{
 
 const PASSWORD: &str = "postgres-password-of-the-test";
 
-/// Says something over TLS, with the certificates in a folder, and gives what comes back; an error when the handshake or
-/// the connection fails.
+/// Sends text over TLS, with the certificates in a folder, and returns the answer; an error if the handshake or the
+/// connection fails.
 fn over_tls(to: SocketAddr, folder: &Path, own_certificate: bool, say: &str) -> Result<String, String> {
     let own = |name: &str| own_certificate.then(|| folder.join(name));
     let files = Files {
@@ -36,7 +37,7 @@ fn over_tls(to: SocketAddr, folder: &Path, own_certificate: bool, say: &str) -> 
         let mut answer = vec![0; 8192];
         let count = stream.read(&mut answer).await?;
         answer.truncate(count);
-        // An answer may come in pieces; a server that has said all closes.
+        // An answer may arrive in pieces; the server closes after the last.
         let _ = tokio::time::timeout(Duration::from_secs(1), stream.read_to_end(&mut answer)).await;
         Ok::<_, std::io::Error>(common::text(&answer))
     };
@@ -49,7 +50,7 @@ fn next(node: SocketAddr, folder: &Path, own_certificate: bool, name: &str) -> R
     over_tls(node, folder, own_certificate, &asked).map(|text| Answer::parse(&text))
 }
 
-/// A number under a name, from whoever leads.
+/// A number under a name, from the leader.
 fn number(nodes: &[SocketAddr], folder: &Path, name: &str) -> u64 {
     eventually(&format!("a number for {name}"), SOON, || {
         nodes.iter().find_map(|node| next(*node, folder, true, name).ok()??.seq())
@@ -75,7 +76,7 @@ fn nothing_leaks(secrets: &[&str], logs: &[(String, String)]) {
     let mut shown = logs.to_vec();
     for process in fs::read_dir("/proc").expect("Linux").flatten() {
         let file = process.path().join("cmdline");
-        // Processes end while they are looked at.
+        // Processes may end meanwhile.
         shown.push((file.display().to_string(), common::text(&fs::read(&file).unwrap_or_default())));
     }
     for (place, text) in &shown {
@@ -102,7 +103,7 @@ fn a_cluster_with_tls_hands_out_numbers() {
     assert!(numbers.windows(2).all(|w| w[0] < w[1]), "{numbers:?}");
     eventually("the table tells who leads", SOON, || cluster.log().contains("leader, token").then_some(()));
 
-    // The store answers nobody without a certificate, nor in plain text.
+    // The store rejects clients without a certificate, and plain text.
     const STATE: &str = "{\"state\":{\"resource\":\"sequence\"}}\n";
     assert!(over_tls(card.store, &dir, true, STATE).expect("with a certificate").contains("\"highest\""));
     assert!(over_tls(card.store, &dir, false, STATE).is_err());
@@ -130,7 +131,7 @@ fn a_cluster_with_tls_hands_out_numbers() {
     assert_eq!(accepted(&common::text(&audit.stdout)), numbers);
 }
 
-/// A fleet whose servers all want certificates, on a service that does too.
+/// A fleet whose servers all require certificates, on a service that does too.
 fn mutual(folder: Folder, backend: &str, service: SocketAddr) {
     let mut fleet = Fleet::new(folder);
     fleet.environment.push(("RUST_LOG".to_owned(), "trace".to_owned()));
@@ -180,7 +181,7 @@ fn everything_speaks_tls_with_etcd() {
     mutual(folder, "etcd", etcd.address);
 }
 
-/// Without `--tls-mutual` a node wants to be checked, and checks nobody.
+/// Without `--tls-mutual` a node shows its certificate, and asks for none.
 #[test]
 fn https_works_for_whoever_trusts_the_authority() {
     let folder = with_certificates();
@@ -193,7 +194,7 @@ fn https_works_for_whoever_trusts_the_authority() {
     let (n1, folder) = (fleet.node("n1"), fleet.folder.path().to_owned());
     let seq = eventually("a number", SOON, || next(n1, &folder, false, "shop:1").expect("trusted")?.seq());
     assert!(next(n1, with_certificates().path(), false, "shop:2").is_err(), "a client that trusts somebody else");
-    // As the cluster's own introduction says it; curl is by OpenSSL, which looks more closely than rustls.
+    // As the cluster's own introduction says; curl uses OpenSSL, which is stricter than rustls.
     if let Some(curl) = servers::find("curl", "curl", "HTTPS with curl") {
         let mut command = std::process::Command::new(curl);
         command.args(["-sS", "--cacert", &fleet.folder.file("ca.pem"), &format!("https://{n1}/status")]);
@@ -216,7 +217,7 @@ fn a_databases_password_shows_up_nowhere() {
     fleet.environment.push(("RUST_LOG".to_owned(), "trace".to_owned()));
     fleet.start_store(&["--postgres", &postgres.url()]);
     nothing_leaks(&[TOKEN_KEY, PASSWORD], &fleet.logs());
-    // Nor when it is wrong.
+    // Nor if it is wrong.
     let mut command = program();
     command.args(["store", "--postgres", &postgres.url(), "--listen", &free_address().to_string()]);
     command.args(["--token-key", &fleet.folder.file("token.key")]).env("PGPASSWORD", "not-the-password");

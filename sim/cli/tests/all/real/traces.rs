@@ -1,4 +1,4 @@
-//! Spans as a collector receives them: Rotel, which prints what it is sent.
+//! Spans as a collector receives them: Rotel, which prints them.
 
 use super::common::{
     Folder, Process, SOON, eventually, http,
@@ -7,7 +7,7 @@ use super::common::{
 };
 use std::{collections::BTreeMap, process::Command};
 
-/// A span as the collector tells it: which process sent it, what it is called, and its fields.
+/// A span as the collector prints it: the sending process, its name, and its fields.
 struct Span {
     instance: String,
     name: String,
@@ -44,7 +44,7 @@ fn spans(log: &str) -> Vec<Span> {
     found
 }
 
-/// Does it have these fields?
+/// True if it has these fields.
 fn has(span: &Span, name: &str, fields: &[(&str, &str)]) -> bool {
     span.name == name && fields.iter().all(|(key, value)| span.fields.get(*key).is_some_and(|is| is == value))
 }
@@ -81,7 +81,7 @@ fn a_request_can_be_followed_from_the_node_to_the_store() {
     assert_eq!((write.fields["verdict"].as_str(), decision.fields["verdict"].as_str()), ("ok", "ok"));
     assert!(told.iter().any(|span| has(span, "campaign", &[("node", &leader), ("token", &write.fields["token"])])));
 
-    // What is under way when a process is asked to end is sent before it ends: the lease, which lasted until then.
+    // A process that is asked to end first sends its open spans: the lease lasted until then.
     cluster.process.end();
     eventually("the lease", SOON, || {
         let told = spans(&collector.log());

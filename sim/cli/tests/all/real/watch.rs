@@ -1,4 +1,4 @@
-//! `watch` on a real cluster: what it prints where there is no terminal, and how it ends.
+//! `watch` on a real cluster: its output without a terminal, and how it ends.
 
 use super::common::{
     Folder, Process, SOON, eventually, fencepost, free_address, program, run, running::Running, servers::find, text,
@@ -39,7 +39,7 @@ fn once_says_by_its_exit_code_whether_somebody_acts() {
     assert!(look["store"]["figures"]["leaders_acting"].is_number(), "{look:#}");
     let nodes: Vec<String> = cluster.card.nodes.iter().map(|(name, address)| format!("{name}={address}")).collect();
     let (nodes, ca) = (nodes.join(","), format!("{}/ca.pem", cluster.dir()));
-    // By addresses, as of any fleet: with its authority, and without.
+    // By addresses, as for any fleet: with its authority, and without.
     let by_address = fencepost(["watch", "--once", "--nodes", &nodes, "--tls-ca", &ca]);
     assert_eq!(by_address.status.code(), Some(0), "{}", text(&by_address.stdout));
     assert!(text(&by_address.stdout).contains("give --store-metrics HOST:PORT to know who takes effect"));
@@ -73,7 +73,7 @@ fn what_cannot_be_watched_is_refused_in_one_sentence() {
     }
 }
 
-/// What a terminal shows, in tmux.
+/// The screen of a terminal, in tmux.
 struct Tmux {
     socket: String,
     _folder: Folder,
@@ -119,13 +119,13 @@ fn the_dashboard_follows_the_cluster_and_gives_the_terminal_back() {
     cluster.chaos(&["kill-leader", "--restart-after", "2s"]);
     tmux.shows(&format!("{killed} is silent: "));
     tmux.shows_all(&[&format!("{killed} answers again"), " takes effect with token ", "█", "×"]);
-    // Smaller, and it draws anew.
+    // A smaller window is redrawn.
     tmux.run(&["resize-window", "-x", "60", "-y", "14"]);
     let narrow = |screen: &String| screen.lines().all(|line| line.chars().count() <= 60) && screen.contains("q quits");
     eventually("it fits", SOON, || Some(tmux.run(&["capture-pane", "-p"])).filter(narrow));
     tmux.run(&["send-keys", "q"]);
     tmux.run(&["send-keys", "echo back: $?", "Enter"]);
-    // The shell's own screen is there again, with what was typed before.
+    // The shell's own screen is back, with what was typed before.
     let screen = tmux.shows("back: 0");
     assert!(screen.contains("prompt:") && !screen.contains("q quits"), "{screen}");
     assert!(cluster.process.end().success());

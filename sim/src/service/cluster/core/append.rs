@@ -1,10 +1,10 @@
-//! Entries: sent, taken, committed; and the rounds of heartbeats that confirm reads.
+//! Appending and committing entries, and the rounds of heartbeats that confirm reads.
 
 use super::{Core, Role};
 use crate::service::cluster::message::{Entry, Index, Message, Term};
 
 impl Core {
-    /// Sends each follower what it has not been sent; with `empty`, also when that is nothing.
+    /// Sends each follower its new entries; with `empty`, even if it has none.
     pub(super) fn append_all(&mut self, empty: bool) {
         for to in self.others() {
             self.append_to(to, empty);
@@ -18,7 +18,7 @@ impl Core {
         if next > last && !empty {
             return;
         }
-        // What is on its way is taken for arrived; a follower that misses some of it says so.
+        // Sent entries are assumed to arrive; a follower that misses some says so.
         leading.next[to] = last + 1;
         let (read, prev) = (leading.rounds, next - 1);
         let entries = self.log[prev as usize..].to_vec();
@@ -42,7 +42,7 @@ impl Core {
         entries: Vec<Entry>,
     ) {
         if term < self.hard.term {
-            // Whoever led then learns it.
+            // A former leader learns from this that it no longer leads.
             let (term, index) = (self.hard.term, self.last());
             return self.send(from, Message::Appended { term, success: false, index, read });
         }
@@ -90,7 +90,7 @@ impl Core {
         self.confirm();
     }
 
-    /// What a majority has on disk, from this term, is committed, and everything before it.
+    /// Commits the entries of this term that a majority has on disk, and all before them.
     pub(super) fn advance(&mut self) {
         let place = self.count - self.majority();
         let Role::Leader(leading) = &self.role else { return };
@@ -99,7 +99,7 @@ impl Core {
         let index = matched[place];
         if index > self.hard.commit && self.term_at(index) == self.hard.term {
             self.hard.commit = index;
-            // Followers apply it when they hear of it, which the next message tells them; reads wait for it.
+            // Followers apply the entry when the next message tells them of the commit, and reads wait for that.
             self.append_all(true);
             for (member, read) in std::mem::take(&mut self.early) {
                 self.read_for(member, read);
@@ -107,7 +107,7 @@ impl Core {
         }
     }
 
-    /// Reads of rounds that a majority has confirmed may go on.
+    /// Releases the reads whose round a majority has confirmed.
     pub(super) fn confirm(&mut self) {
         let (own, place) = (self.own, self.count - self.majority());
         let Role::Leader(leading) = &mut self.role else { return };
@@ -115,7 +115,7 @@ impl Core {
         let mut confirmed = leading.confirmed.clone();
         confirmed.sort_unstable();
         let round = confirmed[place];
-        // With one that is confirmed, all are that were asked for before it (`read_only.go: advance`).
+        // Confirming one read confirms all that were requested before it (`read_only.go: advance`).
         let confirmed = leading.reads.iter().rposition(|(_, _, of, _)| *of <= round).map_or(0, |place| place + 1);
         for (member, read, _, index) in leading.reads.drain(..confirmed) {
             if member == own {

@@ -1,5 +1,5 @@
-//! Cores without connections and disks: what is under way is delivered, lost or late as a seed has it, members stop, crash
-//! and lose what was not saved, and all of them must agree. Sweeps run [`drill`] before anything else.
+//! Drills cores without connections and disks: messages are delivered, lost or delayed by seed, members stop, crash and
+//! lose unsaved data, and all must agree. Sweeps run [`drill`] before anything else.
 
 use super::{Core, Entry, Hard, Message, Ready, Record, Role, Rules, Standing, Stored};
 use crate::service::cluster::{CONSUL, ETCD, ZOOKEEPER, message::Index};
@@ -9,10 +9,10 @@ use protocols::{
 };
 use std::collections::BTreeMap;
 
-/// Members by the rules of each service, an even number of them included, in trouble and after it.
+/// Drills members by the rules of each service, even numbers of them included, during faults and afterwards.
 ///
 /// # Panics
-/// When they disagree, two lead in a term, a read is too old, or nothing is committed any more: the panic says which.
+/// Members disagree, two lead in a term, a read is too old, or nothing is committed any more; the panic says which.
 pub fn drill() {
     [ETCD, CONSUL, ZOOKEEPER].into_iter().for_each(law_of_earlier_terms);
     for (rules, count) in [(ETCD, 3), (ETCD, 4), (ETCD, 5), (CONSUL, 3), (ZOOKEEPER, 3), (ETCD, 2)] {
@@ -21,8 +21,8 @@ pub fn drill() {
     }
 }
 
-/// An entry of an earlier term that a majority has is not committed by that: another leader may still replace it. With one of its
-/// own term the leader commits both (Raft paper, 5.4.2).
+/// An entry of an earlier term is not committed by being on a majority of disks: another leader may still replace it.
+/// With an entry of its own term, the leader commits both (Raft paper, 5.4.2).
 fn law_of_earlier_terms(rules: Rules) {
     const MEMBERS: usize = 3;
     let hard = Hard { term: 3, vote: Some(0), commit: 0 };
@@ -39,15 +39,15 @@ fn law_of_earlier_terms(rules: Rules) {
     assert_eq!(committed(3, 2), 2, "an entry of the leader's own term is on two disks of three");
 }
 
-/// Members that were in trouble for so many steps, and have gone on from there.
+/// Runs members through `troubled` steps with faults, and then on without.
 ///
 /// # Panics
-/// As [`drill`] does.
+/// As [`drill`].
 pub(super) fn goes_on(rules: Rules, count: usize, seed: u64, troubled: u32) -> Fleet {
     let mut fleet = Fleet::new(rules, count, seed);
     (0..troubled).for_each(|_| fleet.step(true));
     fleet.seats.iter_mut().for_each(|seat| (seat.paused_until, seat.cut_until) = (0, 0));
-    // Longer than the longest patience, and some elections.
+    // Longer than the longest election timeout, plus some elections.
     (0..3_000).for_each(|_| fleet.step(false));
     let before = fleet.committed.len();
     (0..500).for_each(|_| fleet.step(false));
@@ -55,28 +55,28 @@ pub(super) fn goes_on(rules: Rules, count: usize, seed: u64, troubled: u32) -> F
     fleet
 }
 
-/// Logs are compared so far back from where they agree.
+/// How far back from their last common entry logs are compared.
 const LOOKED_BACK: usize = 200;
 
 pub(super) struct Seat {
     pub(super) core: Option<Core>,
     disk: Stored,
-    /// Saved by the process, not yet by the disk.
+    /// Saved by the process, but not yet on disk.
     unsaved: Vec<(Record, (u64, Index))>,
     paused_until: u64,
-    /// Nothing that it says or is told arrives.
+    /// Until then, no message from or to it arrives.
     cut_until: u64,
     applied: Index,
-    /// The last term that it led in, and up to where it knew the log to be committed then.
+    /// The last term that it led, and the commit index that it knew then.
     led_to: (u64, Index),
-    /// For how long it has been running in all, nanoseconds, and when in that time it last heard from whom.
+    /// Its total running time in nanoseconds, and when in that time it last heard from each member.
     ran: u64,
     heard: Vec<u64>,
-    /// The term that it leads in, and since when of its time.
+    /// The term that it leads, and since when in its running time.
     leads: Option<(u64, u64)>,
 }
 
-/// Members, and what is under way between them.
+/// The members, and the messages in flight.
 pub(super) struct Fleet {
     rules: Rules,
     pub(super) seats: Vec<Seat>,
@@ -84,12 +84,12 @@ pub(super) struct Fleet {
     now: u64,
     pub(super) under_way: BTreeMap<(u64, u64), (usize, usize, Message)>,
     sent: u64,
-    /// Who led in which term.
+    /// The leader of each term.
     pub(super) leaders: BTreeMap<u64, usize>,
-    /// What was committed, by anybody.
+    /// All committed entries.
     committed: Vec<Entry>,
     proposed: u64,
-    /// Reads under way: what was committed when they were asked for.
+    /// Outstanding reads, with the commit index when they were requested.
     pub(super) reads: BTreeMap<(usize, u64), Index>,
     read: u64,
 }
@@ -136,7 +136,7 @@ impl Fleet {
         self.draw(many) == 0
     }
 
-    /// Works a member off, unless its disk keeps it.
+    /// Processes a member's outputs until its disk holds it up.
     fn work(&mut self, own: usize) {
         loop {
             if !self.seats[own].unsaved.is_empty() {
@@ -165,7 +165,7 @@ impl Fleet {
         }
         if !ready.record.is_empty() {
             self.seats[own].unsaved.push((ready.record, ready.saved));
-            // Who follows saves before it answers; a leader sends first.
+            // A follower saves before it answers; a leader sends first.
             if !ready.leads || !self.one_in(3) {
                 self.save(own);
             }
@@ -180,14 +180,14 @@ impl Fleet {
         }
     }
 
-    /// What a leader commits is of its own term, and a majority has it on disk.
+    /// A leader commits entries of its own term that a majority has on disk.
     fn law_of_commits(&mut self, own: usize) {
         let Some(core) = &self.seats[own].core else { return };
         let (term, commit) = (core.hard.term, core.hard.commit);
         if !matches!(core.role, Role::Leader(_)) {
             return;
         }
-        // What it came to know as a follower was committed by another.
+        // Entries that it learned of as a follower were committed by another leader.
         let (led_in, known) = std::mem::replace(&mut self.seats[own].led_to, (term, commit));
         if led_in != term || commit <= known {
             return;
@@ -199,7 +199,7 @@ impl Fleet {
         assert!(having > count / 2, "{commit} is committed, and is on {having} disks of {count}");
     }
 
-    /// A leader that hears from no majority steps down when it looks, of the time that it has been running.
+    /// A leader that hears from no majority steps down at its next look, by its own running time.
     fn law_of_the_majority(&mut self, own: usize) {
         let ((every, within), seat) = (self.rules.quorum, &mut self.seats[own]);
         let Some(core) = seat.core.as_ref().filter(|core| matches!(core.role, Role::Leader(_))) else {
@@ -215,7 +215,7 @@ impl Fleet {
         assert!(heard > seat.heard.len() / 2, "{own} leads, and hears from {heard} members, itself included");
     }
 
-    /// Logs that have one entry of one term in the same place are the same up to there.
+    /// Two logs with the same term at the same index agree up to there.
     fn law_of_logs(&self) {
         let logs = || self.seats.iter().filter_map(|seat| seat.core.as_ref()).map(|core| &core.log);
         for (place, one) in logs().enumerate() {
@@ -243,7 +243,7 @@ impl Fleet {
         self.law_of_commits(own);
     }
 
-    /// A member loses its process, and what was not saved; it is back at once or later.
+    /// A member's process ends, and unsaved data is lost; it restarts now or later.
     fn crash(&mut self, own: usize) {
         let (count, rules, seed) = (self.seats.len(), self.rules, self.random.next_u64());
         let seat = &mut self.seats[own];

@@ -1,4 +1,4 @@
-//! Cores without connections and disks: members stop, crash and lose what was not saved, and all of them must agree.
+//! Tests of cores without connections and disks.
 
 mod retried_reads;
 mod stopped_leader;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::service::cluster::{CONSUL, ETCD, ZOOKEEPER};
 
-/// Through stops, crashes, losses and slow disks nobody disagrees, and afterwards everything goes on.
+/// Members agree through stops, crashes, losses and slow disks, and make progress afterwards.
 #[test]
 fn members_agree_whatever_happens() {
     for (rules, count) in [(ETCD, 3), (ETCD, 5), (CONSUL, 3), (ZOOKEEPER, 3), (ETCD, 2)] {
@@ -22,7 +22,7 @@ fn members_agree_whatever_happens() {
     }
 }
 
-/// A leader that nobody hears does not confirm reads, and steps down.
+/// A leader that nobody hears confirms no reads, and steps down.
 #[test]
 fn who_is_cut_off_reads_nothing() {
     let mut fleet = Fleet::new(ETCD, 3, 1);

@@ -1,11 +1,11 @@
-//! Votes: who stands, who is voted for, who wins.
+//! Candidacies and votes.
 
 use super::{Core, Leading, Role};
 use crate::service::cluster::message::{Entry, Index, Message, Term};
 use std::collections::{BTreeMap, VecDeque};
 
 impl Core {
-    /// It stands, or asks first whether it should.
+    /// Stands for election, or with `pre` asks first whether it would win.
     pub(super) fn stand(&mut self, pre: bool) {
         self.leader = None;
         self.heard_at = None;
@@ -68,7 +68,7 @@ impl Core {
         }
     }
 
-    /// It leads from now on, and says so by the first entry of its term.
+    /// Becomes leader, and announces that with the first entry of its term.
     pub(super) fn lead(&mut self) {
         let (count, now, next) = (self.count, self.now, self.last() + 1);
         let heard = if self.rules.counts_looks { 0 } else { now };
@@ -90,7 +90,7 @@ impl Core {
         self.append_all(true);
     }
 
-    /// It follows in that term, whoever leads.
+    /// Follows in that term, whoever leads.
     pub(super) fn step_down(&mut self, term: Term, leader: Option<usize>) {
         if term > self.hard.term {
             (self.hard.term, self.hard.vote) = (term, None);

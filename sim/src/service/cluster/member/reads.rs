@@ -1,4 +1,4 @@
-//! Reads of what is up to date: one round of heartbeats stands for all that came before it (etcd: `linearizableReadLoop`,
+//! Linearizable reads: one round of heartbeats serves all reads requested before it (etcd: `linearizableReadLoop`,
 //! `requestCurrentIndex`).
 
 use super::{Member, PATIENCE, Unread, lock};
@@ -8,11 +8,11 @@ use protocols_clients::env::Env;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// A read that was not confirmed is asked for again (`readIndexRetryTime`), nanoseconds.
+/// How long until an unconfirmed read is requested again (`readIndexRetryTime`), in nanoseconds.
 const READ_AGAIN: u64 = 500 * MILLISECOND;
 
 impl<E: Env> Member<E> {
-    /// One read at a time stands for all that came before it (`linearizableReadLoop`).
+    /// One read at a time serves all those requested before it (`linearizableReadLoop`).
     pub(super) async fn read(self: Arc<Self>, mut confirmed: mpsc::UnboundedReceiver<(u64, Index)>) {
         let mut number = 0;
         loop {
@@ -24,7 +24,7 @@ impl<E: Env> Member<E> {
             number += 1;
             let answer = self.confirm(number, &mut confirmed).await;
             for waits in waiting {
-                // Who does not wait any more has had its own timeout.
+                // The waiter may have timed out.
                 let _ = waits.send(answer);
             }
         }
@@ -50,7 +50,7 @@ impl<E: Env> Member<E> {
             tokio::select! {
                 biased;
                 Some((of, index)) = confirmed.recv() => {
-                    // One that was confirmed late says nothing of this one.
+                    // A late confirmation of an earlier read says nothing about this one.
                     if of == number {
                         return Ok(index);
                     }

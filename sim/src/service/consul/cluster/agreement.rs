@@ -1,4 +1,4 @@
-//! A server's copy of the store, its writes, and the requests that are passed on to the leader.
+//! A server's copy of the store, its writes, and the requests that it forwards to the leader.
 
 use super::super::{
     command::Command,
@@ -29,27 +29,26 @@ use std::{
 };
 use tokio::sync::{Notify, oneshot};
 
-/// For how long a request is kept while nobody leads (`rpc_hold_timeout`), nanoseconds; it is tried again after up to a
-/// sixteenth of that.
+/// How long a request is held while there is no leader (`rpc_hold_timeout`), in nanoseconds; it is retried after up to
+/// a sixteenth of that.
 const HOLD: u64 = 7 * SECOND;
-/// The end of a session is tried again after so long, twice that, and so on, so many times in all.
+/// The end of a session is retried after this long, twice that, and so on, this many times in all.
 const INVALIDATE: (u64, u32) = (10 * SECOND, 6);
 
-/// A server's connection for requests that it passes on is asked so often whether anybody is there, and given up when nobody
-/// has answered for so long (hashicorp/yamux, `mux.go: DefaultConfig`: `KeepAliveInterval`, `ConnectionWriteTimeout`),
-/// nanoseconds.
+/// A server probes its connection for forwarded requests at the first interval, and closes it after the second without
+/// an answer (hashicorp/yamux, `mux.go: DefaultConfig`: `KeepAliveInterval`, `ConnectionWriteTimeout`), in nanoseconds.
 const ALIVE: (u64, u64) = (30 * SECOND, 10 * SECOND);
 
-/// Answers a request by what a server knows.
+/// Answers a request from what this server knows.
 pub(in super::super) type Here =
     Box<dyn Fn(Request<Bytes>) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync>;
 
-/// A server's copy, and the log.
+/// A server's copy of the store, and the log.
 pub(in super::super) struct Agreement {
     pub(in super::super) env: SimEnv,
     member: Arc<Member<SimEnv>>,
     pub(in super::super) model: Arc<Mutex<Model>>,
-    /// Told of every change.
+    /// Notified of every change.
     pub(in super::super) changed: Arc<Notify>,
     waiting: Mutex<BTreeMap<u64, oneshot::Sender<Result<bool, Refusal>>>>,
     numbers: Mutex<u64>,
@@ -81,7 +80,7 @@ impl Agreement {
         })
     }
 
-    /// What answers a request by what this server knows.
+    /// Sets what answers requests from this server's copy.
     pub(in super::super) fn answers_by(&self, here: Here) {
         // It is set once.
         let _ = self.here.set(here);
@@ -98,15 +97,15 @@ impl Agreement {
         *lock(&self.leads)
     }
 
-    /// Has a command done through the log, if this server leads; `why` says how a leadership that is over after it has ended.
+    /// Writes a command through the log, if this server leads; `why` says how a leadership that it ends has ended.
     ///
     /// # Errors
-    /// Why it is refused, by the store or by Raft.
+    /// The store or Raft refuses.
     pub(in super::super) async fn write(&self, why: GrantEnd, command: Command) -> Result<bool, Refusal> {
         if let Command::Acquire(key, ..) = &command
             && lock(&self.model).is_delayed(key, self.env.now().mono)
         {
-            // Before it reaches Raft.
+            // Refused before it reaches Raft.
             return Ok(false);
         }
         let number = {
@@ -126,15 +125,16 @@ impl Agreement {
         done.await.unwrap_or_else(|_| Err("leadership lost while committing log".to_owned()))
     }
 
-    /// May what is read here be taken for the latest?
+    /// Confirms that reads here are up to date.
     ///
     /// # Errors
-    /// No majority says so.
+    /// No majority confirms it.
     pub(in super::super) async fn verify(&self) -> Result<(), Refusal> {
         self.member.catch_up().await.map_err(|_| "leadership lost while committing log".to_owned())
     }
 
-    /// A client's request: answered here by the leader, or where it is content with what is old, and else passed on.
+    /// Routes a client's request: answers it here if this server leads or `stale` is allowed, and otherwise forwards
+    /// it.
     pub(in super::super) async fn route(&self, request: Request<Bytes>, stale: bool) -> Answer {
         if stale {
             return self.answer_here(request).await;
@@ -158,7 +158,7 @@ impl Agreement {
                 };
                 match answered.as_deref().map(answer) {
                     Some(Some(answer)) => return answer,
-                    // What may have been done is not asked for again.
+                    // A request that may have been executed is not retried.
                     None | Some(None) if !is_read => {
                         return http::text(StatusCode::INTERNAL_SERVER_ERROR, "rpc error making call: EOF");
                     }
@@ -172,13 +172,13 @@ impl Agreement {
         }
     }
 
-    /// Waits until the connection to a server is given up that says nothing any more.
+    /// Waits until the connection to a silent server is given up.
     async fn falls_silent(&self, server: usize) {
-        // It is older than what goes over it.
+        // The connection is older than the request on it, so the phase is random.
         let mut wait = self.env.random() % ALIVE.0;
         loop {
             self.env.sleep(wait).await;
-            // There is nothing to be answered, and it says so.
+            // The probe has no content; its answer says so.
             let answered = self.env.timeout(ALIVE.1, self.member.ask(server, Vec::new())).await;
             if answered.is_none() || !self.member.reaches(server) {
                 return;
@@ -187,7 +187,7 @@ impl Agreement {
         }
     }
 
-    /// Ends sessions when their time is up, for as long as this server leads.
+    /// Ends sessions whose time is up, while this server leads.
     pub(super) async fn expire(self: Arc<Self>) {
         loop {
             let changed = self.changed.notified();
@@ -215,18 +215,18 @@ impl Agreement {
         }
     }
 
-    /// Somebody else ends a candidate's session, or deletes its key.
+    /// Ends a candidate's session or deletes its key, from outside.
     pub(super) fn drop_leadership(self: &Arc<Self>, candidate: &str, group: u16, what: Dropped) {
         let held = lock(&self.model).held_by(candidate, group);
         let command = match (what, held) {
             (Dropped::Key, Some((key, _))) => Command::Delete(key, None),
             (Dropped::Lease, Some((_, session))) => Command::Destroy(session),
-            // Tokens are indexes here: there is no counter to lose. Who holds nothing loses nothing.
+            // Tokens are indexes, so there is no counter to lose. A candidate without a lock loses nothing.
             _ => return,
         };
         let agreement = self.clone();
         self.env.spawn_detached(async move {
-            // Nobody waits for it.
+            // Nobody waits for the result.
             let _ = agreement.write(GrantEnd::Lost, command).await;
         });
     }
@@ -237,7 +237,7 @@ impl Machine for Agreement {
         let mut data = Reader(data);
         let head = data.number().zip(data.why());
         let Some(((number, why), command)) = head.zip(Command::decode(&mut data)) else { return GrantEnd::Lost };
-        // Only a leader knows when a session ends, and lock-delays were looked at before.
+        // Only a leader knows when sessions end, and lock-delays were checked before.
         let now = self.env.now().mono;
         let counts = if self.is_leader() && matches!(command, Command::Create(..)) { now } else { u64::MAX };
         let done = {
@@ -249,7 +249,7 @@ impl Machine for Agreement {
         self.changed.notify_waiters();
         let waits = lock(&self.waiting).remove(&number);
         if let Some(waits) = waits {
-            // Who does not wait any more has had its own timeout.
+            // The waiter may have timed out.
             let _ = waits.send(done);
         }
         why
@@ -273,7 +273,7 @@ impl Machine for Agreement {
     fn asked(self: Arc<Self>, body: Vec<u8>) -> Answered {
         Box::pin(async move {
             let request = request(&body)?;
-            // Whoever led when it was asked for may not lead when it comes.
+            // The server may have stopped leading meanwhile.
             let answered = self.route(request, false).await;
             let (head, body) = answered.into_parts();
             let body = body.collect().await.ok()?.to_bytes();

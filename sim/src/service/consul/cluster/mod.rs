@@ -1,32 +1,33 @@
 //! Several Consul servers: sessions and keys on a log that a majority agrees on ([`super::super::cluster`]).
 //!
-//! **After** hashicorp/consul 1.8.7: `agent/consul/rpc.go: forward, canRetry, consistentRead`, `agent/consul/session_ttl.go:
-//! initializeSessionTimers, invalidateSession, clearAllSessionTimers`, `agent/consul/kvs_endpoint.go: kvsPreApply`,
-//! `agent/consul/state/session.go: deleteSessionTxn`, `agent/consul/leader.go`; hashicorp/raft 1.1, `raft.go`, `config.go`,
-//! with `raft_multiplier` 1, as Consul's guide for production has it.
+//! **Modelled on** hashicorp/consul 1.8.7: `agent/consul/rpc.go: forward, canRetry, consistentRead`,
+//! `agent/consul/session_ttl.go: initializeSessionTimers, invalidateSession, clearAllSessionTimers`,
+//! `agent/consul/kvs_endpoint.go: kvsPreApply`, `agent/consul/state/session.go: deleteSessionTxn`,
+//! `agent/consul/leader.go`; hashicorp/raft 1.1, `raft.go`, `config.go`, with `raft_multiplier` 1, as Consul's
+//! production guide recommends.
 //!
-//! - A server that does not lead passes every request on to the one that does, reads too, unless they ask for `stale`. While
-//!   none leads it tries again for 7 s, and answers 500, `No cluster leader`. What was passed on to a leader that says nothing
-//!   any more comes back with an error after 10 to 40 s.
-//! - A leader answers reads from what it has, without asking anybody whether it still leads (`default`); `consistent` has a
-//!   majority confirm it first. So a leader that was cut off answers what is old until it steps down, 500 ms later, or as
-//!   soon as it runs again (hashicorp/consul#54).
-//! - When sessions end is known to the leader alone: a new one gives each its whole time again, twice its time to live. The
-//!   end is written by whoever led when it came, and is tried again for ten minutes.
-//! - Lock-delays are set by every server as it applies the log, each by its own clock, and only the leader's counts: one
-//!   goes on after an election, and begins anew on a server that was restarted.
+//! - A server that does not lead forwards every request to the leader, including reads unless they ask for `stale`.
+//!   While there is no leader it retries for 7 s, and then answers 500, `No cluster leader`. A request forwarded to a
+//!   leader that falls silent fails after 10 to 40 s.
+//! - A leader answers reads from its copy without checking that it still leads (`default`); for `consistent` it first
+//!   asks a majority to confirm. So a leader that is cut off gives stale answers until it steps down, 500 ms later, or
+//!   once it runs again (hashicorp/consul#54).
+//! - Only the leader knows when sessions end: a new one restarts each session's full time, twice its time to live. The
+//!   leader at that time writes the end of the session, with retries for ten minutes.
+//! - Every server sets lock-delays as it applies the log, by its own clock, and only the leader's count: a lock-delay
+//!   continues after an election, and restarts on a server that restarts.
 //!
-//! The client is its own agent (`protocols/clients/src/consul/agent.rs`): it keeps to one server, from one that is drawn, until
-//! that one cannot be reached, or gossip has given it up.
+//! The client is its own agent (`protocols/clients/src/consul/agent.rs`): it picks a random server, and stays with it
+//! until it cannot be reached, or gossip has given it up.
 //!
-//! A session belongs to the node of the agent that has asked for it, and ends with that node's check `serfHealth`
-//! (`agent/session_endpoint.go: SessionCreate`, `agent/consul/leader.go: handleFailedMember`). Here that is an agent on the
-//! candidate's own machine, as Consul's documentation has it, which is up whatever becomes of a server. Whoever asks a server
-//! itself has sessions that end when gossip gives up that server: `docs/clusters.md` has how often.
+//! A session belongs to the node of the agent that requested it, and ends with that node's check `serfHealth`
+//! (`agent/session_endpoint.go: SessionCreate`, `agent/consul/leader.go: handleFailedMember`). Here that agent runs on
+//! the candidate's own machine, as Consul's documentation recommends, and stays up when a server fails. Sessions
+//! requested from a server directly end when gossip gives up that server: `docs/clusters.md` tells how often.
 //!
-//! Not here: servers that come and go (Serf, autopilot); gossip, by which a machine without power ends its sessions within
-//! seconds, where they last for their whole time here; the barrier that a new leader waits for before it is one, but for
-//! reads that are to be consistent.
+//! Not modelled: servers that come and go (Serf, autopilot); gossip, which ends the sessions of a machine without power
+//! within seconds, while here they last their full time; the barrier that a new leader waits for, except for consistent
+//! reads.
 
 pub(super) mod agreement;
 
@@ -41,7 +42,7 @@ use agreement::Agreement;
 use protocols_clients::env::Env;
 use std::{io, sync::Arc};
 
-/// Servers that were never started.
+/// `count` servers that were never started.
 pub(in crate::service) fn members(count: usize) -> Vec<State> {
     seat::members(count, || Consul)
 }
@@ -64,7 +65,7 @@ impl Clustered for Consul {
     }
 
     fn serve(agreement: Arc<Agreement>, port: u16) -> impl Future<Output = io::Result<()>> + Send {
-        // It is known to the agreement before any other server passes a request on.
+        // Consensus knows the front before any server forwards a request.
         let server = super::wire::member(agreement.env, agreement);
         async move { server.serve(port).await }
     }

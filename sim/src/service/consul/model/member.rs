@@ -1,23 +1,23 @@
-//! What is different where the model is one server's copy: when sessions end is known to the leader alone.
+//! The differences if the model is one server's copy: only the leader knows when sessions end.
 
 use super::Model;
 use crate::service::consul::pieces::Text;
 use protocols::election::consul::key_of;
 
 impl Model {
-    /// The lock's key and the session that holds it, if it is a candidate's in a group.
+    /// The lock's key and session, if the candidate holds the lock in the group.
     pub fn held_by(&self, candidate: &str, group: u16) -> Option<(Text, String)> {
         let key = key_of(group).into_bytes();
         let held = self.keys.get(&key).filter(|pair| pair.value == candidate.as_bytes())?;
         Some((key, held.session.clone()?))
     }
 
-    /// Is a key kept from everybody?
+    /// Whether a lock-delay keeps the key from everybody.
     pub fn is_delayed(&self, key: &[u8], now: u64) -> bool {
         self.delays.get(key).is_some_and(|until| *until > now)
     }
 
-    /// The sessions whose time is up; their ends are under way then.
+    /// The sessions whose time is up; their ends are then under way.
     pub fn take_due(&mut self, now: u64) -> Vec<String> {
         let due = self.sessions.iter_mut().filter(|(_, s)| s.ends_at.is_some_and(|at| at <= now));
         due.map(|(id, session)| {
@@ -27,8 +27,8 @@ impl Model {
         .collect()
     }
 
-    /// This server leads, since its clock showed so many nanoseconds: every session has its whole time again. Or it does not,
-    /// and does not know when sessions end.
+    /// Restarts every session's time if this server leads since `leads_since` (nanoseconds); otherwise it does not know
+    /// when sessions end.
     pub fn renew_all(&mut self, leads_since: Option<u64>) {
         self.sessions.values_mut().for_each(|session| session.renew(leads_since.unwrap_or(u64::MAX)));
     }

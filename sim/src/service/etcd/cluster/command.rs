@@ -1,5 +1,4 @@
-//! What goes through the log: requests as their own protocol has them, with a kind and a number by which whoever proposed
-//! one finds its answer.
+//! Log entries: requests in their own encoding, with a kind, and with a number by which the proposer finds the answer.
 
 use super::super::model::{Error, Model};
 use crate::service::cluster::message::{Reader, Writer};
@@ -14,11 +13,10 @@ use std::any::Any;
 
 /// A request that changes the store.
 pub(super) trait Command: Message + Default {
-    /// Its kind, in the log.
+    /// Its kind in the log.
     const KIND: u8;
-    /// What is answered.
     type Answer: Send + 'static;
-    /// Does it, when the lessor's clock shows `now`.
+    /// Executes it at time `now` of the lessor's clock.
     fn apply(&self, model: &mut Model, now: u64) -> Result<Self::Answer, Error>;
 }
 
@@ -33,7 +31,7 @@ macro_rules! commands {
             }
         })*
 
-        /// Does what an entry says; gives back its number, how a leadership has ended that is over after it, and the answer, a
+        /// Executes an entry; returns its number, how a leadership that it ends has ended, and the answer, a
         /// `Result<Answer, Error>`.
         pub(super) fn apply(model: &mut Model, now: u64, data: &[u8]) -> Option<(u64, GrantEnd, Box<dyn Any + Send>)> {
             let mut data = Reader(data);
@@ -57,7 +55,7 @@ commands! {
     5 PbLeaseRevokeRequest PbLeaseRevokeResponse |model, _now, request| model.lease_revoke(request);
 }
 
-/// A request as an entry.
+/// Encodes a request as an entry.
 pub(super) fn entry<C: Command>(number: u64, why: GrantEnd, request: &C) -> Vec<u8> {
     let mut data = Writer::default();
     data.byte(C::KIND).number(number).why(why).bytes(&request.encode_to_vec());

@@ -1,4 +1,4 @@
-//! When leases end: known to the leader, asked by all.
+//! Lease expiry: the leader knows it, all members ask.
 
 use super::{
     super::model::{EXPIRY_SCAN, Renewal},
@@ -21,27 +21,27 @@ use protocols_clients::env::Env;
 use std::sync::Arc;
 use tonic::Status;
 
-/// When the revocation of an expired lease is tried again (`defaultExpiredleaseRetryInterval`), nanoseconds.
+/// When the revocation of an expired lease is retried (`defaultExpiredleaseRetryInterval`), in nanoseconds.
 const REVOKE_AGAIN: u64 = 3 * SECOND;
-/// From one attempt to reach the leader to the next, nanoseconds.
+/// The interval between attempts to reach the leader, in nanoseconds.
 const FORWARD_AGAIN: u64 = 50 * MILLISECOND;
 
-/// What is to be revoked is on its way for so long, or not at all, nanoseconds.
+/// A revocation takes this long to reach Raft, or no time at all, in nanoseconds.
 const GOROUTINES: u64 = 50 * MICROSECOND;
 
 const RENEW: u8 = 0;
 const TIME_TO_LIVE: u8 = 1;
 
-/// What became of a keepalive at this member's lessor.
+/// The result of a keepalive at this member's lessor.
 enum Renewed {
-    /// So many seconds; 0: there is no such lease.
+    /// The time to live in seconds; 0 if the lease does not exist.
     For(i64),
-    /// Another member's lessor knows.
+    /// Another member's lessor must answer.
     NotPrimary,
 }
 
 impl Server {
-    /// Looks for expired leases, for as long as the process runs.
+    /// Scans for expired leases while the process runs.
     pub(super) fn start(self: &Arc<Self>) -> Vec<<SimEnv as Env>::Task> {
         vec![self.env.spawn(self.clone().expire()), self.env.spawn(self.clone().resync())]
     }
@@ -59,7 +59,7 @@ impl Server {
         }
     }
 
-    /// Expired leases whose revocation is not under way.
+    /// Expired leases that are not yet being revoked.
     fn due(&self, now: u64) -> Vec<i64> {
         let expired = lock(&self.replica.model).expired(now);
         let mut again_at = lock(&self.again_at);
@@ -73,21 +73,21 @@ impl Server {
         if !self.trusts_itself && !self.ensure_leadership().await {
             return;
         }
-        // From the lessor to Raft it goes through several goroutines; a process that wakes up may hear of the next leader
-        // before, and passes on to it what it wanted to do itself.
+        // Revocations pass through several goroutines between lessor and Raft. A process that wakes may learn of the
+        // next leader first, and then forwards to it what it wanted to propose itself.
         if self.env.random() & 1 == 0 {
             self.env.sleep(GOROUTINES).await;
         }
         for id in leases {
             let server = self.clone();
             self.env.spawn_detached(async move {
-                // It is tried again, or somebody else was faster.
+                // It will be retried, unless another member was faster.
                 let _ = server.write_ending(GrantEnd::Expired, &PbLeaseRevokeRequest { id }).await;
             });
         }
     }
 
-    /// Watches that want history are brought up to date.
+    /// Brings watches that need history up to date.
     async fn resync(self: Arc<Self>) {
         loop {
             self.env.sleep(super::super::model::RESYNC).await;
@@ -105,14 +105,14 @@ impl Server {
             }
             match lock(&self.replica.model).lease_keep_alive(self.env.now().mono, id) {
                 Renewal::Answered(answer) => return Renewed::For(answer.ttl),
-                // It waits until the lease is revoked, or another lessor is to know.
+                // Waits until the lease is revoked, or another lessor takes over.
                 Renewal::Expired => {}
             }
             changed.await;
         }
     }
 
-    /// Renews a lease for so many seconds; 0: there is none.
+    /// Renews a lease; returns its time to live in seconds, or 0 if it does not exist.
     pub(super) async fn renew(&self, id: i64) -> Result<i64, Status> {
         if self.member.leads() {
             if !self.trusts_itself && !self.ensure_leadership().await {
@@ -128,7 +128,7 @@ impl Server {
         Reader(&answer).number().map(u64::cast_signed).ok_or_else(|| unavailable("request timed out"))
     }
 
-    /// What is left of a lease.
+    /// The remaining time of a lease.
     pub(super) async fn time_to_live(
         &self,
         request: &PbLeaseTimeToLiveRequest,
@@ -142,7 +142,7 @@ impl Server {
         PbLeaseTimeToLiveResponse::decode(&answer[..]).map_err(|_| unavailable("request timed out"))
     }
 
-    /// Asks whoever leads until there is an answer.
+    /// Asks the leader until it answers.
     async fn ask_leader(&self, question: Vec<u8>) -> Result<Vec<u8>, Status> {
         let until = self.env.now().mono + PATIENCE;
         loop {
@@ -162,7 +162,7 @@ impl Server {
         }
     }
 
-    /// Answers another member, if this one's lessor is the one that knows.
+    /// Answers another member, if this member's lessor is the primary.
     pub(super) async fn answer(&self, question: Vec<u8>) -> Option<Vec<u8>> {
         let mut question = Reader(&question);
         match question.byte()? {

@@ -1,23 +1,23 @@
-//! Several members of etcd: the store, its leases and watches on a log that a majority agrees on ([`super::super::cluster`]).
+//! Several members of etcd: the store, its leases and watches on a log that a majority agrees on
+//! ([`super::super::cluster`]).
 //!
-//! **After** etcd-io/etcd, 3.5.13 where nothing else is said: `etcdserver/v3_server.go` (what goes through the log, what is
-//! read at a confirmed index, what is asked of the leader), `etcdserver/server.go` (`revokeExpiredLeases`,
+//! **Modelled on** etcd-io/etcd, 3.5.13 unless stated otherwise: `etcdserver/v3_server.go` (what goes through the log,
+//! what is read at a confirmed index, what the leader is asked), `etcdserver/server.go` (`revokeExpiredLeases`,
 //! `ensureLeadership`, `run`), `lease/lessor.go` (`Promote`, `Demote`, `Renew`, `findExpiredLeases`),
 //! `lease/leasehttp/http.go`, `etcdserver/api/v3rpc/lease.go`, `pkg/idutil/id.go`.
 //!
-//! - A client talks to any member. What it writes is proposed there and comes back when that member has applied it; what it
-//!   reads waits for an index that the leader has had confirmed by a majority, unless it asks for `serializable`.
-//! - When leases end is known to the leader's lessor alone. A keepalive goes to it, from any member. A new leader gives
-//!   every lease its whole time again, and an election timeout; a leader that is none any more lets them last for ever.
-//! - An expired lease is revoked through the log, at the instance of whoever believes to lead. Since 3.5.13 and 3.4.31 that
-//!   member has a majority confirm it first; before, one whose disk or process had stalled revoked leases which the next
+//! - Clients may talk to any member. It proposes their writes and answers once it has applied them; reads wait for an
+//!   index that a majority has confirmed to the leader, unless they ask for `serializable`.
+//! - Only the leader's lessor knows when leases end. Keepalives go to it from any member. A new leader restarts every
+//!   lease's full time, plus an election timeout; a former leader lets leases last for ever.
+//! - A member that believes it leads revokes expired leases through the log. Since 3.5.13 and 3.4.31 it first has a
+//!   majority confirm that it leads; before, a member whose disk or process had stalled revoked leases that the next
 //!   leader had renewed (etcd-io/etcd#15247): the bug `etcd-stale-revocation`.
-//! - Without a majority nothing is answered but serializable reads: `etcdserver: request timed out` after 7 s, or
-//!   `etcdserver: leader changed`.
+//! - Without a majority, only serializable reads are answered; the rest fails with `etcdserver: request timed out`
+//!   after 7 s, or with `etcdserver: leader changed`.
 //!
-//! Not here: checkpoints of leases (off by default); `hasleader`, by which a stream ends when a member has known no leader
-//! for 3 s; which of the three ways to say that a request timed out; the rate limits of the lessor, which matter to
-//! hundreds of leases.
+//! Not modelled: lease checkpoints (off by default); `hasleader`, which ends a stream when a member has known no leader
+//! for 3 s; which of three messages reports a timeout; the lessor's rate limits, which matter to hundreds of leases.
 
 mod command;
 mod lessor;

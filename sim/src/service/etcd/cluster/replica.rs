@@ -1,4 +1,4 @@
-//! A member's copy of the store, and the server that stands before it.
+//! A member's copy of the store, and the server in front of it.
 
 use super::{
     super::model::{Error, Model, StreamId},
@@ -31,7 +31,7 @@ use tonic::Status;
 
 pub(super) type WatchSender = UnboundedSender<Result<PbWatchResponse, Status>>;
 
-/// `etcdserver: request timed out`, and the like.
+/// `etcdserver: request timed out` and similar errors.
 pub(super) fn unavailable(words: &str) -> Status {
     Status::unavailable(format!("etcdserver: {words}"))
 }
@@ -45,7 +45,7 @@ impl From<Unread> for Status {
     }
 }
 
-/// Answers that are waited for, by the numbers of the requests.
+/// Pending answers, by request number.
 type Waiting = BTreeMap<u64, oneshot::Sender<Box<dyn Any + Send>>>;
 
 /// The member's copy.
@@ -53,9 +53,9 @@ pub(super) struct Replica {
     pub(super) model: Mutex<Model>,
     pub(super) watches: Mutex<BTreeMap<StreamId, WatchSender>>,
     waiting: Mutex<Waiting>,
-    /// Is this member's lessor the one that knows when leases end?
+    /// Whether this member's lessor is the primary, which knows when leases end.
     primary: Mutex<bool>,
-    /// A lease has gone, or the lessor is not the one any more.
+    /// A lease has ended, or the lessor is no longer the primary.
     pub(super) changed: Notify,
     numbers: Mutex<u64>,
     tells: Box<dyn Fn(bool) + Send + Sync>,
@@ -67,11 +67,11 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Replica {
-    /// An empty copy of the member of that place; `tells` hears whether it leads.
+    /// The empty copy of member `place`; `tells` is called with whether it leads.
     pub(super) fn new(place: usize, now: Now, tells: impl Fn(bool) + Send + Sync + 'static) -> Replica {
         let mut model = Model::new();
         model.be_member(place);
-        // The member, the time in milliseconds, a count.
+        // The request ids consist of the member, the time in milliseconds, and a counter.
         let first = (place as u64 + 1) << 48 | ((now.wall / MILLISECOND) & 0xFF_FFFF_FFFF) << 8;
         Replica {
             model: Mutex::new(model),
@@ -95,7 +95,7 @@ impl Replica {
         *lock(&self.primary)
     }
 
-    /// Does something to the copy, and sends what the watches have to say about it.
+    /// Changes the copy, and sends the resulting watch events.
     pub(super) fn with<T>(&self, action: impl FnOnce(&mut Model) -> T) -> T {
         let mut model = lock(&self.model);
         let answer = action(&mut model);
@@ -104,7 +104,7 @@ impl Replica {
         let watches = lock(&self.watches);
         for (stream, response) in responses {
             if let Some(sender) = watches.get(&stream) {
-                // A client that is gone is noticed by its own task.
+                // The client's own task notices that it is gone.
                 let _ = sender.send(Ok(response));
             }
         }
@@ -115,16 +115,16 @@ impl Replica {
         self.server.get().and_then(std::sync::Weak::upgrade)
     }
 
-    /// Somebody else revokes what makes a candidate leader, or deletes it.
+    /// Revokes or deletes, from outside, what makes a candidate leader.
     pub(super) fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped) {
         let Some(server) = self.server() else { return };
         for (key, id) in lock(&self.model).keys_of(candidate, group) {
             let (server, env) = (server.clone(), server.env);
             env.spawn_detached(async move {
-                // Nobody waits for it.
+                // Nobody waits for the result.
                 match what {
                     Dropped::Lease => drop(server.write_ending(GrantEnd::Lost, &PbLeaseRevokeRequest { id }).await),
-                    // Tokens are revisions here: there is no counter to lose.
+                    // Tokens are revisions, so there is no counter to lose.
                     Dropped::Counter => {}
                     Dropped::Key => {
                         let delete = PbDeleteRequest { key, ..PbDeleteRequest::default() };
@@ -143,7 +143,7 @@ impl Machine for Replica {
         }
         let now = match (self.is_primary(), self.server()) {
             (true, Some(server)) => server.env.now().mono,
-            // Without a lessor that counts a lease lasts for ever.
+            // Without a primary lessor, leases last for ever.
             _ => u64::MAX,
         };
         let done = self.with(|model| command::apply(model, now, data));
@@ -151,7 +151,7 @@ impl Machine for Replica {
         let Some((number, why, answer)) = done else { return GrantEnd::Lost };
         let waits = lock(&self.waiting).remove(&number);
         if let Some(waits) = waits {
-            // Who does not wait any more has had its own timeout.
+            // The waiter may have timed out.
             let _ = waits.send(answer);
         }
         why
@@ -175,14 +175,14 @@ impl Machine for Replica {
     }
 }
 
-/// What stands before a member's copy: clients, and the lessor.
+/// The server in front of a member's copy: clients, and the lessor.
 pub(super) struct Server {
     pub(super) env: SimEnv,
     pub(super) member: Arc<Member<SimEnv>>,
     pub(super) replica: Arc<Replica>,
-    /// Does it revoke leases without asking whether it still leads?
+    /// Whether it revokes leases without confirming that it leads.
     pub(super) trusts_itself: bool,
-    /// When the revocation of a lease that goes on existing is tried again, nanoseconds.
+    /// When the revocation of a lease that still exists is retried, in nanoseconds.
     pub(super) again_at: Mutex<BTreeMap<i64, u64>>,
 }
 
@@ -200,12 +200,12 @@ impl Server {
         server
     }
 
-    /// Has a client's request done through the log, and waits until this member has applied it.
+    /// Writes a client's request through the log, and waits until this member has applied it.
     pub(super) async fn write<C: Command>(&self, request: &C) -> Result<C::Answer, Status> {
         self.write_ending(GrantEnd::Released, request).await
     }
 
-    /// The same of anybody's; `why` says how a leadership that is over after it has ended.
+    /// The same; `why` says how a leadership that this ends has ended.
     pub(super) async fn write_ending<C: Command>(&self, why: GrantEnd, request: &C) -> Result<C::Answer, Status> {
         let number = self.replica.next_number();
         let (sender, answer) = oneshot::channel();
@@ -225,12 +225,12 @@ impl Server {
         }
     }
 
-    /// Waits until what this member has is as new as it was anywhere when it was asked.
+    /// Waits until this copy is as new as any was at the time of the call.
     pub(super) async fn linearize(&self) -> Result<(), Status> {
         self.member.catch_up().await.map_err(Status::from)
     }
 
-    /// Does a majority confirm in time that this member leads? The time counts from here: reads that came before may take as
+    /// Whether a majority confirms in time that this member leads. The time counts from here; earlier reads may take as
     /// long (`server.go: ensureLeadership`).
     pub(super) async fn ensure_leadership(&self) -> bool {
         let confirmed = self.env.timeout(PATIENCE, self.member.catch_up()).await;
@@ -238,7 +238,7 @@ impl Server {
     }
 }
 
-/// Does a transaction change nothing, and is all that it reads serializable?
+/// Whether a transaction changes nothing, and whether all its reads are serializable.
 pub(super) fn reads_only(txn: &PbTxnRequest) -> (bool, bool) {
     let mut only = (true, true);
     for operation in

@@ -1,4 +1,4 @@
-//! A member's own gRPC services.
+//! A member's gRPC services.
 
 use super::{
     super::{
@@ -20,7 +20,7 @@ struct Front(Arc<Server>);
 /// Serves clients until the process ends.
 ///
 /// # Errors
-/// The port cannot be listened on, or the socket is gone.
+/// The port cannot be listened on, or the socket closed.
 pub(super) async fn serve(server: Arc<Server>, port: u16) -> io::Result<()> {
     let env = server.env;
     let front = Front(server);
@@ -75,7 +75,7 @@ impl PbLeaseService for Front {
     async fn lease_grant(&self, request: Request<PbLeaseGrantRequest>) -> Answer<PbLeaseGrantResponse> {
         let mut request = request.into_inner();
         if request.id == 0 {
-            // Every member applies the same id.
+            // So that every member applies the same id.
             request.id = self.0.replica.next_number().cast_signed();
         }
         self.0.write(&request).await.map(Response::new)

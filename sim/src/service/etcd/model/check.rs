@@ -1,4 +1,4 @@
-//! What the API server refuses before it looks at the store (`v3rpc/key.go`: `checkRangeRequest` … `checkIntervals`).
+//! Checks that the API server makes before it reads the store (`v3rpc/key.go`: `checkRangeRequest` … `checkIntervals`).
 
 use super::Error;
 use etcd_client::proto::{PbDeleteRequest, PbPutRequest, PbRangeRequest, PbTxnOpRequest, PbTxnRequest, PbTxnRequestOp};
@@ -11,7 +11,7 @@ pub(super) fn range(request: &PbRangeRequest) -> Result<(), Error> {
     if request.key.is_empty() {
         return Err(Error::EmptyKey);
     }
-    // 3.4 and 3.5 die of such a target; later ones refuse it. An order that there is not they take for none.
+    // Such a target crashes 3.4 and 3.5; later versions refuse it. An unknown order counts as none.
     if !(0..=4).contains(&request.sort_target) {
         return Err(Error::InvalidSortOption);
     }
@@ -56,7 +56,7 @@ fn operations(request: &PbTxnRequest, room: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a list of operations writes.
+/// The keys that a list of operations writes.
 #[derive(Default)]
 struct Writes {
     puts: BTreeSet<Vec<u8>>,
@@ -64,7 +64,7 @@ struct Writes {
 }
 
 impl Writes {
-    /// Refuses a key that would be put twice, or put and deleted. Two branches of an inner transaction may put the same.
+    /// Refuses a key that is put twice, or put and deleted. Two branches of an inner transaction may put the same key.
     fn of(operations: &[PbTxnRequestOp]) -> Result<Writes, Error> {
         let mut writes = Writes::default();
         for operation in operations {
@@ -93,8 +93,8 @@ impl Writes {
     }
 
     fn put(&mut self, key: &[u8]) -> Result<(), Error> {
-        // etcd's check does not know that an end of one zero byte means everything from the start on: such a range has no
-        // key in it here, and a put may stand beside its deletion.
+        // etcd's check does not know that a range end of one zero byte means "to the end": here, such a range contains
+        // no key, and a put may occur together with its deletion.
         let within = |start: &[u8], end: &[u8]| if end.is_empty() { key == start } else { start <= key && key < end };
         let deleted = self.deletes.iter().any(|(start, end)| within(start, end));
         if deleted || !self.puts.insert(key.to_vec()) { Err(Error::DuplicateKey) } else { Ok(()) }

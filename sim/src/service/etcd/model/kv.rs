@@ -15,13 +15,13 @@ pub(super) const DELETE: i32 = 1;
 /// The writes of one transaction, all at one revision.
 #[derive(Debug)]
 pub(super) struct Changes {
-    /// The store's revision before.
+    /// The store's revision before the transaction.
     begin: i64,
     events: Vec<PbEvent>,
 }
 
 impl Changes {
-    /// What a reader inside the transaction sees as the store's revision.
+    /// The store's revision as seen within the transaction.
     pub(super) fn revision(&self) -> i64 {
         self.begin + i64::from(!self.events.is_empty())
     }
@@ -36,21 +36,19 @@ fn apply(keys: &mut Keys, event: &PbEvent) {
     }
 }
 
-/// Revision of an event.
 pub(super) fn revision_of(event: &PbEvent) -> i64 {
     event.kv.as_ref().map_or(0, |kv| kv.mod_revision)
 }
 
-/// Revisions that a range asks for; 0 is no bound.
+/// Whether `revision` lies within the bounds of a range; 0 means no bound.
 fn within(revision: i64, min: i64, max: i64) -> bool {
     (min == 0 || revision >= min) && (max == 0 || revision <= max)
 }
 
 impl Model {
-    /// Reads keys.
     ///
     /// # Errors
-    /// Empty key, unknown target to sort by, a revision that is compacted or yet to come.
+    /// The key is empty, the sort target is unknown, or the revision is compacted or in the future.
     pub fn range(&self, request: &PbRangeRequest) -> Result<PbRangeResponse, Error> {
         check::range(request)?;
         let mut answer = self.read(request, self.revision)?;
@@ -67,7 +65,7 @@ impl Model {
         }
     }
 
-    /// The keys at a revision that can be read; 0 or less is `current`, the revision that `keys` are at.
+    /// The keys at a readable revision; 0 or less means `current`, the revision of `keys`.
     fn keys_at(&self, revision: i64, current: i64) -> Cow<'_, Keys> {
         if revision <= 0 || revision >= current {
             return Cow::Borrowed(&self.keys);
@@ -78,7 +76,7 @@ impl Model {
         Cow::Owned(keys)
     }
 
-    /// One key as it was at a revision, if that is still known.
+    /// A key as of a revision, if that is still known.
     pub(super) fn key_at(&self, key: &[u8], revision: i64) -> Option<PbKeyValue> {
         if self.check_revision(revision, self.revision).is_err() {
             return None;
@@ -101,7 +99,7 @@ impl Model {
         let r = request;
         let bounded = [r.min_mod_revision, r.max_mod_revision, r.min_create_revision, r.max_create_revision] != [0; 4];
         let limit = usize::try_from(r.limit).ok().filter(|limit| *limit > 0);
-        // Without an order, the limit (plus one, to know whether there is more) cuts before anything is sorted by target.
+        // Without an order, the limit (plus one, to detect more) applies before sorting by target.
         let by_key = r.sort_order == 0 || (r.sort_target == 0 && r.sort_order == 1);
         if let (Some(limit), true, false) = (limit, by_key, bounded) {
             kvs.truncate(limit.saturating_add(1));
@@ -119,10 +117,10 @@ impl Model {
         Ok(PbRangeResponse { header, kvs, more, count })
     }
 
-    /// Writes one key.
     ///
     /// # Errors
-    /// Empty key, unknown lease, `ignore_*` with a value, a lease or no key.
+    /// The key is empty, the lease is unknown, or `ignore_*` is combined with a value or a lease, or needs a key that
+    /// does not exist.
     pub fn put(&mut self, request: &PbPutRequest) -> Result<PbPutResponse, Error> {
         check::put(request)?;
         self.check_lease(request)?;
@@ -134,10 +132,9 @@ impl Model {
         Ok(answer)
     }
 
-    /// Deletes keys.
     ///
     /// # Errors
-    /// Empty key.
+    /// The key is empty.
     pub fn delete_range(&mut self, request: &PbDeleteRequest) -> Result<PbDeleteResponse, Error> {
         check::delete(request)?;
         let mut changes = self.begin();
@@ -147,10 +144,10 @@ impl Model {
         Ok(answer)
     }
 
-    /// Forgets what happened before a revision.
+    /// Forgets the history before a revision.
     ///
     /// # Errors
-    /// The revision is compacted already, or yet to come.
+    /// The revision is already compacted, or in the future.
     pub fn compact(&mut self, request: &PbCompactionRequest) -> Result<PbCompactionResponse, Error> {
         let revision = request.revision;
         if revision <= self.compacted {
@@ -162,13 +159,13 @@ impl Model {
         if revision > 0 {
             self.base = self.keys_at(revision, self.revision).into_owned();
         }
-        // Changes at that very revision can still be watched.
+        // Changes at exactly that revision can still be watched.
         self.log.retain(|event| revision_of(event) >= revision);
         self.compacted = revision;
         Ok(PbCompactionResponse { header: self.header_now() })
     }
 
-    /// The lease that a put is to hang on exists.
+    /// Checks that the lease of a put exists.
     pub(super) fn check_lease(&self, request: &PbPutRequest) -> Result<(), Error> {
         if request.lease != 0 && !self.leases.contains_key(&request.lease) {
             return Err(Error::LeaseNotFound);
@@ -176,7 +173,7 @@ impl Model {
         Ok(())
     }
 
-    /// What a put is to keep of its key is there.
+    /// Checks that a put that keeps value or lease has a key to keep them from.
     pub(super) fn check_kept(&self, request: &PbPutRequest) -> Result<(), Error> {
         if (request.ignore_value || request.ignore_lease) && !self.keys.contains_key(&request.key) {
             return Err(Error::KeyNotFound);
@@ -188,7 +185,7 @@ impl Model {
         Changes { begin: self.revision, events: Vec::new() }
     }
 
-    /// Puts a key as part of a transaction; the request was checked.
+    /// Puts a key as part of a transaction; the request has been checked.
     pub(super) fn write(&mut self, request: &PbPutRequest, changes: &mut Changes) -> PbPutResponse {
         let revision = changes.begin + 1;
         let old = self.keys.get(&request.key).cloned();
@@ -231,7 +228,7 @@ impl Model {
         changes.events.push(event);
     }
 
-    /// Makes the changes a revision, and tells the watches.
+    /// Commits the changes as a revision, and tells the watches.
     pub(super) fn commit(&mut self, changes: Changes) {
         if changes.events.is_empty() {
             return;
@@ -242,9 +239,9 @@ impl Model {
     }
 }
 
-/// Sorts by one of etcd's targets; no order means ascending for every target but the key, and one that there is not leaves
-/// everything as it was. What is equal stays in the order of keys, descending too (`sort.Sort(sort.Reverse(…))` over a list
-/// that is in key order; not promised by Go, but true of what elections sort by, which is never equal).
+/// Sorts by one of etcd's targets. No order means ascending for every target except the key, and an unknown order
+/// changes nothing. Equal elements stay in key order, even if descending (`sort.Sort(sort.Reverse(…))` over a list in
+/// key order; Go does not promise that, but elections sort by values that are never equal).
 fn sort(kvs: &mut [PbKeyValue], target: i32, order: i32) {
     let compare = |a: &PbKeyValue, b: &PbKeyValue| match target {
         1 => a.version.cmp(&b.version),

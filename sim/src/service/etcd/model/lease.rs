@@ -8,21 +8,20 @@ use etcd_client::proto::{
 use protocols::types::{MILLISECOND, SECOND};
 use std::collections::BTreeSet;
 
-/// The shortest time to live that is granted, seconds: one and a half election timeouts of 1 s, rounded up.
+/// The shortest time to live granted, in seconds: one and a half election timeouts of 1 s, rounded up.
 pub const MIN_TTL_S: i64 = 2;
-/// The longest, seconds.
+/// The longest time to live, in seconds.
 pub const MAX_TTL_S: i64 = 9_000_000_000;
-/// How often expired leases are looked for, nanoseconds.
+/// The interval of scans for expired leases, in nanoseconds.
 pub const EXPIRY_SCAN: u64 = 500 * MILLISECOND;
-/// What a new leader adds to every lease: an election timeout, nanoseconds.
+/// What a new leader adds to every lease: an election timeout, in nanoseconds.
 pub const PROMOTION: u64 = SECOND;
-/// Ids that the store chooses start here. Real ones have the member's id in their high bytes, too.
+/// The start of ids that the store chooses. Real ones also have the member's id in their high bytes.
 const FIRST_ID: i64 = 0x694d_9aa2_5c1b_0000;
 
-/// A lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Lease {
-    /// Granted time to live, seconds.
+    /// The granted time to live, in seconds.
     ttl_s: i64,
     /// On the member's monotonic clock.
     expiry: u64,
@@ -35,20 +34,20 @@ impl Lease {
     }
 }
 
-/// What became of a keepalive.
+/// The result of a keepalive.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Renewal {
-    /// Answered: the whole time to live again, or 0 when there is no such lease.
+    /// Answered: the full time to live again, or 0 if the lease does not exist.
     Answered(PbLeaseKeepAliveResponse),
-    /// The lease has expired and is not yet revoked: the answer waits for that. Ask again after the next scan.
+    /// The lease has expired but is not yet revoked: the answer waits for that. Ask again after the next scan.
     Expired,
 }
 
 impl Model {
-    /// Grants a lease, with the id that is asked for or one of the store's choice.
+    /// Grants a lease with the requested id, or one that the store chooses.
     ///
     /// # Errors
-    /// The id is taken; the time to live is too long.
+    /// The id is taken, or the time to live is too long.
     pub fn lease_grant(&mut self, now: u64, request: &PbLeaseGrantRequest) -> Result<PbLeaseGrantResponse, Error> {
         let mut id = request.id;
         while id == 0 || (request.id == 0 && self.leases.contains_key(&id)) {
@@ -68,10 +67,10 @@ impl Model {
         Ok(PbLeaseGrantResponse { header: self.header_now(), id, ttl, error: String::new() })
     }
 
-    /// Ends a lease and deletes its keys, in their order, at one revision.
+    /// Ends a lease and deletes its keys, in order, at one revision.
     ///
     /// # Errors
-    /// There is no such lease.
+    /// The lease does not exist.
     pub fn lease_revoke(&mut self, request: &PbLeaseRevokeRequest) -> Result<PbLeaseRevokeResponse, Error> {
         let lease = self.leases.remove(&request.id).ok_or(Error::LeaseNotFound)?;
         let mut changes = self.begin();
@@ -82,7 +81,6 @@ impl Model {
         Ok(PbLeaseRevokeResponse { header: self.header_now() })
     }
 
-    /// Renews a lease.
     pub fn lease_keep_alive(&mut self, now: u64, id: i64) -> Renewal {
         let header = self.header_now();
         let ttl = match self.leases.get_mut(&id) {
@@ -99,7 +97,7 @@ impl Model {
         Renewal::Answered(PbLeaseKeepAliveResponse { header, id, ttl })
     }
 
-    /// What is left of a lease: whole seconds, −1 when there is no such lease.
+    /// The remaining time of a lease, in whole seconds; −1 if it does not exist.
     pub fn lease_time_to_live(&self, now: u64, request: &PbLeaseTimeToLiveRequest) -> PbLeaseTimeToLiveResponse {
         let (header, id) = (self.header_now(), request.id);
         let Some(lease) = self.leases.get(&id) else {
@@ -110,28 +108,27 @@ impl Model {
         PbLeaseTimeToLiveResponse { header, id, ttl, granted_ttl: lease.ttl_s, keys }
     }
 
-    /// All leases, the next to expire first.
+    /// All leases, by time of expiry.
     pub fn lease_leases(&self) -> PbLeaseLeasesResponse {
         let leases = self.by_expiry(u64::MAX).into_iter().map(|id| PbLeaseStatus { id }).collect();
         PbLeaseLeasesResponse { header: self.header_now(), leases }
     }
 
-    /// The scan for expired leases; each that is found is revoked at a revision of its own. etcd does it every
-    /// [`EXPIRY_SCAN`].
+    /// Scans for expired leases, and revokes each at its own revision. etcd scans every [`EXPIRY_SCAN`].
     pub fn expire_leases(&mut self, now: u64) {
         for id in self.by_expiry(now) {
             protocols::mark!(EtcdServerLeaseExpired);
-            // It is there: the ids were read a moment ago.
+            // The id exists: it came from the table.
             let _ = self.lease_revoke(&PbLeaseRevokeRequest { id });
         }
     }
 
-    /// Leases that have expired, and are to be revoked.
+    /// Expired leases that are to be revoked.
     pub fn expired(&self, now: u64) -> Vec<i64> {
         self.by_expiry(now)
     }
 
-    /// Leases that expire by then, in that order.
+    /// Leases that expire by `until`, in order.
     fn by_expiry(&self, until: u64) -> Vec<i64> {
         let mut due: Vec<(u64, i64)> = self.leases.iter().map(|(id, lease)| (lease.expiry, *id)).collect();
         due.retain(|(expiry, _)| *expiry <= until);

@@ -1,13 +1,14 @@
-//! A pure model of one etcd member: state, and functions of (now, request) that answer and leave watch responses in an
-//! outbox.
+//! A pure model of one etcd member: its state, and functions of (now, request) that return answers and put watch
+//! responses into an outbox.
 //!
-//! After etcd-io/etcd (read at v3.4.23 and v3.8.0-alpha.0): `server/storage/mvcc/kvstore_txn.go` (revisions),
-//! `server/etcdserver/txn/{range,put,delete,txn}.go` (what requests do), `server/etcdserver/api/v3rpc/{key,lease,watch}.go`
-//! (what is refused, in which words), `server/lease/lessor.go` (leases), `server/storage/mvcc/watchable_store.go`
-//! (watches). An empty store is at revision 1; a transaction that changes anything makes one revision.
+//! Modelled on etcd-io/etcd (read at v3.4.23 and v3.8.0-alpha.0): `server/storage/mvcc/kvstore_txn.go` (revisions),
+//! `server/etcdserver/txn/{range,put,delete,txn}.go` (the effect of requests),
+//! `server/etcdserver/api/v3rpc/{key,lease,watch}.go` (refusals and their wording), `server/lease/lessor.go` (leases),
+//! `server/storage/mvcc/watchable_store.go` (watches). An empty store is at revision 1; a transaction that changes
+//! anything makes one revision.
 //!
-//! All of it survives a restart (etcd syncs its log before it answers), except the watches. Time is the member's monotonic
-//! clock, nanoseconds.
+//! Everything survives a restart (etcd syncs its log before it answers), except the watches. Time is the member's
+//! monotonic clock, in nanoseconds.
 
 mod check;
 mod kv;
@@ -27,37 +28,33 @@ use protocols::election::etcd::Recipe;
 use std::collections::BTreeMap;
 use tonic::{Code, Status};
 
-/// Why etcd said no. Nothing was changed.
+/// A refusal; nothing was changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Error {
-    /// A request without a key.
+    /// The request has no key.
     EmptyKey,
     /// `ignore_value` or `ignore_lease` on a key that does not exist, or an empty operation in a transaction.
     KeyNotFound,
-    /// `ignore_value` and a value.
+    /// `ignore_value` together with a value.
     ValueProvided,
-    /// `ignore_lease` and a lease.
+    /// `ignore_lease` together with a lease.
     LeaseProvided,
     /// More than 128 comparisons or operations in a transaction.
     TooManyOps,
-    /// A transaction that writes a key twice.
+    /// The transaction writes a key twice.
     DuplicateKey,
-    /// No such target to sort by.
+    /// The sort target is unknown.
     InvalidSortOption,
-    /// The revision is compacted away.
     Compacted,
-    /// The revision is yet to come.
     FutureRevision,
-    /// No such lease.
     LeaseNotFound,
-    /// A lease of that id exists.
     LeaseExists,
     /// A time to live beyond 9,000,000,000 s.
     LeaseTtlTooLarge,
 }
 
 impl Error {
-    /// gRPC's code for it and etcd's words (`api/v3rpc/rpctypes/error.go`).
+    /// The gRPC code and etcd's message (`api/v3rpc/rpctypes/error.go`).
     pub const fn words(self) -> (Code, &'static str) {
         match self {
             Error::EmptyKey => (Code::InvalidArgument, "etcdserver: key is not provided"),
@@ -86,24 +83,23 @@ impl From<Error> for Status {
 /// Keys in order.
 type Keys = BTreeMap<Vec<u8>, PbKeyValue>;
 
-/// The member's state.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Of the last transaction that changed anything.
+    /// The revision of the last transaction that changed anything.
     revision: i64,
     /// Reads below this revision are refused.
     compacted: i64,
     keys: Keys,
-    /// The keys at revision `compacted`, from which `log` leads to `keys`.
+    /// The keys at revision `compacted`; applying `log` to them gives `keys`.
     base: Keys,
-    /// Every change since, in order; its key's `mod_revision` is the change's revision.
+    /// Every change since `compacted`, in order; its key's `mod_revision` is the change's revision.
     log: Vec<PbEvent>,
     leases: BTreeMap<i64, Lease>,
-    /// Leases that were given an id by this store.
+    /// The number of leases whose id this store chose.
     granted: i64,
-    /// Grows with every new leader; headers carry it.
+    /// Increases with every new leader; part of response headers.
     raft_term: u64,
-    /// The member that answers; headers carry it.
+    /// The answering member; part of response headers.
     member: u64,
     streams: BTreeMap<StreamId, watch::Stream>,
     opened: StreamId,
@@ -130,18 +126,16 @@ impl Default for Model {
 }
 
 impl Model {
-    /// An empty store.
     pub fn new() -> Self {
         Model::default()
     }
 
-    /// The store's revision.
     pub const fn revision(&self) -> i64 {
         self.revision
     }
 
-    /// Who holds a group's leadership: whoever's key is the oldest under its election's prefix, whichever recipe it is. Its create revision is the
-    /// token.
+    /// The holder of a group's leadership: the owner of the oldest key under its election's prefix, whatever the
+    /// recipe. The token is that key's create revision.
     pub fn holder(&self, group: u16) -> Option<Holder> {
         let first = |recipe: Recipe| {
             let prefix = recipe.prefix(group).into_bytes();
@@ -153,8 +147,8 @@ impl Model {
         Some(Holder { name, token: u64::try_from(first.create_revision).ok()?, until: None })
     }
 
-    /// The process started and leads: every lease has its whole time to live again, plus an election timeout
-    /// (`lessor.Promote`); watches of the process before are gone.
+    /// The process has started and leads: every lease has its full time to live again, plus an election timeout
+    /// (`lessor.Promote`); former watches are gone.
     pub fn promote(&mut self, now: u64) {
         self.raft_term += 1;
         self.streams.clear();
@@ -162,33 +156,33 @@ impl Model {
         self.extend_leases(now);
     }
 
-    /// It is one of several members, of that place.
+    /// Makes this the copy of member `place` of several.
     pub fn be_member(&mut self, place: usize) {
         self.member = MEMBER.wrapping_add(place as u64);
     }
 
-    /// The member's term has changed, or who leads: it does, since its clock showed so many nanoseconds, and every lease has
-    /// its whole time again and an election timeout; or somebody else does, and leases end when that one says.
+    /// The term or the leader has changed. If this member leads since `leads_since` (nanoseconds of its clock), every
+    /// lease has its full time again, plus an election timeout. Otherwise the other leader decides when leases end.
     pub fn stand(&mut self, term: u64, leads_since: Option<u64>) {
         self.raft_term = term;
         self.extend_leases(leads_since.unwrap_or(u64::MAX));
     }
 
-    /// Drops the key that a candidate holds in a group, or its lease, as when somebody else deletes or revokes it. The key's
-    /// value is the candidate's name.
+    /// Deletes a candidate's key in a group, or revokes its lease, from outside. The key's value is the candidate's
+    /// name.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
         for (key, id) in self.keys_of(candidate, group) {
-            // Both are there: they were read a moment ago.
+            // Both exist: they were just looked up.
             match what {
                 Dropped::Lease => drop(self.lease_revoke(&PbLeaseRevokeRequest { id })),
-                // Tokens are revisions here: there is no counter to lose.
+                // Tokens are revisions, so there is no counter to lose.
                 Dropped::Counter => {}
                 Dropped::Key => drop(self.delete_range(&PbDeleteRequest { key, ..PbDeleteRequest::default() })),
             }
         }
     }
 
-    /// The keys that a candidate holds in a group, with their leases.
+    /// A candidate's keys in a group, with their leases.
     pub fn keys_of(&self, candidate: &str, group: u16) -> Vec<(Vec<u8>, i64)> {
         let prefixes = [Recipe::Queue, Recipe::OneKey].map(|recipe| recipe.prefix(group).into_bytes());
         let elects = |key: &[u8]| prefixes.iter().any(|prefix| key.starts_with(prefix));
@@ -196,32 +190,32 @@ impl Model {
         held.map(|kv| (kv.key.clone(), kv.lease)).collect()
     }
 
-    /// What the watches have to say since the last call, in order.
+    /// The watch responses since the last call, in order.
     pub fn take_watch_responses(&mut self) -> Vec<(StreamId, PbWatchResponse)> {
         std::mem::take(&mut self.outbox)
     }
 
-    /// A header as the API server fills it in.
+    /// A response header as the API server fills it in.
     fn header(&self, revision: i64) -> Option<PbResponseHeader> {
         Some(PbResponseHeader { cluster_id: CLUSTER, member_id: self.member, revision, raft_term: self.raft_term })
     }
 
-    /// A header at the store's revision.
+    /// A header with the store's revision.
     pub fn header_now(&self) -> Option<PbResponseHeader> {
         self.header(self.revision)
     }
 }
 
-/// Ids as a real member would have them.
+/// Ids like a real member's.
 const CLUSTER: u64 = 0xcdf8_181e_3227_8d01;
 const MEMBER: u64 = 0x8e9e_05c5_2164_694d;
 
-/// The header of an answer inside a transaction: nothing but the revision.
+/// The header of an answer within a transaction: only the revision.
 fn bare_header(revision: i64) -> Option<PbResponseHeader> {
     Some(PbResponseHeader { revision, ..PbResponseHeader::default() })
 }
 
-/// Is `key` in the range? An empty end means the one key, an end of one zero byte everything from `start` on.
+/// Whether `key` is in the range. An empty end means the single key, an end of one zero byte everything from `start`.
 fn in_range(key: &[u8], start: &[u8], end: &[u8]) -> bool {
     match end {
         [] => key == start,

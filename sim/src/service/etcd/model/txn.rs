@@ -1,5 +1,5 @@
-//! Transactions. All comparisons, those of inner transactions too, look at the store as it was before; then everything that
-//! could fail is checked; then the chosen branches are carried out, at one revision.
+//! Transactions. All comparisons, including those of inner transactions, see the store as it was before; then
+//! everything that could fail is checked; then the chosen branches are executed, at one revision.
 
 use super::{Error, Model, bare_header, check, in_range, kv::Changes};
 use etcd_client::proto::{
@@ -8,7 +8,7 @@ use etcd_client::proto::{
 };
 use std::cmp::Ordering;
 
-/// A transaction with its branch chosen.
+/// A transaction whose branch has been chosen.
 struct Chosen<'a> {
     succeeded: bool,
     operations: Vec<Operation<'a>>,
@@ -20,18 +20,16 @@ enum Operation<'a> {
 }
 
 impl Model {
-    /// Carries out a transaction.
-    ///
     /// # Errors
-    /// Whatever any of its operations would be refused for, in either branch for what the request alone shows, in the
-    /// chosen branch for what depends on the store; too many operations; a key written twice.
+    /// Any error that one of its operations would cause: in either branch if the request alone shows it, in the chosen
+    /// branch if it depends on the store. Also too many operations, or a key written twice.
     pub fn txn(&mut self, request: &PbTxnRequest) -> Result<PbTxnResponse, Error> {
         check::txn(request)?;
         let chosen = self.choose(request);
         if !chosen.succeeded {
             protocols::mark!(EtcdServerTxnFailed);
         }
-        // Every put before every read, wherever they stand (`apply.go: checkRequests`).
+        // All puts are checked before all reads, wherever they stand (`apply.go: checkRequests`).
         self.check_chosen(&chosen, true)?;
         self.check_chosen(&chosen, false)?;
         let mut changes = self.begin();
@@ -55,7 +53,7 @@ impl Model {
     fn check_chosen(&self, chosen: &Chosen, puts: bool) -> Result<(), Error> {
         chosen.operations.iter().try_for_each(|operation| match operation {
             Operation::Inner(inner) => self.check_chosen(inner, puts),
-            // The other way round than for a put on its own (`checkRequestPut` against `Put`).
+            // In the reverse order of a separate put (`checkRequestPut` against `Put`).
             Operation::Plain(PbTxnOpRequest::RequestPut(r)) if puts => {
                 self.check_kept(r).and_then(|()| self.check_lease(r))
             }
@@ -86,8 +84,8 @@ impl Model {
         PbTxnResponse { header: bare_header(0), succeeded: chosen.succeeded, responses }
     }
 
-    /// Does a comparison hold for every key of its range? One that compares values fails when there is no key; the others
-    /// then see zeroes.
+    /// Whether a comparison holds for every key of its range. Without a key, a comparison of values fails; others see
+    /// zeroes.
     fn holds(&self, compare: &PbCompare) -> bool {
         let keys = self.keys.range(compare.key.clone()..);
         let mut keys = keys.take_while(|(key, _)| in_range(key, &compare.key, &compare.range_end)).peekable();
@@ -101,7 +99,7 @@ impl Model {
 const TARGET_VALUE: i32 = 3;
 
 fn holds_for(compare: &PbCompare, kv: &PbKeyValue) -> bool {
-    // The target says what is compared; a value of another kind counts as absent, as zero.
+    // The target says what to compare; a value of another kind counts as zero.
     let number = |actual: i64, wanted: Option<i64>| actual.cmp(&wanted.unwrap_or(0));
     let union = compare.target_union.as_ref();
     let order = match (compare.target, union) {

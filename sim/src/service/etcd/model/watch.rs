@@ -1,5 +1,5 @@
-//! Watches (`server/storage/mvcc/watchable_store.go`, `watcher.go`, `v3rpc/watch.go`). A watcher that wants history is
-//! *unsynced* until the next resynchronisation brings it up to date; a synced one hears of every revision at once.
+//! Watches (`server/storage/mvcc/watchable_store.go`, `watcher.go`, `v3rpc/watch.go`). A watcher that asks for history
+//! is *unsynced* until the next resynchronisation brings it up to date; a synced one receives every revision at once.
 
 use super::{
     Error, Model, in_range,
@@ -9,39 +9,39 @@ use etcd_client::proto::{PbEvent, PbWatchRequest, PbWatchRequestUnion, PbWatchRe
 use protocols::types::MILLISECOND;
 use std::collections::BTreeMap;
 
-/// How often unsynced watchers are brought up to date, nanoseconds.
+/// The interval at which unsynced watchers are brought up to date, in nanoseconds.
 pub const RESYNC: u64 = 100 * MILLISECOND;
-/// Revisions in one response of a resynchronisation.
+/// The most revisions in one response of a resynchronisation.
 const BATCH_REVISIONS: usize = 1_000;
-/// The watch id of what concerns no watcher.
+/// The watch id of responses that concern no watcher.
 const NO_WATCHER: i64 = -1;
 
-/// Names one watch stream of the member's process.
+/// A watch stream of the member's process.
 pub type StreamId = u64;
 
-/// What a client wants to watch.
+/// A client's request for a watch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WatchCreate {
-    /// First key; empty is the smallest key there is.
+    /// The first key; empty is the smallest possible key.
     pub key: Vec<u8>,
-    /// End of the range, as in reads.
+    /// The end of the range, as in reads.
     pub range_end: Vec<u8>,
-    /// First revision to hear of; 0 is whatever comes next.
+    /// The first revision to send; 0 is the next one.
     pub start_revision: i64,
-    /// Say nothing of puts.
+    /// Omit puts.
     pub no_put: bool,
-    /// Say nothing of deletions.
+    /// Omit deletions.
     pub no_delete: bool,
-    /// Send the key as it was before.
+    /// Send the key's previous value.
     pub prev_kv: bool,
-    /// Number on its stream; 0 lets the server choose.
+    /// The id on its stream; 0 lets the server choose.
     pub watch_id: i64,
 }
 
 #[derive(Clone, Debug)]
 struct Watcher {
     wants: WatchCreate,
-    /// First revision that it has not heard of.
+    /// The first revision not yet sent.
     next: i64,
     synced: bool,
 }
@@ -52,13 +52,12 @@ impl Watcher {
         revision_of(event) >= self.next && in_range(key, &self.wants.key, &self.wants.range_end)
     }
 
-    /// Is the kind of event one that the client wants to hear of?
+    /// Whether the client wants events of this kind.
     fn wants(&self, event: &PbEvent) -> bool {
         !(event.r#type == PUT && self.wants.no_put || event.r#type == DELETE && self.wants.no_delete)
     }
 }
 
-/// The watchers of one stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
     next_id: i64,
@@ -66,19 +65,19 @@ pub(super) struct Stream {
 }
 
 impl Model {
-    /// A new stream.
+    /// Opens a stream.
     pub fn watch_open(&mut self) -> StreamId {
         self.opened += 1;
         self.streams.insert(self.opened, Stream::default());
         self.opened
     }
 
-    /// The stream is gone, and its watchers with it.
+    /// Closes a stream and its watchers.
     pub fn watch_close(&mut self, stream: StreamId) {
         self.streams.remove(&stream);
     }
 
-    /// What a client says on a stream.
+    /// Handles a client's request on a stream.
     pub fn watch_request(&mut self, stream: StreamId, request: PbWatchRequest) {
         match request.request_union {
             Some(PbWatchRequestUnion::CreateRequest(create)) => {
@@ -99,7 +98,7 @@ impl Model {
         }
     }
 
-    /// Starts a watcher; a response with `created` says so, or with `canceled` as well that it is refused.
+    /// Starts a watcher; the response has `created`, and also `canceled` if it is refused.
     pub fn watch_create(&mut self, stream: StreamId, mut wants: WatchCreate) {
         let revision = self.revision;
         let Some(open) = self.streams.get_mut(&stream) else { return };
@@ -142,7 +141,7 @@ impl Model {
         self.respond(stream, revision, response);
     }
 
-    /// Ends a watcher; silence when there is none of that number.
+    /// Ends a watcher; sends nothing if the id is unknown.
     pub fn watch_cancel(&mut self, stream: StreamId, watch_id: i64) {
         let known = self.streams.get_mut(&stream).and_then(|open| open.watchers.remove(&watch_id));
         if known.is_some() {
@@ -152,7 +151,7 @@ impl Model {
         }
     }
 
-    /// Answers how far all watchers of the stream have heard; silence unless every one of them is up to date.
+    /// Answers how far the stream's watchers are; sends nothing unless all of them are up to date.
     pub fn watch_progress(&mut self, stream: StreamId) {
         let revision = self.revision;
         let Some(open) = self.streams.get(&stream) else { return };
@@ -163,7 +162,7 @@ impl Model {
         }
     }
 
-    /// Brings unsynced watchers up to date, or ends them when what they want is compacted away. etcd does it every
+    /// Brings unsynced watchers up to date, or cancels them if their history is compacted. etcd does so every
     /// [`RESYNC`].
     pub fn watch_sync(&mut self) {
         let (revision, compacted) = (self.revision, self.compacted);
@@ -198,12 +197,12 @@ impl Model {
         }
     }
 
-    /// Is there anything for [`Model::watch_sync`] to do?
+    /// Whether [`Model::watch_sync`] has anything to do.
     pub fn watch_unsynced(&self) -> bool {
         self.streams.values().flat_map(|open| open.watchers.values()).any(|watcher| !watcher.synced)
     }
 
-    /// Tells synced watchers of one revision, each in one response.
+    /// Sends a new revision to synced watchers, in one response each.
     pub(super) fn notify(&mut self, events: &[PbEvent]) {
         let revision = self.revision;
         let mut responses = Vec::new();
@@ -242,7 +241,7 @@ impl Model {
     }
 }
 
-/// The events that a watcher has not heard of, up to [`BATCH_REVISIONS`] revisions.
+/// The events not yet sent to a watcher, up to [`BATCH_REVISIONS`] revisions.
 fn batch(log: &[PbEvent], watcher: &Watcher) -> Vec<PbEvent> {
     let (mut events, mut revisions, mut last) = (Vec::new(), 0, 0);
     for event in log.iter().filter(|event| watcher.matches(event)) {

@@ -1,4 +1,4 @@
-//! Who leads, as the server's own state has it.
+//! Who leads according to the server's state.
 
 use super::{
     super::value::{Value, timestamp, wall},
@@ -22,11 +22,11 @@ pub enum Watched {
     CheckIn,
     /// An advisory lock.
     Session,
-    /// Nothing that the server could know: its sessions are a pool's.
+    /// Unknown to the server: its sessions belong to a pool.
     Pool,
 }
 
-/// By group: the holder of the row, and the token that it took it with.
+/// By group, the row's holder and its token.
 pub(super) type Granted = BTreeMap<u16, (String, u64)>;
 
 impl Watched {
@@ -40,7 +40,7 @@ impl Watched {
 }
 
 impl Model {
-    /// A column of a group's row, as it is committed.
+    /// A column of a group's committed row.
     fn cell(&self, group: u16, column: &str) -> Option<&Value> {
         let table = self.tables.get(self.watched.table())?;
         table.committed(&Value::Text(name_of(group)))?.get(table.place(column).ok()?)
@@ -60,7 +60,7 @@ impl Model {
         }
     }
 
-    /// Notes the tokens that rows were taken with: a counter that is lost later takes none of them back.
+    /// Notes the tokens of granted rows; they stay valid even if the counter is lost later.
     pub fn note_grants(&mut self, groups: u16) {
         for group in 0..groups {
             let Some(holder) = self.row_holder(group).map(str::to_owned) else {
@@ -74,7 +74,7 @@ impl Model {
         }
     }
 
-    /// Who holds a group's leadership when the server's wall clock shows so many nanoseconds.
+    /// The holder of a group's leadership at wall time `now_wall`, in nanoseconds.
     pub fn holder(&self, group: u16, now_wall: u64) -> Option<Holder> {
         match self.watched {
             Watched::Pool => None,
@@ -99,10 +99,11 @@ impl Model {
         }
     }
 
-    /// An operator takes leadership from a candidate: ends its row, or its session; or loses the counter, whoever leads.
+    /// Takes leadership from a candidate, like an operator: ends its row or its session; or loses the counter, whoever
+    /// leads.
     pub fn drop_leadership(&mut self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) {
         let (table, row) = (self.watched.table(), Value::Text(name_of(group)));
-        // Whoever has the row locked would keep the operator waiting, and is terminated.
+        // A session that holds the row's lock would block the operator, so it is terminated.
         if let Some(pid) = self.locks.owner(&Key::Row(table.to_owned(), row.clone())) {
             self.terminate(pid);
         }
@@ -116,7 +117,7 @@ impl Model {
             let owner = self.lock_owner(key_of(group));
             let is_its = |pid: &Pid| {
                 let named = self.sessions.get(pid).map(|session| session.settings.application_name() == candidate);
-                // A pool's session is as much its own as anybody's.
+                // A pool's sessions belong to all its clients.
                 named.is_some_and(|named| named || self.watched == Watched::Pool)
             };
             if let Some(pid) = owner.filter(is_its) {

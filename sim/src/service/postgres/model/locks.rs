@@ -1,29 +1,27 @@
-//! Locks: who has one, who waits for one, and who waits for whom.
+//! Locks, their owners and waiters, and deadlocks.
 //!
-//! All are exclusive. Advisory locks are counted, for the session and for its transaction apart; rows are the
-//! transaction's. Who waits is served in the order of coming (postgres/postgres 15, `src/backend/storage/lmgr/proc.c:
-//! ProcSleep, ProcLockWakeup`; for rows `src/backend/access/heap/heapam.c: heap_acquire_tuplock`).
+//! All locks are exclusive. Advisory locks are counted separately for the session and its transaction; row locks belong
+//! to the transaction. Waiters are served in order (postgres/postgres 15, `src/backend/storage/lmgr/proc.c: ProcSleep,
+//! ProcLockWakeup`; for rows `src/backend/access/heap/heapam.c: heap_acquire_tuplock`).
 
 use super::{super::value::Value, Pid};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What can be locked.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Key {
-    /// An advisory lock.
     Advisory(i64),
-    /// A row by its table and primary key, whether or not there is one.
+    /// A row, existing or not, by its table and primary key.
     Row(String, Value),
 }
 
-/// For how long.
+/// How long a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// Until the session gives it back, or ends.
+    /// Until the session releases it or ends.
     Session,
     /// Until the transaction ends.
     Transaction,
-    /// Not at all: only to see it free.
+    /// Not at all: the session only waits until the lock is free.
     Glance,
 }
 
@@ -45,17 +43,16 @@ impl Lock {
     }
 }
 
-/// Every lock that somebody has.
+/// All held locks.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Locks(BTreeMap<Key, Lock>);
 
 impl Locks {
-    /// Who has it?
     pub fn owner(&self, key: &Key) -> Option<Pid> {
         self.0.get(key).map(|lock| lock.owner)
     }
 
-    /// Takes it, once more if it is the session's own; was it to be had?
+    /// Takes a lock, again if the session already has it; returns whether it was free.
     pub fn take(&mut self, pid: Pid, key: &Key, scope: Scope) -> bool {
         let free = || Lock { owner: pid, session: 0, transaction: 0, queue: VecDeque::new() };
         if scope == Scope::Glance {
@@ -71,19 +68,19 @@ impl Locks {
         true
     }
 
-    /// Stands in line for a lock that another has.
+    /// Queues for a lock that another session has.
     pub fn wait(&mut self, pid: Pid, key: &Key, scope: Scope) {
         if let Some(lock) = self.0.get_mut(key) {
             lock.queue.push_back((pid, scope));
         }
     }
 
-    /// Stands in line no more.
+    /// Leaves all queues.
     pub fn stop_waiting(&mut self, pid: Pid) {
         self.0.values_mut().for_each(|lock| lock.queue.retain(|(waiting, _)| *waiting != pid));
     }
 
-    /// Gives a session's lock back once; had it one? Whoever gets it then goes into `woken`.
+    /// Releases a session's lock once; returns whether it had the lock. Adds the next owner to `woken`.
     pub fn give_back(&mut self, pid: Pid, key: &Key, woken: &mut Vec<Pid>) -> bool {
         let Some(lock) = self.0.get_mut(key).filter(|lock| lock.owner == pid && lock.session > 0) else { return false };
         lock.session -= 1;
@@ -91,7 +88,7 @@ impl Locks {
         true
     }
 
-    /// Gives everything back that a session has in this scope.
+    /// Releases everything that a session has in `scope`.
     pub fn give_all_back(&mut self, pid: Pid, scope: Scope, woken: &mut Vec<Pid>) {
         let held: Vec<Key> = self.0.iter().filter(|(_, lock)| lock.owner == pid).map(|(key, _)| key.clone()).collect();
         for key in held {
@@ -102,7 +99,7 @@ impl Locks {
         }
     }
 
-    /// If nobody has it any more, the next in line does.
+    /// If the lock is free, gives it to the next in the queue.
     fn pass_on(&mut self, key: &Key, woken: &mut Vec<Pid>) {
         let Some(lock) = self.0.get_mut(key).filter(|lock| lock.session == 0 && lock.transaction == 0) else { return };
         while let Some((next, scope)) = lock.queue.pop_front() {
@@ -116,12 +113,12 @@ impl Locks {
         self.0.remove(key);
     }
 
-    /// Does a session stand in line?
+    /// Whether a session is queued.
     pub fn is_queued(&self, pid: Pid) -> bool {
         self.0.values().any(|lock| lock.queue.iter().any(|(waiting, _)| *waiting == pid))
     }
 
-    /// Does a session wait for itself, by way of others?
+    /// Whether a session waits for itself, directly or through others.
     pub fn is_deadlocked(&self, pid: Pid) -> bool {
         let mut seen = BTreeSet::new();
         let mut next = self.waits_for(pid);
@@ -142,7 +139,7 @@ impl Locks {
         self.0.values().find(waits).map(|lock| lock.owner)
     }
 
-    /// Nobody has anything.
+    /// Releases everything.
     pub fn clear(&mut self) {
         self.0.clear();
     }

@@ -1,14 +1,15 @@
-//! What a PostgreSQL server knows and answers, without I/O and without a clock of its own.
+//! A PostgreSQL server's state and answers, without I/O and without a clock.
 //!
-//! After postgres/postgres 15: `src/backend/access/transam/xact.c` (transactions and blocks), `src/backend/storage/lmgr/lock.c,
-//! proc.c, deadlock.c` (locks, who waits, deadlocks), `src/backend/utils/adt/lockfuncs.c` (advisory locks),
-//! `src/backend/executor/nodeModifyTable.c, nodeLockRows.c, execMain.c: EvalPlanQual` (rows that change while one waits for
-//! them), `src/backend/executor/execIndexing.c` (conflicts).
+//! Modelled on postgres/postgres 15: `src/backend/access/transam/xact.c` (transactions and blocks),
+//! `src/backend/storage/lmgr/lock.c, proc.c, deadlock.c` (locks, queues, deadlocks),
+//! `src/backend/utils/adt/lockfuncs.c` (advisory locks), `src/backend/executor/nodeModifyTable.c, nodeLockRows.c,
+//! execMain.c: EvalPlanQual` (rows that change while a session waits for them), `src/backend/executor/execIndexing.c`
+//! (conflicts).
 //!
-//! Rows have at most two versions: the committed one, and that of the transaction which has locked it. Every transaction is
-//! "read committed". A statement that had to wait is begun anew with what is committed by then; it has changed nothing before.
-//! So where PostgreSQL looks again at the one row that it waited for, this looks at all of them: statements that name a row
-//! by its key cannot tell the difference.
+//! A row has at most two versions: the committed one, and that of the transaction that has locked it. Every transaction
+//! is "read committed". A statement that had to wait restarts with what is committed by then; it has changed nothing
+//! before. So where PostgreSQL rechecks only the row that it waited for, the model rechecks all rows: statements that
+//! name a row by its key cannot tell the difference.
 
 mod holders;
 mod locks;
@@ -30,27 +31,25 @@ use super::{
 use protocols::{clock::Now, service::postgres::SCHEMA};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// A session, by the number of its process.
+/// A session's process id.
 pub type Pid = i32;
 
-/// The server's state.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     tables: BTreeMap<String, Table>,
     sessions: BTreeMap<Pid, Session>,
     locks: Locks,
     opened: Pid,
-    /// Who has got what it waited for, or is to end.
+    /// Sessions that got their lock, or are to end.
     woken: Vec<Pid>,
-    /// What leadership is, here.
+    /// What leadership is.
     watched: Watched,
     granted: holders::Granted,
-    /// What has been read before, by its text and the types that were given; at most [`ANALYSED_MAX`]. Clients ask the same
-    /// again and again.
+    /// Resolved statements by text and given types, at most [`ANALYSED_MAX`]: clients repeat the same few.
     analysed: BTreeMap<String, (Vec<u32>, Arc<Prepared>)>,
 }
 
-/// How many statements a server remembers the meaning of.
+/// The most resolved statements remembered.
 const ANALYSED_MAX: usize = 64;
 
 #[derive(Clone, Debug, Default)]
@@ -64,10 +63,10 @@ struct Session {
 #[derive(Clone, Debug)]
 struct Transaction {
     began: i64,
-    /// Begun by `BEGIN`.
+    /// Whether `BEGIN` began it.
     is_block: bool,
     failed: bool,
-    /// What the settings were before, and what those that are only the transaction's were.
+    /// The settings before the transaction, and the former values of those local to it.
     settings: Settings,
     local: BTreeMap<String, String>,
     touched: Vec<(String, Value)>,
@@ -81,25 +80,21 @@ struct Waiting {
     looked_for_deadlock: bool,
 }
 
-/// What a statement has come to.
+/// The result of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Step {
-    /// It is done.
     Done(Answer),
-    /// It waits for a lock, and is to be run again when the session is woken.
+    /// The session waits for a lock; run the statement again when it is woken.
     Wait,
 }
 
-/// What a statement gives back.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Answer {
-    /// `SELECT 1`; empty for the empty statement.
+    /// `SELECT 1`, for example; empty for the empty statement.
     pub tag: String,
-    /// The rows, if it gives any.
     pub rows: Vec<Vec<Value>>,
-    /// Remarks.
     pub notices: Vec<Notice>,
-    /// Settings that clients are told of.
+    /// Changed settings to report to the client.
     pub reported: Vec<(&'static str, String)>,
 }
 
@@ -110,12 +105,12 @@ impl Answer {
 }
 
 impl Model {
-    /// A server without tables, in which this is leadership.
+    /// A server without tables; `watched` says what leadership is.
     pub fn new(watched: Watched) -> Model {
         Model { watched, ..Model::default() }
     }
 
-    /// The same with the tables that elections use, as the operator has made them.
+    /// The same with the elections' tables, as an operator would create them.
     pub fn with_schema(watched: Watched) -> Model {
         let mut model = Model::new(watched);
         for text in SCHEMA {
@@ -127,20 +122,20 @@ impl Model {
         model
     }
 
-    /// A server set up as this one was, on a disk that was never used.
+    /// A server set up like this one, with an empty disk.
     pub fn anew(&self) -> Model {
         Model::with_schema(self.watched)
     }
 
-    /// Statements of a text.
+    /// Parses a text of statements.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The text cannot be parsed.
     pub fn parse(&self, text: &str) -> Result<Vec<Statement>, Error> {
         parse(text)
     }
 
-    /// What a statement that was remembered means, for a session.
+    /// A remembered resolved statement, for use in a session.
     ///
     /// # Errors
     /// As for [`Model::prepare`].
@@ -154,26 +149,26 @@ impl Model {
         }
     }
 
-    /// Remembers what a statement means, until there is a table more.
+    /// Remembers a resolved statement until a table is added.
     pub fn remember(&mut self, text: &str, types: &[u32], prepared: &Arc<Prepared>) {
         if self.analysed.len() < ANALYSED_MAX {
             self.analysed.insert(text.to_owned(), (types.to_vec(), prepared.clone()));
         }
     }
 
-    /// What a statement means.
+    /// Resolves a statement.
     ///
     /// # Errors
-    /// It cannot be carried out as it stands, or the session's transaction has failed.
+    /// The statement cannot be executed, or the session's transaction has failed.
     pub fn prepare(&self, pid: Pid, statement: Statement, given: &[Option<Type>]) -> Result<Prepared, Error> {
         self.check_not_failed(pid, &statement)?;
         analyse(statement, given, &|name: &str| self.tables.get(name).map(|table| &**table))
     }
 
-    /// In a transaction that has failed only its end is heard.
+    /// Refuses a statement, other than the end, in a failed transaction.
     ///
     /// # Errors
-    /// It has.
+    /// The transaction has failed.
     pub fn check_not_failed(&self, pid: Pid, statement: &Statement) -> Result<(), Error> {
         let failed = self.transaction(pid).is_some_and(|transaction| transaction.failed);
         if failed && !matches!(statement, Statement::Commit | Statement::Rollback | Statement::Empty) {
@@ -183,13 +178,13 @@ impl Model {
         Ok(())
     }
 
-    /// Carries out a statement of a session, in the transaction that [`Model::begin_command`] has seen to.
+    /// Executes a statement in the transaction that [`Model::begin_command`] provides.
     ///
     /// # Errors
-    /// The server's; the caller tells [`Model::fail`].
+    /// The statement's error; the caller reports it to [`Model::fail`].
     pub fn run(&mut self, pid: Pid, prepared: &Prepared, parameters: &[Value], now: Now) -> Result<Step, Error> {
         self.check_not_failed(pid, &prepared.statement)?;
-        // What it waited for may be its own by now.
+        // The lock that it waited for may be its own by now.
         let waited = self.sessions.get_mut(&pid).and_then(|session| session.waiting.take());
         let granted = waited.filter(|waiting| waiting.scope != Scope::Glance).map(|waiting| waiting.key);
         let mut run = Run { pid, parameters, now, granted };
@@ -232,7 +227,7 @@ impl Model {
         self.sessions.get(&pid)?.transaction.as_ref()
     }
 
-    /// `SELECT` from no table: clocks, and what sessions and locks can be asked.
+    /// `SELECT` without a table: clocks, sessions and locks.
     fn call(&mut self, run: &mut Run, select: &super::sql::Select) -> Result<Answer, Stop> {
         let (parameters, clock) = (run.parameters, timestamp(run.now.wall));
         let began = self.transaction(run.pid).map_or(clock, |transaction| transaction.began);
@@ -312,11 +307,11 @@ impl Model {
     }
 }
 
-/// A statement that is being carried out.
+/// A statement in execution.
 struct Run<'a> {
     pid: Pid,
     parameters: &'a [Value],
     now: Now,
-    /// What it has waited for, and has got.
+    /// The lock that it waited for and got.
     granted: Option<Key>,
 }

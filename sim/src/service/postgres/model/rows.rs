@@ -1,5 +1,5 @@
-//! Tables, and the statements on their rows. A statement first locks what it needs, which may make it wait, and then changes
-//! it: so one that waited can begin anew.
+//! Tables, and the statements on their rows. A statement first takes all locks it needs, possibly waiting, and only
+//! then changes rows: so a statement that waited can restart.
 
 use super::{
     super::{
@@ -15,7 +15,6 @@ use std::{collections::BTreeMap, ops::Deref};
 
 type Row = Vec<Value>;
 
-/// A table and its rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     shape: Shape,
@@ -33,7 +32,7 @@ impl Deref for Table {
 #[derive(Clone, PartialEq, Default, Debug)]
 struct Versions {
     committed: Option<Row>,
-    /// Of the transaction that has changed it; `None` inside when it has deleted it.
+    /// The version of the transaction that changed the row; the inner `None` if it deleted the row.
     pending: Option<(Pid, Option<Row>)>,
 }
 
@@ -47,7 +46,7 @@ impl Versions {
 }
 
 impl Table {
-    /// An empty one.
+    /// An empty table.
     pub fn new(create: &Create) -> Table {
         Table { shape: Shape::new(create), rows: BTreeMap::new() }
     }
@@ -73,12 +72,12 @@ impl Table {
         }
     }
 
-    /// What is committed under a key.
+    /// The committed row under a key.
     pub(super) fn committed(&self, key: &Value) -> Option<&Row> {
         self.rows.get(key)?.committed.as_ref()
     }
 
-    /// Changes what is committed, as somebody with a session of their own would; nobody is asked.
+    /// Changes a committed row from outside, ignoring locks.
     pub(super) fn change_committed(&mut self, key: &Value, column: &str, value: Value) {
         let place = self.place(column).ok();
         let row = self.rows.get_mut(key).and_then(|versions| versions.committed.as_mut());
@@ -125,7 +124,7 @@ impl Model {
         Ok(values)
     }
 
-    /// The keys of the rows that this session sees and the condition holds for.
+    /// The keys of the rows that this session sees and that match the condition.
     fn matching(&self, run: &Run, table: &str, condition: Option<&Expression>) -> Result<Vec<Value>, Error> {
         let mut keys = Vec::new();
         for (key, versions) in &self.table(table)?.rows {
@@ -142,7 +141,7 @@ impl Model {
         self.acquire(run, Key::Row(table.to_owned(), key.clone()), Scope::Transaction)
     }
 
-    /// Has another session locked the row?
+    /// Whether another session has locked the row.
     fn is_anothers(&self, run: &Run, table: &str, key: &Value) -> bool {
         let lock = Key::Row(table.to_owned(), key.clone());
         self.locks.owner(&lock).is_some_and(|owner| owner != run.pid)
@@ -152,7 +151,7 @@ impl Model {
         Ok(self.table(table)?.rows.get(key).and_then(|versions| versions.seen_by(run.pid)).cloned())
     }
 
-    /// Makes a row what this session's transaction sees.
+    /// Sets the row that this session's transaction sees.
     fn put(&mut self, pid: Pid, table: &str, key: &Value, row: Option<Row>) {
         if let Some(of) = self.tables.get_mut(table) {
             of.rows.entry(key.clone()).or_default().pending = Some((pid, row));
@@ -165,7 +164,7 @@ impl Model {
         let mut rows = Vec::new();
         for key in self.matching(run, table, select.condition.as_ref())? {
             let is_anothers = select.locking.is_some() && self.is_anothers(run, table, &key);
-            // What it brings is worked out before the row is locked, and again after a wait.
+            // The outputs are evaluated before the row is locked, and again after a wait.
             if is_anothers && let Some(row) = self.seen(run, table, &key)? {
                 self.outputs(run, &row, &select.outputs)?;
             }
@@ -185,7 +184,7 @@ impl Model {
         Ok(Answer { tag: format!("SELECT {}", rows.len()), rows, ..Answer::default() })
     }
 
-    /// The row with what is assigned to it, by an expression each.
+    /// The row after the assignments.
     fn assigned(&self, context: &Context, table: &str, set: &[(String, Expression)]) -> Result<Row, Error> {
         let table = self.table(table)?;
         let mut row = context.row.to_vec();
@@ -199,7 +198,7 @@ impl Model {
         let table = update.table.as_str();
         let keys = self.matching(run, table, update.condition.as_ref())?;
         for key in &keys {
-            // What it is to hold is worked out, and may be wrong, before the row is locked; and again after a wait
+            // The new values are evaluated, and may fail, before the row is locked, and again after a wait
             // (`nodeModifyTable.c: ExecUpdateAct`).
             if self.is_anothers(run, table, key)
                 && let Some(row) = self.seen(run, table, key)?
@@ -251,7 +250,7 @@ impl Model {
         let versions = table.rows.get(&key);
         let in_doubt = versions.and_then(|v| v.pending.as_ref()).is_some_and(|(of, _)| *of != run.pid);
         if in_doubt {
-            // Whether the key is there is for another transaction to say.
+            // Another transaction decides whether the key exists.
             self.acquire(run, Key::Row(name.to_owned(), key.clone()), Scope::Glance)?;
         }
         let is_there = self.seen(run, name, &key)?.is_some();

@@ -1,4 +1,4 @@
-//! Sessions and their transactions: how they begin and end, and how long they wait.
+//! Sessions and their transactions: beginning, end, and waiting times.
 
 use super::{
     super::{error::Error, value::timestamp},
@@ -9,7 +9,7 @@ use protocols::clock::Now;
 use std::collections::BTreeMap;
 
 impl Model {
-    /// A new session.
+    /// Opens a session.
     pub fn open(&mut self, settings: Settings) -> Pid {
         self.opened += 1;
         let pid = 100 + self.opened;
@@ -17,14 +17,14 @@ impl Model {
         pid
     }
 
-    /// The session is over: its transaction is undone, its locks are free.
+    /// Closes a session: rolls back its transaction and releases its locks.
     pub fn close(&mut self, pid: Pid) {
         self.undo(pid);
         self.locks.give_all_back(pid, Scope::Session, &mut self.woken);
         self.sessions.remove(&pid);
     }
 
-    /// The process started again: what was committed is there still, sessions and locks are gone.
+    /// The process has restarted: committed data is kept, sessions and locks are gone.
     pub fn restart(&mut self) {
         let pids: Vec<Pid> = self.sessions.keys().copied().collect();
         pids.into_iter().for_each(|pid| self.undo(pid));
@@ -33,7 +33,7 @@ impl Model {
         self.woken.clear();
     }
 
-    /// Ends a session from outside; is there one?
+    /// Terminates a session from outside; returns whether it existed.
     pub fn terminate(&mut self, pid: Pid) -> bool {
         let found = self.sessions.get_mut(&pid);
         let is_there = found.is_some();
@@ -44,35 +44,33 @@ impl Model {
         is_there
     }
 
-    /// Is there such a session?
     pub fn has_session(&self, pid: Pid) -> bool {
         self.sessions.contains_key(&pid)
     }
 
-    /// Was it ended from outside?
+    /// Whether the session was terminated from outside.
     pub fn is_terminated(&self, pid: Pid) -> bool {
         self.sessions.get(&pid).is_none_or(|session| session.terminated)
     }
 
-    /// Who has got what it waited for, or is to end, since the last call.
+    /// The sessions that got their lock or are to end, since the last call.
     pub fn take_woken(&mut self) -> Vec<Pid> {
         std::mem::take(&mut self.woken)
     }
 
-    /// A session's settings.
     pub fn settings(&self, pid: Pid) -> Settings {
         self.sessions.get(&pid).map(|session| session.settings.clone()).unwrap_or_default()
     }
 
-    /// A session is called that from now on.
+    /// Sets a session's application name.
     pub fn be_named(&mut self, pid: Pid, name: &str) {
         if let Some(session) = self.sessions.get_mut(&pid) {
-            // Any text will do.
+            // Any text is valid.
             let _ = session.settings.set("application_name", Some(name));
         }
     }
 
-    /// Where a session is: idle, in a transaction, or in one that has failed.
+    /// The session's transaction status: idle, in a transaction, or in a failed one.
     pub fn status(&self, pid: Pid) -> u8 {
         match self.transaction(pid) {
             Some(transaction) if transaction.failed => b'E',
@@ -81,7 +79,7 @@ impl Model {
         }
     }
 
-    /// A statement comes in: in no transaction one begins, for this statement alone. `now()` is now.
+    /// A statement arrives: outside of a transaction, begins one for it alone, which fixes `now()`.
     pub fn begin_command(&mut self, pid: Pid, now: Now) {
         let Some(session) = self.sessions.get_mut(&pid) else { return };
         if session.transaction.is_none() {
@@ -96,14 +94,14 @@ impl Model {
         }
     }
 
-    /// The statements of a message are done: what was begun for them alone is committed.
+    /// The statements of a message are done: commits the transaction begun for them alone.
     pub fn end_command(&mut self, pid: Pid) {
         if self.transaction(pid).is_some_and(|transaction| !transaction.is_block) {
             self.commit(pid);
         }
     }
 
-    /// A statement has failed, and with it the transaction: everything is undone at once, and a block remembers it.
+    /// A statement has failed: rolls back the transaction, and marks a block as failed.
     pub fn fail(&mut self, pid: Pid) {
         let is_block = self.transaction(pid).is_some_and(|transaction| transaction.is_block);
         let began = self.transaction(pid).map_or(0, |transaction| transaction.began);
@@ -146,7 +144,7 @@ impl Model {
     fn commit(&mut self, pid: Pid) {
         let Some(session) = self.sessions.get_mut(&pid) else { return };
         let Some(transaction) = session.transaction.take() else { return };
-        // What was the transaction's alone is as before.
+        // Restores the settings local to the transaction.
         for (name, before) in &transaction.local {
             let _ = session.settings.set(name, Some(before));
         }
@@ -162,7 +160,7 @@ impl Model {
         let queued = self.locks.is_queued(pid);
         self.locks.stop_waiting(pid);
         let Some(session) = self.sessions.get_mut(&pid) else { return };
-        // What it was given while it stopped waiting is given back.
+        // Releases a lock that it was granted as it stopped waiting.
         let given = session.waiting.take().filter(|waiting| !queued && waiting.scope == Scope::Session);
         if let Some(waiting) = given {
             self.locks.give_back(pid, &waiting.key, &mut self.woken);
@@ -201,12 +199,12 @@ impl Model {
         }
     }
 
-    /// Does it wait for a lock that it has not got?
+    /// Whether a session waits for a lock that it does not have.
     pub fn is_waiting(&self, pid: Pid) -> bool {
         self.locks.is_queued(pid)
     }
 
-    /// When a session that waits for a lock is to look whether it has waited long enough; nanoseconds of the server's
+    /// When a session that waits for a lock must check whether it has waited too long, in nanoseconds of the server's
     /// monotonic clock.
     pub fn waits_until(&self, pid: Pid) -> Option<u64> {
         let session = self.sessions.get(&pid)?;
@@ -216,16 +214,16 @@ impl Model {
         limit.into_iter().chain(deadlock).map(|length| waiting.since.saturating_add(length)).min()
     }
 
-    /// Has a session waited for too long, or for itself?
+    /// Checks a session for a timeout or a deadlock.
     ///
     /// # Errors
-    /// It has.
+    /// The wait has failed.
     pub fn check_wait(&mut self, pid: Pid, now: Now) -> Result<(), Error> {
         let Some(session) = self.sessions.get_mut(&pid) else { return Ok(()) };
         let (limit, deadlock) = (session.settings.limit("lock_timeout"), session.settings.limit("deadlock_timeout"));
         let Some(waiting) = &mut session.waiting else { return Ok(()) };
         let waited = now.mono.saturating_sub(waiting.since);
-        // Timers fire in this order when both are due.
+        // Timers fire in this order if both are due.
         if deadlock.is_some_and(|length| waited >= length)
             && !std::mem::replace(&mut waiting.looked_for_deadlock, true)
             && self.locks.is_deadlocked(pid)
@@ -238,7 +236,7 @@ impl Model {
         Ok(())
     }
 
-    /// For how long a session may be idle as it is, nanoseconds, and what it is told then.
+    /// How long a session may stay idle in its state, in nanoseconds, and the error it then gets.
     pub fn idle_limit(&self, pid: Pid) -> Option<(u64, Error)> {
         let settings = self.settings(pid);
         let fatal = |code, why: &str| Error { fatal: true, ..Error::new(code, why) };
@@ -251,7 +249,7 @@ impl Model {
         }
     }
 
-    /// The advisory locks of elections are named by their keys: who has this one?
+    /// The owner of an election's advisory lock, which is named by its key.
     pub(super) fn lock_owner(&self, key: i64) -> Option<Pid> {
         self.locks.owner(&Key::Advisory(key))
     }

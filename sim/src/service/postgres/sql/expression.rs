@@ -1,4 +1,4 @@
-//! Expressions, in the order of PostgreSQL's operators: `OR`, `AND`, `NOT`, `IS`, comparisons, `+ -`, `*`, `::`.
+//! Parses expressions, by PostgreSQL's operator precedence: `OR`, `AND`, `NOT`, `IS`, comparisons, `+ -`, `*`, `::`.
 
 use super::{
     super::{
@@ -10,7 +10,7 @@ use super::{
     statement::{Expression, Operator},
 };
 
-/// How deep expressions may stand in each other.
+/// The deepest nesting of expressions.
 const DEPTH_MAX: usize = 64;
 
 impl Parser {

@@ -1,13 +1,12 @@
-//! Text to words.
+//! Splits text into tokens.
 
 use super::super::error::Error;
 
-/// A word of a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Token {
-    /// A name or keyword, in lower case unless it was quoted; and as it was written.
+    /// A name or keyword, in lower case unless quoted, with its original spelling.
     Word { text: String, quoted: bool, raw: String },
-    /// A whole number.
+    /// An integer.
     Number(String),
     /// `'…'`.
     Text(String),
@@ -20,7 +19,7 @@ pub enum Token {
 const SIGNS: [&str; 17] = ["::", "<=", ">=", "<>", "!=", "(", ")", ",", ";", ".", "=", "<", ">", "+", "-", "*", "/"];
 
 impl Token {
-    /// As an error repeats it.
+    /// As quoted in an error.
     pub fn text(&self) -> String {
         match self {
             Token::Word { raw: text, .. } | Token::Number(text) => text.clone(),
@@ -31,7 +30,6 @@ impl Token {
     }
 }
 
-/// The words of a text.
 pub fn tokens(text: &str) -> Result<Vec<Token>, Error> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -86,7 +84,7 @@ fn span(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
 }
 
-/// What stands between quotes, of which two in a row are one; and what comes after.
+/// The content of a quoted text, where two quotes stand for one, and the rest.
 fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut inside = String::new();
     let mut rest = &text[1..];

@@ -1,4 +1,4 @@
-//! SQL, as much as elections use, and what goes beyond it refused: statements as data, and how they are read.
+//! The subset of SQL that elections use; anything beyond it is refused.
 
 mod expression;
 mod lexer;

@@ -1,4 +1,4 @@
-//! Words to statements.
+//! Parses tokens into statements.
 
 use super::{
     super::{error::Error, value::Type},
@@ -6,10 +6,10 @@ use super::{
     statement::{Column, Create, Expression, Locking, Output, Select, Statement},
 };
 
-/// The statements of a text, between semicolons.
+/// The statements of a text, separated by semicolons.
 ///
 /// # Errors
-/// They cannot be read, or are not supported.
+/// The text cannot be parsed, or is not supported.
 pub fn parse(text: &str) -> Result<Vec<Statement>, Error> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     let mut statements = Vec::new();
@@ -123,7 +123,7 @@ impl Parser {
             "update" => self.update(),
             "delete" => self.delete(),
             "create" => self.create(),
-            // What PostgreSQL knows and this does not, and what neither knows.
+            // Tells statements that PostgreSQL knows but this model does not from syntax errors.
             known if OTHERS.contains(&known) => Err(Error::unsupported(format!("`{}`", known.to_uppercase()))),
             _ => Err(Error::syntax(Some(&raw))),
         }
@@ -205,7 +205,7 @@ impl Parser {
     }
 
     fn select(&mut self) -> Result<Statement, Error> {
-        // PostgreSQL also selects nothing at all: rows without a column.
+        // PostgreSQL allows an empty select list, which gives rows without columns.
         let is_over = match self.peek() {
             None | Some(Token::Sign(";")) => true,
             Some(Token::Word { text, quoted: false, .. }) => ["from", "where", "for"].contains(&text.as_str()),
@@ -265,7 +265,7 @@ impl Parser {
     }
 }
 
-/// What begins a statement that PostgreSQL knows and this does not.
+/// First words of statements that PostgreSQL knows and this model does not.
 const OTHERS: [&str; 31] = [
     "alter",
     "analyze",

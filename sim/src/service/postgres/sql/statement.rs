@@ -1,11 +1,10 @@
-//! Statements as data.
+//! The syntax tree.
 
 use super::super::value::{Type, Value};
 
-/// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Statement {
-    /// Nothing but blanks.
+    /// Blanks only.
     Empty,
     /// `BEGIN`.
     Begin,
@@ -13,7 +12,7 @@ pub enum Statement {
     Commit,
     /// `ROLLBACK`.
     Rollback,
-    /// `SET name = value`; `None` is the default's.
+    /// `SET name = value`; `None` for the default.
     Set { name: String, value: Option<String>, local: bool },
     /// `SHOW name`.
     Show(String),
@@ -29,7 +28,7 @@ pub enum Statement {
     Create(Create),
 }
 
-/// `SELECT`, from at most one table.
+/// `SELECT` from at most one table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Select {
     pub outputs: Vec<Output>,
@@ -38,7 +37,7 @@ pub struct Select {
     pub locking: Option<Locking>,
 }
 
-/// `FOR UPDATE`, and what to do when a row is locked.
+/// `FOR UPDATE`, and what to do with locked rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Locking {
     Wait,
@@ -46,12 +45,12 @@ pub enum Locking {
     Skip,
 }
 
-/// Something that comes back, and what it is called.
+/// A result column.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Output {
     /// `*`.
     All,
-    /// An expression, and its name if it was given one.
+    /// An expression, and its alias, if any.
     One(Expression, Option<String>),
 }
 
@@ -72,7 +71,6 @@ pub enum Conflict {
     Update { key: String, set: Vec<(String, Expression)>, condition: Option<Expression> },
 }
 
-/// `UPDATE`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Update {
     pub table: String,
@@ -81,7 +79,6 @@ pub struct Update {
     pub returning: Vec<Output>,
 }
 
-/// `DELETE`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Delete {
     pub table: String,
@@ -89,7 +86,6 @@ pub struct Delete {
     pub returning: Vec<Output>,
 }
 
-/// `CREATE TABLE`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Create {
     pub table: String,
@@ -97,7 +93,6 @@ pub struct Create {
     pub columns: Vec<Column>,
 }
 
-/// A column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
     pub name: String,
@@ -106,18 +101,17 @@ pub struct Column {
     pub primary: bool,
 }
 
-/// An expression.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Expression {
-    /// A constant; a quoted one is of the type that its place asks for.
+    /// A constant; a quoted one takes the type that its context requires.
     Constant(Value),
     /// `'…'`.
     Quoted(String),
-    /// `$n`, from 0.
+    /// `$n`, counted from 0.
     Parameter(usize),
-    /// A column, of the row or of what was to be inserted.
+    /// A column, of the row or of `excluded`.
     Column { excluded: bool, table: Option<String>, name: String },
-    /// The same, found: which column of it.
+    /// A resolved column: its index.
     Field { excluded: bool, place: usize },
     /// `x::type`.
     Cast(Box<Expression>, Type),
@@ -127,11 +121,11 @@ pub enum Expression {
     Binary(Operator, Box<Expression>, Box<Expression>),
     /// `NOT x`.
     Not(Box<Expression>),
-    /// `x IS NULL`, or `IS NOT NULL`.
+    /// `x IS NULL`; `true` for `IS NOT NULL`.
     IsNull(Box<Expression>, bool),
 }
 
-/// An operator between two.
+/// A binary operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operator {
     Or,
@@ -148,7 +142,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// As it is written.
+    /// As written in SQL.
     pub const fn text(self) -> &'static str {
         match self {
             Operator::Or => "OR",

@@ -1,6 +1,7 @@
-//! What a sentinel answers.
+//! A sentinel's answers to commands.
 //!
-//! Reference: `src/sentinel.c: sentinelCommand, sentinelPublishCommand, sentinelRoleCommand, sentinelIsQuorumReachable`.
+//! Reference: `src/sentinel.c: sentinelCommand, sentinelPublishCommand, sentinelRoleCommand,
+//! sentinelIsQuorumReachable`.
 
 use super::{
     Sentinel,
@@ -10,8 +11,8 @@ use crate::service::redis::resp::Resp;
 use crate::service::redis_sentinel::replica::Address;
 
 impl Sentinel {
-    /// A command that is not about its connection alone, when the wall clock shows so many milliseconds; `None` when it is no
-    /// sentinel's.
+    /// Answers a command at wall time `now` in milliseconds, except for connection commands; `None` if sentinels do not
+    /// know it.
     pub fn answer(&mut self, now: i64, args: &[Vec<u8>]) -> Option<Resp> {
         self.now = now;
         let words: Vec<String> = args.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();

@@ -1,4 +1,4 @@
-//! The acting half: who is down, who may act, and what a failover does.
+//! The acting half: deciding that a server is down, electing a leader, and carrying out the failover.
 //!
 //! Reference: `src/sentinel.c: sentinelCheckSubjectivelyDown, sentinelCheckObjectivelyDown,
 //! sentinelAskMasterStateToOtherSentinels, sentinelVoteLeader, sentinelGetLeader, sentinelStartFailoverIfNeeded,
@@ -70,7 +70,8 @@ impl Sentinel {
         }
     }
 
-    /// Asks the others whether they miss the primary too, and for their vote when a failover is under way.
+    /// Asks the other sentinels whether they consider the primary down, and for their vote if a failover is in
+    /// progress.
     pub(super) fn ask_others(&mut self, now_at_once: bool) {
         let now = self.now;
         let primary = &self.instances[&self.primary];
@@ -101,13 +102,13 @@ impl Sentinel {
         }
     }
 
-    /// Is the primary down, as far as this sentinel sees?
+    /// Whether this sentinel considers the primary down.
     pub(super) fn says_down(&self, address: &Address) -> bool {
         let primary = &self.instances[&self.primary];
         self.tilted_at.is_none() && primary.s_down && primary.address == *address
     }
 
-    /// Votes, once in an epoch; whom this sentinel has voted for, and in which.
+    /// Votes at most once per epoch; returns for whom this sentinel has voted, and in which epoch.
     pub(super) fn vote(&mut self, epoch: u64, candidate: &str) -> Option<(String, u64)> {
         if epoch > self.epoch {
             self.epoch = epoch;
@@ -118,7 +119,7 @@ impl Sentinel {
             self.failover.leader_epoch = self.epoch;
             self.publish("+vote-for-leader", format!("{candidate} {}", self.epoch));
             if candidate != self.id {
-                // Whoever voted for another does not stand for a while.
+                // A sentinel that voted for another does not stand for a while.
                 self.failover.started_at = self.now + self.desync();
             }
         }
@@ -129,7 +130,8 @@ impl Sentinel {
         (self.random.next_u64() % MAX_DESYNC) as i64
     }
 
-    /// Who may carry out the failover of that epoch: a majority of all sentinels has voted for it, and at least the quorum.
+    /// The elected leader of the epoch's failover: it has the votes of a majority of all sentinels, and at least the
+    /// quorum.
     fn leader(&mut self, epoch: u64) -> Option<String> {
         let mut votes: BTreeMap<String, usize> = BTreeMap::new();
         for (_, sentinel) in self.of(Kind::Sentinel) {
@@ -153,7 +155,7 @@ impl Sentinel {
         most(&votes).filter(|(_, count)| *count >= needed).map(|(leader, _)| leader)
     }
 
-    /// Begins a failover if the primary is objectively down and the last one was long enough ago.
+    /// Begins a failover if the primary is objectively down and the last failover was long enough ago.
     pub(super) fn start_failover_if_needed(&mut self) -> bool {
         let down = self.instances[&self.primary].o_down;
         let early = self.now - self.failover.started_at < 2 * self.config.failover_timeout_ms;
@@ -245,8 +247,8 @@ impl Sentinel {
         }
     }
 
-    /// The replica to promote: of those that can be had, the one with the lowest priority number, then with the most of the
-    /// stream, then with the smallest run id.
+    /// The replica to promote: among the available ones, that with the lowest priority number, then with the most of
+    /// the stream, then with the smallest run id.
     pub(super) fn select(&self) -> Option<InstanceId> {
         let (now, primary) = (self.now, &self.instances[&self.primary]);
         let down_for = if primary.s_down { now - primary.s_down_since } else { 0 };
@@ -262,7 +264,7 @@ impl Sentinel {
                 && replica.primary_link_down_for <= link_down_max
         };
         let rank = |replica: &Instance| {
-            // Who has none is last.
+            // Replicas without a run id come last.
             let id = replica.run_id.clone();
             (replica.priority, std::cmp::Reverse(replica.offset), id.is_none(), id)
         };
@@ -270,8 +272,8 @@ impl Sentinel {
         good.min_by_key(|(_, replica)| rank(replica)).map(|(id, _)| id)
     }
 
-    /// Tells a server whom to follow, or nobody; then it is to write that down, and to close its clients' connections, so
-    /// that they ask who the primary is.
+    /// Tells a server to follow `primary`, or nobody. It then saves its configuration and closes its clients'
+    /// connections, so that they ask for the primary again.
     pub(super) fn replica_of(&mut self, id: InstanceId, primary: Option<&Address>) -> bool {
         let (host, port) = match primary {
             Some(Address { host, port }) => (host.clone(), port.to_string()),
@@ -288,7 +290,7 @@ impl Sentinel {
         words.into_iter().all(|words| self.send(id, Asked::Nothing, words))
     }
 
-    /// The other replicas are to follow the promoted one, one after the other.
+    /// Tells the other replicas, one after the other, to follow the promoted one.
     fn reconf_replicas(&mut self) {
         let now = self.now;
         let promoted = self.failover.promoted.and_then(|id| self.instances.get(&id)).map(|i| i.address.clone());
@@ -354,13 +356,13 @@ impl Sentinel {
         }
     }
 
-    /// The failover is over: the promoted replica is the primary.
+    /// Ends the failover: the promoted replica is the primary.
     pub(super) fn switch_to_promoted(&mut self) {
         let to = self.current_primary().clone();
         self.switch_to(&to);
     }
 
-    /// From now on that is the primary, and the former one a replica of it.
+    /// Makes `to` the primary, and the former primary its replica.
     pub(super) fn switch_to(&mut self, to: &Address) {
         let from = self.instances[&self.primary].address.clone();
         let Address { host, port } = to;

@@ -1,16 +1,15 @@
-//! One Redis Sentinel, version 7.0, without I/O and without a clock: what it is told, and what it wants done.
+//! A Redis Sentinel 7.0 without I/O and without a clock: it takes inputs, and returns what to do.
 //!
-//! **Where it comes from.** redis/redis 7.0.15, `src/sentinel.c`, function by function: `monitor.rs` is its monitoring half
-//! (links, pings, `INFO`, hellos), `failover.rs` its acting half (down by one's own view and by the quorum's, the vote, the
-//! failover's states), `commands.rs` what it answers.
+//! **Where it comes from.** redis/redis 7.0.15, `src/sentinel.c`, function by function: `monitor.rs` is its monitoring
+//! half (links, pings, `INFO`, hellos), `failover.rs` its acting half (subjectively and objectively down, the vote, the
+//! states of a failover), `commands.rs` its answers.
 //!
-//! **Time.** Everything is counted in milliseconds of the *wall* clock (`mstime`), and the timer runs ten to twenty times a
-//! second, drawn anew each time so that sentinels do not stay in step. When two runs of it are more than 2 s apart, or the
-//! clock went back, the sentinel does not trust what it sees: TILT, for 30 s; it goes on watching and answers that nothing
-//! is down.
+//! **Time.** All times are milliseconds of the *wall* clock (`mstime`). The timer runs ten to twenty times per second,
+//! with a random period so that sentinels do not stay in step. If two runs are more than 2 s apart, or the clock went
+//! back, the sentinel distrusts its view and enters TILT for 30 s: it keeps watching, but answers that nothing is down.
 //!
-//! Not modelled: scripts, hostnames that change their addresses, several primaries, `SENTINEL SET` and its like, links that
-//! two primaries share.
+//! Not modelled: scripts, hostnames whose addresses change, several primaries, `SENTINEL SET` and similar, links shared
+//! by two primaries.
 
 mod commands;
 mod failover;
@@ -25,35 +24,30 @@ use protocols_clients::resp::Reply;
 use state::{Asked, Failover, Instance, Instances, Kind, State};
 use std::collections::BTreeMap;
 
-/// What a sentinel wants done, in order.
+/// An action that a sentinel requests, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Output {
-    /// Connect.
     Open {
-        /// The connection's name.
+        /// The connection's id.
         link: LinkId,
-        /// Where to.
         to: Address,
     },
-    /// Close a connection; nothing comes from it any more.
+    /// Closes a connection; nothing is received from it any more.
     Close(LinkId),
-    /// Send a command, once the connection is there.
+    /// Sends a command once the connection is established.
     Send {
-        /// On which connection.
         link: LinkId,
-        /// The command's words.
+        /// The words of the command.
         words: Vec<String>,
     },
-    /// Tell whoever subscribes.
+    /// Publishes an event to subscribers.
     Publish {
-        /// The event's name, which is the channel.
+        /// The event's name, which is its channel.
         channel: String,
-        /// The event.
         message: String,
     },
 }
 
-/// A sentinel.
 #[derive(Clone, Debug)]
 pub struct Sentinel {
     config: Config,
@@ -68,14 +62,14 @@ pub struct Sentinel {
     tilted_at: Option<i64>,
     previous_tick: i64,
     random: Random,
-    /// Milliseconds of the wall clock, as of the input that is worked on.
+    /// The wall clock of the current input, in milliseconds.
     now: i64,
     out: Vec<Output>,
 }
 
 impl Sentinel {
-    /// A sentinel at that address that was never started, with that id of 40 hexadecimal digits; random numbers come from
-    /// `seed`.
+    /// A sentinel at `address` that was never started, with an id of 40 hexadecimal digits; `seed` feeds its random
+    /// numbers.
     pub fn new(config: Config, address: Address, id: String, seed: u64) -> Self {
         let primary = Instance::new(Kind::Primary, config.primary.clone(), 0);
         Sentinel {
@@ -96,7 +90,7 @@ impl Sentinel {
         }
     }
 
-    /// The process starts, perhaps again: epochs, votes, and who there is are on disk, all else begins anew.
+    /// The process starts, perhaps again: epochs, votes and known instances are on disk; everything else is reset.
     pub fn start(&mut self, now: i64) {
         (self.now, self.previous_tick, self.tilted_at) = (now, now, None);
         self.out.clear();
@@ -111,7 +105,7 @@ impl Sentinel {
         self.event_with("+monitor", self.primary, &format!(" quorum {quorum}"));
     }
 
-    /// The timer has fired. How many milliseconds until it is to fire next.
+    /// Runs the timer; returns the milliseconds until its next run.
     pub fn tick(&mut self, now: i64) -> u64 {
         self.now = now;
         let delta = now - self.previous_tick;
@@ -127,11 +121,11 @@ impl Sentinel {
         if self.failover.state == State::UpdateConfig {
             self.switch_to_promoted();
         }
-        // `hz` is 10 and up to 9 more.
+        // `hz` is 10, plus up to 9.
         1_000 / (10 + self.random.next_u64() % 10)
     }
 
-    /// Does what is due for one that is watched.
+    /// Does what is due for one watched instance.
     fn handle(&mut self, id: InstanceId) {
         self.reconnect(id);
         self.send_periodic(id);
@@ -153,7 +147,7 @@ impl Sentinel {
         }
     }
 
-    /// An answer, or what was published, on a connection.
+    /// Handles an answer or a published message on a connection.
     pub fn heard(&mut self, now: i64, link: LinkId, reply: &Reply) {
         self.now = now;
         let Some(instance) = self.instances.get_mut(&link.instance) else { return };
@@ -184,7 +178,7 @@ impl Sentinel {
         }
     }
 
-    /// A connection broke, or could not be made.
+    /// A connection broke, or could not be established.
     pub fn closed(&mut self, now: i64, link: LinkId) {
         self.now = now;
         if let Some(instance) = self.instances.get_mut(&link.instance) {
@@ -200,12 +194,12 @@ impl Sentinel {
         }
     }
 
-    /// What is to be done since this was last asked.
+    /// Takes the outputs since the last call.
     pub fn take(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.out)
     }
 
-    /// Whom it takes for the primary: the promoted one from when that has said so.
+    /// The primary according to this sentinel: the promoted replica, once it has confirmed its role.
     pub fn current_primary(&self) -> &Address {
         let promoted = self.failover.promoted.filter(|_| self.failover.state >= State::ReconfReplicas);
         let id = promoted.unwrap_or(self.primary);
@@ -226,7 +220,7 @@ impl Sentinel {
         self.of(kind).map(|(id, _)| id).collect()
     }
 
-    /// How many sentinels there are, this one too.
+    /// The number of sentinels, this one included.
     fn voters(&self) -> usize {
         self.of(Kind::Sentinel).count() + 1
     }
@@ -239,7 +233,7 @@ impl Sentinel {
         self.event_with(channel, of, "");
     }
 
-    /// Publishes an event of something that is watched, in the words of `sentinelEvent`.
+    /// Publishes an event about a watched instance, in the format of `sentinelEvent`.
     fn event_with(&mut self, channel: &str, of: InstanceId, more: &str) {
         let name = &self.config.name;
         let Some(Instance { kind, address, run_id, .. }) = self.instances.get(&of) else { return };

@@ -1,4 +1,4 @@
-//! The monitoring half: connections, and what is asked on them and heard.
+//! The monitoring half: connections, questions and answers.
 //!
 //! Reference: `src/sentinel.c: sentinelReconnectInstance, sentinelSendPeriodicCommands, sentinelSendHello,
 //! sentinelPingReplyCallback, sentinelRefreshInstanceInfo, sentinelProcessHelloMessage`.
@@ -22,7 +22,7 @@ impl Sentinel {
         Some(link)
     }
 
-    /// Connects again, a second after the last time at the earliest.
+    /// Reconnects, at most once per second.
     pub(super) fn reconnect(&mut self, id: InstanceId) {
         let now = self.now;
         let Some(instance) = self.instances.get_mut(&id) else { return };
@@ -54,7 +54,7 @@ impl Sentinel {
         }
     }
 
-    /// Sends a command; `false` when there is no connection for it.
+    /// Sends a command; `false` if there is no connection.
     pub(super) fn send(&mut self, id: InstanceId, asked: Asked, words: &[&str]) -> bool {
         let Some(instance) = self.instances.get_mut(&id) else { return false };
         let Some(link) = instance.link.commands else { return false };
@@ -102,7 +102,7 @@ impl Sentinel {
         }
     }
 
-    /// Says who this is, and whom it takes for the primary.
+    /// Announces this sentinel, and which primary it sees.
     fn hello(&mut self, id: InstanceId) {
         let (own, primary) = (self.address.clone(), self.current_primary().clone());
         let text = format!(
@@ -119,7 +119,7 @@ impl Sentinel {
         self.send(id, Asked::Hello, &["PUBLISH", HELLO, &text]);
     }
 
-    /// Everybody is to be told anew, now.
+    /// Sends new announcements to all instances at once.
     pub(super) fn force_hello(&mut self) {
         for instance in self.instances.values_mut() {
             instance.last_published -= PUBLISH_PERIOD + 1;
@@ -137,7 +137,7 @@ impl Sentinel {
         instance.link.last_pong = now;
     }
 
-    /// What a server says of itself.
+    /// Handles a server's `INFO`.
     pub(super) fn informed(&mut self, id: InstanceId, text: &str) {
         let now = self.now;
         let Some(instance) = self.instances.get_mut(&id) else { return };
@@ -200,14 +200,14 @@ impl Sentinel {
         }
     }
 
-    /// Does the primary look as it should?
+    /// Whether the primary looks as it should.
     fn is_sane(&self) -> bool {
         let primary = &self.instances[&self.primary];
         let fresh = self.now - primary.info_refresh < 2 * INFO_PERIOD;
         primary.reports_primary && !primary.s_down && !primary.o_down && fresh
     }
 
-    /// What a replica has said of itself is compared with what it is to be.
+    /// Compares a replica's own report with its intended role.
     fn judge_replica(&mut self, id: InstanceId) {
         let now = self.now;
         let primary = self.instances[&self.primary].address.clone();
@@ -220,7 +220,7 @@ impl Sentinel {
                 self.event("+failover-state-reconf-slaves", self.primary);
                 self.force_hello();
             } else {
-                // The new configuration may be on its way.
+                // The new configuration may still be on its way.
                 let wait = 4 * PUBLISH_PERIOD;
                 let long = now - instance.role_reported_at > wait && instance.no_down_for(now, wait);
                 if !instance.promoted && long && self.is_sane() && self.replica_of(id, Some(&primary)) {
@@ -250,7 +250,7 @@ impl Sentinel {
         events.into_iter().for_each(|event| self.event(event, id));
     }
 
-    /// What was published where a sentinel subscribes.
+    /// Handles a message from the channel of announcements.
     pub(super) fn hello_published(&mut self, reply: &Reply) {
         if let Some([kind, _, text]) = reply.texts()
             && kind == "message"
@@ -260,7 +260,7 @@ impl Sentinel {
         }
     }
 
-    /// Another sentinel says who it is, and whom it takes for the primary.
+    /// Handles another sentinel's announcement of itself and its primary.
     pub(super) fn hello_from(&mut self, text: &str) {
         let parts: Vec<&str> = text.split(',').collect();
         let [host, port, run_id, epoch, name, primary, primary_port, config_epoch] = parts[..] else { return };
@@ -288,7 +288,7 @@ impl Sentinel {
         }
     }
 
-    /// A sentinel that was not known, or has moved.
+    /// Adds a sentinel that is new or has moved.
     fn meet(&mut self, address: Address, run_id: &str) -> InstanceId {
         let same = |known: &Instance| known.run_id.as_deref() == Some(run_id) || known.address == address;
         let old: Vec<InstanceId> = self.of(Kind::Sentinel).filter(|(_, known)| same(known)).map(|(id, _)| id).collect();
@@ -309,7 +309,7 @@ impl Sentinel {
         self.publish("+new-epoch", epoch.to_string());
     }
 
-    /// Watches it no more.
+    /// Stops watching an instance.
     pub(super) fn forget(&mut self, id: InstanceId) {
         if let Some(instance) = self.instances.remove(&id) {
             let links = [instance.link.commands, instance.link.subscriber];
@@ -331,7 +331,7 @@ impl Sentinel {
     }
 }
 
-/// Is it a field such as `slave0`?
+/// Whether the field is like `slave0`.
 fn is_replicas(field: &str) -> bool {
     field.strip_prefix("slave").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
 }

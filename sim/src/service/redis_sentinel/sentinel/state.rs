@@ -1,12 +1,13 @@
-//! What a sentinel knows: of itself, of the primary that it watches, and of each server and sentinel beside it.
+//! A sentinel's state: of itself, of the primary that it watches, and of the other servers and sentinels.
 //!
-//! Reference: redis/redis 7.0.15, `src/sentinel.c: struct sentinelRedisInstance, struct instanceLink, createInstanceLink,
-//! createSentinelRedisInstance, sentinelResetMaster, sentinelResetMasterAndChangeAddress`. Names are the reference's.
+//! Reference: redis/redis 7.0.15, `src/sentinel.c: struct sentinelRedisInstance, struct instanceLink,
+//! createInstanceLink, createSentinelRedisInstance, sentinelResetMaster, sentinelResetMasterAndChangeAddress`. Names
+//! are the reference's.
 
 use super::super::replica::Address;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Periods, milliseconds.
+/// Periods, in milliseconds.
 pub(super) const INFO_PERIOD: i64 = 10_000;
 pub(super) const PING_PERIOD: i64 = 1_000;
 pub(super) const ASK_PERIOD: i64 = 1_000;
@@ -16,26 +17,25 @@ pub(super) const TILT_PERIOD: i64 = 30 * PING_PERIOD;
 pub(super) const RECONF_TIMEOUT: i64 = 10_000;
 pub(super) const MIN_RECONNECT_PERIOD: i64 = 15_000;
 pub(super) const ELECTION_TIMEOUT: i64 = 10_000;
-/// Sentinels wait up to so long before they stand, so as not to stand at once.
+/// Sentinels wait up to this long before they stand, so that they do not all stand at once.
 pub(super) const MAX_DESYNC: u64 = 1_000;
-/// Commands that may wait for their answers on one connection.
+/// The most commands that may await their answers on one connection.
 pub(super) const MAX_PENDING: usize = 100;
 
-/// Where sentinels tell each other who they are and whom they take for the primary.
+/// The channel on which sentinels announce themselves and their primary.
 pub const HELLO: &str = "__sentinel__:hello";
 
-/// How a sentinel is configured.
+/// A sentinel's configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// What the primary and its replicas are called.
+    /// The name of the primary and its replicas.
     pub name: String,
-    /// The first primary.
     pub primary: Address,
-    /// So many sentinels have to miss it (`sentinel monitor`).
+    /// How many sentinels must consider the primary down (`sentinel monitor`).
     pub quorum: usize,
-    /// A server that is silent for so long is missed, milliseconds (`sentinel down-after-milliseconds`).
+    /// After how much silence a server is considered down, in milliseconds (`sentinel down-after-milliseconds`).
     pub down_after_ms: i64,
-    /// Half of what is waited after a failover before the next, and how long its steps may take, milliseconds (`sentinel
+    /// Half the wait between failovers, and the time limit of a failover's steps, in milliseconds (`sentinel
     /// failover-timeout`).
     pub failover_timeout_ms: i64,
 }
@@ -48,10 +48,10 @@ impl Config {
     }
 }
 
-/// Names what is watched.
+/// Identifies a watched instance.
 pub type InstanceId = u32;
 
-/// What something is that is watched.
+/// The kind of a watched instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Primary,
@@ -62,15 +62,14 @@ pub(super) enum Kind {
 /// A connection: its instance, which of the instance's two links, and the connection's ordinal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LinkId {
-    /// Whose.
     pub instance: InstanceId,
-    /// Is it the one that subscribes?
+    /// Whether it is the link with the subscription.
     pub subscribes: bool,
     /// Never reused.
     pub number: u64,
 }
 
-/// What an answer on a link is to.
+/// What an answer on a link refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Asked {
     Ping,
@@ -80,7 +79,7 @@ pub(super) enum Asked {
     Nothing,
 }
 
-/// The connections to something, and when it was heard of; milliseconds of the sentinel's wall clock.
+/// The connections to an instance, and when it was last heard; in milliseconds of the sentinel's wall clock.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) commands: Option<LinkId>,
@@ -91,7 +90,7 @@ pub(super) struct Link {
     pub(super) subscriber_since: i64,
     pub(super) heard_published: i64,
     pub(super) last_available: i64,
-    /// When the ping was sent that waits for its answer; 0 when none does.
+    /// When the unanswered ping was sent; 0 if there is none.
     pub(super) act_ping: i64,
     pub(super) last_ping: i64,
     pub(super) last_pong: i64,
@@ -109,7 +108,7 @@ impl Link {
             subscriber_since: 0,
             heard_published: 0,
             last_available: now,
-            // Nothing was sent yet; but who can never be reached is missed as well.
+            // Nothing was sent yet, but an instance that can never be reached must also be considered down.
             act_ping: now,
             last_ping: 0,
             last_pong: now,
@@ -118,7 +117,7 @@ impl Link {
     }
 }
 
-/// How far a replica is in following the new primary.
+/// A replica's progress in following the new primary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reconfigured {
     Not,
@@ -127,7 +126,7 @@ pub(super) enum Reconfigured {
     Done,
 }
 
-/// Something that is watched.
+/// A watched instance.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub(super) kind: Kind,
@@ -140,10 +139,10 @@ pub(super) struct Instance {
     pub(super) o_down_since: i64,
     pub(super) last_published: i64,
     pub(super) info_refresh: i64,
-    /// Is it a primary, by its own words?
+    /// Whether it reports itself as a primary.
     pub(super) reports_primary: bool,
     pub(super) role_reported_at: i64,
-    // A replica's.
+    // For replicas.
     pub(super) primary_address: Option<Address>,
     pub(super) primary_link_up: bool,
     pub(super) primary_link_down_for: i64,
@@ -153,10 +152,10 @@ pub(super) struct Instance {
     pub(super) promoted: bool,
     pub(super) reconfigured: Reconfigured,
     pub(super) reconf_sent_at: i64,
-    // A sentinel's.
+    // For sentinels.
     pub(super) says_down: bool,
     pub(super) answered_down_at: i64,
-    /// Whom it voted for, and in which epoch.
+    /// For whom it voted, and in which epoch.
     pub(super) vote: Option<(String, u64)>,
 }
 
@@ -190,14 +189,14 @@ impl Instance {
         }
     }
 
-    /// Was it not missed for so long?
+    /// Whether it was not considered down within the last `ms` milliseconds.
     pub(super) fn no_down_for(&self, now: i64, ms: i64) -> bool {
         let last = self.s_down_since.max(self.o_down_since);
         last == 0 || now - last > ms
     }
 }
 
-/// Where a failover is.
+/// The state of a failover.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum State {
     None,
@@ -209,11 +208,11 @@ pub(super) enum State {
     UpdateConfig,
 }
 
-/// The primary's own: what the sentinels have to agree on, and the failover.
+/// State of the primary alone: what the sentinels must agree on, and the failover.
 #[derive(Clone, Debug)]
 pub(super) struct Failover {
     pub(super) config_epoch: u64,
-    /// Whom this sentinel voted for, and in which epoch.
+    /// For whom this sentinel voted, and in which epoch.
     pub(super) leader: Option<String>,
     pub(super) leader_epoch: u64,
     pub(super) epoch: u64,
@@ -240,5 +239,5 @@ impl Failover {
     };
 }
 
-/// All that is watched; the primary is always there.
+/// All watched instances; the primary is always among them.
 pub(super) type Instances = BTreeMap<InstanceId, Instance>;

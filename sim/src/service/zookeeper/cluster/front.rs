@@ -1,4 +1,4 @@
-//! A member before its clients: connections, requests in their order, and the ends of sessions.
+//! A member's clients: connections, ordered requests, and the expiry of sessions.
 
 use super::{
     super::{
@@ -40,18 +40,18 @@ use tokio::{
     },
 };
 
-/// What a leader asks of the others.
+/// A leader's question to the others.
 const PING: u8 = 0;
-/// What a member asks of the leader.
+/// A member's question to the leader.
 const REVALIDATE: u8 = 1;
 const SYNC: u8 = 2;
-/// How long it waits for the answer; its connection ends before.
+/// The timeout of a question; the connection ends before that.
 const PATIENCE: u64 = 10 * SECOND;
 
-/// From one attempt to be let in by a leader to the next, nanoseconds.
+/// The interval between attempts to join a leader, in nanoseconds.
 const JOIN_AGAIN: u64 = 50 * MILLISECOND;
 
-/// A member before its clients.
+/// A member's front.
 pub(super) struct Server {
     pub(super) env: SimEnv,
     member: Arc<Member<SimEnv>>,
@@ -59,13 +59,13 @@ pub(super) struct Server {
     place: usize,
     age_ms: u64,
     numbers: Mutex<u64>,
-    /// Sessions with a sign of life that the leader was not told of, with their timeouts.
+    /// Sessions heard from since the leader last asked, with their timeouts.
     touched: Mutex<BTreeMap<i64, u64>>,
 }
 
 impl Server {
     pub(super) fn new(env: SimEnv, member: Arc<Member<SimEnv>>, replica: Arc<Replica>, place: usize) -> Arc<Server> {
-        // Ticks are counted from some moment in the past: their phase is anything.
+        // Ticks count from some moment in the past, so their phase is random.
         let age_ms = AGE_MS + env.random() % (TICK / MILLISECOND);
         let numbers = Mutex::new((place as u64 + 1) << 56 | env.random() >> 24 << 16);
         let touched = Mutex::default();
@@ -77,7 +77,7 @@ impl Server {
         server
     }
 
-    /// Proposes an entry and waits until this member has applied it; for ever, if that does not come to pass: then the
+    /// Proposes an entry, and waits until this member has applied it. If that never happens, it waits until the
     /// client's connection is closed.
     async fn write(&self, entry: Entry<'_>) -> Option<Done> {
         let number = {
@@ -97,27 +97,28 @@ impl Server {
     pub(super) async fn expire(self: Arc<Self>) {
         loop {
             let left_ms = bucket_after(self.now_ms()) - self.now_ms();
-            // The rest of the millisecond is not waited for.
+            // Sub-millisecond parts are ignored.
             let mono = self.env.now().mono / MILLISECOND + left_ms;
             self.env.sleep_until(mono * MILLISECOND).await;
             self.end_overdue();
         }
     }
 
-    /// Ends the sessions whose time is up, if this member leads. Its tracker has a thread of its own (`SessionTrackerImpl.java:
-    /// run`): when a process that was stopped goes on, it comes before what lies in the sockets.
+    /// Ends the sessions whose time is up, if this member leads. The tracker has its own thread
+    /// (`SessionTrackerImpl.java: run`), so when a stopped process resumes, it runs before the data in the sockets is
+    /// read.
     fn end_overdue(&self) {
         if self.replica.serves() == Some(true) {
             let overdue = lock(&self.replica.model).take_expired(self.now_ms());
             for id in overdue {
-                // Its own proposal, or nobody's: one that leads no more has none to follow it.
+                // Only as its own proposal, without forwarding: a former leader has no followers.
                 self.member.propose_leading(Entry::End(id, GrantEnd::Expired).encode(0));
             }
         }
     }
 
-    /// Pings the others twice a tick, while this member leads. What they answer with are the signs of life that they have had
-    /// since (`Leader.java: lead`, `Learner.java: ping`): a leader that was stopped has been told of none.
+    /// While this member leads, pings the others twice per tick. They answer with the sessions heard from since
+    /// (`Leader.java: lead`, `Learner.java: ping`); a leader that was stopped has received no answers.
     pub(super) async fn ping(self: Arc<Self>) {
         self.env.sleep(self.env.random() % (TICK / 2)).await;
         loop {
@@ -129,7 +130,7 @@ impl Server {
                 let (server, mut body) = (self.clone(), Writer::default());
                 body.byte(PING).number(self.place as u64);
                 self.env.spawn_detached(async move {
-                    // What is lost is lost: the next ping brings what comes after it.
+                    // Lost answers are not retried: the next ping collects what came since.
                     let answer = server.env.timeout(PATIENCE, server.member.ask(follower, body.0)).await.flatten();
                     server.hear_of(&answer.unwrap_or_default());
                 });
@@ -137,7 +138,7 @@ impl Server {
         }
     }
 
-    /// What this member has had of signs of life, for a leader that it follows.
+    /// The sessions heard from, for the leader that this member follows.
     fn signs_of_life(&self, leader: u64) -> Option<Vec<u8>> {
         let follows = self.replica.serves() == Some(false) && self.replica.leader() == usize::try_from(leader).ok();
         follows.then(|| {
@@ -149,7 +150,7 @@ impl Server {
         })
     }
 
-    /// A follower has had these signs of life.
+    /// Renews the sessions that a follower heard from.
     fn hear_of(&self, signs: &[u8]) {
         self.end_overdue();
         if self.replica.serves() == Some(true) {
@@ -160,7 +161,7 @@ impl Server {
         }
     }
 
-    /// A session has given a sign of life.
+    /// Renews a session that was heard from.
     fn touch(&self, connection: ConnectionId) {
         self.end_overdue();
         let now_ms = self.now_ms();
@@ -170,7 +171,7 @@ impl Server {
         }
     }
 
-    /// Answers another member: a leader, or one that takes this one for its leader.
+    /// Answers another member: the leader, or one that considers this one the leader.
     async fn answer(&self, body: &[u8]) -> Option<Vec<u8>> {
         let mut body = Reader(body);
         let kind = body.byte()?;
@@ -189,7 +190,7 @@ impl Server {
                 answer.byte(u8::from(goes_on));
             }
             SYNC => {
-                // What it has in its hands has to be committed; whether it still leads, nobody is asked.
+                // Waits until all its entries are committed, without confirming that it still leads.
                 let end = self.member.end();
                 self.member.wait_applied(end).await;
                 answer.number(end);
@@ -199,7 +200,7 @@ impl Server {
         Some(answer.0)
     }
 
-    /// Asks the leader; nothing when there is none.
+    /// Asks the leader; `None` if there is none.
     async fn ask_leader(&self, body: Vec<u8>) -> Option<Vec<u8>> {
         let leader = self.replica.leader()?;
         match leader == self.place {
@@ -208,17 +209,17 @@ impl Server {
         }
     }
 
-    /// Somebody else closes a candidate's session, or deletes its nodes.
+    /// Closes a candidate's session or deletes its nodes, from outside.
     pub(super) fn drop_leadership(&self, candidate: &str, group: u16, what: Dropped) {
         for (path, owner) in lock(&self.replica.model).nodes_of(candidate, group) {
             let entry = match what {
                 Dropped::Lease => Entry::End(owner, GrantEnd::Lost),
                 Dropped::Key => Entry::Delete(&path),
-                // Tokens are transactions here: there is no counter to lose.
+                // Tokens are transaction ids, so there is no counter to lose.
                 Dropped::Counter => continue,
             };
             let (member, entry) = (self.member.clone(), entry.encode(0));
-            // Faults strike in the world's own time, when nothing of a process can run.
+            // Faults strike in the world's time, when no code of a process can run.
             self.env.spawn_detached(async move {
                 member.propose_leading(entry);
             });
@@ -228,7 +229,7 @@ impl Server {
     /// Serves clients until the process ends.
     ///
     /// # Errors
-    /// The port is taken, or the socket is gone.
+    /// The port is taken, or the socket closed.
     pub(super) async fn serve(self: Arc<Self>, port: u16) -> io::Result<()> {
         let mut listener = self.env.listen(port).await?;
         let mut connections: Vec<(Weak<()>, <SimEnv as Env>::Task)> = Vec::new();
@@ -240,7 +241,7 @@ impl Server {
             let server = self.clone();
             let task = self.env.spawn(async move {
                 let _alive = alive;
-                // However it ended, there is nobody to tell.
+                // Nobody needs to know how the connection ended.
                 let _ = server.connection(stream).await;
             });
             connections.push((watch, task));
@@ -270,7 +271,7 @@ impl Server {
                     }
                     packets.feed(&bytes[..count]);
                     while let Some(packet) = packets.next_packet()? {
-                        // A sign of life counts when it comes, whatever waits before it.
+                        // A ping counts on arrival, whatever is queued before it.
                         self.touch(id);
                         let _ = requests.send(packet.to_vec());
                     }
@@ -279,7 +280,7 @@ impl Server {
         }
     }
 
-    /// A connection's requests, one after the other.
+    /// Handles a connection's requests in order.
     async fn work(self: Arc<Self>, id: ConnectionId, mut requests: UnboundedReceiver<Vec<u8>>) {
         let close = || self.replica.with(|model| model.say(id, Out::Close));
         let Some(first) = requests.recv().await else { return };
@@ -292,7 +293,7 @@ impl Server {
             let Ok((xid, op, body)) = Call::read(&packet) else { return close() };
             let is_write = match &body {
                 Ok(call) => call.is_write(),
-                // What cannot be read is refused where it would be done.
+                // A malformed request is refused when it is executed.
                 Err(_) => true,
             };
             let ends = matches!(body, Ok(Call::CloseSession));
@@ -308,7 +309,7 @@ impl Server {
                     continue;
                 }
             };
-            // Without an answer the connection is closed, by whoever knows that the leader is gone.
+            // Without an answer, the connection is closed by the code that notices the loss of the leader.
             let Some((zxid, answer)) = done else { return };
             self.replica.with(|model| model.say(id, Out::Reply { xid, zxid, answer }));
             if ends {
@@ -317,7 +318,7 @@ impl Server {
         }
     }
 
-    /// A client asks for a session, new or known; which it has then.
+    /// Handles a client's request for a new or known session; returns the session it got.
     async fn connect(&self, id: ConnectionId, request: &ConnectRequest) -> Option<i64> {
         self.replica.serves()?;
         let timeout_ms = lock(&self.replica.model).admit(request)?;
@@ -374,7 +375,7 @@ impl Front for Server {
     }
 }
 
-/// A connection that is to be forgotten when its task ends, however it does.
+/// Forgets a connection when its task ends, however it ends.
 struct Open<'a> {
     server: &'a Server,
     id: ConnectionId,

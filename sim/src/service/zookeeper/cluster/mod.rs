@@ -1,25 +1,27 @@
 //! Several members of ZooKeeper: nodes and sessions on a log that a majority agrees on ([`super::super::cluster`]).
 //!
-//! **After** apache/zookeeper 3.8.0, `zookeeper-server/src/main/java/org/apache/zookeeper/server/`: `quorum/Leader.java`,
-//! `LearnerHandler.java`, `Learner.java`, `Follower.java` (who leads, pings, `REVALIDATE`, `SYNC`),
-//! `quorum/LeaderSessionTracker.java`, `LearnerSessionTracker.java`, `SessionTrackerImpl.java` (when sessions end),
-//! `quorum/CommitProcessor.java` (a session's requests wait for its writes), `NIOServerCnxn.java` (who is not served).
+//! **Modelled on** apache/zookeeper 3.8.0, `zookeeper-server/src/main/java/org/apache/zookeeper/server/`:
+//! `quorum/Leader.java`, `LearnerHandler.java`, `Learner.java`, `Follower.java` (leadership, pings, `REVALIDATE`,
+//! `SYNC`), `quorum/LeaderSessionTracker.java`, `LearnerSessionTracker.java`, `SessionTrackerImpl.java` (expiry of
+//! sessions), `quorum/CommitProcessor.java` (a session's requests wait for its writes), `NIOServerCnxn.java` (refused
+//! connections).
 //!
-//! - A client talks to one member. Writes go through the log, and are answered when that member has applied them; reads are
-//!   answered from what it has, which may be old. `sync` waits for what the leader has in its hands, and asks nobody whether
-//!   it still leads.
-//! - When sessions end is known to the leader alone; it pings its followers twice a tick, and they answer with the signs of
-//!   life that they have had. So a leader that was stopped, and not for so long that it is replaced, ends all sessions whose
-//!   time has passed by its clock, before it can hear that they were alive. A new leader
-//!   gives every session its whole timeout again. What an old one wants to end when it wakes up, it proposes itself, and
-//!   nobody follows it any more.
-//! - A client that comes with a session is taken when the leader says that the session goes on.
-//! - Whoever leads or follows nobody serves nobody: connections are closed when the leader is gone, and as soon as they ask
-//!   for a session. After an election all clients connect anew, and a member serves when it has what the leader begins with.
-//! - The election is the log's own, in which the member with the longest log need not win as in ZooKeeper; it takes as long.
+//! - A client talks to one member. Writes go through the log, and are answered once that member has applied them; reads
+//!   are answered from its copy, which may be stale. `sync` waits for all entries that the leader has, without
+//!   confirming that it still leads.
+//! - Only the leader knows when sessions end; it pings its followers twice per tick, and they answer with the sessions
+//!   heard from. So a leader that was stopped, but not replaced, ends all sessions whose time has passed by its clock,
+//!   before it can learn that they were alive. A new leader restarts every session's timeout. A former leader that
+//!   wakes proposes expiries itself, and nobody follows it.
+//! - A client with an existing session is accepted if the leader confirms the session.
+//! - A member that neither leads nor follows serves nobody: connections are closed when the leader is lost, and when
+//!   they request a session. After an election all clients reconnect, and a member serves once it has the leader's
+//!   initial state.
+//! - The election is the log's; unlike in ZooKeeper, the member with the longest log need not win. It takes as long.
 //!
-//! Not here: requests on the old connection of a session that has moved are taken, not refused (`SessionMovedException`);
-//! the time of a change is that of the member that was asked; local sessions, observers, read-only members.
+//! Not modelled: requests on the old connection of a session that has moved are accepted instead of refused
+//! (`SessionMovedException`); the time of a change is that of the member asked; local sessions, observers, read-only
+//! members.
 
 mod front;
 mod replica;

@@ -1,4 +1,4 @@
-//! A member's copy of nodes and sessions, and what goes through the log to change it.
+//! A member's copy of nodes and sessions, and the log entries that change it.
 
 use super::super::model::{ConnectionId, Model, Out};
 use crate::service::{
@@ -17,20 +17,20 @@ use std::{
 };
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 
-/// What goes through the log.
+/// A log entry.
 pub(super) enum Entry<'a> {
-    /// A session begins, with that timeout in milliseconds.
+    /// A session begins, with this timeout in milliseconds.
     Begin(i64, u64),
-    /// It is over, and with it what it holds.
+    /// A session ends, and its ephemeral nodes with it.
     End(i64, GrantEnd),
-    /// A session's write, at that time in milliseconds, as its client has sent it.
+    /// A session's write at this time in milliseconds, as sent by its client.
     Write(i64, i64, &'a [u8]),
-    /// Somebody deletes a node.
+    /// A node is deleted from outside.
     Delete(&'a str),
 }
 
 impl Entry<'_> {
-    /// Its bytes, with the number of who waits for it.
+    /// Encodes it, with the number by which the proposer finds the answer.
     pub(super) fn encode(&self, number: u64) -> Vec<u8> {
         let mut to = Writer::default();
         to.number(number);
@@ -62,26 +62,25 @@ impl Entry<'_> {
     }
 }
 
-/// What became of an entry: the latest transaction then, and the answer.
+/// The result of an entry: the latest transaction id at that point, and the answer.
 pub(super) type Done = (i64, Result<Answer, i32>);
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What stands before a copy.
+/// The front of a copy.
 pub(super) trait Front: Send + Sync {
-    /// The member's place.
+    /// The member's index.
     fn place(&self) -> usize;
-    /// Milliseconds, as sessions count.
+    /// The session clock, in milliseconds.
     fn now_ms(&self) -> u64;
-    /// The member follows another leader, and is to serve clients when it has what that one has.
+    /// The member follows a new leader, and should serve clients once it has caught up with it.
     fn join(self: Arc<Self>, standing: Standing);
-    /// Another member asks something.
+    /// Answers another member's question.
     fn answer_to(self: Arc<Self>, body: Vec<u8>) -> Answered;
 }
 
-/// The copy.
 pub(super) struct Replica {
     pub(super) model: Mutex<Model>,
     pub(super) senders: Mutex<BTreeMap<ConnectionId, UnboundedSender<Out>>>,
@@ -94,7 +93,7 @@ pub(super) struct Replica {
 }
 
 impl Replica {
-    /// An empty copy; `tells` hears whether this member leads.
+    /// An empty copy; `tells` is called with whether this member leads.
     pub(super) fn new(tells: impl Fn(bool) + Send + Sync + 'static) -> Replica {
         Replica {
             model: Mutex::new(Model::new()),
@@ -111,29 +110,29 @@ impl Replica {
         self.server.get().and_then(Weak::upgrade)
     }
 
-    /// Does this member serve clients? As the leader?
+    /// Whether this member leads, if it serves clients.
     pub(super) fn serves(&self) -> Option<bool> {
         *lock(&self.serves)
     }
 
-    /// This member has what its leader had when it came to it: it serves clients from now on.
+    /// The member has caught up with the leader that it joined, and serves clients from now on.
     pub(super) fn joined(&self, standing: Standing) {
         if *lock(&self.standing) == standing {
             *lock(&self.serves) = Some(false);
         }
     }
 
-    /// Who leads, as far as this member was told.
+    /// The leader, as last told to this member.
     pub(super) fn leader(&self) -> Option<usize> {
         lock(&self.standing).leader
     }
 
-    /// Is that still how things are?
+    /// Whether `standing` is still current.
     pub(super) fn stands_so(&self, standing: Standing) -> bool {
         *lock(&self.standing) == standing
     }
 
-    /// Does something to the copy, and sends what comes of it.
+    /// Changes the copy, and sends the resulting messages.
     pub(super) fn with<T>(&self, action: impl FnOnce(&mut Model) -> T) -> T {
         let mut model = lock(&self.model);
         let answer = action(&mut model);
@@ -142,7 +141,7 @@ impl Replica {
         let senders = lock(&self.senders);
         for (connection, out) in outs {
             if let Some(sender) = senders.get(&connection) {
-                // A client that is gone is noticed by its own task.
+                // The client's own task notices that it is gone.
                 let _ = sender.send(out);
             }
         }
@@ -176,7 +175,7 @@ impl Machine for Replica {
                 Ok(Answer::Nothing)
             }
             Entry::End(id, _) => {
-                // Who has asked for it is answered, and then its connection is closed.
+                // The requesting client gets its answer before its connection is closed.
                 if lock(&self.waiting).contains_key(&number) {
                     model.let_go(id);
                 }
@@ -190,7 +189,7 @@ impl Machine for Replica {
             }
         });
         if let Some(waits) = lock(&self.waiting).remove(&number) {
-            // Who does not wait any more has lost its connection.
+            // The waiter may have lost its connection.
             let _ = waits.send((lock(&self.model).zxid(), answer));
         }
         why
@@ -204,7 +203,7 @@ impl Machine for Replica {
         *lock(&self.standing) = standing;
         *lock(&self.serves) = None;
         lock(&self.waiting).clear();
-        // Who follows another leader, or none, begins anew.
+        // A member that follows another leader, or none, starts over.
         for (connection, sender) in &*lock(&self.senders) {
             lock(&self.model).close(*connection);
             let _ = sender.send(Out::Close);

@@ -1,5 +1,5 @@
-//! What is different where the model is one member's copy: sessions begin and end through the log, and when they end is
-//! known to the leader alone.
+//! The differences if the model is one member's copy: sessions begin and end through the log, and only the leader knows
+//! when they end.
 
 use super::{
     session::Connected,
@@ -13,29 +13,29 @@ use protocols_clients::zookeeper::{
     wire::{ConnectRequest, ConnectResponse, PING},
 };
 
-/// A session's end that is not known, or under way.
+/// The end of a session, if it is unknown or already under way.
 const NEVER: u64 = u64::MAX;
 
 impl Model {
-    /// It is the copy of the member of that place, which numbers sessions by itself.
+    /// Makes this the copy of member `place`, which numbers sessions by itself.
     pub fn be_member(&mut self, place: usize, now_ms: u64) {
         self.sessions.next = ((now_ms << 24) >> 8) as i64 | (place as i64 + 1) << 56;
     }
 
-    /// A leader's transactions begin with its epoch.
+    /// A leader's transaction ids begin with its epoch.
     pub fn begin_epoch(&mut self, epoch: u64) {
         self.set_zxid((epoch << 32).cast_signed());
     }
 
-    /// This copy's member leads, and its clock shows so many milliseconds: every session has its whole timeout again. Or
-    /// it does not, and does not know when sessions end.
+    /// Restarts every session's timeout if this member leads at time `now_ms`; otherwise (`None`) it does not know when
+    /// sessions end.
     pub fn track(&mut self, now_ms: Option<u64>) {
         for session in self.sessions.sessions.values_mut() {
             session.expires_ms = now_ms.map_or(NEVER, |now_ms| bucket_after(now_ms + session.timeout_ms));
         }
     }
 
-    /// A session's connection is not closed with it.
+    /// The session's connection stays open when the session ends.
     pub fn let_go(&mut self, id: i64) {
         let connection = self.sessions.sessions.get_mut(&id).and_then(|session| session.connection.take());
         if let Some(connection) = connection {
@@ -44,19 +44,18 @@ impl Model {
         }
     }
 
-    /// Something is to be sent.
+    /// Queues a message for a connection.
     pub fn say(&mut self, connection: ConnectionId, out: Out) {
         self.outbox.push((connection, out));
     }
 
-    /// A session begins.
     pub fn begin_session(&mut self, id: i64, timeout_ms: u64, now_ms: Option<u64>) {
         self.next_zxid();
         let expires_ms = now_ms.map_or(NEVER, |now_ms| bucket_after(now_ms + timeout_ms));
         self.sessions.sessions.insert(id, Session { timeout_ms, expires_ms, connection: None });
     }
 
-    /// The sessions whose time is up; their ends are under way then.
+    /// The sessions whose time is up; their ends are then under way.
     pub fn take_expired(&mut self, now_ms: u64) -> Vec<i64> {
         let due = self.sessions.sessions.iter_mut().filter(|(_, session)| session.expires_ms <= now_ms);
         due.map(|(id, session)| {
@@ -66,7 +65,7 @@ impl Model {
         .collect()
     }
 
-    /// The leader hears of a sign of life; does the session go on?
+    /// The leader hears of a session; returns whether the session continues.
     pub fn touch_session(&mut self, id: i64, timeout_ms: u64, now_ms: u64) -> bool {
         let session = self.sessions.sessions.get_mut(&id).filter(|session| session.expires_ms != NEVER);
         session.is_some_and(|session| {
@@ -75,28 +74,29 @@ impl Model {
         })
     }
 
-    /// A session's sign of life comes to the member that its client talks to; the session, and its timeout.
+    /// The member's own client has sent something on a session; returns the session and its timeout.
     pub fn touch_here(&mut self, connection: ConnectionId, now_ms: u64) -> Option<(i64, u64)> {
         let id = *self.sessions.of_connection.get(&connection)?;
         let timeout_ms = self.sessions.sessions.get(&id)?.timeout_ms;
-        // Only a leader's sessions have an end to be put off.
+        // Only a leader extends sessions.
         self.touch_session(id, timeout_ms, now_ms);
         Some((id, timeout_ms))
     }
 
-    /// The timeout that a client is granted; `None`: it has seen what this member has not, and is sent away.
+    /// The timeout granted to a client; `None` if the client has seen newer state than this member's, and is turned
+    /// away.
     pub fn admit(&self, request: &ConnectRequest) -> Option<u64> {
         let asked = u64::try_from(request.timeout_ms).unwrap_or(0);
         (request.last_zxid <= self.zxid()).then_some(asked.clamp(2 * TICK_MS, 20 * TICK_MS))
     }
 
-    /// The number of a new session.
+    /// The id of a new session.
     pub fn next_session(&mut self) -> i64 {
         self.sessions.next += 1;
         self.sessions.next - 1
     }
 
-    /// A connection has a session, if there is such a one and the client knows its password.
+    /// Attaches a connection to a session that exists and whose password the client knows.
     pub fn attach(
         &mut self,
         connection: ConnectionId,
@@ -110,7 +110,7 @@ impl Model {
             self.outbox.extend([(connection, Out::Connected(over)), (connection, Out::Close)]);
             return Connected::Expired;
         };
-        // One that this member does not have yet, it will have: the leader does.
+        // A session that the leader knows will reach this member, too.
         let Some(known) = self.sessions.sessions.get_mut(&id) else { return Connected::Ahead };
         if let Some(before) = known.connection.replace(connection) {
             self.sessions.of_connection.remove(&before);
@@ -123,10 +123,10 @@ impl Model {
         Connected::Yes
     }
 
-    /// A write of a session, as its client has sent it.
+    /// Executes a session's write, as sent by its client.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// The error code.
     pub fn write_of(&mut self, session: i64, wall_ms: i64, packet: &[u8]) -> Result<Answer, i32> {
         let Ok((_, op, body)) = Call::read(packet) else { return Err(code::MARSHALLING_ERROR) };
         if !self.sessions.sessions.contains_key(&session) {
@@ -139,7 +139,7 @@ impl Model {
         }
     }
 
-    /// A read, or a sign of life, on a connection: answered from what there is here.
+    /// Answers a read or ping on a connection from this copy.
     pub fn read_on(&mut self, connection: ConnectionId, session: i64, (xid, op): (i32, i32), body: Body) {
         let (xid, answer) = match body {
             Err(_) => (xid, self.unreadable(op)),
@@ -150,7 +150,7 @@ impl Model {
         self.say(connection, Out::Reply { xid, zxid, answer });
     }
 
-    /// Somebody deletes a node, if it is there.
+    /// Deletes a node, if it exists, from outside.
     pub fn drop_node(&mut self, path: &str) {
         let zxid = self.next_zxid();
         if self.tree.get(path).is_some() {

@@ -1,13 +1,13 @@
-//! A pure model of ZooKeeper: state, and functions of (now, request) that leave what is to be sent in an outbox.
+//! A pure model of ZooKeeper: its state, and functions of (now, request) that put messages into an outbox.
 //!
-//! After apache/zookeeper 3.8.0, `zookeeper-server/src/main/java/org/apache/zookeeper/server/`: `PrepRequestProcessor.java`
-//! (what is refused, and why; what a transaction does), `DataTree.java` and `DataNode.java` (nodes, and their states as
-//! clients see them), `FinalRequestProcessor.java` (answers), `ZooKeeperServer.java` (sessions), `SessionTrackerImpl.java` and
-//! `ExpiryQueue.java` (their end), `watch/WatchManager.java`. Every write makes a transaction, also one that is refused: it
-//! has the next number. So have the beginning and the end of a session.
+//! Modelled on apache/zookeeper 3.8.0, `zookeeper-server/src/main/java/org/apache/zookeeper/server/`:
+//! `PrepRequestProcessor.java` (refusals, and the effect of transactions), `DataTree.java` and `DataNode.java` (nodes,
+//! and their state as clients see it), `FinalRequestProcessor.java` (answers), `ZooKeeperServer.java` (sessions),
+//! `SessionTrackerImpl.java` and `ExpiryQueue.java` (their end), `watch/WatchManager.java`. Every write makes a
+//! transaction with the next id, even one that is refused; so do the beginning and the end of a session.
 //!
-//! All of it survives a restart (the log is synced before anything is answered) except connections and watches; sessions
-//! have their whole timeout again.
+//! Everything survives a restart (the log is synced before any answer) except connections and watches; sessions get
+//! their full timeout again.
 
 mod member;
 mod path;

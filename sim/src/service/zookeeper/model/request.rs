@@ -1,4 +1,4 @@
-//! What requests do and how they are answered (`PrepRequestProcessor.java: pRequest, pRequest2Txn, pRequest2TxnCreate`,
+//! The effects and answers of requests (`PrepRequestProcessor.java: pRequest, pRequest2Txn, pRequest2TxnCreate`,
 //! `FinalRequestProcessor.java: processRequest`).
 
 use super::{
@@ -13,10 +13,10 @@ use protocols_clients::zookeeper::{
     wire::{PING, op},
 };
 
-/// When a request comes.
+/// The time of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct At {
-    /// Milliseconds, as sessions count.
+    /// The session clock, in milliseconds.
     pub now_ms: u64,
     /// Milliseconds since the Unix epoch.
     pub wall_ms: i64,
@@ -25,14 +25,15 @@ pub struct At {
 type Outcome = Result<Answer, i32>;
 
 impl Model {
-    /// A request on a connection with a session, by its number and its name; from one without, nothing is taken any more.
+    /// Handles a request on a connection, with its number and operation; a connection without a session is no longer
+    /// served.
     pub fn request(&mut self, connection: ConnectionId, at: At, (xid, op): (i32, i32), body: Body) {
         let Some(session) = self.touch(connection, at.now_ms) else { return };
         let (xid, answer) = match body {
             Err(_) => (xid, self.unreadable(op)),
             Ok(Call::Ping) => (PING, Ok(Answer::Nothing)),
             Ok(Call::CloseSession) => {
-                // Answered before the connection is closed.
+                // The answer goes out before the connection is closed.
                 let place = self.outbox.len();
                 self.end_session(session);
                 let zxid = self.zxid();
@@ -47,7 +48,7 @@ impl Model {
         self.outbox.push((connection, Out::Reply { xid, zxid, answer }));
     }
 
-    /// What cannot be read takes a number if it is a write.
+    /// A malformed write still takes a transaction id.
     pub(super) fn unreadable(&mut self, op: i32) -> Outcome {
         if [op::CREATE, op::CREATE2, op::CREATE_CONTAINER, op::DELETE, op::SET_DATA, op::CHECK, op::MULTI].contains(&op)
         {
@@ -105,19 +106,20 @@ impl Model {
         self.tree.get(path).ok_or(code::NO_NODE)
     }
 
-    /// All writes, or none: then each is answered by why, those before the first that was refused by 0.
+    /// All writes or none. On failure, each gets an error code: 0 before the first refused one.
     fn multi(&mut self, session: i64, wall_ms: i64, calls: &[Call]) -> Outcome {
         let zxid = self.next_zxid();
         let (mut done, mut events) = (Vec::new(), Vec::new());
         for call in calls {
-            // With a time to live it is another operation, as which it cannot be read; that is found out when its turn comes.
+            // A node with a time to live needs another operation, as which this request is malformed; that shows only
+            // when its turn comes.
             if matches!(call, Call::Create { flags: 5 | 6, .. }) {
                 self.tree.roll_back();
                 return Err(code::MARSHALLING_ERROR);
             }
             match self.write(session, zxid, wall_ms, call) {
                 Ok((answer, told)) => {
-                    // `CreateResult` is one of `create2` if it has a state.
+                    // A `CreateResult` with a state is that of `create2`.
                     let op = if call.op() == op::CREATE_CONTAINER { op::CREATE2 } else { call.op() };
                     done.push((op, Ok(answer)));
                     events.extend(told);
@@ -177,13 +179,13 @@ impl Model {
         }
     }
 
-    /// The node if it has that version; −1 is any.
+    /// The node if it has this version; −1 matches any.
     fn versioned(&self, path: &str, version: i32) -> Result<&Node, i32> {
         let node = self.node(path)?;
         if version == -1 || version == node.version { Ok(node) } else { Err(code::BAD_VERSION) }
     }
 
-    /// The whole path of a node that can be created, and the node.
+    /// The full path of a node that can be created, and the node.
     fn new_node(
         &self,
         session: i64,
@@ -193,9 +195,9 @@ impl Model {
         acl: &[Acl],
         flags: i32,
     ) -> Result<(String, Node), i32> {
-        // Whether a container is made is the request's to say, whatever its flags do.
+        // The operation decides whether it is a container, whatever the flags say.
         let owner = match flags {
-            // Nodes with a time to live are not switched on by default.
+            // Nodes with a time to live are off by default.
             5 | 6 => return Err(code::UNIMPLEMENTED),
             flags if !(0..=4).contains(&flags) => return Err(code::BAD_ARGUMENTS),
             _ if op == op::CREATE_CONTAINER => CONTAINER,

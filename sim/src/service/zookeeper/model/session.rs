@@ -1,4 +1,4 @@
-//! The beginning and the end of sessions (`ZooKeeperServer.java: processConnectRequest, reopenSession, finishSessionInit`).
+//! Beginning and end of sessions (`ZooKeeperServer.java: processConnectRequest, reopenSession, finishSessionInit`).
 
 use super::{
     sessions::{Session, TICK_MS, bucket_after, password},
@@ -7,19 +7,18 @@ use super::{
 };
 use protocols_clients::zookeeper::wire::{ConnectRequest, ConnectResponse};
 
-/// What became of a session request.
+/// The result of a session request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Connected {
-    /// The connection has a session.
     Yes,
-    /// The session is over, and the client told so.
+    /// The session has ended; the client is told.
     Expired,
-    /// The client has seen what this server has not: the connection is to be closed without a word.
+    /// The client has seen newer state than this server's: the connection must be closed without an answer.
     Ahead,
 }
 
 impl Model {
-    /// A process of the server starts: nobody is connected, and every session has its whole timeout from now on.
+    /// The server's process starts: nobody is connected, and every session has its full timeout from now on.
     pub fn restart(&mut self, now_ms: u64) {
         self.watches.clear();
         self.outbox.clear();
@@ -28,11 +27,11 @@ impl Model {
             session.connection = None;
             session.expires_ms = bucket_after(now_ms + session.timeout_ms);
         }
-        // As the server makes them, of its clock and its number, which is 1.
+        // As ZooKeeper makes them, from its clock and the server's number, which is 1.
         self.sessions.next = ((now_ms << 24) >> 8) as i64 | 1 << 56;
     }
 
-    /// A client asks for a session, new or known, on a connection.
+    /// Handles a client's request for a new or known session.
     pub fn connect(&mut self, connection: ConnectionId, now_ms: u64, request: &ConnectRequest) -> Connected {
         if request.last_zxid > self.zxid() {
             self.outbox.push((connection, Out::Close));
@@ -70,7 +69,7 @@ impl Model {
         Connected::Yes
     }
 
-    /// The session of a connection, which has given a sign of life.
+    /// The session of a connection that has sent something.
     pub(super) fn touch(&mut self, connection: ConnectionId, now_ms: u64) -> Option<i64> {
         let id = *self.sessions.of_connection.get(&connection)?;
         let session = self.sessions.sessions.get_mut(&id)?;
@@ -88,7 +87,7 @@ impl Model {
         }
     }
 
-    /// A session is over: its nodes go in one transaction, and its connection is closed.
+    /// Ends a session: deletes its nodes in one transaction, and closes its connection.
     pub fn end_session(&mut self, id: i64) {
         let zxid = self.next_zxid();
         for path in self.tree.of_session(id) {

@@ -1,8 +1,8 @@
-//! Sessions: their beginning, their connections, and their end (`ZooKeeperServer.java`, `SessionTrackerImpl.java`,
-//! `ExpiryQueue.java`). Times are milliseconds since some moment before the server started.
+//! Sessions: beginning, connections and end (`ZooKeeperServer.java`, `SessionTrackerImpl.java`, `ExpiryQueue.java`).
+//! Times are milliseconds since some moment before the server started.
 //!
-//! A session's time is up at the first whole tick that comes more than its timeout after its last sign of life: between one
-//! timeout, and one timeout and a tick, later.
+//! A session ends at the first whole tick more than its timeout after it was last heard from: between one timeout, and
+//! one timeout plus a tick, later.
 
 use super::words::ConnectionId;
 use protocols::{service::zookeeper::TICK, types::MILLISECOND};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 pub(super) const TICK_MS: u64 = TICK / MILLISECOND;
 
-/// The first whole tick after that time.
+/// The first whole tick after `ms`.
 pub fn bucket_after(ms: u64) -> u64 {
     (ms / TICK_MS + 1) * TICK_MS
 }
@@ -22,7 +22,6 @@ pub(super) struct Session {
     pub(super) connection: Option<ConnectionId>,
 }
 
-/// The sessions that there are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sessions {
     pub(super) sessions: BTreeMap<i64, Session>,
@@ -39,7 +38,7 @@ impl Sessions {
     }
 }
 
-/// A session's password: 16 bytes of Java's generator (`ZooKeeperServer.java: generatePasswd`).
+/// A session's password: 16 bytes from Java's random generator (`ZooKeeperServer.java: generatePasswd`).
 pub(super) fn password(session: i64) -> [u8; 16] {
     const SECRET: i64 = 0xb341_5c00;
     const MULTIPLIER: i64 = 0x5_deec_e66d;

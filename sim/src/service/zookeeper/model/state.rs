@@ -1,4 +1,4 @@
-//! The state.
+//! The state of the model.
 
 use super::{
     sessions::Sessions,
@@ -9,7 +9,6 @@ use super::{
 use crate::service::{Dropped, grants::Holder};
 use protocols::election::zookeeper::{Kind, kafka, kind_of, sequence_of};
 
-/// The ensemble's state.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     pub(super) tree: Tree,
@@ -21,17 +20,15 @@ pub struct Model {
 }
 
 impl Model {
-    /// An empty ensemble.
     pub fn new() -> Self {
         Model::default()
     }
 
-    /// The latest transaction.
+    /// The latest transaction id.
     pub fn zxid(&self) -> i64 {
         self.zxid
     }
 
-    /// A connection was made.
     pub fn open(&mut self) -> ConnectionId {
         self.connections += 1;
         self.connections
@@ -43,7 +40,7 @@ impl Model {
         self.sessions.disconnect(connection);
     }
 
-    /// What is to be sent since the last call, in order.
+    /// The messages to send since the last call, in order.
     pub fn take_outbox(&mut self) -> Vec<(ConnectionId, Out)> {
         std::mem::take(&mut self.outbox)
     }
@@ -57,7 +54,7 @@ impl Model {
         self.zxid
     }
 
-    /// Who holds a group's leadership, by whichever recipe its candidates follow.
+    /// The holder of a group's leadership, by whichever recipe its candidates follow.
     pub fn holder(&self, group: u16) -> Option<Holder> {
         let queue = |folder: &str| {
             let children = self.tree.get(folder)?.children.iter();
@@ -76,8 +73,8 @@ impl Model {
         Some(Holder { name, token: kafka::epoch_of(&data(&kafka::epoch(group))?)?, until: None })
     }
 
-    /// Drops the nodes that a candidate holds in a group, or its session, as when somebody else deletes or closes them. The
-    /// nodes hold the candidate's name.
+    /// Deletes a candidate's nodes in a group, or closes its session, from outside. The nodes contain the candidate's
+    /// name.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
         if what == Dropped::Counter {
             return self.reap(group);
@@ -90,15 +87,15 @@ impl Model {
                     self.delete(&path, zxid);
                     self.tree.commit();
                 }
-                // No candidate's: see above.
+                // Handled above.
                 Dropped::Counter => {}
             }
         }
     }
 
-    /// Deletes a group's queues if nobody stands in them, as containers are deleted (`ContainerManager.java: checkContainers`).
-    /// Places are numbered by what a queue's own node remembers, so the next queue begins with 0 again. Tokens are transactions, and
-    /// go on.
+    /// Deletes a group's queues if they are empty, like the scan for containers (`ContainerManager.java:
+    /// checkContainers`). Sequence numbers are stored in the queue's own node, so the next queue starts at 0 again.
+    /// Tokens are transaction ids, and continue.
     fn reap(&mut self, group: u16) {
         for folder in Kind::ALL.map(|kind| kind.folder(group)) {
             if self.tree.get(&folder).is_some_and(|node| node.children.is_empty()) {
@@ -109,7 +106,7 @@ impl Model {
         }
     }
 
-    /// The nodes that a candidate holds in a group, with the sessions that they end with.
+    /// A candidate's nodes in a group, with the sessions that own them.
     pub fn nodes_of(&self, candidate: &str, group: u16) -> Vec<(String, i64)> {
         let controller = kafka::controller(group);
         let is_its = |(path, node): &(&String, &Node)| {
@@ -120,7 +117,7 @@ impl Model {
         self.tree.iter().filter(is_its).map(|(path, node)| (path.clone(), node.owner)).collect()
     }
 
-    /// Deletes a node that is there, and tells whoever watches.
+    /// Deletes an existing node, and notifies its watchers.
     pub(super) fn delete(&mut self, path: &str, zxid: i64) {
         let changes = self.tree.remove(path, zxid);
         self.tell(&changes);

@@ -4,10 +4,9 @@ use super::{path::parent_of, words::Event};
 use protocols_clients::zookeeper::answer::Stat;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// In place of a session: the node is a container.
+/// The owner of a container, in place of a session.
 pub(super) const CONTAINER: i64 = i64::MIN;
 
-/// A node.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Node {
     pub(super) data: Option<Vec<u8>>,
@@ -17,20 +16,19 @@ pub(super) struct Node {
     pub(super) ctime: i64,
     pub(super) mtime: i64,
     pub(super) version: i32,
-    /// How many children were ever created. Clients see how often children have changed.
+    /// The number of children ever created. Clients see the number of changes to children.
     pub(super) creations: i32,
-    /// The session that it ends with; 0 for none, [`CONTAINER`] for a container.
+    /// The session that the node ends with; 0 for none, [`CONTAINER`] for a container.
     pub(super) owner: i64,
     pub(super) children: BTreeSet<String>,
 }
 
 impl Node {
-    /// Ends with a session?
     pub(super) fn is_ephemeral(&self) -> bool {
         self.owner != 0 && self.owner != CONTAINER
     }
 
-    /// Its state as clients see it. Every creation of a child has a deletion, except those of the children that are there.
+    /// Its state as clients see it. Every creation of a child has a deletion, except those of present children.
     pub(super) fn stat(&self) -> Stat {
         let children = self.children.len() as i32;
         Stat {
@@ -49,16 +47,16 @@ impl Node {
     }
 }
 
-/// All nodes, by their paths.
+/// All nodes by path.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     nodes: BTreeMap<String, Node>,
-    /// What was there before the writes that may yet be undone, the latest last.
+    /// The former nodes of writes that may be undone, the latest last.
     undo: Vec<(String, Option<Node>)>,
 }
 
 impl Default for Tree {
-    /// The nodes that are there from the beginning.
+    /// The initial nodes.
     fn default() -> Self {
         let with = |children: &[&str]| Node {
             data: Some(Vec::new()),
@@ -75,7 +73,7 @@ impl Default for Tree {
     }
 }
 
-/// The root goes by the empty path, too.
+/// The root is also known as the empty path.
 fn known(path: &str) -> &str {
     if path.is_empty() { "/" } else { path }
 }
@@ -89,14 +87,14 @@ impl Tree {
         self.nodes.iter()
     }
 
-    /// The node, to be changed.
+    /// The node, for changes.
     fn change(&mut self, path: &str) -> Option<&mut Node> {
         let path = known(path);
         self.undo.push((path.to_owned(), self.nodes.get(path).cloned()));
         self.nodes.get_mut(path)
     }
 
-    /// A new node below one that is there.
+    /// Creates a node below an existing one.
     pub(super) fn create(&mut self, path: &str, node: Node) -> Vec<Event> {
         let (parent, name) = split(path);
         let zxid = node.czxid;
@@ -110,7 +108,7 @@ impl Tree {
         vec![Event::Created(path.to_owned()), Event::Children(known(parent).to_owned())]
     }
 
-    /// A node that is there is gone.
+    /// Removes an existing node.
     pub(super) fn remove(&mut self, path: &str, zxid: i64) -> Vec<Event> {
         let (parent, name) = split(path);
         self.undo.push((path.to_owned(), self.nodes.remove(path)));
@@ -121,7 +119,7 @@ impl Tree {
         vec![Event::Deleted(path.to_owned()), Event::Children(known(parent).to_owned())]
     }
 
-    /// A node that is there holds something else.
+    /// Changes an existing node's data.
     pub(super) fn set(&mut self, path: &str, data: Option<Vec<u8>>, zxid: i64, wall_ms: i64) -> Vec<Event> {
         if let Some(node) = self.change(path) {
             node.data = data;
@@ -132,12 +130,12 @@ impl Tree {
         vec![Event::Data(path.to_owned())]
     }
 
-    /// What was written stays.
+    /// Keeps the writes.
     pub(super) fn commit(&mut self) {
         self.undo.clear();
     }
 
-    /// Everything since the last commit never was.
+    /// Undoes everything since the last commit.
     pub(super) fn roll_back(&mut self) {
         while let Some((path, before)) = self.undo.pop() {
             match before {
@@ -147,7 +145,7 @@ impl Tree {
         }
     }
 
-    /// The nodes that end with a session.
+    /// The nodes that a session owns.
     pub(super) fn of_session(&self, session: i64) -> Vec<String> {
         let its = self.nodes.iter().filter(|(_, node)| node.owner == session);
         its.map(|(path, _)| path.clone()).collect()

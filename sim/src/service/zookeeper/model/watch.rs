@@ -1,4 +1,4 @@
-//! Whoever watches is told (`DataTree.java: setWatches`).
+//! Notification of watchers (`DataTree.java: setWatches`).
 
 use super::{
     state::Model,
@@ -8,7 +8,6 @@ use super::{
 use protocols_clients::zookeeper::{answer::Notification, call::Watches};
 
 impl Model {
-    /// Tells whoever watches.
     pub(super) fn tell(&mut self, events: &[Event]) {
         for event in events {
             let told = self.watches.trigger(event);
@@ -16,7 +15,7 @@ impl Model {
         }
     }
 
-    /// Sets the watches of a connection before, and tells at once of what they have missed.
+    /// Restores the watches of a former connection, and at once sends the events that they missed.
     pub(super) fn set_watches(&mut self, connection: ConnectionId, watches: &Watches) {
         let mut missed = Vec::new();
         for path in &watches.data {

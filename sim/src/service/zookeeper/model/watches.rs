@@ -1,4 +1,4 @@
-//! Who watches what; each watch tells once (`watch/WatchManager.java: triggerWatch`).
+//! The watches; each fires once (`watch/WatchManager.java: triggerWatch`).
 
 use super::words::{ConnectionId, Event};
 use protocols_clients::zookeeper::answer::Notification;
@@ -11,10 +11,9 @@ pub(super) const CHILDREN_CHANGED: i32 = 4;
 
 type Table = BTreeMap<String, BTreeSet<ConnectionId>>;
 
-/// Who watches what.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WatchManager {
-    /// Nodes that are or may come.
+    /// Watches on nodes, existing or not.
     data: Table,
     children: Table,
 }
@@ -28,7 +27,6 @@ impl WatchManager {
         self.children.entry(path.to_owned()).or_default().insert(connection);
     }
 
-    /// The connection is gone.
     pub(super) fn forget(&mut self, connection: ConnectionId) {
         for table in [&mut self.data, &mut self.children] {
             table.retain(|_, watchers| {
@@ -38,18 +36,18 @@ impl WatchManager {
         }
     }
 
-    /// Nobody is connected.
+    /// Removes all watches.
     pub(super) fn clear(&mut self) {
         *self = WatchManager::default();
     }
 
-    /// Who is to be told what of this.
+    /// The notifications that an event triggers.
     pub(super) fn trigger(&mut self, event: &Event) -> Vec<(ConnectionId, Notification)> {
         let (kind, path, tables) = match event {
             Event::Created(path) => (CREATED, path, [Some(&mut self.data), None]),
             Event::Data(path) => (DATA_CHANGED, path, [Some(&mut self.data), None]),
             Event::Children(path) => (CHILDREN_CHANGED, path, [None, Some(&mut self.children)]),
-            // Whoever watches both is told once.
+            // A connection that watches both is notified once.
             Event::Deleted(path) => (DELETED, path, [Some(&mut self.data), Some(&mut self.children)]),
         };
         let mut told = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! How late a connection makes what is lost on it, and that datagrams are lost for good.
+//! How much losses delay messages on a connection, and that lost datagrams stay lost.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn what_is_lost_on_a_busy_connection_comes_soon() {
     let mut place = Place::new("redis-naive", Network { reorder: 0.1, ..lossy() }, &[]);
     let late = place.late_ms(1_000, 1.0);
     assert_eq!(place.answered(N1), (1..=1_000).collect::<Vec<_>>(), "answers come in order too");
-    // The one after it tells, or the one after that.
+    // The next message, or the one after that, reveals the loss.
     assert!(late[600] < 0.4 && late[950] > 1.2 && late[999] < 10.0, "{late:?}");
 }
 

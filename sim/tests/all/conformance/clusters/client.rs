@@ -1,5 +1,5 @@
-//! The clients, the same on both sides: one holds a lease or a session and keeps it alive, the other writes all the time. Both
-//! are the clients that electors have.
+//! The clients, the same on both sides: one holds a lease or session and keeps it alive, the other writes all the time.
+//! They are the electors' own clients.
 
 use super::seen::{Log, Seen};
 use protocols::{
@@ -12,7 +12,6 @@ use protocols::{
 use protocols_clients::{env::Env, site::Endpoint};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// A service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Service {
     Etcd,
@@ -20,16 +19,16 @@ pub enum Service {
     Consul,
 }
 
-/// From one write to the next, nanoseconds.
+/// The interval between writes, in nanoseconds.
 const WRITES: u64 = 100 * MILLISECOND;
-/// How long a write or a renewal may take, nanoseconds. ZooKeeper's end with their connection.
+/// The timeout of a write or renewal, in nanoseconds. ZooKeeper's end with their connection.
 const PATIENCE: u64 = SECOND;
-/// How often etcd's client looks what is to be renewed (`client/v3/lease.go: sendKeepAliveLoop`), nanoseconds.
+/// How often etcd's client checks for due renewals (`client/v3/lease.go: sendKeepAliveLoop`), in nanoseconds.
 const LOOK: u64 = 500 * MILLISECOND;
-/// When Consul's tries again to renew (`api/session.go: RenewPeriodic`), nanoseconds.
+/// When Consul's client retries a renewal (`api/session.go: RenewPeriodic`), in nanoseconds.
 const RENEW_AGAIN: u64 = SECOND;
 
-/// A client at work.
+/// A running client.
 struct Line<E: Env> {
     env: E,
     outputs: UnboundedSender<ServiceOutput>,
@@ -53,7 +52,7 @@ impl<E: Env> Line<E> {
     }
 
     fn say(&self, output: ServiceOutput) {
-        // The client ends with this end of it.
+        // The client ends with this end of the channel.
         let _ = self.outputs.send(output);
     }
 
@@ -77,7 +76,7 @@ impl<E: Env> Line<E> {
         number
     }
 
-    /// Asks, and waits for the answer; what streams bring meanwhile is passed over.
+    /// Asks, and waits for the answer; ignores stream items meanwhile.
     async fn ask<R: Payload>(&mut self, request: impl Payload) -> Result<R, Failure> {
         let asked = self.request(request);
         loop {
@@ -90,7 +89,7 @@ impl<E: Env> Line<E> {
     }
 }
 
-/// Holds a lease of so many seconds, and keeps it alive.
+/// Holds a lease of `ttl_s` seconds, and keeps it alive.
 pub async fn hold<E: Env>(service: Service, env: E, members: Vec<Endpoint>, ttl_s: u64, log: Log) {
     let line = Line::open(service, &env, members);
     match service {
@@ -181,7 +180,7 @@ async fn hold_consul<E: Env>(mut line: Line<E>, ttl_s: u64, log: &Log) {
     }
 }
 
-/// Writes all the time, what a majority has to agree on.
+/// Writes all the time, through a majority's agreement.
 pub async fn probe<E: Env>(service: Service, env: E, members: Vec<Endpoint>, ttl_s: u64, log: Log) {
     let mut line = Line::open(service, &env, members);
     if service == Service::Zookeeper {
@@ -195,7 +194,7 @@ pub async fn probe<E: Env>(service: Service, env: E, members: Vec<Endpoint>, ttl
                 line.ask::<etcd::Reply>(etcd::Request::CreateKey { key, value, lease: 0 }).await.map(drop)
             }
             _ => {
-                // Nobody holds the key: what is asked changes nothing, and goes through the log.
+                // Nobody holds the key: the request changes nothing, but goes through the log.
                 let (key, value) = ("probe".to_owned(), String::new());
                 let session = "00000000-0000-0000-0000-000000000000".to_owned();
                 line.ask::<consul::Reply>(consul::Request::Release { key, value, session }).await.map(drop)
@@ -209,7 +208,7 @@ pub async fn probe<E: Env>(service: Service, env: E, members: Vec<Endpoint>, ttl
     }
 }
 
-/// The same within a session, which begins anew when it is over.
+/// The same within a session, which is reopened when it ends.
 async fn probe_zookeeper<E: Env>(mut line: Line<E>, ttl_s: u64, log: &Log) {
     let session = zookeeper::StreamRequest { timeout_ms: (ttl_s * 1_000) as u32 };
     line.stream(session.clone());

@@ -1,33 +1,30 @@
-//! Real runs beside the model's: what must be the same, and the table of both.
+//! Compares real runs with the model's, and prints the table of both.
 
 use super::{client::Service, fault::Fault, seen::Came};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How much sooner and later than ever in the model a real cluster may serve again, milliseconds: a step of what the service's
-/// own patience is drawn or counted in, and two seconds for a loaded machine.
+/// How much sooner, and later, than in any run of the model a real cluster may serve again, in milliseconds: one step
+/// of the service's own timeouts, plus two seconds for a loaded machine.
 const fn slack_ms(service: Service) -> (u64, u64) {
     let step_ms = match service {
-        // An election timeout; the same; a tick.
+        // Election timeouts of etcd and Consul; below, a tick of ZooKeeper.
         Service::Etcd | Service::Consul => 1_000,
         Service::Zookeeper => 2_000,
     };
     (step_ms, step_ms + 2_000)
 }
 
-/// How long processes may take to start on a loaded machine, which they do not take in the model, milliseconds.
+/// How long processes may take to start on a loaded machine, in milliseconds; in the model they start at once.
 const STARTS_MS: u64 = 15_000;
 
-/// What came of one fault, on both sides.
+/// The results of one fault on both sides.
 pub struct Both {
-    /// Which.
     pub fault: Fault,
-    /// In real clusters.
     pub real: Vec<Came>,
-    /// In the model.
     pub model: Vec<Came>,
 }
 
-/// What is different, a line each; `known` are failures that clients of the model see of any fault.
+/// The differences, one per line; `known` are the failures that the model's clients see under any fault.
 pub fn differences(service: Service, both: &Both, known: &BTreeSet<String>) -> Vec<String> {
     let Both { fault, real, model } = both;
     let mut different = Vec::new();
@@ -52,7 +49,7 @@ pub fn differences(service: Service, both: &Both, known: &BTreeSet<String>) -> V
     different
 }
 
-/// Every kind of failure that clients of the model see.
+/// Every kind of failure that the model's clients see.
 pub fn kinds(all: &[Both]) -> BTreeSet<String> {
     all.iter().flat_map(|both| &both.model).flat_map(|came| came.failures.keys().cloned()).collect()
 }
@@ -73,7 +70,7 @@ pub fn line(service: Service, both: &Both) -> String {
     )
 }
 
-/// Runs in which the lease was lost, how long it was dark, and what failed.
+/// The runs that lost the lease, the dark times, and the failures.
 fn side(runs: &[Came]) -> [String; 3] {
     let lost = runs.iter().filter(|came| came.lost).count();
     let mut dark: Vec<u64> = runs.iter().map(|came| came.dark_ms).collect();

@@ -1,29 +1,27 @@
-//! What befalls a cluster, and for how long.
+//! The faults that strike a cluster.
 
 use super::{super::number, client::Service};
 use scenarios::fault::{Fault as Planned, PlannedFault, Trigger, Who};
 
-/// What befalls a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fault {
-    /// The member that leads dies, and is started again.
+    /// The leading member is killed, and restarted.
     Kill,
-    /// Its process is stopped: with etcd and Consul for longer than an election takes, and for less time than a lease lasts; with
-    /// ZooKeeper for longer than a session lasts, and for less time than an election takes to begin.
+    /// Its process is paused: for etcd and Consul longer than an election takes, but shorter than a lease; for
+    /// ZooKeeper longer than a session, but shorter than an election takes to begin.
     Pause,
-    /// For longer than both.
+    /// Its process is paused for longer than both.
     Stall,
-    /// Nothing passes between it and the other members.
+    /// The leading member is cut off from the others.
     CutOff,
-    /// Two members die, and are started again.
+    /// Two members are killed, and restarted.
     QuorumLoss,
 }
 
 impl Fault {
-    /// All of them.
     pub const ALL: [Fault; 5] = [Fault::Kill, Fault::Pause, Fault::Stall, Fault::CutOff, Fault::QuorumLoss];
 
-    /// What it is called in tables.
+    /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Fault::Kill => "leader killed",
@@ -34,16 +32,16 @@ impl Fault {
         }
     }
 
-    /// How long it lasts, milliseconds.
+    /// How long it lasts, in milliseconds.
     pub fn lasts_ms(self, service: Service) -> u64 {
         match (service, self) {
             (Service::Etcd, Fault::Kill | Fault::QuorumLoss) => 8_000,
-            // Half as long again as a short lease.
+            // One and a half times a short lease.
             (Service::Etcd, Fault::Pause) => (ttl_s(service) * 1_500).min(5_000),
             (Service::Etcd, Fault::Stall) => 15_000,
             (Service::Etcd, Fault::CutOff) => 10_000,
             (Service::Zookeeper, Fault::Kill | Fault::QuorumLoss) => 8_000,
-            // A leader that is silent is given up after 10 s, and its last ping was up to a second before.
+            // A silent leader is given up after 10 s, and its last ping came up to a second before.
             (Service::Zookeeper, Fault::Pause) => 8_500,
             (Service::Zookeeper, Fault::Stall) => 16_000,
             (Service::Zookeeper, Fault::CutOff) => 20_000,
@@ -54,12 +52,12 @@ impl Fault {
         }
     }
 
-    /// Can nothing be written while it lasts?
+    /// Whether nothing can be written while it lasts.
     pub const fn is_without_service(self) -> bool {
         matches!(self, Fault::QuorumLoss)
     }
 
-    /// As plans have it, against members of these names.
+    /// The fault in a plan's terms, against the named members.
     pub fn planned(self, service: Service, at_ms: f64, members: &[&str]) -> Vec<PlannedFault> {
         let (for_ms, node) = (self.lasts_ms(service) as f64, Who::ServiceLeader);
         let kill = |node| Planned::Kill { node, restart_after_ms: Some(for_ms) };
@@ -76,19 +74,19 @@ impl Fault {
     }
 }
 
-/// How long the lease is that is asked for, seconds.
+/// The lease to request, in seconds.
 pub fn ttl_s(service: Service) -> u64 {
     match service {
         Service::Etcd => number("FENCEPOST_CLUSTER_ETCD_LEASE", 12),
         Service::Zookeeper => 6,
-        // The shortest that there is; it lasts for twice that.
+        // The shortest possible; it lasts twice that.
         Service::Consul => 10,
     }
 }
 
 impl Fault {
-    /// How long it takes after it until it shows whether a lease has survived it, milliseconds. Processes that were killed have
-    /// to start.
+    /// How long after the fault it is known whether a lease has survived, in milliseconds. Killed processes have to
+    /// start first.
     pub const fn shows_ms(self) -> u64 {
         match self {
             Fault::QuorumLoss => 24_000,

@@ -1,15 +1,15 @@
-//! Clusters of three: what clients see of the same fault in the model and in real members of etcd, ZooKeeper and Consul on
-//! loopback, with relays between them. The clients are the same code on both sides: one keeps a lease alive, one writes all
-//! the time.
+//! Clusters of three: compares what clients see of the same fault in the model and in real members of etcd, ZooKeeper
+//! and Consul on loopback, linked by relays. The clients are the same code on both sides: one keeps a lease alive, one
+//! writes all the time.
 //!
-//! What must be the same: a lease that real clients lose is lost in some run of the model, and one that they keep is kept in
-//! some; the service is back within the model's range, widened by a step of its own patience and what a loaded machine takes;
-//! and real clients hear of no kind of failure that those of the model never do.
+//! A lease that real clients lose must be lost in some run of the model, and one that they keep must be kept in some;
+//! the service must be back within the model's range, widened by one step of its timeouts and the delays of a loaded
+//! machine; and real clients must see only kinds of failure that the model's clients also see.
 //!
-//! `FENCEPOST_CLUSTER_RUNS` asks for more than one real run of each fault, `FENCEPOST_CLUSTER_MODEL_RUNS` for other than 12 of the
-//! model; `FENCEPOST_CLUSTER_ETCD_LEASE` gives etcd's leases another length, in seconds; with `FENCEPOST_CLUSTER_AGENT=0` Consul's
-//! clients ask its servers, and not an agent on their own machine. The lines that the tests print are those of
-//! `docs/clusters.md`.
+//! `FENCEPOST_CLUSTER_RUNS` sets the number of real runs of each fault (default 1), `FENCEPOST_CLUSTER_MODEL_RUNS` that
+//! of the model (default 12); `FENCEPOST_CLUSTER_ETCD_LEASE` sets etcd's lease in seconds; with
+//! `FENCEPOST_CLUSTER_AGENT=0`, Consul's clients ask its servers instead of an agent on their own machine. The tests
+//! print the lines of `docs/clusters.md`.
 
 mod client;
 mod compare;
@@ -26,8 +26,8 @@ use seen::Came;
 use servers::{Version, members::Kind};
 use std::thread;
 
-/// What a comparison needs. It takes minutes, and a machine that does nothing else: nobody gets it who has only asked for all
-/// tests.
+/// Finds the servers for a comparison. It takes minutes on an otherwise idle machine, so it runs only on explicit
+/// request, not with all tests.
 fn find<T>(what: &str, find: impl FnOnce(&str) -> Option<T>) -> Option<T> {
     if servers::wish().is_empty() {
         servers::say(&format!(
@@ -38,7 +38,7 @@ fn find<T>(what: &str, find: impl FnOnce(&str) -> Option<T>) -> Option<T> {
     find(what)
 }
 
-/// Plays every fault on both sides, real clusters side by side; `bugs` are those of the version.
+/// Plays every fault on both sides, with real clusters in parallel; `bugs` are those of the version.
 fn compare(name: &str, service: Service, kind: &Kind, bugs: &[&str]) {
     let (runs, model_runs) = (number("FENCEPOST_CLUSTER_RUNS", 1), number("FENCEPOST_CLUSTER_MODEL_RUNS", 12));
     let through_agent = number("FENCEPOST_CLUSTER_AGENT", 1) == 1;
@@ -49,7 +49,7 @@ fn compare(name: &str, service: Service, kind: &Kind, bugs: &[&str]) {
         };
         let started: Vec<_> = Fault::ALL.into_iter().map(begin).collect();
         let both = |(fault, real): (Fault, thread::ScopedJoinHandle<'_, Vec<Came>>)| {
-            // How soon a majority is found again varies more than anything else: a dozen runs may miss what is rare.
+            // How soon a majority is restored varies most: a dozen runs may miss rare cases.
             let runs = if fault.is_without_service() { model_runs.max(60) } else { model_runs };
             let model = (0..runs).map(|seed| model::play(service, fault, bugs, seed)).collect();
             Both { fault, real: real.join().expect("a real run"), model }
@@ -63,7 +63,8 @@ fn compare(name: &str, service: Service, kind: &Kind, bugs: &[&str]) {
     assert!(different.is_empty(), "{name} and the model differ:\n{}", different.join("\n"));
 }
 
-/// Both in which a leader that wakes up revokes leases that its successor has renewed, and those in which it does not.
+/// Versions in which a leader that wakes revokes leases that its successor has renewed, and versions in which it does
+/// not.
 #[test]
 fn etcd_before_3_4_31() {
     let Some(program) = find("a comparison with three members of etcd 3.4", |what| Version::Etcd34.program_for(what))

@@ -1,4 +1,4 @@
-//! A fault in the simulated world: members as the model has them, and the clients in the place of candidates.
+//! Plays a fault in the simulated world: modelled members, and the clients in place of candidates.
 
 use super::{
     client::{Service, hold, probe},
@@ -17,7 +17,7 @@ use sim::{
 };
 use std::sync::Arc;
 
-/// When the fault strikes at the earliest, and within how long from then, milliseconds.
+/// The earliest time of the fault, and the random addition, in milliseconds.
 const STRIKES_MS: (u64, u64) = (6_000, 2_000);
 
 const fn protocol(service: Service) -> &'static str {
@@ -28,7 +28,7 @@ const fn protocol(service: Service) -> &'static str {
     }
 }
 
-/// Plays it; `bugs` are those of the version that is modelled.
+/// Plays the fault; `bugs` are those of the modelled version.
 pub fn play(service: Service, fault: Fault, bugs: &[&str], seed: u64) -> Came {
     let registry = Registry::default();
     let protocol = election::find(protocol(service)).expect("a protocol");

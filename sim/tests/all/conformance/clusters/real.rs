@@ -1,4 +1,4 @@
-//! A fault in a real cluster: its members are processes of this machine.
+//! Plays a fault in a real cluster of processes on this machine.
 
 use super::{
     client::{Service, hold, probe},
@@ -19,10 +19,11 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// How long a cluster that has just begun to serve clients is left alone, and within how long from then the fault strikes.
+/// The wait after the cluster first serves clients, and the random addition in milliseconds.
 const STRIKES: (Duration, u64) = (Duration::from_millis(3_000), 2_000);
 
-/// Plays it with a cluster of its own. `through_agent`: Consul's clients ask an agent on their own machine, as they should.
+/// Plays the fault on a new cluster. With `through_agent`, Consul's clients ask an agent on their own machine, as
+/// recommended.
 pub fn play(service: Service, kind: Kind, fault: Fault, through_agent: bool, seed: u64) -> Came {
     let mut members = Members::start(kind);
     let endpoint = |at: &std::net::SocketAddr| Endpoint { host: at.ip().to_string(), port: at.port() };
@@ -41,7 +42,7 @@ pub fn play(service: Service, kind: Kind, fault: Fault, through_agent: bool, see
             runtime.block_on(async {
                 let _holds = env.spawn(hold(service, env.clone(), endpoints.clone(), ttl_s(service), holder));
                 let _probes = env.spawn(probe(service, env.clone(), endpoints, ttl_s(service), prober));
-                // Whoever is to say so may be gone.
+                // The sender may be gone.
                 let _ = stopped.await;
             });
         })
@@ -67,7 +68,7 @@ pub fn play(service: Service, kind: Kind, fault: Fault, through_agent: bool, see
     let over = env.now().mono;
     sleep(Duration::from_millis(fault.shows_ms()));
     let times = Times { struck, over, ended: env.now().mono };
-    // It waits for nothing else.
+    // The client waits for nothing else.
     let _ = stop.send(());
     clients.join().expect("the clients only ask");
     came(&holder, &prober, times, fault.is_without_service())

@@ -1,4 +1,4 @@
-//! What clients saw of a cluster, and what that comes to.
+//! What clients saw of a cluster, and its summary.
 
 use protocols::{error::Failure, types::MILLISECOND};
 use std::{
@@ -6,18 +6,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Something that a client saw.
+/// What a client saw.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Seen {
-    /// It has what it asked for: a write, a renewal, a connection of its session.
+    /// A success: of a write, a renewal, or a connection of its session.
     Answered,
-    /// It has not, for a reason of this kind.
+    /// A failure of this kind.
     Failed(String),
-    /// Its lease or session is over.
+    /// The end of its lease or session.
     Lost,
 }
 
-/// What clients saw, with nanoseconds of one clock.
+/// A client's log, with times in nanoseconds of one clock.
 #[derive(Clone)]
 pub struct Log {
     seen: Arc<Mutex<Vec<(u64, Seen)>>>,
@@ -25,7 +25,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Nothing was seen.
+    /// An empty log.
     pub fn new(clock: impl Fn() -> u64 + Send + Sync + 'static) -> Log {
         Log { seen: Arc::default(), clock: Arc::new(clock) }
     }
@@ -34,24 +34,24 @@ impl Log {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Now it sees this.
+    /// Logs what the client sees now.
     pub fn sees(&self, seen: Seen) {
         let now = (self.clock)();
         self.seen().push((now, seen));
     }
 
-    /// It has no answer, and why.
+    /// Logs a failure.
     pub fn fails(&self, why: &Failure) {
         self.sees(Seen::Failed(kind(why)));
     }
 
-    /// Was it ever answered?
+    /// Whether it ever succeeded.
     pub fn was_answered(&self) -> bool {
         self.seen().iter().any(|(_, seen)| *seen == Seen::Answered)
     }
 }
 
-/// What kind of failure it is, without addresses, numbers, and what is the machine's own way to say that there is no connection.
+/// The kind of a failure, without addresses, numbers and the operating system's wording.
 fn kind(why: &Failure) -> String {
     let text = match why {
         Failure::Rejected(text) | Failure::Unknown(text) => text,
@@ -91,36 +91,37 @@ fn kind(why: &Failure) -> String {
     }
 }
 
-/// When what happened, nanoseconds of the clock that clients are read by.
+/// The times of a run, in nanoseconds of the clients' clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Times {
     /// The fault struck.
     pub struck: u64,
-    /// It was over: healed, or everybody was started again.
+    /// The fault ended: everything was healed or restarted.
     pub over: u64,
-    /// Nobody looked any more.
+    /// Observation ended.
     pub ended: u64,
 }
 
-/// What came of a fault.
+/// The result of a fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Came {
-    /// For how long at most nothing was written, milliseconds; from the fault's end on where there could be no service before.
+    /// The longest time without a write, in milliseconds; counted from the fault's end if no service was possible
+    /// before.
     pub dark_ms: u64,
-    /// Was the lease lost that its holder kept alive?
+    /// Whether the holder lost the lease that it kept alive.
     pub lost: bool,
-    /// Why writes and renewals failed, and how often.
+    /// The failures of writes and renewals, with their numbers.
     pub failures: BTreeMap<String, u32>,
 }
 
-/// What came of a fault, by what the holder of a lease and who writes all the time saw. `without` says that there could be no
-/// service while it lasted.
+/// Summarizes the logs of the lease's holder and of the writer. `without` tells that no service was possible during the
+/// fault.
 pub fn came(holder: &Log, prober: &Log, times: Times, without: bool) -> Came {
     let since = if without { times.over } else { times.struck };
     let mut written: Vec<u64> =
         prober.seen().iter().filter(|(_, seen)| *seen == Seen::Answered).map(|(at, _)| *at).collect();
     written.retain(|at| *at >= since);
-    // Who was never answered again is dark to the end.
+    // Without another success it stays dark to the end.
     let first = written.first().copied().unwrap_or(times.ended) - since;
     let last = times.ended.saturating_sub(written.last().copied().unwrap_or(since));
     let between = written.windows(2).map(|two| two[1] - two[0]).chain([last]).max().unwrap_or(0);

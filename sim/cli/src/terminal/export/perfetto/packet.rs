@@ -1,19 +1,17 @@
-//! The messages of a trace. Field numbers are those of `protos/perfetto/trace/trace_packet.proto`,
+//! The messages of a trace. Field numbers and meanings are those of `protos/perfetto/trace/trace_packet.proto`,
 //! `track_event/track_event.proto`, `track_event/track_descriptor.proto`, `track_event/process_descriptor.proto` and
-//! `track_event/debug_annotation.proto`, which also say what the fields mean.
-
-#![allow(missing_docs, reason = "the fields are described where they are defined")]
+//! `track_event/debug_annotation.proto`.
 
 use prost::Message;
 
-/// Packets, one after the other.
+/// A sequence of packets.
 #[derive(Clone, PartialEq, Message)]
 pub struct Trace {
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<Packet>,
 }
 
-/// A track, or something that happens on one.
+/// A track, or an event on one.
 #[derive(Clone, PartialEq, Message)]
 pub struct Packet {
     /// Nanoseconds.
@@ -27,7 +25,7 @@ pub struct Packet {
     pub track_descriptor: Option<TrackDescriptor>,
 }
 
-/// Something that happens.
+/// An event on a track.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackEvent {
     #[prost(message, repeated, tag = "4")]
@@ -48,7 +46,7 @@ pub struct TrackEvent {
     pub terminating_flow_ids: Vec<u64>,
 }
 
-/// How it happens.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum Type {
@@ -70,7 +68,6 @@ pub struct Annotation {
     pub name: Option<String>,
 }
 
-/// A track.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackDescriptor {
     #[prost(uint64, optional, tag = "1")]
@@ -94,6 +91,6 @@ pub struct ProcessDescriptor {
     pub process_name: Option<String>,
 }
 
-/// A track of numbers.
+/// Marks a track of numbers.
 #[derive(Clone, PartialEq, Message)]
 pub struct CounterDescriptor {}

@@ -1,27 +1,25 @@
-//! A fenced store and nodes, each started as an operator would.
+//! A fenced store and nodes, each started like an operator would.
 
 use super::{Folder, Process, SOON, eventually, fencepost, free_address, http, program, text};
 use protocols_real::store::token::TokenKey;
 use serde_json::Value;
 use std::{collections::BTreeMap, ffi::OsString, net::SocketAddr};
 
-/// The key of every fleet here. It must show up nowhere.
+/// The key of every fleet here. It must not appear anywhere.
 pub const TOKEN_KEY: &str = "correct-horse-battery-staple";
 
 /// A process of ours and how it was started.
 pub struct Member {
-    /// The process.
     pub process: Process,
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     arguments: Vec<OsString>,
 }
 
 /// A store and nodes that use one coordination service.
 pub struct Fleet {
-    /// Where everything lies.
+    /// The folder of all files.
     pub folder: Folder,
-    /// The store, and then nodes.
     pub store: Option<Member>,
     /// Nodes by name.
     pub nodes: BTreeMap<String, Member>,
@@ -36,13 +34,13 @@ fn strings(options: &[&str]) -> Vec<String> {
 }
 
 impl Fleet {
-    /// Nobody yet.
+    /// An empty fleet.
     pub fn new(folder: Folder) -> Fleet {
         folder.write("token.key", TOKEN_KEY);
         Fleet { folder, store: None, nodes: BTreeMap::new(), node_options: Vec::new(), environment: Vec::new() }
     }
 
-    /// What every node is told besides its own.
+    /// Adds options for every node.
     pub fn tell_nodes(&mut self, options: &[&str]) {
         self.node_options.extend(strings(options));
     }
@@ -55,7 +53,7 @@ impl Fleet {
         Member { process, address, arguments }
     }
 
-    /// Starts the store; its data lies in a file unless `options` say otherwise.
+    /// Starts the store; its data is in a file unless `options` say otherwise.
     pub fn start_store(&mut self, options: &[&str]) {
         let address = free_address();
         let mut arguments = strings(&["store", "--listen", &address.to_string()]);
@@ -68,19 +66,18 @@ impl Fleet {
         self.store_serves(1);
     }
 
-    /// Its port is taken before its file is made: waits until it has served so many times.
+    /// The store binds its port before it creates its file: waits until it has served this many times.
     fn store_serves(&mut self, times: usize) {
         let process = &self.store().process;
         let serves = || (process.log().matches("store serves").count() >= times).then_some(());
         eventually("the store serves", SOON, serves);
     }
 
-    /// The store.
     pub fn store(&mut self) -> &mut Member {
         self.store.as_mut().expect("it was started")
     }
 
-    /// Starts as many nodes, `n1`, `n2`, …, on a service; of several servers all, with commas between them.
+    /// Starts `count` nodes, `n1`, `n2`, …, on a service; several servers are separated by commas.
     pub fn start_nodes(&mut self, count: usize, backend: &str, service: impl ToString) {
         let addresses: Vec<_> = (1..=count).map(|n| (format!("n{n}"), free_address())).collect();
         let peers: Vec<String> = addresses.iter().map(|(name, address)| format!("{name}={address}")).collect();
@@ -95,32 +92,31 @@ impl Fleet {
         }
     }
 
-    /// Starts a member again, as it was started; the old process is gone.
+    /// Restarts a member with its old arguments; the old process is gone.
     pub fn restart_store(&mut self) {
         let Member { address, arguments, .. } = self.store.take().expect("it was started");
         self.store = Some(self.start("store", address, arguments));
     }
 
-    /// A node's address.
     pub fn node(&self, name: &str) -> SocketAddr {
         self.nodes[name].address
     }
 
-    /// Waits until some node acts as leader; its name.
+    /// Waits until some node acts as leader, and returns its name.
     pub fn leader(&self) -> String {
         eventually("a node leads", SOON, || {
             self.nodes.iter().find(|(_, member)| http::leads(member.address)).map(|(name, _)| name.clone())
         })
     }
 
-    /// Asks the leader until a number is had, under one name: no matter how often, it is one number.
+    /// Asks the leader under one name until it gets a number: repeated requests get the same number.
     pub fn number(&self, name: &str) -> u64 {
         eventually(&format!("a number for {name}"), SOON, || {
             self.nodes.values().find_map(|m| http::next(m.address, name).and_then(|a| a.seq()))
         })
     }
 
-    /// Ends nodes and store, and gives the store's audit, which passes `check`.
+    /// Ends nodes and store, and returns the store's audit, which passes `check`.
     pub fn audit(&mut self, keep: &[&str]) -> String {
         for (name, member) in &mut self.nodes {
             assert_eq!(member.process.end().code(), Some(0), "{name}: {}", member.process.log());
@@ -130,7 +126,7 @@ impl Fleet {
         let audit = self.export(keep);
         let file = self.folder.write("audit.jsonl", &audit);
         let checked = fencepost(["check", &file]);
-        // Where only one ever wrote, nothing could go wrong, and `check` says that this proves nothing.
+        // If only one leader ever wrote, nothing could go wrong, and `check` reports that this proves nothing.
         let one = text(&checked.stdout).contains("only one leader wrote");
         let code = if one { Some(2) } else { Some(0) };
         assert_eq!(checked.status.code(), code, "{}{}", text(&checked.stdout), text(&checked.stderr));
@@ -150,7 +146,7 @@ impl Fleet {
         text(&audit.stdout)
     }
 
-    /// What everybody has printed.
+    /// The output of all processes.
     pub fn logs(&self) -> Vec<(String, String)> {
         let nodes = self.nodes.iter().map(|(name, member)| (name.clone(), member.process.log()));
         nodes.chain(self.store.iter().map(|m| ("store".to_owned(), m.process.log()))).collect()
@@ -161,13 +157,13 @@ fn lines(audit: &str) -> impl Iterator<Item = Value> {
     audit.lines().map(|line| serde_json::from_str(line).expect("an audit is JSON lines"))
 }
 
-/// Numbers that an audit's accepted writes handed out.
+/// Numbers that an audit's accepted writes issued.
 pub fn accepted(audit: &str) -> Vec<u64> {
     let writes = lines(audit).filter(|l| l["event"] == "apply" && l["resource"] == "sequence" && l["verdict"] == "ok");
     writes.map(|l| l["seq"].as_u64().expect("a write has a number")).collect()
 }
 
-/// A MAC as whoever has the key makes it.
+/// A MAC as made with the key.
 pub fn mac(node: &str, generation: u32, token: u64) -> String {
     TokenKey::new(TOKEN_KEY.as_bytes()).expect("the key is long enough").mac(node, generation, token)
 }

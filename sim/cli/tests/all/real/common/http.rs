@@ -1,4 +1,4 @@
-//! Asking a node over HTTP, byte by byte: tests see what is on the wire, and say what no client library would.
+//! Raw HTTP to a node: tests see the bytes on the wire, and send what no client library would.
 
 use serde_json::Value;
 use std::{
@@ -7,43 +7,42 @@ use std::{
     time::Duration,
 };
 
-/// How long an answer may take; a node's own patience with its store is 2 s.
+/// Timeout of an answer; a node's own patience with its store is 2 s.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a node has answered.
+/// A node's answer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
-    /// The status.
     pub status: u16,
-    /// The body; null when it is not JSON.
+    /// The body; null if it is not JSON.
     pub body: Value,
 }
 
 impl Answer {
-    /// Takes an answer apart; `None` when it is none.
+    /// Parses an answer; `None` if it is none.
     pub fn parse(text: &str) -> Option<Answer> {
         let (head, body) = text.split_once("\r\n\r\n")?;
         let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
         Some(Answer { status, body: serde_json::from_str(body).unwrap_or_default() })
     }
 
-    /// Sequence number of a `/next` that was answered.
+    /// The number in the answer to `/next`.
     pub fn seq(&self) -> Option<u64> {
         if self.status == 200 { self.body["seq"].as_u64() } else { None }
     }
 }
 
-/// A request with these lines behind its first.
+/// A request with these lines after its first.
 pub fn request(method: &str, path: &str, lines: &[&str]) -> String {
     let lines: String = lines.iter().map(|l| format!("{l}\r\n")).collect();
     format!("{method} {path} HTTP/1.1\r\nhost: node\r\nconnection: close\r\n{lines}\r\n")
 }
 
-/// Sends bytes, and gives whatever comes back until the other side is done, resets, or says nothing for [`PATIENCE`].
+/// Sends bytes, and returns the answer until the other side closes, resets, or is silent for [`PATIENCE`].
 pub fn send(to: SocketAddr, bytes: &[u8]) -> String {
     let Ok(mut stream) = TcpStream::connect(to) else { return String::new() };
     let _ = (stream.set_read_timeout(Some(PATIENCE)), stream.set_write_timeout(Some(PATIENCE)));
-    // Who is refused early may be cut while it still speaks.
+    // A server that rejects early may close while the client still sends.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
@@ -53,8 +52,8 @@ pub fn send(to: SocketAddr, bytes: &[u8]) -> String {
     super::text(&answer)
 }
 
-/// Asks a node; `None` when no answer came. Who gets none at all asks again, as any client would: what is asked here may be
-/// asked twice.
+/// Asks a node; `None` if no answer came. Without any answer it asks again, as any client would: these requests may be
+/// repeated.
 pub fn ask(node: SocketAddr, method: &str, path: &str) -> Option<Answer> {
     patiently(node, &request(method, path, &[]))
 }
@@ -73,7 +72,7 @@ pub fn status(node: SocketAddr) -> Value {
     ask(node, "GET", "/status").map(|a| a.body).unwrap_or_default()
 }
 
-/// Does the node act as leader?
+/// True if the node acts as leader.
 pub fn leads(node: SocketAddr) -> bool {
     status(node)["acting"] == true
 }

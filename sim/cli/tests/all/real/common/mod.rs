@@ -1,4 +1,4 @@
-//! Real processes for tests: the built `fencepost`, and the servers it talks to (see the crate `servers`).
+//! Real processes for tests: the built `fencepost`, and the servers it uses (see the crate `servers`).
 
 pub mod fleet;
 pub mod http;

@@ -1,14 +1,14 @@
-//! The simulation's plans on real processes: played, judged, and played again where the machine stood still.
+//! The simulation's plans on real processes: played, judged, and repeated if the machine stalled.
 
 use super::{Folder, program, say, text};
 use scenarios::plan::Plan;
 use serde_json::Value;
 use std::process::Command;
 
-/// Times that a run is played again in which the machine stalled, by the run's own measure. Whatever else fails has failed.
+/// How many times a run is repeated if the machine stalled by the run's own measure. Any other failure counts.
 const STALLS_MAX: u32 = 5;
 
-/// Plays a scenario, or a plan in a file; the exit code and the report.
+/// Plays a scenario, or a plan in a file; returns the exit code and the report.
 pub fn play(what: &str, options: &[&str]) -> (Option<i32>, Value) {
     play_until(what, options, |report| report["machine"]["inconclusive"].is_null())
 }
@@ -44,7 +44,7 @@ fn play_once(what: &str, options: &[&str]) -> (Option<i32>, Value) {
     (output.status.code(), report)
 }
 
-/// Plays a plan; otherwise as [`play`].
+/// Like [`play`], for a plan.
 pub fn play_plan(plan: &Plan) -> (Option<i32>, Value) {
     let folder = Folder::new();
     play(&folder.write("plan.json", plan.to_json_pretty()), &[])

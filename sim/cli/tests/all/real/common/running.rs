@@ -4,18 +4,17 @@ use super::{Folder, Process, SOON, eventually, fencepost, http, program, text};
 use sim_real::control::{self, Card};
 use std::net::SocketAddr;
 
-/// A running cluster on Raft, which needs nothing that is installed.
+/// A running cluster on Raft, which needs nothing installed.
 pub struct Running {
-    /// The process.
     pub process: Process,
-    /// Where it answers.
+    /// Its addresses.
     pub card: Card,
-    /// Where everything lies.
+    /// The folder of all files.
     folder: Folder,
 }
 
 impl Running {
-    /// Starts one, and waits until somebody acts.
+    /// Starts a cluster, and waits until a leader acts.
     pub fn start(options: &[&str]) -> Running {
         Running::start_in(&[], options)
     }
@@ -30,24 +29,23 @@ impl Running {
         let process = Process::start(command, &folder.path().join("cluster.log"));
         let card = eventually("the cluster says where it is", SOON, || control::card(files.as_ref()).ok());
         let running = Running { process, card, folder };
-        // By TLS as well, where nodes speak it.
+        // Also over TLS, if the nodes use it.
         let acts = || fencepost(["watch", "--once", "--dir", &running.dir()]).status.success().then_some(());
         eventually("somebody acts", SOON, acts);
         running
     }
 
-    /// Its folder.
     pub fn dir(&self) -> String {
         self.folder.file("cluster")
     }
 
-    /// Who acts, and where; waits until somebody does. Of nodes that speak plain HTTP.
+    /// The acting leader and its address; waits until there is one. For nodes that serve plain HTTP.
     pub fn leader(&self) -> (String, SocketAddr) {
         let leads = || self.card.nodes.iter().find(|(_, address)| http::leads(*address)).cloned();
         eventually("somebody acts", SOON, leads)
     }
 
-    /// Has something happen to it.
+    /// Strikes the cluster with a fault.
     pub fn chaos(&self, arguments: &[&str]) {
         let done = fencepost([&["chaos"], arguments, &["--dir", &self.dir()]].concat());
         assert!(done.status.success(), "{arguments:?}: {}", text(&done.stderr));

@@ -1,9 +1,8 @@
-//! A read that is asked for again is a new round (etcd-io/etcd issue 20418, fixed by pull request 21399).
+//! A retried read starts a new round (etcd-io/etcd issue 20418, fixed by pull request 21399).
 //!
-//! etcd named the rounds of heartbeats that confirm reads by the read, and asked again by the same name. Then an answer to the
-//! first attempt, which has been on its way for long, confirms the second one as well, and every read that the leader was
-//! asked for in between: after it was replaced, in that issue, while its process was stopped. Here every attempt is a round
-//! of its own, whatever it is called.
+//! etcd named the heartbeat rounds that confirm reads after the read, and retried under the same name. A delayed answer
+//! to the first attempt then also confirms the retry, and every read requested in between; in that issue, after the
+//! leader was replaced while its process was stopped. Here every attempt is a separate round, whatever its name.
 
 use crate::service::cluster::{
     ETCD, Rules,
@@ -12,18 +11,18 @@ use crate::service::cluster::{
 };
 use protocols::types::{MILLISECOND, SECOND};
 
-/// The leader that is stopped, the follower that asks, and the one that is elected.
+/// The leader that stops, the follower that asks, and the member elected next.
 const MEMBERS: usize = 3;
 const OLD: usize = 0;
 const ASKS: usize = 1;
 const NEW: usize = 2;
-/// What the follower calls its read, and the leader its own.
+/// The follower's name for its read, and the leader's for its own.
 const RETRIED: u64 = 7;
 const OWN: u64 = 8;
 
-/// What is on its way: from whom, to whom.
+/// Messages in flight: source, destination.
 type Sent = Vec<(usize, usize, Message)>;
-/// Reads that may go on: at whom, what they are called, and from which index on.
+/// Released reads: member, name, and index.
 type Reads = Vec<(usize, u64, u64)>;
 
 fn cores(rules: Rules) -> Vec<Core> {
@@ -33,8 +32,8 @@ fn cores(rules: Rules) -> Vec<Core> {
     cores
 }
 
-/// Works off what these members have to do and say, until nobody has; what they say to others is given back, and so are the
-/// reads that may go on.
+/// Processes the outputs of these members until none is left; returns the messages to other members, and the released
+/// reads.
 fn settle(cores: &mut [Core], among: &[usize]) -> (Sent, Reads) {
     let (mut held, mut reads) = (Vec::new(), Vec::new());
     loop {
@@ -58,18 +57,18 @@ fn settle(cores: &mut [Core], among: &[usize]) -> (Sent, Reads) {
     }
 }
 
-/// The reads that the old leader lets go on when it wakes up, and what is committed by then.
+/// The reads that the old leader releases when it wakes, and the commit index by then.
 fn wakes_up(rules: Rules) -> (Reads, u64) {
     let mut cores = cores(rules);
     let _ = settle(&mut cores, &[OLD, ASKS, NEW]);
-    // The first attempt reaches the leader, which asks everybody. The answers take their time.
+    // The first attempt reaches the leader, which asks all members. Their answers take long.
     cores[OLD].hear(ASKS, Message::AskRead(RETRIED));
     let (asked, _) = settle(&mut cores, &[OLD]);
     asked.into_iter().for_each(|(from, to, message)| cores[to].hear(from, message));
     let (late, _) = settle(&mut cores, &[ASKS, NEW]);
     let answer_of = |member| late.iter().find(|(from, ..)| *from == member).map(|(.., answer)| answer.clone());
     let (of_asks, of_new) = (answer_of(ASKS).expect("it has answered"), answer_of(NEW).expect("it has answered"));
-    // The leader's process stops; another member is elected, and commits.
+    // The leader's process stops; another member is elected and commits.
     for ms in (0..20_000).step_by(100) {
         cores[ASKS].tick(SECOND + ms * MILLISECOND / 10);
         cores[NEW].tick(SECOND + ms * MILLISECOND);
@@ -79,7 +78,7 @@ fn wakes_up(rules: Rules) -> (Reads, u64) {
     assert!(cores[NEW].propose([1].as_slice().into()));
     let _ = settle(&mut cores, &[ASKS, NEW]);
     let committed = cores[NEW].hard.commit;
-    // It wakes up: its own client asks; then comes what one member has sent meanwhile, and then the other's.
+    // It wakes: its own client asks; then arrive the messages of one member, and then those of the other.
     cores[OLD].read(OWN);
     cores[OLD].hear(ASKS, of_asks);
     cores[OLD].hear(ASKS, Message::AskRead(RETRIED));
@@ -88,7 +87,7 @@ fn wakes_up(rules: Rules) -> (Reads, u64) {
     (reads, committed)
 }
 
-/// Is what the old leader's own client reads older than what was committed before it asked?
+/// Whether the old leader's own read is older than what was committed before it.
 fn is_stale((reads, committed): (Reads, u64)) -> bool {
     reads.iter().any(|(member, read, index)| (*member, *read) == (OLD, OWN) && *index < committed)
 }

@@ -1,4 +1,4 @@
-//! What a leader makes of a time in which it did not run.
+//! How a leader handles the time in which it did not run.
 
 use crate::service::cluster::{CONSUL, Rules, ZOOKEEPER, core::Core};
 use protocols::types::SECOND;
