@@ -130,20 +130,12 @@ impl Axis {
 /// Words that are no axis and its values.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AxisError {
-    /// They cannot be read.
     #[error(transparent)]
     Unread(#[from] Unread),
-    /// There is no such axis.
     #[error(transparent)]
     Unknown(#[from] Unknown),
-    /// They are more than anybody looks at.
     #[error("{many} values of {name} are too many; at most {VALUES_MAX}")]
-    TooMany {
-        /// The axis's name.
-        name: &'static str,
-        /// How many they are.
-        many: usize,
-    },
+    TooMany { name: &'static str, many: usize },
 }
 
 /// The values of an axis to run at, ascending: a list, or a range to divide into a number of points.

@@ -3,7 +3,7 @@
 //! is kept and its expected outcome.
 
 use crate::{
-    plan::{Invalid, ParseError, Plan, ReadError, json},
+    plan::{Plan, ReadError, json},
     registry::Registry,
 };
 use serde::{Deserialize, Serialize};
@@ -15,30 +15,14 @@ pub const SCHEMA: u32 = 1;
 /// Why a file holds nothing that can be replayed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoArtifact {
-    /// Its plan, or what is around it, cannot be read.
     #[error(transparent)]
     Plan(#[from] ReadError),
-    /// It is a capsule of this schema.
     #[error("the capsule has schema {0}, and this build reads schema {SCHEMA}")]
     Schema(u32),
-    /// It is a history.
     #[error("it is a history, not a plan; judge it with `fencepost check`")]
     History,
-    /// It is a report.
     #[error("it is a report, not a plan; replay the capsule.json or the plan.json of the run")]
     Report,
-}
-
-impl From<ParseError> for NoArtifact {
-    fn from(wrong: ParseError) -> NoArtifact {
-        ReadError::from(wrong).into()
-    }
-}
-
-impl From<Invalid> for NoArtifact {
-    fn from(wrong: Invalid) -> NoArtifact {
-        ReadError::from(wrong).into()
-    }
 }
 
 /// A run that can be repeated.
@@ -79,11 +63,11 @@ impl Capsule {
     /// # Errors
     /// One sentence that names the field and the line.
     pub fn read(text: &str, registry: &Registry) -> Result<Capsule, NoArtifact> {
-        let capsule: Capsule = json::read(text, "capsule")?;
+        let capsule: Capsule = json::read(text, "capsule").map_err(ReadError::from)?;
         if capsule.schema != SCHEMA {
             return Err(NoArtifact::Schema(capsule.schema));
         }
-        registry.validate(&capsule.plan)?;
+        registry.validate(&capsule.plan).map_err(ReadError::from)?;
         Ok(capsule)
     }
 
@@ -156,7 +140,7 @@ impl Artifact {
         if is_history(text) {
             return Err(NoArtifact::History);
         }
-        let value: serde_json::Value = json::read(text, "plan")?;
+        let value: serde_json::Value = json::read(text, "plan").map_err(ReadError::from)?;
         if value.get("verdict").is_some() && value.get("invariants").is_some() {
             return Err(NoArtifact::Report);
         }

@@ -17,7 +17,7 @@ mod validate;
 
 pub use crate::topology::{DIRECTORY, STORE};
 pub use address::Address;
-pub use json::{ParseError, Problem, ReadError};
+pub use json::{ParseError, ReadError};
 pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, Invalid, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
 pub use tenure::Tenure;
 

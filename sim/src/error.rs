@@ -7,43 +7,26 @@ use std::path::{Path, PathBuf};
 /// What was to be run was not, or not to its end.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failed {
-    /// What is asked for makes no sense.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// It names what there is not.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// What a run leaves cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Code under test or the harness panicked, with these words.
     #[error("panicked: {0}")]
     Panicked(String),
-    /// The program was asked to end, and the run did not.
     #[error("{GIVEN_UP}")]
     GivenUp,
-    /// The program was asked to end before anything was found.
     #[error("{UNFINISHED}")]
     Unfinished,
-    /// A plan's second run differed from its first.
     #[error("the plan did not repeat itself: trace hash {first}, then {then}")]
-    NotRepeated {
-        /// The hash of the first.
-        first: String,
-        /// The hash of the second.
-        then: String,
-    },
+    NotRepeated { first: String, then: String },
     /// The harness failed: the machine did not give it what it takes, or something is wrong with itself.
     #[error("{0}")]
     Harness(String),
-    /// One run of many has failed.
+    /// One run of many.
     #[error("{which}: {why}")]
-    Of {
-        /// Which.
-        which: String,
-        /// Why.
-        why: Box<Failed>,
-    },
+    Of { which: String, why: Box<Failed> },
 }
 
 /// For what cannot be.

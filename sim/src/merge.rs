@@ -23,29 +23,14 @@ use std::{
 /// Why there is no one result.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
-    /// A shard has left nothing.
     #[error("cannot read {file}: {why}; `sweep … --shard I/N --out DIR` leaves one, for scenarios", file = file.display())]
-    Unread {
-        /// The file.
-        file: PathBuf,
-        /// What its system says.
-        why: String,
-    },
-    /// A file is not what a shard of this build leaves.
+    Unread { file: PathBuf, why: String },
     #[error("{file} {why}", file = file.display())]
-    NoShard {
-        /// The file.
-        file: PathBuf,
-        /// The rest of the sentence.
-        why: String,
-    },
-    /// They are not all the shards of one sweep, each once: one sentence.
+    NoShard { file: PathBuf, why: String },
     #[error("{0}")]
     Apart(String),
-    /// They name a bug that there is not.
     #[error(transparent)]
     Bug(#[from] Missing),
-    /// There is nothing to compare with.
     #[error(transparent)]
     Baseline(#[from] Unreadable),
 }

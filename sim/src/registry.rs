@@ -13,20 +13,12 @@ use scenarios::{Scenario, registry::Twice};
 /// What cannot be added to a registry.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotAdded {
-    /// There is one of that name.
     #[error(transparent)]
     Twice(#[from] Twice),
-    /// There are `models` or `clients` of that service already.
     #[error("there are two {0} of `{1}`")]
     Served(&'static str, &'static str),
-    /// A model and a client are of different services.
     #[error("the model is of `{model}`, and the client of `{client}`")]
-    Differ {
-        /// The model's.
-        model: &'static str,
-        /// The client's.
-        client: &'static str,
-    },
+    Differ { model: &'static str, client: &'static str },
 }
 
 #[derive(Clone)]

@@ -51,19 +51,14 @@ pub fn command<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
 /// Bytes that are not RESP; there is no going on after them.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoReply {
-    /// A line is empty.
     #[error("an empty line is no reply")]
     Empty,
-    /// A line begins with none of the signs.
     #[error("`{0}` is no reply")]
     Unknown(String),
-    /// It should have a number behind its sign.
     #[error("`{0}` has no number")]
     NoNumber(String),
-    /// It announces more bytes than a string can have.
     #[error("`{0}` is longer than a string can be")]
     TooLong(String),
-    /// Arrays are in arrays, and those in others.
     #[error("arrays within arrays, deeper than any reply")]
     TooDeep,
 }

@@ -40,13 +40,10 @@ pub struct Raised {
 /// Why tokens stay where they are.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RaiseError {
-    /// The service has no token source of its own.
     #[error("only redis and etcd have tokens that can be raised; terms are in the nodes' own data")]
     NoSource,
-    /// Nothing counts so far.
     #[error("{0} is more than Redis's scripts can count; tokens are below {EXACT_MAX}")]
     TooHigh(u64),
-    /// The service cannot be reached, says no, or is too far below; in one sentence.
     #[error("{0}")]
     Service(String),
 }

@@ -37,36 +37,22 @@ pub struct Election {
 /// Why an election was not counted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Uncounted {
-    /// Candidates of this protocol ask a service.
     #[error("`{0}` does not elect by messages that candidates send each other")]
     ByService(&'static str),
-    /// There are no initiators.
     #[error("nobody begins: name at least one initiator")]
     NobodyBegins,
-    /// This initiator is none of those who are up.
     #[error("candidate {0} cannot begin: it is down, or there are fewer candidates")]
     CannotBegin(u16),
-    /// Candidates of this protocol begin when they start, and some were to wait.
     #[error("every candidate of `{0}` begins as soon as it starts: all must be initiators")]
     AllBegin(&'static str),
-    /// Candidates of this protocol set no timer that could be due.
     #[error("a candidate of `{0}` sets no timer when it starts: it cannot be told to begin")]
     NoTimer(&'static str),
-    /// Nothing is under way any more.
     #[error("candidates of `{0}` fell silent and do not agree")]
     Silent(&'static str),
-    /// It has taken too long, or too many messages.
     #[error("candidates of `{0}` did not agree within {LEASES_MAX} leases")]
     TooLong(&'static str),
-    /// Somebody did what no elector may.
     #[error("a candidate of `{protocol}` breaks a rule of electors: {rule}")]
-    Broken {
-        /// The protocol's name.
-        protocol: &'static str,
-        /// The rule.
-        rule: String,
-    },
-    /// A service or a power device was asked for.
+    Broken { protocol: &'static str, rule: String },
     #[error("an election that needs more than candidates and messages is not counted")]
     NeedsMore,
 }

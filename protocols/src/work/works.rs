@@ -11,26 +11,16 @@ use crate::{
 /// Works that no leader can have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WorksError {
-    /// The first serves nobody.
     #[error("the first work must be one that serves clients, such as `sequencer`")]
     NobodyServes,
-    /// Another than the first serves clients: this one.
     #[error("`{0}` serves clients, and only the first work does")]
     OthersServe(&'static str),
-    /// Two write to the same resource.
     #[error("two kinds of work write to a resource of one name; each has its own")]
     SharedResource,
-    /// They write to so many resources.
     #[error("all kinds of work together write to {0} resources; at most {most}", most = Resource::MOST)]
     TooManyResources(usize),
-    /// There is none of that name.
     #[error("there is no work `{name}`; there are {known}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
+    Unknown { name: String, known: String },
 }
 
 /// The works of a leader, and the tables that follow from them: of all resources, and of all timers.

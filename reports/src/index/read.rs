@@ -5,18 +5,10 @@ use serde_json::Value;
 /// Why a file is none of those that are understood here.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Foreign {
-    /// It is of another schema.
     #[error("its schema is {is}; this program reads schema {known}")]
-    Schema {
-        /// Its own.
-        is: u64,
-        /// The one that is read here.
-        known: u64,
-    },
-    /// It has no schema number.
+    Schema { is: u64, known: u64 },
     #[error("it has no schema number")]
     NoSchema,
-    /// It has no cells.
     #[error("it has no cells")]
     NoCells,
 }

@@ -51,20 +51,12 @@ pub struct Undrawable(pub String);
 /// Why there is no file with a picture.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DrawError {
-    /// There is nothing to draw.
     #[error(transparent)]
     Undrawable(#[from] Undrawable),
-    /// Text cannot be drawn.
     #[error("the built-in font cannot be read")]
     Font,
-    /// The file cannot be written.
     #[error("{path} cannot be drawn: {why}", path = path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What its system, or the library that draws, says.
-        why: String,
-    },
+    File { path: PathBuf, why: String },
 }
 
 impl DrawError {

@@ -16,17 +16,10 @@ pub struct Pauses {
 /// Why a log tells of no pauses.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoPauses {
-    /// There is none in it.
     #[error("there is no pause in it")]
     None,
-    /// A line of a list is none.
     #[error("line {line}: {why}")]
-    Line {
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        why: Unread,
-    },
+    Line { line: usize, why: Unread },
 }
 
 /// The format of a log of pauses.

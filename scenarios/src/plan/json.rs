@@ -9,10 +9,8 @@ use std::fmt;
 /// Why a plan cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is no JSON, or not that of a plan.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// It makes no sense.
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
@@ -24,31 +22,22 @@ pub struct ParseError {
     pub what: &'static str,
     /// The line, from 1.
     pub line: usize,
-    /// What kind of mistake it is.
-    pub problem: Problem,
+    /// Whether it ends too early, is no JSON at all, or other JSON.
+    pub problem: Category,
+    /// The field, if the mistake is at one.
+    pub field: Option<String>,
     /// What was expected there.
     pub message: String,
 }
 
-/// A mistake in JSON.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Problem {
-    /// The text ends too early.
-    EndsEarly,
-    /// It is no JSON.
-    Syntax,
-    /// It is other JSON, at this field if it is at one.
-    Data(Option<String>),
-}
-
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let ParseError { what, line, problem, message } = self;
-        match problem {
-            Problem::EndsEarly => write!(f, "the {what} ends too early, on line {line}: {message}"),
-            Problem::Syntax => write!(f, "the {what} is not JSON, line {line}: {message}"),
-            Problem::Data(Some(field)) => write!(f, "the {what} is wrong at `{field}`, line {line}: {message}"),
-            Problem::Data(None) => write!(f, "the {what} is wrong on line {line}: {message}"),
+        let ParseError { what, line, problem, field, message } = self;
+        match (problem, field) {
+            (Category::Eof, _) => write!(f, "the {what} ends too early, on line {line}: {message}"),
+            (Category::Syntax, _) => write!(f, "the {what} is not JSON, line {line}: {message}"),
+            (_, Some(field)) => write!(f, "the {what} is wrong at `{field}`, line {line}: {message}"),
+            (_, None) => write!(f, "the {what} is wrong on line {line}: {message}"),
         }
     }
 }
@@ -75,12 +64,10 @@ fn told(text: &str, what: &'static str, error: &serde_json::Error) -> ParseError
     let place = format!(" at line {} column {}", error.line(), error.column());
     let message = in_words(full.strip_suffix(&place).unwrap_or(&full));
     let line = error.line();
-    let problem = match error.classify() {
-        Category::Eof => Problem::EndsEarly,
-        Category::Syntax => Problem::Syntax,
-        Category::Data | Category::Io => Problem::Data(field_at(text, line, error.column())),
-    };
-    ParseError { what, line, problem, message }
+    let problem = error.classify();
+    let is_data = matches!(problem, Category::Data | Category::Io);
+    let field = if is_data { field_at(text, line, error.column()) } else { None };
+    ParseError { what, line, problem, field, message }
 }
 
 /// What serde expected, without the names of Rust's types.

@@ -1,7 +1,7 @@
 //! Why real processes do not do what is asked of them.
 
 use scenarios::{fault::Fault, units::Unread};
-use servers::NoPostgres;
+use servers::PostgresError;
 use std::{
     fmt::Display,
     path::{Path, PathBuf},
@@ -10,43 +10,24 @@ use std::{
 /// Why a cluster does not start, or a plan is not played to its end.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failed {
-    /// Real processes cannot do what a plan or an order says: one sentence.
+    /// Real processes cannot do what a plan or an order says.
     #[error("{0}")]
     Unplayable(String),
-    /// A service is not installed, or none is started here: one sentence that says what to do.
+    /// A service is not installed, or none is started here.
     #[error("{0}")]
     NoService(String),
-    /// What a user has written is no address.
     #[error(transparent)]
     Unread(#[from] Unread),
-    /// No cluster runs in that folder.
     #[error("no cluster runs in {folder} ({why}); start one with `cargo real cluster`", folder = .folder.display())]
-    NoCluster {
-        /// The folder.
-        folder: PathBuf,
-        /// How that shows.
-        why: String,
-    },
-    /// A cluster will not carry out an order, in its own words.
+    NoCluster { folder: PathBuf, why: String },
+    /// A cluster will not carry out an order.
     #[error("{0}")]
     Refused(String),
-    /// The machine does not give what it takes.
     #[error("cannot {what}: {why}")]
-    Cannot {
-        /// What cannot be done.
-        what: String,
-        /// What the system, or a server, says.
-        why: String,
-    },
-    /// A process ended that should not have.
+    Cannot { what: String, why: String },
     #[error("{name} has ended by itself; see {log}", log = .log.display())]
-    Ended {
-        /// The process.
-        name: String,
-        /// What it printed.
-        log: PathBuf,
-    },
-    /// Anything else that is not as it should be: one sentence.
+    Ended { name: String, log: PathBuf },
+    /// Anything else is not as it should be.
     #[error("{0}")]
     Harness(String),
 }
@@ -68,11 +49,11 @@ impl Failed {
     }
 }
 
-impl From<NoPostgres> for Failed {
-    fn from(none: NoPostgres) -> Failed {
+impl From<PostgresError> for Failed {
+    fn from(none: PostgresError) -> Failed {
         match none {
-            NoPostgres::NotInstalled => Failed::NoService(none.to_string()),
-            NoPostgres::Failed(why) => Failed::Harness(why),
+            PostgresError::NotInstalled => Failed::NoService(none.to_string()),
+            PostgresError::Failed(why) => Failed::Harness(why),
         }
     }
 }

@@ -25,7 +25,7 @@ mod wish;
 pub use find::{consul as find_consul, find, find_zookeeper, look, rotel as find_rotel, zookeeper_jar};
 pub use folder::Folder;
 pub use port::{free_address, free_port};
-pub use postgres::{Access, Complaint, NoPostgres, Postgres, own_postgres, postgres};
+pub use postgres::{Access, Postgres, PostgresError, own_postgres, postgres};
 pub use process::{Process, SOON, eventually, run, text};
 pub use server::{Server, Tls, consul, etcd, redis, replica, sentinel, zookeeper};
 pub use version::{Exact, Version};

@@ -37,39 +37,27 @@ pub enum Access<'a> {
     },
 }
 
-/// Why there is no PostgreSQL of one's own, in one sentence.
+/// What is wrong with PostgreSQL, or what it finds wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NoPostgres {
+pub enum PostgresError {
     /// It is not installed.
     NotInstalled,
-    /// It cannot be made.
+    /// It cannot be made, or complains: in its words.
     Failed(String),
 }
 
-impl fmt::Display for NoPostgres {
+impl fmt::Display for PostgresError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
-            NoPostgres::NotInstalled => {
+            PostgresError::NotInstalled => {
                 "`postgres` is not installed: `apt-get install postgresql`, or give --service HOST:PORT of a running one"
             }
-            NoPostgres::Failed(why) => why,
+            PostgresError::Failed(why) => why,
         })
     }
 }
 
-impl std::error::Error for NoPostgres {}
-
-/// What `psql` complains of.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Complaint(pub String);
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Complaint {}
+impl std::error::Error for PostgresError {}
 
 /// The server refuses to run as root, so it runs as another user.
 fn as_nobody(root: bool, program: &Path) -> Command {
@@ -86,22 +74,22 @@ fn as_nobody(root: bool, program: &Path) -> Command {
 ///
 /// # Errors
 /// It is not installed, or its data cannot be created.
-pub fn own_postgres(address: SocketAddr, data: &Path, user: &str) -> Result<(PathBuf, Vec<String>), NoPostgres> {
-    let initdb = super::find::look("initdb").ok_or(NoPostgres::NotInstalled)?;
-    let unseen = |e: std::io::Error| NoPostgres::Failed(format!("cannot look into {}: {e}", data.display()));
+pub fn own_postgres(address: SocketAddr, data: &Path, user: &str) -> Result<(PathBuf, Vec<String>), PostgresError> {
+    let initdb = super::find::look("initdb").ok_or(PostgresError::NotInstalled)?;
+    let unseen = |e: std::io::Error| PostgresError::Failed(format!("cannot look into {}: {e}", data.display()));
     let root = data.parent().unwrap_or(data).metadata().map_err(unseen)?.uid() == 0;
     if !data.join("PG_VERSION").exists() {
         if root {
             let given = Command::new("chown").arg("postgres").arg(data).status();
             if !given.is_ok_and(|s| s.success()) {
-                return Err(NoPostgres::Failed("there is no user `postgres`, and this is run as root".to_owned()));
+                return Err(PostgresError::Failed("there is no user `postgres`, and this is run as root".to_owned()));
             }
         }
         let mut init = as_nobody(root, &initdb);
         init.arg("-D").arg(data).args(["-U", user, "--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]);
-        let made = init.output().map_err(|e| NoPostgres::Failed(format!("cannot run {}: {e}", initdb.display())))?;
+        let made = init.output().map_err(|e| PostgresError::Failed(format!("cannot run {}: {e}", initdb.display())))?;
         if !made.status.success() {
-            return Err(NoPostgres::Failed(format!("initdb says: {}", text(&made.stderr).trim())));
+            return Err(PostgresError::Failed(format!("initdb says: {}", text(&made.stderr).trim())));
         }
     }
     let command = as_nobody(root, &initdb.with_file_name("postgres"));
@@ -185,7 +173,7 @@ impl Postgres {
     ///
     /// # Errors
     /// Its error message.
-    pub fn psql(&self, query: &str) -> Result<String, Complaint> {
+    pub fn psql(&self, query: &str) -> Result<String, PostgresError> {
         let beside = self.initdb.with_file_name("psql");
         let mut command = Command::new(if beside.exists() { &beside } else { Path::new("psql") });
         command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", query]);
@@ -193,7 +181,11 @@ impl Postgres {
             command.env("PGPASSWORD", password);
         }
         let output = run(command);
-        if output.status.success() { Ok(text(&output.stdout)) } else { Err(Complaint(text(&output.stderr))) }
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(PostgresError::Failed(text(&output.stderr)))
+        }
     }
 }
 

@@ -67,28 +67,14 @@ impl RaftSettings {
             max_in_snapshot_log_to_keep: KEPT_ENTRIES,
             ..Config::default()
         };
-        config.validate().map_err(|e| StartError::Raft(e.to_string()))
+        config.validate().map_err(|e| StartError(e.to_string()))
     }
 }
 
-/// Why a node does not start.
+/// Why a node does not start: one sentence.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum StartError {
-    /// openraft refuses its settings, or what is on its disk.
-    #[error("{0}")]
-    Raft(String),
-    /// Its disk fails.
-    #[error("the journal cannot be opened: {0}")]
-    Journal(String),
-    /// Its port is taken.
-    #[error("cannot listen on port {port}: {why}")]
-    Port {
-        /// The port.
-        port: u16,
-        /// What the system says.
-        why: String,
-    },
-}
+#[error("{0}")]
+pub struct StartError(pub String);
 
 /// A running node. Dropping it stops its answers; [`RaftServer::stop`] shuts it down.
 pub struct RaftServer<E: Env> {
@@ -106,7 +92,8 @@ impl<E: Env> RaftServer<E> {
     pub async fn start(env: E, scope: Scope, settings: &RaftSettings, links: Links<E>) -> Result<Self, StartError> {
         let config = Arc::new(settings.config()?);
         let started = env.now().mono;
-        let journal = Journal::open(env.disk()).await.map_err(|e| StartError::Journal(e.to_string()))?;
+        let journal =
+            Journal::open(env.disk()).await.map_err(|e| StartError(format!("the journal cannot be opened: {e}")))?;
         let journal = Arc::new(journal);
         let has_voted = journal.state().vote.is_some_and(|vote| vote.leader_id.term > 0);
         if has_voted {
@@ -115,9 +102,9 @@ impl<E: Env> RaftServer<E> {
         }
         let (log, machine) = (Log::new(journal.clone(), Arc::new(env.clone())), Machine::new(journal));
         let raft = Raft::new(settings.id, config, links.clone(), log, machine).await;
-        let raft = raft.map_err(|e| StartError::Raft(e.to_string()))?;
+        let raft = raft.map_err(|e| StartError(e.to_string()))?;
         let port = settings.port;
-        let listener = env.listen(port).await.map_err(|e| StartError::Port { port, why: e.to_string() })?;
+        let listener = env.listen(port).await.map_err(|e| StartError(format!("cannot listen on port {port}: {e}")))?;
         let answering = answer_all(env.clone(), scope.clone(), listener, raft.clone());
         let answering = env.spawn(scope.run(answering));
         if settings.founders.contains(&settings.id) {

@@ -120,13 +120,10 @@ impl Port for RealPort {
 /// Why a node does not run, or no more.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NodeError {
-    /// Nobody of that name is among the peers.
     #[error("`{0}` is not among the peers")]
     NoPeer(String),
-    /// There is no store.
     #[error("there is no `store` among the names")]
     NoStore,
-    /// Its core came to an end: how, in one sentence.
     #[error("{0}")]
     Ended(String),
 }

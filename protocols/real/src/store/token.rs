@@ -27,32 +27,16 @@ pub const MAC_DIGITS: usize = 64;
 /// Why it is not clear who is believed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The key has so few bytes.
     #[error("a token key of {0} bytes is too short; it needs at least {KEY_MIN}")]
     Short(usize),
-    /// It cannot be used.
     #[error("this token key cannot be used: {0}")]
     Unusable(String),
-    /// Its file cannot be read.
     #[error("the token key {file} cannot be read: {why}", file = file.display())]
-    Unread {
-        /// The file.
-        file: PathBuf,
-        /// What the system says.
-        why: String,
-    },
-    /// Its file holds no such key.
+    Unread { file: PathBuf, why: String },
     #[error("{file}: {why}", file = file.display())]
-    In {
-        /// The file.
-        file: PathBuf,
-        /// Why not.
-        why: Box<KeyError>,
-    },
-    /// There is one, and none is wanted.
+    In { file: PathBuf, why: Box<KeyError> },
     #[error("a token key and insecure exclude each other; leave one out")]
     Unwanted,
-    /// There is none, and nobody said that none is wanted.
     #[error(
         "without a token key any client could brick the store with a forged token: give --token-key, or say --insecure to do \
          without"

@@ -74,19 +74,10 @@ const KNOWN: [(&str, Type); 48] = [
 /// A name that cannot stand for a field.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FieldError {
-    /// A history has no field of that name.
     #[error("a history has no field {0:?}; it has {names}", names = KNOWN.map(|(name, _)| name).join(", "))]
     Unknown(String),
-    /// What a log calls `theirs` would be two of ours.
     #[error("{theirs:?} cannot be both {before:?} and {ours:?}")]
-    Twice {
-        /// The log's name.
-        theirs: String,
-        /// What it is already.
-        before: String,
-        /// What it should be, too.
-        ours: String,
-    },
+    Twice { theirs: String, before: String, ours: String },
 }
 
 /// A foreign log's names for fields, and the fields to ignore. Unless listed, an unknown field is an error: a token

@@ -43,27 +43,16 @@ impl Status {
 /// Why there is no answer: a few words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoAnswer {
-    /// Nobody listens.
     #[error("refuses connections")]
     Refused,
-    /// The connection fails, in the system's words.
     #[error("{0}")]
     Broken(String),
-    /// It takes longer than so many milliseconds.
     #[error("no answer within {0} ms")]
     Late(u128),
-    /// It is no HTTP.
     #[error("answers something that is not HTTP")]
     NoHttp,
-    /// It has another status than 200.
     #[error("answers {path} with status {status}")]
-    Status {
-        /// What was asked for.
-        path: String,
-        /// The status.
-        status: String,
-    },
-    /// It is not what a node says.
+    Status { path: String, status: String },
     #[error("answers, but not as a node does")]
     NoNode,
 }

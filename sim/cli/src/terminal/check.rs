@@ -171,7 +171,7 @@ fn not_a_plan(file: &Path) -> Option<Stop> {
 /// The file cannot be written.
 pub fn write_page(judged: &mut Judged, folder: &Path, show: Show) -> Result<Option<PathBuf>, Stop> {
     let html = judged.pages.take().map(|pages| pages.into_page(&judged.judgement));
-    html.map(|html| browser::write(folder, TIMELINE, &html, show)).transpose().map_err(Stop::from)
+    html.map(|html| browser::write(folder, TIMELINE, &html, show)).transpose()
 }
 
 /// Reads and judges the JSON lines in `file`.

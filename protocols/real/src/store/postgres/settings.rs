@@ -8,16 +8,13 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// A URL that leads to no database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UrlError {
-    /// It is none.
     #[error("not a PostgreSQL URL; expected postgresql://user@host/database")]
     NoUrl,
-    /// It has a password in it.
     #[error(
         "the PostgreSQL URL has a password in it, which every user of this machine can see; take it out and put it into the \
          environment variable PGPASSWORD"
     )]
     Password,
-    /// It wants TLS, and nobody is trusted.
     #[error("sslmode=require needs to know whose certificates to trust; give their file")]
     Untrusted,
 }
