@@ -201,12 +201,7 @@ impl Line<'_> {
                 verdict: self.verdict()?,
                 version: self.version.unwrap_or(UNKNOWN_VERSION),
             },
-            "deleted" => Kind::Deleted(Box::new(Deleted {
-                resource: self.resource(nodes)?,
-                incarnation: self.incarnation(nodes)?,
-                seq: self.need("seq", self.seq)?,
-                plans: self.plans.clone(),
-            })),
+            "deleted" => Kind::Deleted(Box::new(self.deleted(nodes)?)),
             "invoke" => Kind::Invoke { request: self.request(nodes)? },
             "reply" => Kind::Reply { request: self.request(nodes)?, outcome: self.outcome()? },
             "read-invoke" => Kind::ReadInvoke { request: self.request(nodes)? },
@@ -252,6 +247,11 @@ impl Line<'_> {
             "end" => Kind::End { messages: self.messages.unwrap_or(0), by_kind: self.by_kind.clone() },
             other => return Err(format!("there is no event {other:?}")),
         })
+    }
+
+    fn deleted(&self, nodes: &mut Nodes) -> Result<Deleted, String> {
+        let (resource, incarnation) = (self.resource(nodes)?, self.incarnation(nodes)?);
+        Ok(Deleted { resource, incarnation, seq: self.need("seq", self.seq)?, plans: self.plans.clone() })
     }
 
     fn fault_event(&self, nodes: &mut Nodes) -> Result<FaultEvent, String> {
