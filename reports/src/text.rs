@@ -107,7 +107,7 @@ pub fn render_in(run: &Run, width: usize) -> String {
         lines.push(format!("{} {replay}", paint.paint(Tone::Dim, "run it again:")));
     }
     if !whole {
-        lines.push(paint.paint(Tone::Dim, "-v adds the plan, the leaders, every invariant and all figures"));
+        lines.push(paint.paint(Tone::Dim, "-v shows the plan, leaders, invariants, all figures"));
     }
     lines.join("\n") + "\n"
 }

@@ -103,7 +103,7 @@ fn what_cannot_be_shown_beside_is_refused() {
         (format!("{OFF} --beside fenzing=on"), "--beside: "),
         (format!("{OFF} --beside protocol=raf"), "did you mean `raft`"),
         (format!("{OFF} --beside protocol=raft --beside seed=1"), "--beside"),
-        ("plan gc-pause --beside fencing=off".to_owned(), "--beside is of a run"),
+        ("plan gc-pause --beside fencing=off".to_owned(), "--beside needs a run"),
         ("check nothing.jsonl --beside nothing.jsonl".to_owned(), "cannot read nothing.jsonl"),
         ("report nowhere".to_owned(), "nowhere does not exist"),
         ("report .".to_owned(), "has nothing to report"),

@@ -270,7 +270,8 @@ fn a_report_is_as_wide_as_the_terminal() {
 
 #[test]
 fn a_report_shows_the_lease_that_is_granted() {
-    let arguments = ["scenario", "steady", "--lease-ttl", "1ms", "--seed", "1", "--rate", "20", "--out", "granted"];
+    let arguments =
+        ["scenario", "steady", "--lease-ttl", "1ms", "--seed", "1", "--rate", "20", "--out", "granted", "-v"];
     let output = fencepost(&arguments);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
     assert!(
