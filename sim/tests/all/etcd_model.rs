@@ -1,7 +1,7 @@
 //! Plays the transcripts in `testdata/etcd-model.txt` to the etcd model.
 //!
 //! `@ SECONDS` sets the member's clock, `> request` asks, `< answer` is the answer, `~ stream …` a watch response.
-//! `FENCEPOST_UPDATE=1 cargo test -p sim etcd_model::` records the `<` and `~` lines anew.
+//! `FENCEPOST_UPDATE=1 cargo test -p sim-tests etcd_model::` records the `<` and `~` lines anew.
 
 use crate::{
     texts::etcd::{
