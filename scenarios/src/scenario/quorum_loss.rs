@@ -1,7 +1,7 @@
 //! `quorum-loss`: a cut splits the candidates into groups of which none is a majority.
 //!
-//! The groups are the largest that are no majority, filled in an order drawn from the seed: 1 + 1 of two candidates, 1
-//! + 1 + 1 of three, 2 + 2 of four, 2 + 2 + 1 of five. Clients and the store reach everybody. A protocol that needs a
+//! The groups are the largest that are no majority, filled in an order drawn from the seed: 1 + 1 of two candidates,
+//! 1 + 1 + 1 of three, 2 + 2 of four, 2 + 2 + 1 of five. Clients and the store reach everybody. A protocol that needs a
 //! majority must go dark: the leader's belief ends by its own clock, and nobody follows. One that needs none leads in
 //! every group. Each is required of the protocols it applies to: a protocol that promises to break under this hazard,
 //! with or without fencing, needs no majority.

@@ -253,7 +253,7 @@ fn a_run_that_passes_leaves_its_history_when_asked() {
 #[test]
 fn a_report_is_as_wide_as_the_terminal() {
     let report = |columns: &str| {
-        let arguments = ["scenario", "gc-pause", "--seed", "2", "--rate", "20", "--out", "wide"];
+        let arguments = ["scenario", "gc-pause", "--seed", "2", "--rate", "20", "--out", "wide", "-v"];
         text(&program().args(arguments).env("COLUMNS", columns).output().expect("the binary runs").stdout)
     };
     for (columns, width) in [("60", 60), ("100", 100), ("120", 120)] {

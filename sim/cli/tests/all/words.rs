@@ -267,7 +267,7 @@ fn a_report_is_short_and_v_has_all_of_it() {
     for part in ["\nPlan\n", "\nLeaders\n", "\nInvariants\n", "  ✓ liveness ", "trace hash"] {
         assert!(!short.contains(part) && all.contains(part), "{part}: {short}{all}");
     }
-    assert!(short.lines().count() < 36 && short.contains("\n-v adds "), "{short}");
+    assert!(short.lines().count() < 36 && short.contains("\n-v shows "), "{short}");
     // Violations are always listed.
     let broken = text(&fencepost(&format!("{run} --fencing off"), &folder).stdout);
     for name in ["leaders_acting_by_effect", "tokens_monotone", "seq_strictly_increasing", "read_version"] {
