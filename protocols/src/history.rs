@@ -143,11 +143,10 @@ pub enum Kind {
         /// The new state.
         state: NodeState,
     },
-    /// A member of the coordination service began to lead its other members, or ceased to, as far as it knows.
+    /// A member of the coordination service started or stopped leading the other members, as far as it knows.
     MemberLeads {
-        /// Which.
         node: NodeId,
-        /// Does it lead from now on?
+        /// True if it started.
         leads: bool,
     },
     /// The copy on a leader's node became the primary; see [`crate::copies`].

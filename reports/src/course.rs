@@ -205,7 +205,7 @@ impl Sink for Course {
     fn record(&mut self, event: &Event) {
         self.begin.get_or_insert(event.t_us);
         (self.end, self.events) = (event.t_us, self.events + 1);
-        // Requests and writes are most of a history, and concern one part each.
+        // Most events are requests and writes, and each concerns a single part.
         match &event.kind {
             Kind::Invoke { .. } => return,
             Kind::Reply { .. } | Kind::ReadInvoke { .. } | Kind::ReadReply { .. } => {

@@ -46,7 +46,7 @@ pub struct Run<'a> {
     pub meaning: Option<&'a str>,
     /// What to run next if something went wrong: what it shows, and the command.
     pub next: &'a [(&'a str, String)],
-    /// All of it; otherwise, of a run, the story, what was violated, a few figures, and the verdict.
+    /// Print the whole report? Otherwise, a run gets its timeline, violated invariants, a few figures and the verdict.
     pub all: bool,
     /// Use colours, for a terminal?
     pub colour: bool,
@@ -81,7 +81,7 @@ pub fn render_in(run: &Run, width: usize) -> String {
             );
         }
     };
-    // A run can be told again, with all of it.
+    // A run can be repeated to get the whole report; a log without a header cannot.
     let whole = run.all || run.header.is_none();
     section("Plan", if whole { columns(run.parameters, paint.width) } else { Vec::new() });
     let of = run.highlights.group.map_or(String::new(), |group| format!(" of group {group}"));
@@ -94,7 +94,7 @@ pub fn render_in(run: &Run, width: usize) -> String {
         (true, _) => Told::All,
         (false, None) => Told::Checked,
         (false, Some(_)) if run.judgement.groups.is_empty() => Told::Violated,
-        // Each group has its own.
+        // Each group lists its own.
         (false, Some(_)) => Told::Nothing,
     };
     section("Invariants", invariants::lines(&run.judgement.invariants, told, paint));

@@ -379,7 +379,7 @@ impl Sink for Highlights {
             Kind::Work { incarnation, for_us, .. } => {
                 self.leaders.worked(*incarnation, t_us.saturating_sub(*for_us), t_us)
             }
-            // The first has led before the run began.
+            // The first one led before the run began, so it gets no row.
             Kind::MemberLeads { node, leads: true } if self.last().is_some() => {
                 let text = told::leads_members(&self.names.node(*node));
                 self.row(t_us, Mark::Quiet, About::Other, text);

@@ -55,7 +55,6 @@ pub(crate) fn node(who: &str, state: NodeState, believes: bool) -> String {
     format!("{who} {what}")
 }
 
-/// A member of the coordination service leads the others.
 pub(crate) fn leads_members(who: &str) -> String {
     format!("{who} leads the members of the service")
 }

@@ -127,7 +127,7 @@ impl Axis {
     }
 }
 
-/// Words that are no axis and its values.
+/// Why a text does not name an axis and its values.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AxisError {
     #[error(transparent)]

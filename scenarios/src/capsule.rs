@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Version of the capsule format.
 pub const SCHEMA: u32 = 1;
 
-/// Why a file holds nothing that can be replayed.
+/// Why a file cannot be replayed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoArtifact {
     #[error(transparent)]

@@ -15,23 +15,21 @@ use protocols::{
     work::{self, Kind},
 };
 
-/// A name that a registry has already.
+/// A name that is already in the registry.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there are two {what}s `{name}`")]
 pub struct Twice {
-    /// What has it.
+    /// The entry's kind.
     pub what: &'static str,
-    /// The name.
     pub name: &'static str,
 }
 
-/// A name that a registry does not have.
+/// A name that is not in the registry.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there is no {what} `{name}`")]
 pub struct Missing {
-    /// What should have it.
+    /// The entry's kind.
     pub what: &'static str,
-    /// The name.
     pub name: String,
 }
 

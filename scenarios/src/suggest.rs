@@ -27,19 +27,18 @@ const SYSTEMS: [(&str, &[&str]); 16] = [
     ("valkey", &["redis-lease", "redis-fenced"]),
 ];
 
-/// A name that is not known.
+/// An unknown name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there is no {what} `{name}`; {instead}")]
 pub struct Unknown {
-    /// What was to have that name.
+    /// The kind of thing that was looked up.
     pub what: &'static str,
-    /// The name.
     pub name: String,
-    /// What there is instead: the rest of the sentence.
+    /// The suggestion that completes the message.
     pub instead: String,
 }
 
-/// What is said about a name that is not known.
+/// The error for an unknown name, with the known names that are most like it.
 pub fn unknown(what: &'static str, name: &str, known: &[&str]) -> Unknown {
     let instead = match &meant(name, known)[..] {
         [] => {

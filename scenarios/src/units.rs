@@ -2,18 +2,16 @@
 
 use crate::plan::BANDWIDTH_MAX_MBPS;
 
-/// A word that is not what it is taken for.
+/// A value that cannot be parsed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{text}` {why}")]
 pub struct Unread {
-    /// What was written.
     pub text: String,
-    /// What is wrong with it, and what would be right: the rest of the sentence.
+    /// Completes the message: what is wrong with the text, and what would be valid.
     pub why: String,
 }
 
 impl Unread {
-    /// Of that text.
     pub fn of(text: &str, why: impl Into<String>) -> Unread {
         Unread { text: text.to_owned(), why: why.into() }
     }

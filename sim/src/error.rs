@@ -1,10 +1,10 @@
-//! Why there is no run, or nothing that could be made of runs.
+//! Why a run, or work on the results of runs, failed.
 
 use crate::interrupt::{GIVEN_UP, UNFINISHED};
 use scenarios::{axis::AxisError, plan::Invalid, registry::Missing};
 use std::path::{Path, PathBuf};
 
-/// What was to be run was not, or not to its end.
+/// Why something could not be run, or not to its end.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failed {
     #[error(transparent)]
@@ -21,15 +21,15 @@ pub enum Failed {
     Unfinished,
     #[error("the plan did not repeat itself: trace hash {first}, then {then}")]
     NotRepeated { first: String, then: String },
-    /// The harness failed: the machine did not give it what it takes, or something is wrong with itself.
+    /// The harness failed: the machine lacks a resource, or the harness has a bug.
     #[error("{0}")]
     Harness(String),
-    /// One run of many.
+    /// One of many runs failed.
     #[error("{which}: {why}")]
     Of { which: String, why: Box<Failed> },
 }
 
-/// For what cannot be.
+/// For failures that only a bug in the harness can cause.
 impl From<&'static str> for Failed {
     fn from(what: &'static str) -> Failed {
         Failed::Harness(what.to_owned())
@@ -42,20 +42,19 @@ impl From<AxisError> for Failed {
     }
 }
 
-/// A file or a folder with which something cannot be done.
+/// A failed operation on a file or a folder.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("cannot {what} {path}: {why}", path = path.display())]
 pub struct FileError {
-    /// What: `make`, `write` or `remove`.
+    /// `make`, `write` or `remove`.
     pub what: &'static str,
-    /// The file.
     pub path: PathBuf,
-    /// What its system says.
+    /// The operating system's error.
     pub why: String,
 }
 
 impl FileError {
-    /// What somebody says who cannot do that with `path`.
+    /// For `map_err` after an operation on `path`.
     pub(crate) fn of(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> FileError {
         move |why| FileError { what, path: path.to_owned(), why: why.to_string() }
     }

@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why there is no one result.
+/// Why shards cannot be merged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
     #[error("cannot read {file}: {why}; `sweep … --shard I/N --out DIR` leaves one, for scenarios", file = file.display())]
@@ -37,7 +37,7 @@ pub enum MergeError {
 
 /// A shard's file for merging, in its folder.
 pub const FILE: &str = "shard.json";
-/// What is said to somebody who names none.
+/// The error if no folder is given.
 const NO_SHARDS: &str = "give the folders of the shards";
 /// The version of that format.
 const SCHEMA: u32 = 1;

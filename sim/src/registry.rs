@@ -10,7 +10,7 @@ use protocols_clients::registry::{Client, Clients};
 use reports::invariant::{self, Entry as Invariant};
 use scenarios::{Scenario, registry::Twice};
 
-/// What cannot be added to a registry.
+/// Why something cannot be added to the registry.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotAdded {
     #[error(transparent)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// The results of `work` in the order of the seeds, on `jobs` threads. `done` is called after each seed.
 ///
 /// # Errors
-/// Fails with the failure of the smallest seed whose work failed, or if the program was asked to end before all were done.
+/// The failure of the smallest seed whose work failed, or an interruption before all seeds were done.
 pub fn each<T: Send>(
     seeds: Range<u64>,
     jobs: usize,

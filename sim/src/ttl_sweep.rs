@@ -60,7 +60,7 @@ impl Strikes {
     }
 }
 
-/// Measures every point, or as many as there are before the program is asked to end; `done` is told of each run.
+/// Measures every point, or as many as are finished before the program is interrupted. `done` is called after each run.
 ///
 /// # Errors
 /// A ttl makes no sense, or a run could not be finished.
@@ -76,7 +76,7 @@ pub fn measure(
     for (protocol, ttl_ms) in protocols.iter().flat_map(|protocol| ttls_ms.iter().map(move |ttl_ms| (protocol, ttl_ms)))
     {
         let point = point(registry, *ttl_ms, protocol, seeds.clone(), jobs, &done);
-        // Half of a point is none.
+        // An interrupted point is incomplete, so it is dropped.
         if interrupt::asked() {
             break;
         }

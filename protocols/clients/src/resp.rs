@@ -48,18 +48,18 @@ pub fn command<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes that are not RESP; there is no going on after them.
+/// Bytes that are not RESP. The rest of the stream cannot be parsed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoReply {
-    #[error("an empty line is no reply")]
+    #[error("an empty line is not a reply")]
     Empty,
-    #[error("`{0}` is no reply")]
+    #[error("`{0}` is not a reply")]
     Unknown(String),
     #[error("`{0}` has no number")]
     NoNumber(String),
     #[error("`{0}` is longer than a string can be")]
     TooLong(String),
-    #[error("arrays within arrays, deeper than any reply")]
+    #[error("arrays are nested deeper than in any reply")]
     TooDeep,
 }
 

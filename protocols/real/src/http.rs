@@ -98,13 +98,12 @@ where
     connection.await.map_err(|e| e.to_string())
 }
 
-/// An address that nobody can listen on.
+/// The server cannot listen on an address.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("cannot listen on {address}: {why}")]
 pub struct ListenError {
-    /// The address.
     pub address: SocketAddr,
-    /// What the system says.
+    /// The operating system's error.
     pub why: String,
 }
 

@@ -37,7 +37,7 @@ pub struct Raised {
     pub to: u64,
 }
 
-/// Why tokens stay where they are.
+/// Why tokens cannot be raised.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RaiseError {
     #[error("only redis and etcd have tokens that can be raised; terms are in the nodes' own data")]

@@ -27,7 +27,7 @@ pub struct Files {
     pub mutual: bool,
 }
 
-/// Why TLS cannot be spoken: one sentence.
+/// Why TLS cannot be used, in one sentence.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct TlsError(pub String);

@@ -34,7 +34,7 @@ pub struct Election {
     pub rounds: u64,
 }
 
-/// Why an election was not counted.
+/// Why an election's messages were not counted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Uncounted {
     #[error("`{0}` does not elect by messages that candidates send each other")]
@@ -53,7 +53,7 @@ pub enum Uncounted {
     TooLong(&'static str),
     #[error("a candidate of `{protocol}` breaks a rule of electors: {rule}")]
     Broken { protocol: &'static str, rule: String },
-    #[error("an election that needs more than candidates and messages is not counted")]
+    #[error("the election needs more than candidates and messages, so it is not counted")]
     NeedsMore,
 }
 

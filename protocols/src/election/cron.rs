@@ -1,10 +1,11 @@
 //! Three ways to run a cron job once in a fleet. The host chosen for a night leads for as long as its job takes.
 //!
-//! - `cron-lock`: at its own midnight every host tries to take a lock, once; the first runs the job and releases the lock when it
-//!   is done (*Leader election: mechanisms, failure modes, fencing*, "Cron job that runs once", as printed).
+//! - `cron-lock`: at its own midnight every host tries once to take a lock; the first runs the job and releases the
+//!   lock when it is done (*Leader election: mechanisms, failure modes, fencing*, "Cron job that runs once", as
+//!   printed).
 //! - `cron-hash`: the host that the job's name hashes to runs it (the text's "naive").
-//! - `cron-key`: at its own midnight every host tries to create a key that has the night's date in its name and is kept; the one
-//!   that did runs the job.
+//! - `cron-key`: at its own midnight every host tries to create a key that has the night's date in its name and is
+//!   kept; the host that created it runs the job.
 //!
 //! **Where it comes from.** The same article. The lock is `SET NX PX` and a compare-and-delete on Redis; an etcd lock
 //! differs in nothing that matters here.

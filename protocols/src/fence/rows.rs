@@ -1,4 +1,4 @@
-//! A table whose rows say by which token each was completed, and the check that goes with it:
+//! A table whose rows each record the token that completed them, and the check that goes with it:
 //! `UPDATE … WHERE id = $2 AND (processed_by_token IS NULL OR processed_by_token < $1)` (*Leader Election Gone Wrong*,
 //! Fix 2).
 //!

@@ -1,12 +1,12 @@
 //! How a leader starts to serve, and how it is removed by mistake.
 //!
-//! A new leader may need some time before it serves anybody: it fills caches, makes connections, recovers state. And what watches
-//! over leaders errs: a health check that takes a healthy leader for a sick one costs a change of leadership, and another
-//! warm-up. If that is longer than checks take to err, nobody ever serves: an election storm (*Leader election:
+//! A new leader may need some time before it serves anybody: it fills caches, makes connections, recovers state. And
+//! health checks err: one that reports a healthy leader as failed costs a change of leadership, and another warm-up. If
+//! the warm-up takes longer than the time between such errors, nobody ever serves: an election storm (*Leader election:
 //! mechanisms, failure modes, fencing*, "Election storms": buggy health checks; cache warm-up; "after a recent
-//! failover, wait longer before another"). A hold-down is the remedy: what a check says of a leader that is younger
-//! than that is not believed. So does Orchestrator for MySQL, which replaces no primary of a cluster that it has
-//! replaced within `RecoveryPeriodBlockSeconds`.
+//! failover, wait longer before another"). A hold-down is the remedy: a check's report on a leader younger than that is
+//! ignored. Orchestrator for MySQL does the same: it does not replace a primary of a cluster that had a recovery within
+//! `RecoveryPeriodBlockSeconds`.
 //!
 //! A leader can also be unable to work although it keeps its lease: it renews, but the store does not answer it. Its
 //! possible successors see nothing wrong, and effectively nobody leads (tikv/pd issue 10671: 47 minutes;

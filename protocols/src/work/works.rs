@@ -8,7 +8,7 @@ use crate::{
     types::Resource,
 };
 
-/// Works that no leader can have.
+/// Why a leader cannot do a combination of works.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WorksError {
     #[error("the first work must be one that serves clients, such as `sequencer`")]

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Leaderships {
     numbers: BTreeMap<Incarnation, usize>,
-    /// The last one looked up: writes come in rows from one leadership.
+    /// Caches the last lookup: consecutive writes usually belong to one leadership.
     latest: Option<(Incarnation, usize)>,
     pub(super) all: Vec<Incarnation>,
     pub(super) beliefs: Vec<Belief>,

@@ -5,11 +5,11 @@ use protocols::{
     types::NodeId,
 };
 
-/// Stretches of leading among the service's members: two of them may overlap where one does not know of the other.
+/// When each member of the service led. Two may overlap, if one does not know of the other.
 #[derive(Debug, Default)]
 pub(super) struct Members {
     led: Vec<(u16, u64, u64)>,
-    /// Who leads now, and since when.
+    /// The members that lead now, and since when.
     leads: Vec<(NodeId, u64)>,
 }
 
@@ -29,7 +29,7 @@ impl Members {
         led.extend(leads.extract_if(.., |(node, _)| whose(*node)).map(|(node, from)| (node.0, from, t)));
     }
 
-    /// All of them; those that go on end with the run.
+    /// Ends those that still lead at `end`, and returns all of them.
     pub(super) fn finish(mut self, end: u64) -> Vec<(u16, u64, u64)> {
         self.ends(end, |_| true);
         self.led

@@ -33,7 +33,7 @@ pub(crate) struct Model {
     pub(crate) incarnations: Vec<Named>,
     pub(crate) beliefs: Vec<Belief>,
     pub(crate) grants: Vec<Grant>,
-    /// For how long members of the service led the others, as far as they knew: who, from, to.
+    /// When members of the service led the others, as far as they knew: member, from, to.
     pub(crate) led: Vec<(u16, u64, u64)>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) shades: Vec<Shade>,

@@ -95,7 +95,7 @@ impl Notes {
                     }
                 }
             }
-            // The first has led before the run began.
+            // The first one led before the run began, so it is not noted.
             Kind::MemberLeads { node, leads: true } if std::mem::replace(&mut self.founded, true) => {
                 self.note(event.t_us, Turn::Member, vec![*node], told::leads_members(&name(*node)))
             }
@@ -209,7 +209,7 @@ fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
         (name == no_stale_write::ENTRY.name && !model.stale.is_empty())
             || (name == no_stale_read::ENTRY.name && !model.misread.is_empty())
     };
-    // One event may violate several: it is told once, and names them.
+    // One event may violate several invariants: a single note names them all.
     let mut at: BTreeMap<u64, Vec<&InvariantResult>> = BTreeMap::new();
     for result in results.iter().filter(|r| !r.holds && r.class != Class::Vacuity) {
         at.entry(result.violated_us.unwrap_or(model.end).min(model.end)).or_default().push(result);

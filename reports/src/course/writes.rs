@@ -19,16 +19,16 @@ const TOGETHER_US: [u64; 2] = [1_000_000, 5_000_000];
 pub(super) struct Writes {
     freshness: Freshness,
     pub(super) effects: Vec<Effect>,
-    /// The effect that each leadership has on each resource, by its index in `effects`.
+    /// The index in `effects` of each leadership's effect on each resource.
     by_leadership: BTreeMap<(usize, u16), usize>,
-    /// The last one looked up on each resource.
+    /// Caches the last lookup on each resource: the leadership, and its place in `effects`.
     latest: ByResource<Option<(usize, usize)>>,
     pub(super) stale: Vec<Stale>,
     pub(super) refused: Vec<Refused>,
     pub(super) takeovers: Vec<Takeover>,
     /// The leadership that each resource follows, and since when.
     newest: ByResource<Option<(usize, u64)>>,
-    /// Each resource's number.
+    /// Each resource's sequence number.
     at_seq: ByResource<Option<u64>>,
     /// Writes in flight, until the store has decided.
     issued: BTreeMap<(usize, u16, u64), u64>,
@@ -97,7 +97,7 @@ impl Writes {
         }
     }
 
-    /// The index of the effect that leadership `i` has on the resource.
+    /// The index of leadership `i`'s effect on the resource, which is added if it is new.
     fn effect(&mut self, t: u64, write: &Write, i: usize) -> usize {
         let r = write.resource.0;
         let places = (self.place, self.place);
@@ -119,7 +119,7 @@ impl Writes {
         known
     }
 
-    /// When a write was issued on which the store has now decided.
+    /// When the write that the store has now decided was issued.
     fn decided(&mut self, i: usize, write: &Write) -> Option<u64> {
         self.issued.remove(&(i, write.resource.0, write.seq))
     }

@@ -23,13 +23,13 @@ use std::collections::BTreeMap;
 /// The first line of the output, so that nobody edits the generated file.
 const HEAD: &str = "<!-- Written by `fencepost experiments` from reports/experiments/FINDINGS.in.md; edit that. -->\n";
 
-/// A place of the template that cannot be filled.
+/// A placeholder of the template that cannot be filled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the findings, line {line}: {why}")]
 pub struct Unfilled {
     /// The line, from 1.
     pub line: usize,
-    /// What was not measured, or what is no place.
+    /// Which figure was not measured, or what is not a placeholder.
     pub why: String,
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Why a file is none of those that are understood here.
+/// Why a file cannot be read as a result.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Foreign {
     #[error("its schema is {is}; this program reads schema {known}")]

@@ -43,12 +43,12 @@ const GRID: RGBColor = RGBColor(225, 225, 225);
 type Area<DB> = DrawingArea<DB, Shift>;
 type Failed<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 
-/// Figures of which there is no picture: one sentence that says why.
+/// Why figures cannot be drawn, in one sentence.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Undrawable(pub String);
 
-/// Why there is no file with a picture.
+/// Why a picture could not be drawn or written to its file.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DrawError {
     #[error(transparent)]

@@ -13,7 +13,7 @@ const KINDS_MAX: usize = 6;
 /// The value of an empty list of times.
 const NONE: &str = "none";
 
-/// What a short report has of them: how it went, and what became of work that had to be handed over.
+/// The figures in a short report: how the run went, and what became of work that had to be handed over.
 pub(super) const BRIEF: [&str; 15] = [
     "elections",
     "failover time",

@@ -5,15 +5,14 @@ use crate::invariant::{ALL, Class, InvariantResult};
 
 /// The least width of an invariant's sentence.
 const DETAIL_MIN: usize = 20;
-/// Which invariants a report tells one by one, beside those that were violated.
+/// Which invariants a report lists one by one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Told {
     All,
     /// Those that had something to check: for a log, the others are named with what they need.
     Checked,
-    /// None.
+    /// Only those that were violated.
     Violated,
-    /// Not even those that were violated.
     Nothing,
 }
 

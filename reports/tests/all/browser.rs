@@ -111,7 +111,7 @@ fn a_page_turns_to_each_group_in_a_browser() {
     look("groups.js", &sheet(known("groups-bad")).page(), "", 6);
 }
 
-/// A member that leads the service's others dies, and another one takes over; four candidates have nothing to do.
+/// The service's leading member dies and another takes over; four candidates are idle.
 #[test]
 fn members_show_who_leads_and_idle_lanes_fold_in_a_browser() {
     let header = r#"{"event":"header","schema":2,"scenario":"service-failover","protocol":"zk-election","seed":1,"fencing":true,"tokened":true,"plan_digest":"0","nodes":["n1","n2","n3","n4","n5","zk-1","zk-2","zk-3","store","c1"],"candidates":5,"lease_ttl_ms":3000,"rate":10,"liveness_bound_ms":9000,"dark_after_ms":55,"requires":[],"services":[5,6,7],"tick_ms":1000,"store":8}"#;

@@ -13,7 +13,7 @@ pub struct Pauses {
     pub form: Form,
 }
 
-/// Why a log tells of no pauses.
+/// Why no pauses can be read from a log.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoPauses {
     #[error("there is no pause in it")]

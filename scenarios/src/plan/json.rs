@@ -15,18 +15,17 @@ pub enum ReadError {
     Invalid(#[from] Invalid),
 }
 
-/// Text that is not the JSON that it should be.
+/// Text that is not the expected JSON.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
-    /// The word for what it should be.
+    /// What the text should be, such as `plan`.
     pub what: &'static str,
     /// The line, from 1.
     pub line: usize,
-    /// Whether it ends too early, is no JSON at all, or other JSON.
+    /// Does the text end too early, is it not JSON, or is it different JSON?
     pub problem: Category,
-    /// The field, if the mistake is at one.
+    /// The field with the mistake, if it is in one.
     pub field: Option<String>,
-    /// What was expected there.
     pub message: String,
 }
 

@@ -20,7 +20,7 @@ pub(super) const EXTRA_MAX_US: u64 = 600_000_000;
 /// Widest link, millions of bits per second.
 pub const BANDWIDTH_MAX_MBPS: u64 = 1_000_000;
 
-/// What a plan, or the options that it would be made of, may not say: one sentence that names it, and what would be right.
+/// Why a plan, or the options for one, are invalid: one sentence that names the mistake and what would be valid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(pub String);

@@ -10,13 +10,13 @@ const COMMITTED: &str = include_str!("../../../seeds/baseline/scenarios.json");
 /// The baseline of the default swarm.
 const SWARM: &str = include_str!("../../../seeds/baseline/swarm.json");
 
-/// A file of `seeds/baseline/` that is none, which a test rules out.
+/// A file in `seeds/baseline/` that cannot be read. A test rules this out.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("seeds/baseline/{file}{why}")]
 pub struct Unreadable {
-    /// The file.
+    /// Its name within that folder.
     pub file: &'static str,
-    /// What is wrong with it: the rest of the sentence.
+    /// Completes the message, which begins with the file: what is wrong with it.
     pub why: String,
 }
 

@@ -25,9 +25,9 @@ pub(super) fn add(digests: &mut Digests, seed: u64, trace_hash: &str) {
     digests.extend(digest.filter(|_| seed < SEEDS).map(|digest| (seed, digest)));
 }
 
-/// A line that is not one of a cell's digests.
+/// A line that does not hold a cell's digests.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0:?} is no cell")]
+#[error("{0:?} is not a cell")]
 pub struct NoCell(pub String);
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

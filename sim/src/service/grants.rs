@@ -37,7 +37,7 @@ pub fn tell_elected(epoch: u64, member: &str) {
     world::try_with(|world| world.elected_in(epoch, member));
 }
 
-/// A member of a service leads the others from now on, or no longer.
+/// Records that a member of the service started or stopped leading the others.
 pub fn tell_member(node: NodeId, leads: bool) {
     world::try_with(|world| world.member_leads(node, leads));
 }

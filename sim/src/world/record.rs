@@ -18,8 +18,8 @@ impl World {
         self.enter(Some(group), kind);
     }
 
-    /// A member of the service leads the others from now on, or no longer. The trace has what members do: that one of them
-    /// leads follows from it.
+    /// Records that a member of the service started or stopped leading the others. This is not part of the trace, since
+    /// it follows from what members do, which is.
     pub fn member_leads(&mut self, node: NodeId, leads: bool) {
         let kind = Kind::MemberLeads { node, leads };
         self.recorder.record(&Event { t_us: self.now / MICROSECOND, group: 0, kind });

@@ -37,12 +37,11 @@ pub enum Access<'a> {
     },
 }
 
-/// What is wrong with PostgreSQL, or what it finds wrong.
+/// Why PostgreSQL cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PostgresError {
-    /// It is not installed.
     NotInstalled,
-    /// It cannot be made, or complains: in its words.
+    /// It cannot be started, or reported an error: its message.
     Failed(String),
 }
 

@@ -71,7 +71,7 @@ impl RaftSettings {
     }
 }
 
-/// Why a node does not start: one sentence.
+/// Why a node cannot start, in one sentence.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct StartError(pub String);

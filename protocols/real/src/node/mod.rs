@@ -117,12 +117,12 @@ impl Port for RealPort {
     }
 }
 
-/// Why a node does not run, or no more.
+/// Why a node did not start, or stopped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NodeError {
     #[error("`{0}` is not among the peers")]
     NoPeer(String),
-    #[error("there is no `store` among the names")]
+    #[error("the names do not include `store`")]
     NoStore,
     #[error("{0}")]
     Ended(String),

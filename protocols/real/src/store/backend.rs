@@ -46,13 +46,13 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// A store that cannot be opened, or not go on: one sentence.
+/// Why a store cannot be opened or cannot continue, in one sentence.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another process has its file open.
     #[error("the store {path} is in use by another process; stop that first", path = .0.display())]
     InUse(PathBuf),
-    /// Its database, or what its audit is written to, has failed.
+    /// Its database or the destination of its audit has failed.
     #[error("{0}")]
     Failed(String),
 }

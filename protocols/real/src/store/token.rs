@@ -24,7 +24,7 @@ pub const KEY_MIN: usize = 16;
 /// The length of a MAC in hex digits.
 pub const MAC_DIGITS: usize = 64;
 
-/// Why it is not clear who is believed.
+/// Why a token key, or the choice to do without one, is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("a token key of {0} bytes is too short; it needs at least {KEY_MIN}")]

@@ -349,7 +349,7 @@ pub fn request_id(text: &str) -> Option<(&str, u64)> {
     (plain && is_name(client)).then_some((client, number))
 }
 
-/// What is wrong with a line that is no request: one sentence that repeats nothing secret.
+/// Why a line is not a valid request, in one sentence that contains no secrets.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NoRequest(pub String);

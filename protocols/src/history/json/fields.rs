@@ -71,7 +71,7 @@ const KNOWN: [(&str, Type); 48] = [
     ("shared", Type::Truth),
 ];
 
-/// A name that cannot stand for a field.
+/// Why a name cannot be mapped to a field.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FieldError {
     #[error("a history has no field {0:?}; it has {names}", names = KNOWN.map(|(name, _)| name).join(", "))]

@@ -36,7 +36,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Why fields, or a header, tell of no event: one sentence, of which a line's number is no part.
+/// Why fields or a header do not make an event, in one sentence without the line number.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NoEvent(pub String);

@@ -1,4 +1,4 @@
-//! How commands end whose runs, or what was to be made of them, failed.
+//! The exit code of a command whose runs failed, or whose results could not be read or written.
 
 use crate::terminal::exit::{Stop, ends_with};
 use reports::{

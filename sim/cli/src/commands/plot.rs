@@ -158,7 +158,7 @@ impl PlotArgs {
         Ok(Counter::new(runs, Show::from(&self.show)))
     }
 
-    /// Leaves all of it; or, where the program was asked to end, prints what was measured until then, of how much.
+    /// Writes the plot if all of it was measured. If the program was interrupted, prints what was measured until then.
     fn end(
         &self,
         name: &str,

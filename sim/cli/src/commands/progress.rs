@@ -67,8 +67,8 @@ fn so_far(at_ms: u64, duration_ms: u64) -> String {
     format!("{} of {} s of virtual time", grouped(at_ms / 1_000), grouped(duration_ms / 1_000))
 }
 
-/// How many of several runs, or of whatever is counted, are done: a bar on standard error where there is a terminal that wants one, or else a line now
-/// and then.
+/// Shows how many runs, or other items, are done: with a bar if standard error is a terminal that wants one, otherwise
+/// with a line now and then.
 pub struct Counter {
     bar: ProgressBar,
     show: Show,

@@ -40,7 +40,7 @@ impl Status {
     }
 }
 
-/// Why there is no answer: a few words.
+/// Why a node gave no usable answer, in a few words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoAnswer {
     #[error("refuses connections")]
@@ -53,7 +53,7 @@ pub enum NoAnswer {
     NoHttp,
     #[error("answers {path} with status {status}")]
     Status { path: String, status: String },
-    #[error("answers, but not as a node does")]
+    #[error("answers, but not like a node")]
     NoNode,
 }
 

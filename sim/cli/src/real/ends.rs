@@ -1,4 +1,4 @@
-//! How commands end for which real processes did not do what was asked.
+//! The exit code of a command whose real processes failed.
 
 use crate::terminal::exit::{Stop, ends_with};
 use protocols_real::{

@@ -46,7 +46,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Which code an error ends a command with.
+/// Sets the exit code for each type of error.
 macro_rules! ends_with {
     ($($error:ty: $code:ident),+ $(,)?) => {$(
         impl From<$error> for Stop {

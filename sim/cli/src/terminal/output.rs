@@ -13,7 +13,7 @@ pub struct Show {
     pub json: bool,
     /// No banner, no progress, and only the verdict of the report.
     pub quiet: bool,
-    /// All of the report.
+    /// The whole report.
     pub verbose: bool,
 }
 

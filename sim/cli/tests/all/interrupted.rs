@@ -62,7 +62,7 @@ fn comparing_runs_tells_how_many_were_compared() {
 
 #[test]
 fn a_plot_tells_the_rows_that_it_counted() {
-    // The first is counted exactly, at once.
+    // The first row is counted exactly, and so at once.
     let plot = "plot message-counts --protocol bully,kraft --nodes 3 --runs 100000 --out interrupted-plot";
     let told = interrupted(plot, " of 200,000 done");
     assert!(told.contains("bully 3 exact ") && told.contains("INTERRUPTED after 1 of 2 rows, and nothing"), "{told}");

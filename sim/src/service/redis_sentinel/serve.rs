@@ -37,7 +37,7 @@ pub struct Shared {
     server: Arc<Mutex<Server>>,
     /// Notified when it is to follow another primary, or none.
     follows: Arc<Notify>,
-    /// Which process of the world it is, and whether the history has it as the primary.
+    /// The process in the world that runs this server, and whether the history has it as the primary.
     told: Arc<Mutex<Option<(NodeId, bool)>>>,
 }
 
@@ -46,7 +46,7 @@ impl Shared {
         Shared { server: Arc::new(Mutex::new(server)), follows: Arc::default(), told: Arc::default() }
     }
 
-    /// It is that process of the world, which starts: the history is told from now on when it becomes the primary.
+    /// Sets the process that runs this server. From now on, the history records when it becomes the primary.
     pub(super) fn starts_as(&self, node: NodeId) {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some((node, false));
     }

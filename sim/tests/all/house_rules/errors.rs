@@ -1,8 +1,8 @@
-//! What a public signature may fail with: a type, not a text that callers can only print.
+//! Public signatures must use error types, not text that callers can only print.
 
 use super::{source::tokens, sources};
 
-/// Where public signatures are.
+/// The folders whose public signatures are checked.
 const LIBRARIES: [&str; 10] = [
     "protocols/src",
     "protocols/clients/src",
@@ -22,7 +22,7 @@ fn fails_with_text(signature: &[String]) -> bool {
         let (mut depth, mut last) = (0, None);
         for at in from + 1..signature.len() {
             match &*signature[at] {
-                // The arrow in front of what a function gives back.
+                // The arrow in front of a return type.
                 ">" if signature[at - 1] == "-" => {}
                 "<" | "(" | "[" => depth += 1,
                 ">" if depth == 1 => {
@@ -39,16 +39,16 @@ fn fails_with_text(signature: &[String]) -> bool {
     signature.windows(2).enumerate().any(|(at, two)| two == ["Result", "<"] && is_one(at))
 }
 
-/// The public signatures of a file that fail with a text: functions, methods of public traits, fields and names of types.
+/// The public signatures in a file whose error is a `String`: functions, methods of public traits, fields and types.
 fn wrong(text: &str) -> Vec<String> {
     let (words, mut wrong, mut at) = (tokens(text), Vec::new(), 0);
-    // How many braces are open within a public trait.
+    // The number of open braces, if within a public trait.
     let mut of_trait = None;
     while let Some(word) = words.get(at) {
         let public = word == "pub" && words.get(at + 1).is_some_and(|next| next != "(");
         if public || (word == "fn" && of_trait.is_some()) {
             let field = words.get(at + 2).is_some_and(|word| word == ":");
-            // Behind the comma of a field comes the next one.
+            // A field ends at a comma only if another field follows.
             let follows =
                 |at: usize| ["pub", "#"].contains(&&*words[at]) || words.get(at + 1).is_some_and(|w| w == ":");
             let ends = |at: &usize| match &*words[*at] {

@@ -5,7 +5,7 @@ use std::{env, fmt, time::Duration};
 use tokio_postgres::{Client, Config, NoTls, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// A URL that leads to no database.
+/// Why a database URL is not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UrlError {
     #[error("not a PostgreSQL URL; expected postgresql://user@host/database")]

@@ -1,8 +1,8 @@
-//! Why words on the command line were refused.
+//! Why arguments on the command line were refused.
 
 use scenarios::{suggest::Unknown, units::Unread};
 
-/// Words that do not mean what they should.
+/// An argument that cannot be parsed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refused {
     #[error(transparent)]
