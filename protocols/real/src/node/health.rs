@@ -264,7 +264,9 @@ mod tests {
         holds("n1/00ff/1");
         assert_eq!(health.trouble(0), None);
         holds("backup-job");
-        assert!(health.trouble(0).is_some_and(|why| why.contains("holds `backup-job`, which is nobody of this fleet")));
+        assert!(
+            health.trouble(0).is_some_and(|why| why.contains("holds `backup-job`, which is not a node of this fleet"))
+        );
         health.holder(&redis::Reply::Value(None).erase());
         assert_eq!(health.trouble(0), None);
         let key = KeyState { key: b"fencepost/leader/7".to_vec(), value: "n3".into(), create_revision: 2, lease: 7 };

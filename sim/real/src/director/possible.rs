@@ -31,7 +31,7 @@ pub(super) fn possible(fault: &Fault) -> Result<(), Failed> {
 }
 
 fn nodes_only(fault: &Fault) -> Failed {
-    Failed::simulated(fault, " on anything but nodes: only nodes have clocks of their own, the rest use the machine's")
+    Failed::simulated(fault, "; on real machines only nodes have their own clocks, and the rest use the machine's")
 }
 
 /// Whether real processes can play `plan`.

@@ -216,7 +216,7 @@ fn a_plan_with_a_clock_fault_of_the_store_is_for_the_simulation() {
     let output = fencepost(["chaos", "run", &file, "--dir", &dir, "--service", &service]);
     assert_eq!(output.status.code(), Some(64), "{}", text(&output.stderr));
     assert!(
-        text(&output.stderr).contains("`clock-step` on anything but nodes is for the simulation"),
+        text(&output.stderr).contains("`clock-step` is for the simulation; on real machines only nodes have"),
         "{}",
         text(&output.stderr)
     );
