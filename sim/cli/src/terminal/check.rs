@@ -80,7 +80,7 @@ fn tell_unchecked(judged: &Judged, show: Show) {
         let names: Vec<&str> = unchecked.iter().map(|(name, _)| *name).collect();
         if !names.is_empty() {
             let text = format!(
-                "Not checked, since the log lacks the fields: {}; --verbose lists what each needs.",
+                "Not checked, since the log lacks the fields they need: {}; --verbose lists what each needs.",
                 names.join(", ")
             );
             print(&format!("\n{}", text::paragraph(&text, show.width()).trim()));

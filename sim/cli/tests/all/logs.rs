@@ -60,7 +60,7 @@ fn a_report_says_whose_token_it_was_and_what_was_not_checked() {
     };
     let short = told(&[]);
     assert!(
-        short.contains("\nNot checked, since the log lacks the fields: ") && short.contains("no_stale_read"),
+        short.contains("\nNot checked, since the log lacks the fields they need: ") && short.contains("no_stale_read"),
         "{short}"
     );
     assert!(!short.contains(" needs ") && !short.contains("– no_stale_read"), "{short}");

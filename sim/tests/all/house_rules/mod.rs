@@ -7,15 +7,12 @@ mod own_elector;
 mod sizes;
 mod source;
 
+use crate::common::root;
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("sim/tests/ lies in the workspace").to_owned()
-}
 
 fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
