@@ -5,7 +5,7 @@
 //! ```
 //! use protocols_clients::{env::tokio::TokioEnv, registry::Clients};
 //!
-//! The services that candidates can use over real sockets.
+//! // The services that candidates can use over real sockets.
 //! let clients = Clients::<TokioEnv>::ours();
 //! assert!(clients.has("redis") && clients.has("etcd") && !clients.has("paxos"));
 //! ```
