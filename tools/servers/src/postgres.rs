@@ -158,6 +158,16 @@ pub fn postgres(folder: &Folder, what: &str, access: Access<'_>) -> Option<Postg
 }
 
 impl Postgres {
+    /// Kills the server and restarts it at the same address, with its disk. It refuses to start until the children of
+    /// the killed server have noticed its end.
+    ///
+    /// # Panics
+    /// It does not start again in time.
+    pub fn restart(&mut self) {
+        self.server.kill();
+        eventually("PostgreSQL starts again", SOON, || self.server.starts_again().then_some(()));
+    }
+
     /// A URL of the initial database, without the password.
     pub fn url(&self) -> String {
         self.database("postgres")

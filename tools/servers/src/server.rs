@@ -46,9 +46,6 @@ pub(super) const ZOOKEEPER: Probe = Some((b"srvr", "Mode: standalone"));
 const CONSUL: Probe =
     Some((b"PUT /v1/kv/fencepost/ready HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", "\r\n\r\ntrue"));
 
-/// How often a killed server is started again before the test fails.
-const RESTARTS_TRIED: usize = 100;
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tls {
     Off,
@@ -82,15 +79,18 @@ impl Server {
     /// # Panics
     /// It does not start again.
     pub fn restart(&mut self) {
+        self.kill();
+        assert!(self.starts_again(), "it does not start again; see {}", self.log.display());
+    }
+
+    pub(super) fn kill(&mut self) {
         self.process.kill();
-        // PostgreSQL refuses to start until the children of the killed server have noticed its end.
-        for _ in 0..RESTARTS_TRIED {
-            self.process = Process::start((self.call)(self.address), &self.log);
-            if self.wait() {
-                return;
-            }
-        }
-        panic!("it does not start again; see {}", self.log.display());
+    }
+
+    /// Starts a killed server at the same address; false if it ended instead.
+    pub(super) fn starts_again(&mut self) -> bool {
+        self.process = Process::start((self.call)(self.address), &self.log);
+        self.wait()
     }
 
     /// Waits until it answers; false if it ended instead.

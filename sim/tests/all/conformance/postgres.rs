@@ -251,7 +251,7 @@ impl Arm for Postgres {
         self.sessions.clear();
         self.control = None;
         match &mut self.served {
-            Served::Real { real, .. } => real.server.restart(),
+            Served::Real { real, .. } => real.restart(),
             Served::Model(model, port, task) => {
                 *port = servers::free_address().port();
                 *task = serve(model, *port);
@@ -286,4 +286,27 @@ fn postgres_scripts() {
             report(&real.name(), count, "scripted");
         }
     });
+}
+
+/// A child that outlives the killed server keeps the new one from starting; here one stands still until it has.
+#[test]
+fn a_killed_server_starts_again_once_its_children_have_ended() {
+    let folder = Folder::new();
+    let Some(mut real) = servers::postgres(&folder, "a restart of PostgreSQL", Access::Anybody) else { return };
+    let address = real.server.address;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
+    let child = runtime.block_on(Session::open(address.port())).pid.to_string();
+    let signal = |name: &str| std::process::Command::new("kill").args([name, &child]).status().expect("kill runs");
+    assert!(signal("-STOP").success());
+    let log = folder.path().join("postgres.log");
+    let refused = || std::fs::read_to_string(&log).is_ok_and(|log| log.contains("shared memory block"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            servers::eventually("the new server is refused", servers::SOON, || refused().then_some(()));
+            signal("-CONT");
+        });
+        real.restart();
+    });
+    assert!(refused(), "nothing kept it from starting");
+    assert_eq!(real.psql("select 1").expect("it answers").trim(), "1");
 }
