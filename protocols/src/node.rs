@@ -275,7 +275,7 @@ impl Node {
                 let acts = now.mono < *valid_until && !self.resigning;
                 let answer = Written { resource, generation, seq, request, verdict, acts };
                 if !work.written(&self.works, now, answer, out) {
-                    crate::mark!(NodeFencedAtWrite);
+                    crate::mark!("node: fenced at a write");
                     self.fenced(now, out);
                 } else if self.resigning {
                     self.let_go_when_joined(now, out);
@@ -287,11 +287,11 @@ impl Node {
                 self.store_answers();
                 let Some(lead) = &mut self.lead else { return };
                 if lead.incarnation.generation != generation || lead.incarnation.token != token || lead.work.is_some() {
-                    crate::mark!(NodeOldSeal);
+                    crate::mark!("node: a seal is answered that nobody waits for any more");
                     return;
                 }
                 let Message::Sealed { resource, seq, version, payload, .. } = message else {
-                    crate::mark!(NodeFencedAtSeal);
+                    crate::mark!("node: fenced at the seal");
                     return self.elect(now, elector::Input::Fenced, out);
                 };
                 if let Some(sealed) = lead.sealed.get_mut(resource.index()) {
@@ -312,7 +312,7 @@ impl Node {
                     .as_ref()
                     .is_some_and(|l| l.incarnation.generation == generation && l.incarnation.token == token)
                 {
-                    crate::mark!(NodeFencedAtRead);
+                    crate::mark!("node: fenced at a read");
                     self.fenced(now, out);
                 }
             }

@@ -9,6 +9,7 @@ mod committed;
 mod far;
 mod figure;
 mod joined;
+pub mod marks;
 pub mod runs;
 mod shares;
 
@@ -184,7 +185,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Records the results of a sweep.
+    /// Records the results of a sweep. `knows` has the invariants, and marks that no run may have reached.
     pub fn record<'a>(
         options: String,
         seeds: [u64; 2],
@@ -197,6 +198,7 @@ impl Baseline {
         };
         let mut baseline = Baseline { schema: 3, options, seeds, knows, ..Baseline::default() };
         for (name, seen) in cells {
+            baseline.knows.extend(seen.shares.marks().cloned());
             baseline.cells.insert(name.clone(), ranges(seen));
             baseline.shares.insert(name.clone(), seen.shares.0.clone());
             let some = seen.figures.keys().map(|figure| (figure.clone(), seen.values(figure).len() as u64));
@@ -224,6 +226,7 @@ impl Baseline {
     ) -> Baseline {
         let mut baseline = Baseline { schema: 3, options, seeds, knows, ..Baseline::default() };
         for (name, seen) in cells {
+            baseline.knows.extend(seen.shares.marks().cloned());
             baseline.cells.insert(name.clone(), BTreeMap::new());
             baseline.shares.insert(name.clone(), seen.shares.with_limits(&seen.figures).0);
             baseline.runs.insert(name, seen.runs as u64);
@@ -249,10 +252,16 @@ impl Baseline {
         format!("{{\n{}\n}}\n", parts.join(",\n"))
     }
 
-    /// The coverage marks and the given invariants that did not exist when this was recorded, in words: their usual
-    /// frequency is unknown.
-    pub fn unrecorded(&self, invariants: &[&'static Entry]) -> Vec<String> {
-        Shares::known(invariants).difference(&self.knows).map(|name| shares::text(name)).collect()
+    /// The coverage marks seen and the given invariants that did not exist when this was recorded, in words: their
+    /// usual frequency is unknown.
+    pub fn unrecorded<'a>(
+        &self,
+        invariants: &[&'static Entry],
+        seen: impl IntoIterator<Item = &'a Seen>,
+    ) -> Vec<String> {
+        let reached = seen.into_iter().flat_map(|seen| seen.shares.marks()).cloned();
+        let now: BTreeSet<String> = reached.chain(marks::invariants(invariants)).collect();
+        now.difference(&self.knows).map(|name| shares::text(name)).collect()
     }
 
     /// The figures of a cell that lie far outside the record; none for a cell that was not recorded.
@@ -306,7 +315,7 @@ mod tests {
         Baseline::record(
             "--rate 200".into(),
             [0, 100],
-            Shares::known(&invariant::ALL),
+            marks::invariants(&invariant::ALL).collect(),
             [("steady raft 3".to_owned(), &runs)],
         )
     }
@@ -348,13 +357,13 @@ mod tests {
         let mut baseline = Baseline::record(
             String::new(),
             [0, 20],
-            Shares::known(&invariant::ALL),
+            marks::invariants(&invariant::ALL).collect(),
             [("steady raft 3".to_owned(), &seen(0))],
         );
-        assert_eq!(baseline.unrecorded(&invariant::ALL), Vec::<String>::new());
+        assert_eq!(baseline.unrecorded(&invariant::ALL, []), Vec::<String>::new());
         assert_eq!(baseline.moved("steady raft 3", &(0..20), &seen(20)).len(), 1);
         baseline.knows.remove("violates liveness");
-        assert_eq!(baseline.unrecorded(&invariant::ALL), ["violates liveness"]);
+        assert_eq!(baseline.unrecorded(&invariant::ALL, []), ["violates liveness"]);
         assert_eq!(baseline.moved("steady raft 3", &(0..20), &seen(20)), []);
     }
 

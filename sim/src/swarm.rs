@@ -3,7 +3,7 @@
 
 use crate::{
     baseline::Unreadable,
-    baseline::{Baseline, Moved, Shares},
+    baseline::{Baseline, Moved, marks},
     error::Failed,
     interrupt, known,
     outcome::{Ended, Failure},
@@ -15,7 +15,7 @@ use crate::{
     sweep::{Cell, Outcome},
 };
 use protocols::{
-    coverage::{self, Mark, Marks},
+    coverage::Marks,
     election::{Hazard, Protocol},
     fence::checks::Fencing,
     history::FaultKind,
@@ -33,55 +33,6 @@ use std::{
 
 /// With `--until-stable`, a sweep ends after this many runs in a row without anything new.
 pub const QUIET_RUNS: u64 = 1_000;
-
-/// Coverage marks that a sweep may miss, and why.
-pub const RARE: &[(Mark, &str)] = &[
-    (Mark::ObjectTaken, "2,000 plans never reached it; why it is rare was not looked into"),
-    (Mark::CheckInUnknown, "2,000 plans never reached it; why it is rare was not looked into"),
-    (Mark::DynamoDbTooLate, "2,000 plans never reached it; why it is rare was not looked into"),
-    (Mark::OutboxGap, "connections deliver in order; datagrams (`--net hostile`) do not"),
-    (Mark::LedgerGap, "connections deliver in order; datagrams (`--net hostile`) do not"),
-    (Mark::NodeFencedAtSeal, "a newer leader has to seal between an election and its own seal, a trip later"),
-    (Mark::RaftLateRound, "a leader has to stand still while its answer is on its way"),
-    (Mark::RaftNewerTerm, "openraft gives an old term up before it wins a newer one"),
-    (Mark::RaftJournalAnew, "a run is too short for 32 KiB of journal"),
-    (Mark::RaftLogCut, "only changes of the members are logged, so logs hardly ever differ"),
-    (Mark::RaftSnapshot, "a run is too short for a hundred entries"),
-    (Mark::KraftDiverged, "a leader has to die between writing its record and telling anybody"),
-    (Mark::KraftQuorumLost, "a leader has to be cut off for three leases without hearing of its successor"),
-    (Mark::ZabFollowerAhead, "the better vote is elected, unless votes are lost at the wrong moment"),
-    (Mark::ZabQuorumTooSlow, "following takes a trip and a sync, and the limit is a lease"),
-    (Mark::ZabQuorumGone, "the belief ends before its followers are missed, unless they hang up first"),
-    (Mark::ZabStrayConnect, "two connects have to overtake each other"),
-    (Mark::ZabOldEpoch, "two leaders have to be elected in one round"),
-    (Mark::EtcdRejected, "the lease has to end between two requests of one campaign"),
-    (Mark::EtcdWonTooLate, "an answer has to come after the lease, and requests time out before"),
-    (Mark::EtcdKeyGone, "the key has to go between two looks at the queue"),
-    (Mark::RedisTooLate, "an answer has to come after the lease, and requests time out before"),
-    (Mark::RaftCoreLogBehind, "logs have one entry a term, so they hardly ever differ"),
-    (Mark::RaftCoreLogCut, "logs have one entry a term, so they hardly ever differ"),
-    (Mark::RaftCoreOutbid, "pre-votes keep those who cannot win from raising the term"),
-    (Mark::ZabFollowerSilent, "the belief ends before a follower is missed, unless others speak"),
-    (Mark::EtcdHeirGone, "the queue has to change between two requests of one handover"),
-    (Mark::ObjectTooLate, "an answer has to come after the lease, and requests time out before"),
-    (Mark::DbRowTooLate, "an answer has to come after the lease, and requests time out before"),
-    (Mark::StonithNoQuorum, "a cut has to last longer than the leader waits, and shorter than its successor shoots"),
-    (Mark::RedisPartialSync, "a link has to break and both servers to live on"),
-    (Mark::SentinelTilt, "a sentinel has to be stopped, or its clock set, by more than 2 s"),
-    (Mark::SentinelFailover, "the primary has to be away for two leases"),
-    (Mark::ZkEntryGivenUp, "leadership has to be given up while a creation is under way"),
-    (Mark::ZkFoundAgain, "the connection has to break while a creation's answer is on its way"),
-    (Mark::ZkNodeOfBefore, "a former session has to be alive still when the next one queues up"),
-    (Mark::KafkaHadWon, "the connection has to break while the answer to a won race is on its way"),
-    (Mark::WorldKeepaliveSilence, "a cut has to last for minutes, as keepalive's defaults have it"),
-    (Mark::StonithBeforeCut, "a heartbeat has to be on its way when the power goes"),
-    (Mark::PowerFromTheDead, "two nodes have to shoot at each other"),
-    (Mark::PowerAgain, "the device's answer has to be lost"),
-    (Mark::EtcdServerTxnFailed, "a key has to be there that its owner does not know of"),
-    (Mark::EtcdServerWatchCancelled, "the client closes the stream, which ends its watches"),
-    (Mark::WorldReplaceLost, "a process has to die within the half millisecond that a write takes"),
-    (Mark::WorldSyncLost, "power has to go within the half millisecond that a sync takes"),
-];
 
 pub struct Swarm {
     pub registry: Registry,
@@ -106,6 +57,8 @@ pub struct Swept {
     /// The number of plans that contain each kind of fault.
     pub kinds: BTreeMap<FaultKind, u64>,
     pub coverage: Coverage,
+    /// The marks that runs of these protocols can reach, as far as recorded.
+    pub possible: BTreeSet<String>,
     /// The number of runs.
     pub runs: u64,
     /// Whether it ended because nothing new was seen.
@@ -128,13 +81,13 @@ pub struct Coverage {
 impl Coverage {
     fn add(&mut self, run: &Run) {
         let plan = &run.plan;
-        let mut new = !self.marks.contains(run.marks);
-        self.marks = self.marks.and(run.marks);
+        let mut new = !run.marks.is_subset(&self.marks);
+        self.marks.extend(&run.marks);
         for with in plan.faults.iter().map(|fault| fault.what.kind().to_string()).chain([run.protocol.name.to_owned()])
         {
             let known = self.with.entry(with).or_default();
-            new |= !known.contains(run.marks);
-            *known = known.and(run.marks);
+            new |= !run.marks.is_subset(known);
+            known.extend(&run.marks);
         }
         let failed = run.judgement.invariants.iter().filter(|i| !i.holds).map(|i| i.name);
         let class = format!("{} {}", run.judgement.verdict.name(), failed.collect::<Vec<_>>().join(" "));
@@ -148,21 +101,10 @@ impl Coverage {
         self.quiet
     }
 
-    /// The marks that runs of these protocols could reach, but did not.
-    pub fn silent(&self, protocols: &[&Protocol]) -> Vec<Mark> {
-        silent(self.marks, protocols)
+    /// Those of these marks that no run reached.
+    pub fn silent<'a>(&self, marks: &'a BTreeSet<String>) -> Vec<&'a str> {
+        marks.iter().map(String::as_str).filter(|mark| !self.marks.contains(mark)).collect()
     }
-}
-
-/// The marks of these protocols that are not in the set.
-fn silent(marks: Marks, protocols: &[&Protocol]) -> Vec<Mark> {
-    let possible = |mark: &Mark| protocols.iter().any(|protocol| mark.is_of(protocol.name));
-    coverage::ALL.iter().copied().filter(|mark| possible(mark) && !marks.has(*mark)).collect()
-}
-
-/// Why a sweep may miss a mark.
-pub fn rare(mark: Mark) -> Option<&'static str> {
-    RARE.iter().find(|(rare, _)| *rare == mark).map(|(_, why)| *why)
 }
 
 /// The promise that a generated plan's run broke: its verdict, and the reason in one sentence; `None` if it kept all.
@@ -184,7 +126,7 @@ impl Swarm {
         Baseline::record_swarm(
             self.figure_options(),
             [self.seeds.start, self.seeds.end],
-            Shares::known(&self.registry.invariants),
+            marks::invariants(&self.registry.invariants).chain(marks::rarities()).collect(),
             cells,
         )
     }
@@ -215,11 +157,13 @@ impl Swarm {
             promise: promise_name((protocol.promise)(Hazard::Any, self.choice.fencing == Fencing::On)).to_owned(),
             ..Cell::default()
         };
+        let baseline = Baseline::committed_swarm()?;
         let mut swept = Swept {
             outcome: Outcome { cells: self.choice.protocols.iter().map(cell).collect(), ..Outcome::default() },
             live: BTreeMap::new(),
             kinds: BTreeMap::new(),
             coverage: Coverage::default(),
+            possible: baseline.marks_of(&self.choice.protocols),
             runs: 0,
             stable: false,
         };
@@ -236,7 +180,7 @@ impl Swarm {
             (plan, run.ok(), failure)
         };
         let enough = |swept: &Swept| {
-            let missing = swept.coverage.silent(&self.choice.protocols).into_iter().any(|mark| rare(mark).is_none());
+            let missing = swept.coverage.silent(&swept.possible).into_iter().any(|mark| marks::rare(mark).is_none());
             self.until_stable && !missing && swept.coverage.quiet() >= QUIET_RUNS
         };
         pool::each(self.runs(), self.jobs, work, |_, (plan, run, failure)| {
@@ -246,9 +190,9 @@ impl Swarm {
         });
         swept.outcome.interrupted = !swept.stable && swept.runs < self.runs();
         swept.outcome.cells.iter_mut().for_each(Cell::finish);
-        let baseline = Baseline::committed_swarm()?;
         swept.outcome.moved = self.moved(&baseline, &swept);
-        swept.outcome.without_baseline = baseline.unrecorded(&self.registry.invariants);
+        let seen = swept.outcome.cells.iter().map(|cell| &cell.seen);
+        swept.outcome.without_baseline = baseline.unrecorded(&self.registry.invariants, seen);
         swept.outcome.judged_wrong(known);
         Ok(swept)
     }

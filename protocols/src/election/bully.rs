@@ -182,7 +182,7 @@ impl Bully {
         let own = self.setup.node;
         let higher: Vec<_> = self.setup.others().filter(|node| *node > own && Some(*node) != unwilling).collect();
         if higher.is_empty() {
-            crate::mark!(BullyNobodyHigher);
+            crate::mark!("bully: nobody higher is left to ask");
             self.lead(now, out);
             // A candidate that has resigned counts as lower.
             return unwilling
@@ -228,7 +228,7 @@ impl Bully {
             // Only lower ids ask, and a candidate that stands aside does not answer.
             Message::Election if !self.aside && from < self.setup.node => self.asked(now, from, out),
             Message::Ok if self.role == Role::Asks => {
-                crate::mark!(BullyAnswered);
+                crate::mark!("bully: somebody higher answers");
                 self.wait(Role::Awaits, now.mono + 2 * self.timings().request_timeout, out);
             }
             Message::Coordinator | Message::Heartbeat => self.leader_heard(now, from, out),
@@ -258,7 +258,7 @@ impl Bully {
     fn leader_heard(&mut self, now: Now, from: NodeId, out: &mut Vec<Output>) {
         if from > self.setup.node || self.aside {
             if self.leads() {
-                crate::mark!(BullyBullied);
+                crate::mark!("bully: a leader hears of a higher one");
             }
             self.step_back(Deposed::Lost, out);
             (self.campaigning, self.leader) = (false, Some(from));
@@ -285,7 +285,7 @@ impl Elector for Bully {
         if let Role::Leads { beat_at, .. } = self.role
             && now.mono > beat_at + self.timings().lease_ttl
         {
-            crate::mark!(BullyOverslept);
+            crate::mark!("bully: a leader wakes up after its silence was noticed");
             self.hold_election(now, None, out);
         }
         match input {

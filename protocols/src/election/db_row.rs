@@ -29,11 +29,10 @@
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
     asking::{Asking, RETRIED},
-    lease_keeper::{Keeper, LeaseService, Marks, Meaning},
+    lease_keeper::{Keeper, LeaseService, Meaning, Rare},
     promise::{self, UNCHECKED},
 };
 use crate::{
-    coverage::Mark,
     elector::boxed,
     payload::Nothing,
     service::postgres::{self, Reply, Request, name_of},
@@ -86,14 +85,16 @@ impl LeaseService for DbRow {
     type Api = postgres::Api;
     type More = Nothing;
 
-    const MARKS: Marks = Marks {
-        cleans_up: Mark::DbRowCleansUp,
-        held_off: Mark::DbRowHeldOff,
-        leftover: Mark::DbRowLeftover,
-        renewal_refused: Mark::DbRowRenewalRefused,
-        too_late: Mark::DbRowTooLate,
-        expired: Mark::DbRowExpired,
-    };
+    fn mark(at: Rare) {
+        match at {
+            Rare::CleansUp => crate::mark!("db-row: cleans up before it tries again"),
+            Rare::HeldOff => crate::mark!("db-row: lets others go first"),
+            Rare::Leftover => crate::mark!("db-row: an attempt without an answer may have taken the row"),
+            Rare::RenewalRefused => crate::mark!("db-row: an extension finds the row another's, or over"),
+            Rare::TooLate => crate::mark!("db-row: taken so late that nothing is left to believe"),
+            Rare::Expired => crate::mark!("db-row: the belief ends by the clock"),
+        }
+    }
 
     fn take(asking: &Asking, holder: String) -> Request {
         Request::Take { name: name_of(asking.setup.group), holder, ttl_ms: asking.ttl_ms() }

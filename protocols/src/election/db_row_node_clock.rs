@@ -193,7 +193,7 @@ impl DbRowNodeClock {
                     self.end(row, Asked::Renew { read: now.mono }, out);
                 }
                 other => {
-                    crate::mark!(CheckInRefused);
+                    crate::mark!("db-row-node-clock: the leader finds the row another's");
                     // The belief ends first; the request under way is obsolete.
                     self.depose(now, Deposed::Lost, out);
                     self.observe(other.as_ref(), out);
@@ -212,14 +212,14 @@ impl DbRowNodeClock {
         if !is_leftover && let Some(row) = row.as_ref().filter(|row| !row.holder.is_empty()) {
             let late_ms = looked_ms.map_or(0, |looked| now_ms.saturating_sub(looked));
             if late_ms > row.interval_ms {
-                crate::mark!(CheckInLate);
+                crate::mark!("db-row-node-clock: was late itself, and is patient with the others");
             }
             let failed_after = row.last_ms.saturating_add(late_ms.max(row.interval_ms)).saturating_add(self.grace_ms());
             if failed_after >= now_ms {
                 self.observe(Some(row), out);
                 return self.roll_back(out);
             }
-            crate::mark!(CheckInTaken);
+            crate::mark!("db-row-node-clock: takes the row of somebody who was not seen for long");
         }
         self.observe(None, out);
         if now.mono < self.held_off_until {
@@ -244,7 +244,9 @@ impl DbRowNodeClock {
             (Asked::Row, Ok(Reply::CheckIn(row))) => self.has_row(now, row, out),
             (Asked::Take { value, token, read }, Ok(Reply::Done(true))) => self.lead(now, value, token, read, out),
             (Asked::Renew { read }, Ok(Reply::Done(true))) => self.renewed(read, out),
-            (Asked::Take { .. } | Asked::Renew { .. }, Err(Failure::Unknown(_))) => crate::mark!(CheckInUnknown),
+            (Asked::Take { .. } | Asked::Renew { .. }, Err(Failure::Unknown(_))) => {
+                crate::mark!("db-row-node-clock: nobody knows whether the row was written")
+            }
             // A refused request has changed nothing. The next poll or renewal sees the row.
             _ => {}
         }
@@ -307,7 +309,7 @@ impl Elector for DbRowNodeClock {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         // First of all: after a pause, answers and timers come in any order.
         if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
-            crate::mark!(CheckInExpired);
+            crate::mark!("db-row-node-clock: the belief ends by the clock");
             self.depose(now, Deposed::Expired, out);
         }
         match input {

@@ -286,7 +286,7 @@ impl DynamoDbLock {
     /// again.
     fn sleep(&mut self, now: u64, out: &mut Vec<Output>) {
         if self.call.as_ref().is_some_and(|call| now - call.began > call.wait) {
-            crate::mark!(DynamoDbCalledAgain);
+            crate::mark!("dynamodb-lock: a call to acquireLock ends without the lock");
             self.call = None;
             return self.turn(now, out);
         }
@@ -300,7 +300,7 @@ impl DynamoDbLock {
         self.held = Some(Held { lease, tag, valid_until, beats: true });
         self.call = None;
         if valid_until <= now {
-            crate::mark!(DynamoDbTooLate);
+            crate::mark!("dynamodb-lock: written so late that nothing is left to believe");
             return self.release(out);
         }
         out.push(Output::SetTimer { id: EXPIRE, at: valid_until });
@@ -356,11 +356,11 @@ impl DynamoDbLock {
                 // Another version, no item, or this node's own version whose answer was lost: the lock is forgotten,
                 // while its `LockItem` stays valid until its expiry.
                 Some(held) if answer == Ok(Reply::Refused) => {
-                    crate::mark!(DynamoDbForgotten);
+                    crate::mark!("dynamodb-lock: a heartbeat is refused, and no more are sent");
                     held.beats = false;
                 }
                 Some(_) => {
-                    crate::mark!(DynamoDbUnsure);
+                    crate::mark!("dynamodb-lock: a heartbeat has no answer");
                     let at = now.max(sent + self.setup.timings.renew_interval);
                     out.push(Output::SetTimer { id: TURN, at });
                 }
@@ -379,7 +379,7 @@ impl Elector for DynamoDbLock {
         let now = now.mono;
         // First of all: after a pause, answers and timers come in any order.
         if self.held.as_ref().is_some_and(|held| held.valid_until <= now) {
-            crate::mark!(DynamoDbExpired);
+            crate::mark!("dynamodb-lock: the belief ends by the clock");
             self.depose(now, Deposed::Expired, out);
         }
         match input {

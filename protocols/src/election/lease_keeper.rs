@@ -19,7 +19,6 @@ use super::{
 };
 use crate::{
     clock::Now,
-    coverage::{self, Mark},
     elector::{Deposed, Elector, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
     error::Failure,
     payload::Nothing,
@@ -34,14 +33,14 @@ pub(super) type Out<S> = Vec<Output<Nothing, <S as LeaseService>::Api>>;
 /// A service's answer.
 pub(super) type Answer<S> = Result<<<S as LeaseService>::Api as Api>::Reply, Failure>;
 
-/// The coverage marks of a keeper.
-pub(super) struct Marks {
-    pub(super) cleans_up: Mark,
-    pub(super) held_off: Mark,
-    pub(super) leftover: Mark,
-    pub(super) renewal_refused: Mark,
-    pub(super) too_late: Mark,
-    pub(super) expired: Mark,
+/// Where every service has a coverage mark of its own.
+pub(super) enum Rare {
+    CleansUp,
+    HeldOff,
+    Leftover,
+    RenewalRefused,
+    TooLate,
+    Expired,
 }
 
 /// The meaning of an answer, whatever the request.
@@ -62,10 +61,11 @@ pub(super) trait LeaseService: Clone + Eq + Hash + Send + 'static {
     /// Requests beyond those that every keeper makes.
     type More: Clone + Eq + Hash + Send + 'static;
 
-    const MARKS: Marks;
     /// Whether a candidate backs off when the resource keeps refusing it. Without tokens, none is refused.
     const BACKS_OFF: bool = true;
 
+    /// Marks the place as reached.
+    fn mark(at: Rare);
     /// The value for a new attempt.
     fn attempt(asking: &mut Asking) -> String {
         asking.attempt_value()
@@ -150,10 +150,10 @@ impl<S: LeaseService> Keeper<S> {
             return;
         }
         if self.leftover.is_some() {
-            coverage::mark(S::MARKS.cleans_up);
+            S::mark(Rare::CleansUp);
             self.clean_up(out);
         } else if now.mono < self.held_off_until {
-            coverage::mark(S::MARKS.held_off);
+            S::mark(Rare::HeldOff);
             self.look(out);
         } else {
             self.acquire(now, out);
@@ -208,7 +208,7 @@ impl<S: LeaseService> Keeper<S> {
             // A refusal took nothing. The next poll retries.
             (Asked::Acquire { .. }, Err(Failure::Rejected(_))) => {}
             (Asked::Acquire { value, .. }, _) => {
-                coverage::mark(S::MARKS.leftover);
+                S::mark(Rare::Leftover);
                 self.give_back(value, out);
             }
             (Asked::Look, Ok(Some(Meaning::Held(value)))) => {
@@ -217,7 +217,7 @@ impl<S: LeaseService> Keeper<S> {
             }
             (Asked::Renew { sent }, Ok(Some(Meaning::Done))) => self.renewed(now, sent, out),
             (Asked::Renew { .. }, Ok(Some(Meaning::Refused))) => {
-                coverage::mark(S::MARKS.renewal_refused);
+                S::mark(Rare::RenewalRefused);
                 self.depose(now, Deposed::Lost, out);
                 self.look(out);
             }
@@ -236,7 +236,7 @@ impl<S: LeaseService> Keeper<S> {
     pub(super) fn lead(&mut self, now: Now, value: String, token: u64, sent: u64, out: &mut Out<S>) {
         let leadership = Leadership { token, valid_until: S::valid_until(&self.asking, now, sent) };
         if leadership.valid_until <= now.mono {
-            coverage::mark(S::MARKS.too_late);
+            S::mark(Rare::TooLate);
             // The answer was too late for any belief.
             return self.give_back(value, out);
         }
@@ -299,7 +299,7 @@ impl<S: LeaseService> Elector for Keeper<S> {
     fn step(&mut self, now: Now, input: Input<Nothing, S::Api>, out: &mut Out<S>) {
         // First of all: after a pause, answers and timers come in any order.
         if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
-            coverage::mark(S::MARKS.expired);
+            S::mark(Rare::Expired);
             self.depose(now, Deposed::Expired, out);
         }
         match input {

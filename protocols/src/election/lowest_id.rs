@@ -131,7 +131,7 @@ impl LowestId {
     fn wait_for_silence(&self, now: Now, out: &mut Vec<Output>) {
         let patience = self.phi.as_ref().map_or(self.timings().lease_ttl, Phi::patience);
         if patience > 2 * self.timings().lease_ttl {
-            crate::mark!(PhiPatient);
+            crate::mark!("phi: others wait for a leader twice as long as usual");
         }
         out.push(Output::SetTimer { id: MASTER_DOWN, at: now.mono.saturating_add(patience) + self.skew(now) });
     }
@@ -174,11 +174,11 @@ impl LowestId {
         match message {
             Message::Advertisement if self.leads => {
                 if from < self.setup.node {
-                    crate::mark!(LowestIdBetter);
+                    crate::mark!("lowest-id: a leader hears of a better one");
                     self.step_back(now, Deposed::Lost, out);
                     out.push(Output::Observed(Some(from)));
                 } else {
-                    crate::mark!(LowestIdDefends);
+                    crate::mark!("lowest-id: a leader hears of a worse one");
                     // At once, so that the worse one steps down.
                     self.tell_all(Message::Advertisement, out);
                 }
@@ -195,7 +195,7 @@ impl LowestId {
                 }
             }
             Message::Release if !self.leads => {
-                crate::mark!(LowestIdReleased);
+                crate::mark!("lowest-id: a leader lets go");
                 out.push(Output::Observed(None));
                 self.campaigning = true;
                 out.push(Output::Campaign);

@@ -239,7 +239,7 @@ impl ObjectLease {
             return self.renew(now, out);
         }
         if self.leadership.is_some() {
-            crate::mark!(ObjectTaken);
+            crate::mark!("object-lease: the leader finds another's object, or none");
             return self.depose(now, Deposed::Lost, out);
         }
         self.observe(out);
@@ -259,7 +259,7 @@ impl ObjectLease {
         let valid_until = sent + self.ttl_ms() * MILLISECOND;
         let leadership = Leadership { token, valid_until };
         if valid_until <= now {
-            crate::mark!(ObjectTooLate);
+            crate::mark!("object-lease: written so late that nothing is left to believe");
             return self.give_back(out);
         }
         out.push(Output::SetTimer { id: EXPIRE, at: valid_until });
@@ -329,12 +329,12 @@ impl ObjectLease {
             (Asked::Read, Ok(Reply::Missing)) | (Asked::Write { .. }, Ok(Reply::Refused))
                 if self.leadership.is_some() =>
             {
-                crate::mark!(ObjectTaken);
+                crate::mark!("object-lease: the leader finds another's object, or none");
                 self.depose(now, Deposed::Lost, out);
             }
             (Asked::Write { lease, sent }, Ok(Reply::Stored(tag))) => self.stored(now, lease, tag, sent, out),
             (Asked::Write { .. }, Err(Failure::Unknown(_))) => {
-                crate::mark!(ObjectUnsure);
+                crate::mark!("object-lease: a write has no answer");
                 self.unsure = true;
             }
             // The next turn reads again.
@@ -351,7 +351,7 @@ impl Elector for ObjectLease {
         let now = now.mono;
         // First of all: after a pause, answers and timers come in any order.
         if self.leadership.is_some_and(|leadership| leadership.valid_until <= now) {
-            crate::mark!(ObjectExpired);
+            crate::mark!("object-lease: the belief ends by the clock");
             self.depose(now, Deposed::Expired, out);
         }
         match input {

@@ -169,7 +169,7 @@ impl PgAdvisory {
         out.push(Output::SetTimer { id: RENEW, at: now.mono + self.asking.setup.timings.renew_interval });
         let Some(session) = self.session.filter(|_| !self.asking.setup.bugs.has(&NEVER_ASKED)) else { return };
         if self.under_way.is_some() {
-            crate::mark!(AdvisoryHalfOpen);
+            crate::mark!("pg-advisory: a ping is not answered, and the leader goes on");
             return;
         }
         out.push(Output::Point(Point::BeforeRenew));
@@ -190,7 +190,7 @@ impl PgAdvisory {
                 out.push(Output::Renewed(BELIEF));
             }
             (Asked::Ping, Err(_)) => {
-                crate::mark!(AdvisoryGone);
+                crate::mark!("pg-advisory: the leader's connection is gone");
                 self.depose(now, Deposed::Lost, out);
             }
             // A lock taken without an answer ends with the connection, which the client closes.

@@ -173,7 +173,7 @@ impl Raft {
             Some((number, Asked::Change(_))) => out.push(Output::Service(ServiceOutput::Cancel(number))),
             None => {}
         }
-        crate::mark!(RaftHandsOver);
+        crate::mark!("raft: leadership is handed over");
         self.ask(Request::Transfer { to }, Asked::Transfer, out);
     }
 
@@ -210,12 +210,12 @@ impl Raft {
     /// Handles a majority's acknowledgement of what this node sent at `acked_at` as the leader of `term`.
     fn acknowledged(&mut self, now: Now, term: u64, acked_at: u64, out: &mut Vec<Output>) {
         if self.belief.is_some_and(|belief| belief.token < term) {
-            crate::mark!(RaftNewerTerm);
+            crate::mark!("raft: a newer term is won while an older one is believed in");
             self.depose(Deposed::Lost, out);
         }
         let valid_until = acked_at.saturating_add(self.bound());
         if valid_until <= now.mono {
-            crate::mark!(RaftLateRound);
+            crate::mark!("raft: a round is acknowledged too late to be worth anything");
             return;
         }
         let leadership = Leadership { token: term, valid_until };
@@ -270,7 +270,7 @@ impl Raft {
         }
         // A leader does not remove itself; its successor does.
         if change == Change::RemoveVoter(self.setup.node) {
-            crate::mark!(RaftLeaderLeaves);
+            crate::mark!("raft: the leader itself is to leave");
         }
         match change == Change::RemoveVoter(self.setup.node) {
             true => self.give_up(Deposed::Resigned, None, out),
@@ -301,7 +301,7 @@ impl Raft {
             });
         }
         if !self.changes.is_empty() {
-            crate::mark!(RaftChangeAgain);
+            crate::mark!("raft: a change of the members is asked for again");
             // Not at once: a new leader must be known first, and a refused request would be refused again.
             out.push(Output::SetTimer { id: RETRY, at: now.mono + self.setup.timings.renew_interval });
         }
@@ -315,7 +315,7 @@ impl Elector for Raft {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         // First of all: after a pause, items and timers come in any order.
         if self.belief.is_some_and(|belief| belief.valid_until <= now.mono) {
-            crate::mark!(RaftExpired);
+            crate::mark!("raft: the belief ends by the clock");
             self.depose(Deposed::Expired, out);
         }
         match input {

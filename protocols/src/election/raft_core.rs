@@ -227,7 +227,7 @@ impl RaftCore {
         // It has forgotten its earlier promises.
         let promised = self.state.term > 0 && self.rules().check_quorum && !self.is_hashicorp();
         if promised {
-            crate::mark!(RaftCoreWaitsAfterStart);
+            crate::mark!("raft-core: a server keeps its vote for a timeout after its restart");
             self.heard_at = Some(now.mono);
         }
         match self.servers() {
@@ -375,7 +375,7 @@ impl RaftCore {
     /// Ends an expired belief, whatever the disk does.
     fn expire(&mut self, now: Now, out: &mut Vec<Output>) {
         if self.belief.take_if(|belief| belief.valid_until <= now.mono).is_some() {
-            crate::mark!(RaftCoreQuorumLost);
+            crate::mark!("raft-core: the belief ends by the clock");
             out.push(Output::Deposed(Deposed::Expired));
             if let Role::Leader(leading) = &mut self.role {
                 leading.ended = true;

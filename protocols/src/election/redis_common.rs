@@ -3,11 +3,10 @@
 use super::{
     Setup,
     asking::Asking,
-    lease_keeper::{Marks, Meaning},
+    lease_keeper::{Meaning, Rare},
 };
 use crate::{
     bug::{Bug, Shown},
-    coverage::Mark,
     elector,
     payload::Nothing,
     service::redis::{Api, Reply},
@@ -95,11 +94,13 @@ pub(super) fn understand(reply: Reply) -> Meaning {
 }
 
 /// The coverage marks of a keeper at Redis.
-pub(super) const MARKS: Marks = Marks {
-    cleans_up: Mark::RedisCleansUp,
-    held_off: Mark::RedisHeldOff,
-    leftover: Mark::RedisLeftover,
-    renewal_refused: Mark::RedisRenewalRefused,
-    too_late: Mark::RedisTooLate,
-    expired: Mark::RedisExpired,
-};
+pub(super) fn mark(at: Rare) {
+    match at {
+        Rare::CleansUp => crate::mark!("redis: cleans up before it tries again"),
+        Rare::HeldOff => crate::mark!("redis: lets others go first"),
+        Rare::Leftover => crate::mark!("redis: an acquisition without an answer may have left a key"),
+        Rare::RenewalRefused => crate::mark!("redis: a renewal finds another's key, or none"),
+        Rare::TooLate => crate::mark!("redis: acquired so late that nothing is left to believe"),
+        Rare::Expired => crate::mark!("redis: the belief ends by the clock"),
+    }
+}

@@ -26,7 +26,7 @@
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
     asking::{Asking, RETRIED},
-    lease_keeper::{Answer, Asked, Keeper, LeaseService, Marks, Meaning, Out},
+    lease_keeper::{Answer, Asked, Keeper, LeaseService, Meaning, Out, Rare},
     promise::{self, UNCHECKED},
     redis_common::{self, token_key_of},
 };
@@ -105,7 +105,9 @@ impl LeaseService for RedisFenced {
     type Api = redis::Api;
     type More = Passing;
 
-    const MARKS: Marks = redis_common::MARKS;
+    fn mark(at: Rare) {
+        redis_common::mark(at);
+    }
 
     fn attempt(asking: &mut Asking) -> String {
         redis_common::attempt_value(asking)

@@ -21,7 +21,7 @@
 use super::{
     Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
     asking::{Asking, RETRIED},
-    lease_keeper::{Keeper, LeaseService, Marks, Meaning},
+    lease_keeper::{Keeper, LeaseService, Meaning, Rare},
     promise::{self, UNFENCED},
     redis_common,
 };
@@ -121,8 +121,11 @@ impl LeaseService for RedisLease {
     type Api = redis::Api;
     type More = Nothing;
 
-    const MARKS: Marks = redis_common::MARKS;
     const BACKS_OFF: bool = false;
+
+    fn mark(at: Rare) {
+        redis_common::mark(at);
+    }
 
     fn attempt(asking: &mut Asking) -> String {
         redis_common::attempt_value(asking)

@@ -184,7 +184,7 @@ impl Redlock {
         }
         let tries = now.mono >= self.held_off_until;
         if !tries {
-            crate::mark!(RedisHeldOff);
+            crate::mark!("redis: lets others go first");
         }
         self.look(now, tries, out);
     }
@@ -269,7 +269,7 @@ impl Redlock {
                         self.locked(now, call, began, validity_ms.saturating_mul(MILLISECOND), out);
                     }
                     _ => {
-                        crate::mark!(RedlockNoQuorum);
+                        crate::mark!("redlock: a try gets no majority, and unlocks all");
                         let step = Step::Unlock { then: Then::Retry };
                         self.call = Some(Call { step, member: 0, ..call });
                         self.ask(now, out);
@@ -296,7 +296,7 @@ impl Redlock {
             self.call = Some(Call { value, step, member: 0, ..call });
             self.ask(now, out);
         } else if call.extends {
-            crate::mark!(RedlockExtensionFails);
+            crate::mark!("redlock: an extension fails, and the lock is given up");
             self.depose(now, Deposed::Lost, out);
         } else {
             self.look(now, false, out);
@@ -374,7 +374,7 @@ impl Elector for Redlock {
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         // First of all: after a pause, answers and timers come in any order.
         if self.lease.as_ref().is_some_and(|lease| lease.leadership.valid_until <= now.mono) {
-            crate::mark!(RedisExpired);
+            crate::mark!("redis: the belief ends by the clock");
             self.depose(now, Deposed::Expired, out);
         }
         match input {

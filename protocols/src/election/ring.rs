@@ -202,7 +202,7 @@ impl<R: Rules> Member<R> {
     fn beat(&mut self, now: Now, out: &mut Vec<Output>) {
         let Role::Leads { reign, number, home_at } = self.role else { return };
         if now.mono > home_at + self.setup.timings.lease_ttl {
-            crate::mark!(RingLapLost);
+            crate::mark!("ring: a leader's laps do not come home");
             return self.stand(now, out);
         }
         let number = number + 1;
@@ -261,12 +261,12 @@ impl<R: Rules> Member<R> {
 
     fn candidate(&mut self, now: Now, lap: Lap, out: &mut Vec<Output>) {
         if self.aside {
-            crate::mark!(RingAside);
+            crate::mark!("ring: a leader that resigned lets a candidate pass");
             return self.pass_on(now, lap, out);
         }
         if let Role::Leads { .. } = self.role {
             if lap.origin < self.own() {
-                crate::mark!(RingLeaderDefends);
+                crate::mark!("ring: a worse candidate meets the leader");
                 return self.beat(now, out);
             }
             self.step_back(now, Deposed::Lost, out);
@@ -285,7 +285,7 @@ impl<R: Rules> Member<R> {
 
     fn leader_heard(&mut self, now: Now, lap: Lap, reign: u64, number: u64, out: &mut Vec<Output>) {
         if self.leader.is_some_and(|(node, of, last)| (node, of) == (lap.origin, reign) && number <= last) {
-            crate::mark!(RingLapAgain);
+            crate::mark!("ring: a lap comes round twice");
             return;
         }
         let is_higher = lap.origin > self.own();

@@ -242,7 +242,7 @@ impl ZabFle {
         match std::mem::replace(&mut self.role, Role::Out) {
             Role::Looking(mut election) => {
                 if said.state == State::Looking && said.round < election.round {
-                    crate::mark!(ZabBehind);
+                    crate::mark!("zab-fle: somebody is in an older round");
                     out.push(notification(from, election.notification()));
                 }
                 let outcome = election.heard(&self.own.quorum, from, said);
@@ -348,7 +348,7 @@ impl Elector for ZabFle {
         if let Role::Leading(leader) = &self.role
             && leader.has_expired(&self.own, now)
         {
-            crate::mark!(ZabExpired);
+            crate::mark!("zab-fle: the belief ends by the clock");
             self.follow_up(Next::Ends, Deposed::Expired, now, out);
         }
         let leads = matches!(&self.role, Role::Leading(leader) if leader.is_established());

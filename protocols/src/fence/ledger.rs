@@ -202,12 +202,12 @@ impl<M: Memory> Ledger<M> {
                 // The put succeeds, but lands behind everything that will be read.
                 return WriteVerdict::Ok;
             }
-            crate::mark!(LedgerFenced);
+            crate::mark!("ledger: a write of an older leader is refused");
             return WriteVerdict::Fenced { highest: self.state.highest };
         }
         let expected = self.state.seq + 1;
         if write.seq > expected && self.checks.order {
-            crate::mark!(LedgerGap);
+            crate::mark!("ledger: a write out of turn is refused");
             return WriteVerdict::Failed { expected };
         }
         // Without the order check, every number is in turn.
@@ -215,10 +215,10 @@ impl<M: Memory> Ledger<M> {
         let recalled = if self.checks.memory { self.memory.recall(write.request()) } else { Recall::New };
         match (recalled, in_turn) {
             (Recall::Applied(seq), in_turn) => {
-                crate::mark!(LedgerDuplicate);
+                crate::mark!("ledger: a request comes again");
                 // The number that the leader had meant for it is burnt, or its next write would be out of turn.
                 if in_turn {
-                    crate::mark!(LedgerBurnt);
+                    crate::mark!("ledger: a number is burnt by a request that was applied before");
                     self.take(write.seq);
                 }
                 WriteVerdict::Duplicate { seq }

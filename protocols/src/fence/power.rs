@@ -72,7 +72,7 @@ impl PowerSwitch {
     fn asked(&mut self, now: Now, from: NodeId, target: NodeId, request: u64, out: &mut Vec<Output>) {
         // Sent before the sender's power was cut, and arrived after it.
         if self.off_until.get(&from).is_some_and(|until| now.mono < *until) {
-            crate::mark!(PowerFromTheDead);
+            crate::mark!("power: asked by a machine that is off");
             return;
         }
         if target.0 >= self.outlets || target == from {
@@ -85,7 +85,7 @@ impl PowerSwitch {
             self.takes_at = now.mono + throttle;
         }
         if self.done.get(&(from, target)) == Some(&request) {
-            crate::mark!(PowerAgain);
+            crate::mark!("power: asked again for what is done");
             return answer(from, target, request, true, out);
         }
         let idle = self.actions.is_empty();

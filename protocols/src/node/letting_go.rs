@@ -47,7 +47,7 @@ impl Node {
         }
         let joined = self.is_joined();
         if !joined {
-            crate::mark!(NodeResignWaits);
+            crate::mark!("node: a resignation waits for the writes under way");
         }
         if self.released {
             if joined {

@@ -21,7 +21,7 @@ impl Node {
             {
                 let (generation, token) = (incarnation.generation, incarnation.token);
                 if read_lease {
-                    crate::mark!(NodeReadFromMemory);
+                    crate::mark!("node: a read is answered from memory");
                     // No check of the lease helps against a pause at this point.
                     out.push(Output::Point(Point::ReadChecked));
                     let message = Message::ReadIs { request, token, seq: work.last() };

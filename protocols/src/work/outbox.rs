@@ -134,7 +134,7 @@ impl Outbox {
                 Answer::Nothing
             }
             WriteVerdict::Failed { expected } if expected > self.resent_from => {
-                crate::mark!(OutboxGap);
+                crate::mark!("outbox: a write before this one was lost, so all are sent again");
                 self.resent_from = expected;
                 Answer::Resend
             }
@@ -174,7 +174,7 @@ impl Outbox {
 
     /// Everything unanswered is about to be resent over a new connection: waiting times start anew.
     pub fn start_over(&mut self, now: u64) {
-        crate::mark!(OutboxOverdue);
+        crate::mark!("outbox: everything unanswered is sent again over a new connection");
         self.oldest.1 = now;
         self.resent_from = 0;
         self.held = false;

@@ -4,9 +4,9 @@
 //! A branch that was never taken and now is in every run says more than any figure; so does one that is no longer
 //! taken.
 
+use super::marks::is_mark;
 use crate::run::Run;
-use protocols::coverage::{self, Mark};
-use reports::{invariant::Entry, statistics::quantile};
+use reports::statistics::quantile;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ const CHANCE_MIN_KNOWN: f64 = 1e-9;
 /// A share of recorded seeds that other seeds would show with at least this probability has not moved.
 const LIKE_OTHERS: f64 = 1e-4;
 /// The prefix of an invariant's name.
-const VIOLATES: &str = "violates ";
+pub(super) const VIOLATES: &str = "violates ";
 /// Separates a figure's name from a limit.
-const ABOVE: &str = " above ";
+pub(super) const ABOVE: &str = " above ";
 
 /// The number of runs in which each thing was seen; zeros are omitted.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -27,17 +27,16 @@ pub struct Shares(pub BTreeMap<String, u64>);
 
 impl Shares {
     pub fn add(&mut self, run: &Run) {
-        let marks = run.marks.iter().map(|mark| format!("{mark:?}"));
+        let marks = run.marks.iter().map(|mark| (*mark).to_owned());
         let broken = run.judgement.invariants.iter().filter(|invariant| !invariant.holds);
         for name in marks.chain(broken.map(|invariant| format!("{VIOLATES}{}", invariant.name))) {
             *self.0.entry(name).or_default() += 1;
         }
     }
 
-    /// The names of all coverage marks and of the given invariants.
-    pub fn known(invariants: &[&'static Entry]) -> BTreeSet<String> {
-        let marks = coverage::ALL.iter().map(|mark| format!("{mark:?}"));
-        marks.chain(invariants.iter().map(|entry| format!("{VIOLATES}{}", entry.name))).collect()
+    /// The coverage marks seen.
+    pub fn marks(&self) -> impl Iterator<Item = &String> {
+        self.0.keys().filter(|name| is_mark(name))
     }
 
     /// The shares with these names.
@@ -97,8 +96,7 @@ fn above(values: &[f64], limit: f64) -> u64 {
 
 /// The name in words.
 pub(super) fn text(name: &str) -> String {
-    let mark = coverage::ALL.iter().copied().find(|mark: &Mark| format!("{mark:?}") == name);
-    mark.map_or_else(|| name.to_owned(), |mark| format!("comes to \"{}\"", mark.text()))
+    if is_mark(name) { format!("comes to \"{name}\"") } else { name.to_owned() }
 }
 
 /// Fisher's exact test, one-sided.
@@ -162,7 +160,7 @@ mod tests {
     use super::*;
 
     fn moved_if(known: bool, is: u64, runs: u64, was: u64) -> bool {
-        let name = || "KraftQuorumLost".to_owned();
+        let name = || "kraft: the leader has lost its quorum".to_owned();
         let now = Shares(BTreeMap::from([(name(), is)]));
         !now.moved(runs, &BTreeMap::new(), (&BTreeMap::from([(name(), was)]), 60), known).is_empty()
     }
@@ -199,7 +197,10 @@ mod tests {
 
     #[test]
     fn what_was_never_seen_is_told_by_its_text() {
-        let now = Shares(BTreeMap::from([("KraftQuorumLost".to_owned(), 12), ("violates liveness".to_owned(), 12)]));
+        let now = Shares(BTreeMap::from([
+            ("kraft: the leader has lost its quorum".to_owned(), 12),
+            ("violates liveness".to_owned(), 12),
+        ]));
         let told = now.moved(12, &BTreeMap::new(), (&BTreeMap::new(), 60), false);
         let mark = "comes to \"kraft: the leader has lost its quorum\"".to_owned();
         assert_eq!(told, [(mark, 0, 12), ("violates liveness".to_owned(), 0, 12)]);

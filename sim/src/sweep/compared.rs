@@ -42,7 +42,7 @@ impl Compared {
         }
         let digests = cells.iter().map(|cell| (cell.name(), &cell.seen.digests));
         moved.extend(Runs::committed()?.changed(&self.options, digests));
-        Ok((moved, baseline.unrecorded(invariants)))
+        Ok((moved, baseline.unrecorded(invariants, cells.iter().map(|cell| &cell.seen))))
     }
 
     /// Cells left to chance in which safety was violated far more or less often than recorded. A few runs are not

@@ -3,7 +3,7 @@
 use super::{Outcome, Sweep};
 use crate::{
     baseline::{
-        Baseline, Shares,
+        Baseline, Unreadable, marks,
         runs::{ENDING, Runs},
     },
     canary, known,
@@ -13,30 +13,30 @@ use std::path::Path;
 impl Sweep<'_> {
     /// The new content of `file`, whose present content is `earlier`: figures of cells, or, depending on its extension,
     /// digests of runs. Cells that this sweep leaves out are kept.
-    pub fn recorded(&self, outcome: &Outcome, file: &Path, earlier: &str) -> String {
+    ///
+    /// # Errors
+    /// The swarm's committed baseline, which names all marks, is unreadable.
+    pub fn recorded(&self, outcome: &Outcome, file: &Path, earlier: &str) -> Result<String, Unreadable> {
         let keeps = |cell: &str| !self.covers(cell);
         if file.extension().is_some_and(|ending| ending == ENDING) {
             let cells = outcome.cells.iter().map(|cell| (cell.name(), &cell.seen.digests));
             let runs = Runs::of(self.figure_options(), cells);
-            return runs.with_others_of(Runs::read(earlier).unwrap_or_default(), keeps).to_text();
+            return Ok(runs.with_others_of(Runs::read(earlier).unwrap_or_default(), keeps).to_text());
         }
         let earlier = serde_json::from_str(earlier).unwrap_or_default();
-        self.baseline(outcome).with_others_of(&earlier, keeps).to_json()
+        Ok(self.baseline(outcome)?.with_others_of(&earlier, keeps).to_json())
     }
 
-    fn baseline(&self, outcome: &Outcome) -> Baseline {
+    fn baseline(&self, outcome: &Outcome) -> Result<Baseline, Unreadable> {
         // Canaries have their own limits.
         let cells = outcome
             .cells
             .iter()
             .filter(|cell| !cell.scenario.starts_with(canary::PREFIX) && !cell.scenario.starts_with(known::PREFIX));
         let cells = cells.map(|cell| (cell.name(), &cell.seen));
-        Baseline::record(
-            self.figure_options(),
-            [self.seeds.start, self.seeds.end],
-            Shares::known(&self.registry.invariants),
-            cells,
-        )
+        let swarm = Baseline::committed_swarm()?;
+        let knows = marks::invariants(&self.registry.invariants).chain(swarm.marks().cloned()).collect();
+        Ok(Baseline::record(self.figure_options(), [self.seeds.start, self.seeds.end], knows, cells))
     }
 
     /// Whether the sweep runs this cell of the baseline.

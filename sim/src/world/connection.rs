@@ -169,7 +169,7 @@ impl World {
 
     #[cold]
     fn note_lost(&mut self, why: &'static str, from: NodeId, to: NodeId, message: &Packet) {
-        protocols::mark!(WorldLost);
+        protocols::mark!("world: a message is lost");
         let code = why.bytes().fold(0, |h: u64, b| h.rotate_left(5) ^ u64::from(b));
         let [kind, b, c] = self.said.words(message);
         let words = [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, code << 32 ^ kind, b ^ c.rotate_left(17)];

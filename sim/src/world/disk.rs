@@ -236,7 +236,7 @@ impl Folder {
         while let Some(operation) = self.under_way.pop_front() {
             let replaces = matches!(operation.what, What::Replace(_));
             if replaces {
-                protocols::mark!(WorldReplaceLost);
+                protocols::mark!("world: a crash falls into the replacing of a file");
             }
             if !replaces {
                 going_on.push_back(operation);
@@ -253,7 +253,7 @@ impl Folder {
         while let Some(operation) = self.under_way.pop_front() {
             // An operation in progress may have finished unreported; if not, neither have those after it.
             if self.random.next_u32() & 1 == 0 || self.hangs + self.failing > 0 {
-                protocols::mark!(WorldSyncLost);
+                protocols::mark!("world: a loss of power falls into a sync");
                 self.under_way.clear();
                 break;
             }
@@ -273,7 +273,7 @@ impl Folder {
         for file in self.files.values_mut() {
             let loose = file.content.len() - file.durable;
             if loose > 0 {
-                protocols::mark!(WorldUnsynced);
+                protocols::mark!("world: a loss of power takes bytes that were not synced");
                 let kept = (u64::from(random.next_u32()) * (loose as u64 + 1)) >> 32;
                 file.content.truncate(file.durable + kept as usize);
                 file.durable = file.content.len();

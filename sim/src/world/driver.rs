@@ -67,11 +67,11 @@ impl World {
         match self.links.get(from, to).datagram(left) {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
-                protocols::mark!(WorldAstray);
+                protocols::mark!("world: a message is reordered");
                 self.queue.push(at, Event::Datagram(Box::new((from, to, message))));
             }
             Passage::Twice(at, again) => {
-                protocols::mark!(WorldTwice);
+                protocols::mark!("world: a message arrives twice");
                 let copy = self.said.copy(message);
                 self.queue.push_lane(at, from, to, message);
                 self.queue.push(again, Event::Datagram(Box::new((from, to, copy))));
@@ -169,7 +169,7 @@ impl World {
             let process = &mut self.processes[node.index()];
             // A process that died at the point does nothing more.
             if process.up && process.starts == starts {
-                protocols::mark!(WorldPausedAtPoint);
+                protocols::mark!("world: a process is stopped at a point, in the middle of a step");
                 process.driven.stash.extend(rest.by_ref());
             }
             break;
@@ -288,17 +288,17 @@ impl World {
             }
             let driven = &mut process.driven;
             if let Some(output) = driven.stash.pop_front() {
-                protocols::mark!(WorldResumedAtPoint);
+                protocols::mark!("world: a process goes on in the middle of a step");
                 self.carry_out(node, output);
             } else if let Some(input) = driven.inbox.pop_front() {
-                protocols::mark!(WorldInbox);
+                protocols::mark!("world: what came during a pause is taken up");
                 if let Input::Message { from, .. } | Input::Peer { from, .. } = &input {
                     let link = self.links.get(*from, node);
                     link.unread = link.unread.saturating_sub(1);
                 }
                 self.deliver(node, input);
             } else if let Some(id) = driven.due.pop_front() {
-                protocols::mark!(WorldOverdue);
+                protocols::mark!("world: what fell due during a pause is done");
                 // Earlier inputs may have set it again, or cancelled it.
                 if driven.timers.get(id as usize).is_some_and(|t| !t.set) {
                     self.step(node, || Input::Timer(id));

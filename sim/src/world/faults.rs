@@ -104,7 +104,7 @@ impl World {
         let groups =
             triggers::groups(&self.topology, what, moment).filter(|_| moment.leader.is_some() || !needs_leader);
         let Some((on, to)) = groups else {
-            protocols::mark!(WorldFaultWaits);
+            protocols::mark!("world: a fault waits for a leader");
             self.faults.waiting.push(index);
             return;
         };

@@ -102,7 +102,7 @@ impl World {
         let (from, node) = self.ends(conn, to);
         if self.links.get(from, node).is_blocked() || !self.processes[node.index()].powered {
             self.note_segment("silence", conn, to, 0, 0);
-            protocols::mark!(WorldHeld);
+            protocols::mark!("world: a segment meets silence");
             // A reset is not resent; a side that missed it learns from its next send.
             if !matches!(segment, Segment::Reset { .. }) {
                 self.held.push(Held { since: self.now, segment });
@@ -154,7 +154,7 @@ impl World {
                 listening.waker.take()
             }
             _ => {
-                protocols::mark!(WorldRefused);
+                protocols::mark!("world: a connect is refused");
                 self.send_segment(Segment::Reset { conn, to: 0 }, self.now);
                 return;
             }
@@ -179,7 +179,7 @@ impl World {
     }
 
     fn reset_arrives(&mut self, conn: u32, to: u8) {
-        protocols::mark!(WorldReset);
+        protocols::mark!("world: a connection is reset");
         self.note_segment("reset", conn, to, 0, 0);
         let conn = &mut self.conns[conn as usize];
         if conn.opening == Opening::Asked {

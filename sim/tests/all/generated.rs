@@ -1,18 +1,18 @@
 //! Generated plans: under any protocol, faults and clocks, every promise is kept, and rare events do occur. Shrinking
 //! works on the plan; a failure prints the smallest one, ready for `fencepost replay`.
 
-use crate::common::{self, run};
-use proptest::prelude::*;
-use protocols::{
-    coverage::{self, Mark},
-    election,
-    fence::checks::Fencing,
+use crate::{
+    common::{self, run},
+    house_rules,
 };
+use proptest::prelude::*;
+use protocols::{election, fence::checks::Fencing};
 use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
     generate::{self, Choice},
 };
 use sim::{
+    baseline::marks::rare,
     registry::Registry,
     run::Options,
     swarm::{self, Swarm, Swept},
@@ -59,8 +59,9 @@ fn a_swarm_keeps_every_promise_generates_every_fault_and_reaches_every_mark() {
         let judged = swept.live.get(&cell.protocol).copied().unwrap_or(0);
         assert!(judged * 2 > cell.runs, "liveness could fail in {judged} of {} runs of {}", cell.runs, cell.protocol);
     }
-    let silent = swept.coverage.silent(&election::ALL);
-    let silent: Vec<&str> = silent.into_iter().filter(|mark| swarm::rare(*mark).is_none()).map(Mark::text).collect();
+    let marks = house_rules::marks::in_sources();
+    let silent = swept.coverage.silent(&marks).into_iter().filter(|mark| rare(mark).is_none());
+    let silent: Vec<&str> = silent.collect();
     assert!(silent.is_empty(), "never reached in {SEEDS} plans, and not listed as rare: {silent:#?}");
 }
 
@@ -108,29 +109,4 @@ fn a_pause_of_a_process_that_has_not_started_stops_nobody_later() {
     let (_, history) = common::run_with_history(&plan, Options::default());
     let states = ["paused", "resumed"].map(|state| history.matches(&format!("\"state\":\"{state}\"")).count());
     assert_eq!(states, [1, 1], "{history}");
-}
-
-#[test]
-fn every_mark_stands_somewhere() {
-    let sources = ["protocols/src", "protocols/clients/src", "sim/src"].map(|folder| common::root().join(folder));
-    let mut text = String::new();
-    for folder in sources {
-        read_all(&folder, &mut text);
-    }
-    for mark in coverage::ALL {
-        // Shared code names the marks of each protocol.
-        let stands = [format!("::mark!({mark:?})"), format!(": Mark::{mark:?},")];
-        assert!(stands.iter().any(|stands| text.contains(stands)), "{mark:?} stands nowhere");
-    }
-}
-
-fn read_all(folder: &std::path::Path, text: &mut String) {
-    for entry in std::fs::read_dir(folder).expect("the folder can be read").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            read_all(&path, text);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            *text += &std::fs::read_to_string(&path).expect("the file can be read");
-        }
-    }
 }

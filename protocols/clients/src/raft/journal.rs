@@ -66,7 +66,7 @@ impl State {
                 self.log.insert(entry.log_id.index, entry);
             }
             Record::TruncateAfter(last) => {
-                protocols::mark!(RaftLogCut);
+                protocols::mark!("raft: the log is cut back");
                 drop(self.log.split_off(&last.map_or(0, |last| last.index.saturating_add(1))));
             }
             Record::Purge(upto) => {
@@ -163,7 +163,7 @@ impl<D: Disk> Journal<D> {
         let bytes = disk.read(FILE).await?.unwrap_or_default();
         let (state, length) = replay(&bytes);
         if length < bytes.len() {
-            protocols::mark!(RaftTornJournal);
+            protocols::mark!("raft: the journal ends in a record that is not whole");
         }
         if !bytes.is_empty() {
             disk.replace(FILE, bytes[..length].to_vec()).await?;
@@ -200,7 +200,7 @@ impl<D: Disk> Journal<D> {
             records.into_iter().for_each(|record| state.apply(record));
         }
         if writer.length > writer.compact * GROWTH + GARBAGE_MIN {
-            protocols::mark!(RaftJournalAnew);
+            protocols::mark!("raft: the journal is written anew");
             let bytes = encode(&self.state().records())?;
             (writer.length, writer.compact) = (bytes.len(), bytes.len());
             self.disk.replace(FILE, bytes).await?;

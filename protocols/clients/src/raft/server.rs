@@ -97,7 +97,7 @@ impl<E: Env> RaftServer<E> {
         let journal = Arc::new(journal);
         let has_voted = journal.state().vote.is_some_and(|vote| vote.leader_id.term > 0);
         if has_voted {
-            protocols::mark!(RaftWaitsAfterStart);
+            protocols::mark!("raft: a voter waits for a lease after its restart");
             env.sleep_until(started.saturating_add(settings.lease())).await;
         }
         let (log, machine) = (Log::new(journal.clone(), Arc::new(env.clone())), Machine::new(journal));
@@ -242,7 +242,7 @@ async fn answer(raft: &Raft, request: Request) -> Answer {
         Request::PreVote(rpc) => or_refused(raft.pre_vote(rpc).await, Answer::Vote),
         Request::Transfer(rpc) => or_refused(raft.handle_transfer_leader(rpc).await, Answer::Transfer),
         Request::Snapshot { vote, meta } => {
-            protocols::mark!(RaftSnapshot);
+            protocols::mark!("raft: a snapshot is installed");
             let snapshot = Snapshot { meta, snapshot: () };
             or_refused(raft.install_full_snapshot(vote, snapshot).await, Answer::Snapshot)
         }

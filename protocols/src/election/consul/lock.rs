@@ -246,7 +246,7 @@ impl Lock {
             Stage::Waiting(watch) if watch == number => {
                 // `ErrLockConflict`: the key exists, but is no lock.
                 if pair.is_some_and(|pair| pair.flags != LOCK_FLAGS) {
-                    crate::mark!(ConsulLockFails);
+                    crate::mark!("consul-session: a step of taking the lock fails");
                     return self.give_up(now, START_RETRY, out);
                 }
                 self.look_at(pair, out);
@@ -256,7 +256,7 @@ impl Lock {
                 }
             }
             Stage::Leading { watch, .. } if watch == number && !self.is_mine(pair) => {
-                crate::mark!(ConsulLockLost);
+                crate::mark!("consul-session: the watch says that the lock is another's, or nobody's");
                 self.depose(Deposed::Lost, out);
                 self.look_at(pair, out);
             }
@@ -278,7 +278,7 @@ impl Lock {
                 if pair.is_some_and(|pair| pair.session.is_some()) {
                     return self.wait(out);
                 }
-                crate::mark!(ConsulDelayed);
+                crate::mark!("consul-session: refused although nobody has the key: a lock-delay lasts");
                 self.stage = Stage::Delayed;
                 out.push(Output::SetTimer { id: AGAIN, at: now + retry(&self.setup.timings) });
             }
@@ -287,7 +287,7 @@ impl Lock {
             }
             (Stage::Releasing, _) => self.give_up(now, 0, out),
             _ => {
-                crate::mark!(ConsulLockFails);
+                crate::mark!("consul-session: a step of taking the lock fails");
                 self.give_up(now, START_RETRY, out);
             }
         }
@@ -311,14 +311,14 @@ impl Lock {
                     out.push(Output::Renewed(Leadership { token, valid_until: FOR_EVER }));
                 }
             }
-            Ok(_) => crate::mark!(ConsulSessionGone),
+            Ok(_) => crate::mark!("consul-session: a renewal finds no session, and nobody is told"),
             Err(_)
                 if now.saturating_sub(self.renewed_at) <= self.session_ttl()
                     && !self.setup.bugs.has(&RENEWAL_NOT_RETRIED) =>
             {
                 out.push(Output::SetTimer { id: RENEW, at: now + RENEW_RETRY });
             }
-            Err(_) => crate::mark!(ConsulRenewalGivenUp),
+            Err(_) => crate::mark!("consul-session: renewals have failed for a whole time to live, and end"),
         }
     }
 
@@ -356,11 +356,11 @@ impl Elector for Lock {
             }
             Input::Service(ServiceInput::Ended { number, .. }) => match self.stage {
                 Stage::Leading { watch, .. } if watch == number => {
-                    crate::mark!(ConsulMonitorFails);
+                    crate::mark!("consul-session: the leader's watch fails, so it lets go");
                     self.depose(Deposed::Lost, out);
                 }
                 Stage::Waiting(watch) if watch == number => {
-                    crate::mark!(ConsulLockFails);
+                    crate::mark!("consul-session: a step of taking the lock fails");
                     self.give_up(now, START_RETRY, out);
                 }
                 _ => {}

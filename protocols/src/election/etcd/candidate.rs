@@ -95,7 +95,7 @@ impl EtcdElection {
 
     /// Retries after a while.
     fn again(&mut self, now: u64, out: &mut Vec<Output>) {
-        crate::mark!(EtcdAgain);
+        crate::mark!("etcd: a step of the campaign is tried again");
         out.push(Output::SetTimer { id: AGAIN, at: now + RETRY });
     }
 
@@ -162,7 +162,7 @@ impl EtcdElection {
 
     fn win(&mut self, now: u64, out: &mut Vec<Output>) {
         if now >= self.valid_until() {
-            crate::mark!(EtcdWonTooLate);
+            crate::mark!("etcd: won after the lease was over");
             return self.fresh_session(Deposed::Expired, out);
         }
         self.stage = Stage::Leading;
@@ -190,7 +190,7 @@ impl EtcdElection {
         let reply = match reply {
             Ok(reply) => reply,
             Err(Failure::Rejected(_)) if self.stage != Stage::Granting => {
-                crate::mark!(EtcdRejected);
+                crate::mark!("etcd: a request of the campaign is refused");
                 // Most likely the lease is gone. It waits, since the next attempt may fail in the same way.
                 self.abandon(Deposed::Lost, out);
                 return self.again(now, out);
@@ -225,7 +225,7 @@ impl EtcdElection {
                 }
             }
             (Stage::Looking, Reply::Found { key: Some(front), revision }, Some(_)) => {
-                crate::mark!(EtcdQueues);
+                crate::mark!("etcd-election: queues behind another");
                 let watch = self.numbers.stream();
                 self.stage = Stage::Waiting(watch);
                 out.push(Output::Point(Point::BeforeWait));
@@ -244,11 +244,11 @@ impl EtcdElection {
             }
             (Stage::Proclaiming, Reply::Proclaimed { done: false }, _)
             | (Stage::Rechecking, Reply::Found { .. }, _) => {
-                crate::mark!(EtcdKeyGone);
+                crate::mark!("etcd-election: the own key is gone before the win");
                 self.fresh_session(Deposed::Lost, out);
             }
             (Stage::Resigning, Reply::Deleted { .. }, Some(session)) => {
-                crate::mark!(EtcdResigned);
+                crate::mark!("etcd: a resignation deletes the key and queues again");
                 session.create_revision = 0;
                 self.stand_again(now, out);
             }
@@ -278,11 +278,11 @@ impl EtcdElection {
             self.observer.lost();
             out.push(Output::SetTimer { id: OBSERVE, at: now + RETRY });
         } else if self.stage == Stage::Waiting(number) {
-            crate::mark!(EtcdWatchEnded);
+            crate::mark!("etcd: the watch on the one in front ends");
             self.stage = self.recipe.after_waiting();
             self.failed(now, out);
         } else if let Some(session) = self.session.as_mut().filter(|s| s.stream == Some(number)) {
-            crate::mark!(EtcdKeepaliveEnded);
+            crate::mark!("etcd: the stream of keepalives ends");
             session.stream = None;
             out.push(Output::CancelTimer(KEEPALIVE));
             out.push(Output::SetTimer { id: REOPEN, at: now + RETRY });

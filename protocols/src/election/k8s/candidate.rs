@@ -179,7 +179,7 @@ impl Candidate {
                 let (from, period) = (ticks_from.unwrap_or(now.mono), self.retry_period().max(1));
                 self.stage = Stage::Renewing { ticks_from: Some(from) };
                 if !self.observed.is_leader() {
-                    crate::mark!(K8sLeadsOn);
+                    crate::mark!("k8s-lease: a leader sees another's record, and leads on until its deadline");
                 }
                 // A tick during a call is lost.
                 let ticks = (now.mono - from) / period + 1;
@@ -248,7 +248,7 @@ impl Candidate {
         match self.stage {
             Stage::Looking => match self.observed.release(now, reply, self.name()) {
                 Some(request) => {
-                    crate::mark!(K8sReleases);
+                    crate::mark!("k8s-lease: who stops gives back what it still has");
                     self.stage = Stage::Releasing;
                     self.ask(request, out);
                 }
@@ -303,7 +303,7 @@ impl Elector for Candidate {
                 Stage::Looking | Stage::Releasing => {}
             },
             Input::Timer(DEADLINE) if matches!(self.stage, Stage::Renewing { .. }) => {
-                crate::mark!(K8sDeadline);
+                crate::mark!("k8s-lease: the renew deadline is over");
                 self.stop(Deposed::Expired, out);
             }
             Input::Service(ServiceInput::Reply { number, reply }) if self.under_way == Some(number) => {

@@ -127,7 +127,7 @@ impl Observed {
                 Outcome::Held
             }
             (Some(Step::Fast(_)), _) => {
-                crate::mark!(K8sSlowPath);
+                crate::mark!("k8s-lease: a renewal by what was seen last fails, and the record is read first");
                 self.step = Some(Step::Get);
                 Outcome::Ask(Request::Get { name })
             }

@@ -83,7 +83,7 @@ impl Client {
             ServiceInput::Item { number, item } if number == self.streams => match item {
                 Item::Connected { .. } => {
                     if self.question.as_ref().is_some_and(|(number, _)| number.is_none()) {
-                        crate::mark!(KafkaAsksAgain);
+                        crate::mark!("kafka: what was lost with the connection is asked again");
                         self.send(out);
                     }
                     (!std::mem::replace(&mut self.initialized, true)).then_some(Event::Initialized)

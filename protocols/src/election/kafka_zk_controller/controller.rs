@@ -182,7 +182,7 @@ impl Controller {
             (Step::Resolve, reply) => {
                 let own = self.holder(reply, out);
                 if !own && self.leads.is_some() {
-                    crate::mark!(KafkaReplaced);
+                    crate::mark!("kafka: a controller hears that another one is");
                     self.depose(Deposed::Lost, out);
                 }
             }
@@ -204,7 +204,7 @@ impl Controller {
             (Step::Race(epoch), Reply::Multi(parts)) => match parts.as_slice() {
                 [Reply::Created { .. }, Reply::Is(stat)] => self.elected(now, epoch, stat.version, out),
                 _ => {
-                    crate::mark!(KafkaLosesTheRace);
+                    crate::mark!("kafka: the race for the node is refused");
                     self.next(Step::CheckController(epoch));
                 }
             },
@@ -218,7 +218,7 @@ impl Controller {
             }
             (Step::CheckEpoch(epoch), Reply::Data { data, stat, .. }) => {
                 if kafka::epoch_of(&data) == Some(epoch) {
-                    crate::mark!(KafkaHadWon);
+                    crate::mark!("kafka: a race without an answer had been won");
                     self.elected(now, epoch, stat.version, out);
                 } else {
                     self.moved();
@@ -278,7 +278,7 @@ impl Controller {
         match event {
             Event::Initialized => self.reelect(out),
             Event::Expired => {
-                crate::mark!(KafkaExpired);
+                crate::mark!("kafka: the server says that the session is over");
                 self.steps.clear();
                 self.depose(Deposed::Lost, out);
             }

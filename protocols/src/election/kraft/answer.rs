@@ -25,13 +25,13 @@ impl Kraft {
                 let up_to_date = self.state.is_up_to_date(last_epoch, end_offset);
                 let granted = self.can_grant(from, up_to_date, pre_vote);
                 if pre_vote && !granted {
-                    crate::mark!(KraftPreVoteRefused);
+                    crate::mark!("kraft: a pre-vote is refused");
                 }
                 if !up_to_date {
-                    crate::mark!(KraftLogBehind);
+                    crate::mark!("kraft: vote refused, the log is behind");
                 }
                 if !granted && self.state.voted.is_some_and(|voted| voted != from) {
-                    crate::mark!(KraftVotedAlready);
+                    crate::mark!("kraft: vote refused, already voted");
                 }
                 if granted && !pre_vote {
                     self.vote_for(now, from);
@@ -46,7 +46,7 @@ impl Kraft {
             Ask::EndQuorumEpoch { successors } => {
                 self.meet_leader(now, epoch, Some(from));
                 if matches!(self.role, Role::Follower { .. }) && self.state.leader == Some(from) {
-                    crate::mark!(KraftSuccession);
+                    crate::mark!("kraft: the leader names successors");
                     self.role_until = now.mono + self.succession_backoff(&successors);
                 }
                 Ok(Answer::EndQuorumEpoch)
@@ -109,7 +109,7 @@ impl Kraft {
             _ => Some(Refusal::NotLeader),
         };
         if let Some(refusal) = refusal {
-            crate::mark!(KraftFetchRefused);
+            crate::mark!("kraft: a fetch is refused");
             return self.respond(fetch.from, fetch.correlation, Err(refusal));
         }
         let Some((answer, waits)) = self.try_complete(now, &fetch) else { return };

@@ -75,7 +75,7 @@ impl Kraft {
                 if self.high_watermark.is_some_and(|committed| end_offset < committed) {
                     return;
                 }
-                crate::mark!(KraftDiverged);
+                crate::mark!("kraft: a log that has diverged is cut off");
                 let end = self.state.common_end(epoch, end_offset);
                 self.state.truncate(end);
             }

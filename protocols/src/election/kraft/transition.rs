@@ -15,11 +15,11 @@ impl Kraft {
         if self.voters() == 1 {
             self.become_prospective(now);
         } else if self.state.leader == me {
-            crate::mark!(KraftResignedAtStart);
+            crate::mark!("kraft: a former leader restarts as resigned");
             // It must neither vote in that epoch nor write to its log again.
             self.role = Role::Resigned { successors: Vec::new(), unacknowledged: self.setup.others().collect() };
         } else if self.state.voted == me && self.state.leader.is_none() {
-            crate::mark!(KraftCandidateAtStart);
+            crate::mark!("kraft: a former candidate stands again after its restart");
             self.campaign();
             self.role = Role::Candidate(Ballot::new(self.voters(), self.me()));
             self.voted(self.me());
@@ -30,7 +30,7 @@ impl Kraft {
 
     pub(super) fn role_is_over(&mut self, now: Now) {
         if matches!(self.role, Role::Leader(_)) {
-            crate::mark!(KraftQuorumLost);
+            crate::mark!("kraft: the leader has lost its quorum");
         }
         match &self.role {
             Role::Unattached | Role::Follower { .. } | Role::Candidate(_) => self.become_prospective(now),
@@ -99,7 +99,7 @@ impl Kraft {
     }
 
     fn lose_pre_vote(&mut self, now: Now) {
-        crate::mark!(KraftPreVoteLost);
+        crate::mark!("kraft: the pre-vote is lost");
         match self.state.leader {
             Some(leader) => self.become_follower(now, self.state.epoch, leader),
             None => self.become_unattached(now, self.state.epoch),

@@ -45,7 +45,7 @@ impl RaftCore {
             return (false, self.state.last_index().min(prev_index.saturating_sub(1)));
         }
         if self.state.append(prev_index, entries) {
-            crate::mark!(RaftCoreLogCut);
+            crate::mark!("raft-core: a log is cut back");
         }
         let matched = prev_index + entries.len() as Index;
         self.commit = self.commit.max(commit.min(matched));

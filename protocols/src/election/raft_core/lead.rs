@@ -110,7 +110,7 @@ impl RaftCore {
     pub(super) fn appended(&mut self, now: Now, from: NodeId, term: Term, success: bool, index: Index, sent: u64) {
         if term > self.state.term {
             if matches!(self.role, Role::Leader(_)) {
-                crate::mark!(RaftCoreOutbid);
+                crate::mark!("raft-core: a follower's answer has a higher term than the leader");
             }
             return self.adopt(now, term);
         }
@@ -233,7 +233,7 @@ impl RaftCore {
         let Role::Leader(Leading { hands_over: Some((to, _)), matched, .. }) = &self.role else { return };
         let to = *to;
         if matched[to.index()] == self.state.last_index() {
-            crate::mark!(RaftCoreHandsOver);
+            crate::mark!("raft-core: leadership is handed over");
             self.send(to, Message::TimeoutNow { term: self.state.term });
             match &mut self.role {
                 // It leads, and appends, until it hears of the successor's term.

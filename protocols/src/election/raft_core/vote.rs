@@ -89,7 +89,7 @@ impl RaftCore {
         let free = term > self.state.term || self.is_free_for(from);
         let granted = term >= self.state.term && free && up_to_date && !stands_by;
         if stands_by {
-            crate::mark!(RaftCorePreVoteRefused);
+            crate::mark!("raft-core: a pre-vote is refused, for there is a leader");
         }
         let term = if granted { term } else { self.state.term };
         self.send(from, Message::Vote { term, pre_vote: true, granted });
@@ -105,7 +105,7 @@ impl RaftCore {
         // A leader that has restarted no longer leads.
         let stands_by = stands_by && !(self.is_hashicorp() && self.leader == Some(from));
         if stands_by {
-            crate::mark!(RaftCoreStandsBy);
+            crate::mark!("raft-core: a vote is refused, for there is a leader");
         } else {
             self.adopt(now, term);
         }
@@ -120,8 +120,8 @@ impl RaftCore {
             }
         } else if term == self.state.term && !granted && !stands_by {
             match up_to_date {
-                true => crate::mark!(RaftCoreVotedAlready),
-                false => crate::mark!(RaftCoreLogBehind),
+                true => crate::mark!("raft-core: a vote is refused, it was given already"),
+                false => crate::mark!("raft-core: a vote is refused, the log is behind"),
             }
         }
         self.send(from, Message::Vote { term: self.state.term, pre_vote: false, granted });

@@ -135,7 +135,7 @@ impl Link {
             self.emit_all(now, out);
             return VecDeque::new();
         }
-        crate::mark!(RingSkips);
+        crate::mark!("ring: a successor that does not acknowledge is skipped");
         self.relink(now, self.place + 1, out);
         out.push(Output::SetTimer { id: PROBE, at: now.mono + self.loss });
         match self.successor() {
@@ -166,7 +166,7 @@ impl Link {
     /// A node that was heard from is alive.
     pub(super) fn alive(&mut self, now: Now, node: NodeId, out: &mut Vec<Output>) {
         if let Some(place) = self.order[..self.place].iter().position(|skipped| *skipped == node) {
-            crate::mark!(RingReturns);
+            crate::mark!("ring: a skipped successor is heard again");
             self.relink(now, place, out);
         }
     }

@@ -130,7 +130,7 @@ impl Stonith {
         let Some(other) = self.others.iter_mut().find(|other| other.node == from) else { return };
         // Sent before its power was cut.
         if other.off.is_some_and(|off| now.mono < off + SETTLE) {
-            crate::mark!(StonithBeforeCut);
+            crate::mark!("stonith: something arrives that was sent before the cut");
             return;
         }
         other.arrived = Some(now.mono);
@@ -209,7 +209,7 @@ impl Stonith {
         let Some(other) = self.others.iter_mut().find(|other| other.node == node && !other.cleared) else { return };
         other.cleared = true;
         if !quiet {
-            crate::mark!(StonithNotQuiet);
+            crate::mark!("stonith: a node that grants led a moment ago");
             *settled_at = now.mono + SETTLE;
         }
     }
@@ -236,7 +236,7 @@ impl Stonith {
                 Shot { request: self.random.next_u64(), ask_at, asked: false, throttled: 0 }
             });
             if now.mono >= shot.ask_at {
-                crate::mark!(StonithShoots);
+                crate::mark!("stonith: the device is asked to cut power");
                 (shot.asked, shot.ask_at) = (true, now.mono + retry);
                 let message = power::Message::Fence { target: self.others[index].node, request: shot.request };
                 out.push(Output::Send { to: device, message: Said::Device(message) });
@@ -250,7 +250,7 @@ impl Stonith {
         if let Role::Leads { valid_until } = self.role {
             let until = self.quorum_until();
             if now.mono >= until {
-                crate::mark!(StonithNoQuorum);
+                crate::mark!("stonith: a leader has no quorum any more");
                 // no-quorum-policy=stop. The elector still wants to lead, and will once there is a quorum.
                 self.stop(now, Deposed::Expired, out);
                 self.claim(now);

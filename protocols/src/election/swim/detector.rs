@@ -161,7 +161,7 @@ impl Detector {
         for index in 0..self.members.len() {
             let member = &self.members[index];
             if member.suspicion.as_ref().is_some_and(|suspicion| suspicion.due() <= now) {
-                crate::mark!(SwimSuspectDies);
+                crate::mark!("swim: a suspicion is not refuted in time");
                 let (node, status) = (NodeId(index as u16), Status::Dead { by: self.own });
                 self.apply(now, Update { node, incarnation: member.incarnation, status }, out);
             }
@@ -201,7 +201,7 @@ impl Detector {
             if self.random.next_u64() % (alive as u64 + 1) < failed.len() as u64
                 && let Some(to) = self.choose(failed, 1).first()
             {
-                crate::mark!(SwimReconnects);
+                crate::mark!("swim: a dead member is tried again");
                 self.exchange(*to, true, out);
             }
         }
@@ -242,7 +242,7 @@ impl Detector {
             probe.nacks_missing = helpers.len() as u32;
         }
         for helper in &helpers {
-            crate::mark!(SwimIndirect);
+            crate::mark!("swim: others are asked to probe");
             self.send(*helper, Body::PingRequest { number, target }, None, out);
         }
         self.send(target, Body::Ping { number }, None, out);
@@ -250,7 +250,7 @@ impl Detector {
 
     fn probe_failed(&mut self, now: u64, out: &mut Vec<Effect>) {
         let Some(probe) = self.probe.take() else { return };
-        crate::mark!(SwimProbeFailed);
+        crate::mark!("swim: a probe fails");
         // If helpers do not even report a failure, it may be this member that is deaf.
         let alone = self.others(|m| m.state == State::Alive).iter().all(|node| *node == probe.target);
         let worse = if alone { 1 } else { probe.nacks_missing };
@@ -318,7 +318,7 @@ impl Detector {
     fn acknowledged(&mut self, now: u64, number: u32, out: &mut Vec<Effect>) {
         if let Some(index) = self.relays.iter().position(|relay| relay.number == number) {
             let relay = self.relays.swap_remove(index);
-            crate::mark!(SwimRelayed);
+            crate::mark!("swim: a probe is answered through a helper");
             return self.send(relay.asker, Body::Ack { number: relay.askers_number }, None, out);
         }
         if self.probe.as_ref().is_some_and(|probe| probe.number == number) {

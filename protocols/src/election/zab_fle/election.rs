@@ -118,7 +118,7 @@ impl Election {
             if !Self::better(quorum, said.vote, self.proposal) {
                 return Outcome::default();
             }
-            crate::mark!(ZabFinalizingUpset);
+            crate::mark!("zab-fle: a better vote comes while the election is about to end");
             self.finalizing = false;
         }
         match said.state {
@@ -136,7 +136,7 @@ impl Election {
         }
         let newer = said.round > self.round;
         if newer {
-            crate::mark!(ZabNewerRound);
+            crate::mark!("zab-fle: somebody is in a newer round");
             // No other node knows yet that this candidate votes in that round.
             self.round = said.round;
             self.received.clear();
@@ -159,7 +159,7 @@ impl Election {
             let agree = self.received.iter().filter(|(_, other)| same(&said, other)).map(|(node, _)| *node);
             let own = (self.proposal == said.vote).then_some(self.node);
             if quorum.contains(agree.chain(own)) && self.leads(&self.received, said) {
-                crate::mark!(ZabJoinsRound);
+                crate::mark!("zab-fle: joins a leader elected in its own round");
                 return Some(said.vote);
             }
         }
@@ -169,7 +169,7 @@ impl Election {
             |other: &Notification| (other.vote.leader, other.vote.epoch) == (said.vote.leader, said.vote.epoch);
         let agree = self.settled.iter().filter(|(_, other)| same_reign(other)).map(|(node, _)| *node);
         if quorum.contains(agree) && self.leads(&self.settled, said) {
-            crate::mark!(ZabJoinsReign);
+            crate::mark!("zab-fle: joins a leader elected in another round");
             self.round = said.round;
             return Some(said.vote);
         }
@@ -189,7 +189,7 @@ impl Election {
         if self.finalizing {
             return Outcome { announce: false, elected: Some(self.proposal) };
         }
-        crate::mark!(ZabSaidAgain);
+        crate::mark!("zab-fle: silence, so the vote is said again");
         self.resend = (self.resend * 2).min(RESEND_MAX);
         // The reference also hears itself, and counts once more.
         self.count(quorum);

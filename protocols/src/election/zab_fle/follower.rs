@@ -88,9 +88,9 @@ impl Follower {
         match (self.stage, what) {
             (Stage::Connecting, Packet::Closed) => {
                 self.refusals += 1;
-                crate::mark!(ZabRefused);
+                crate::mark!("zab-fle: the elected leader does not listen yet");
                 if self.refusals >= CONNECT_TRIES {
-                    crate::mark!(ZabGivesUp);
+                    crate::mark!("zab-fle: the elected leader never listens");
                     return Next::Ends;
                 }
                 self.stage = Stage::Refused;
@@ -128,7 +128,7 @@ impl Follower {
     fn offered(&mut self, own: &mut Own, now: u64, epoch: u32, out: &mut Vec<Output>) -> Next {
         let epochs = own.epochs;
         if epoch < epochs.accepted {
-            crate::mark!(ZabOldEpoch);
+            crate::mark!("zab-fle: a leader offers an epoch that is too old");
             return Next::Ends;
         }
         out.push(Output::CancelTimer(RETRY));
@@ -137,7 +137,7 @@ impl Follower {
             own.epochs.accepted = epoch;
             self.stage = Stage::Accepting { epoch, acked: Some(epochs.current), write: own.persist(out) };
         } else {
-            crate::mark!(ZabAcceptedBefore);
+            crate::mark!("zab-fle: an epoch is offered that was accepted before");
             // Accepted before, perhaps for another leader: this does not count as acceptance.
             self.acknowledge(own, now, epoch, None, out);
         }

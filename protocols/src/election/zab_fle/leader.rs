@@ -215,7 +215,7 @@ impl Leader {
         let known = self.handlers.get(&from).map(|h| h.connection);
         // A delayed connect, older than the present connection.
         if known.is_some_and(|known| known.process == connection.process && known.number > connection.number) {
-            crate::mark!(ZabStrayConnect);
+            crate::mark!("zab-fle: a connect of before the one that there is");
             return;
         }
         if known != Some(connection) {
@@ -247,7 +247,7 @@ impl Leader {
             && let Some(current) = current
         {
             if (current, zxid) > self.summary {
-                crate::mark!(ZabFollowerAhead);
+                crate::mark!("zab-fle: a follower has seen more than the leader");
                 out.push(packet(from, handler.connection, Packet::Closed));
                 self.handlers.remove(&from);
                 return;
@@ -285,7 +285,7 @@ impl Leader {
         self.since = self.quorum_confirmed(own, now);
         // A quorum that took this long may be looking again.
         if now >= self.valid_until(own) {
-            crate::mark!(ZabQuorumTooSlow);
+            crate::mark!("zab-fle: the quorum followed too late");
             return Next::Ends;
         }
         self.stage = Stage::Broadcast;
@@ -331,13 +331,13 @@ impl Leader {
     pub fn ping(&mut self, own: &Own, now: u64, out: &mut Vec<Output>) -> Next {
         let silent = |handler: &Handler| handler.synced && now.saturating_sub(handler.heard) > own.sync_limit();
         for (node, handler) in self.handlers.iter().filter(|(_, h)| silent(h)) {
-            crate::mark!(ZabFollowerSilent);
+            crate::mark!("zab-fle: a follower is silent for too long");
             out.push(packet(*node, handler.connection, Packet::Closed));
         }
         self.handlers.retain(|_, handler| !silent(handler));
         let synced = self.handlers.iter().filter(|(_, h)| h.synced).map(|(node, _)| *node);
         if self.tick_ends && !own.quorum.contains(synced.chain([own.node()])) {
-            crate::mark!(ZabQuorumGone);
+            crate::mark!("zab-fle: the leader has lost its quorum");
             return Next::Ends;
         }
         self.tick_ends = !self.tick_ends;

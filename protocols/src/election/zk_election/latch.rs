@@ -82,7 +82,7 @@ impl Latch {
         }
         let may_lead = !self.used || self.setup.bugs.has(&REGAINS) || self.resets;
         if stat.owner != self.place.session() || !may_lead {
-            crate::mark!(ZkNodeOfBefore);
+            crate::mark!("zk-election: the node in front is of a session before");
             return self.reset(Deposed::Lost, out);
         }
         (self.used, self.leads, self.elected_at, self.campaigning) = (true, true, now, false);
@@ -106,7 +106,7 @@ impl Latch {
             }
             // A node that has led does not lead again.
             News::Connected { .. } if self.used && !self.setup.bugs.has(&REGAINS) => {
-                crate::mark!(ZkComesBack);
+                crate::mark!("zk-election: a former leader comes back within its session");
                 self.reset(Deposed::Lost, out);
             }
             News::Connected { .. } if self.place.is_entering() => {}

@@ -172,7 +172,7 @@ impl<T: Clone + Eq + Hash> Curator<T> {
 
     /// `ExponentialBackoffRetry.getSleepTimeMs`.
     fn later(&mut self, now: u64, mut job: Job<T>, out: &mut Vec<Output>) {
-        crate::mark!(CuratorRetries);
+        crate::mark!("curator: a request is tried again");
         let most = 1_u32 << (job.tried + 1).min(29);
         let pause = BASE * u64::from((self.random.next_u32() % most).max(1));
         job.tried += 1;
@@ -203,7 +203,7 @@ impl<T: Clone + Eq + Hash> Curator<T> {
                     out.push(Output::SetTimer { id: LOSE, at: now.mono.saturating_add(left) });
                     return None;
                 }
-                crate::mark!(CuratorGivesUp);
+                crate::mark!("curator: a session is given up after a whole timeout without a connection");
                 Some(self.lose(out))
             }
             _ => None,
@@ -264,7 +264,7 @@ impl<T: Clone + Eq + Hash> Curator<T> {
                 Some(Event::Suspended)
             }
             Item::Expired => {
-                crate::mark!(CuratorExpired);
+                crate::mark!("curator: the server says that the session is over");
                 Some(self.lose(out))
             }
             Item::Watched { path, change } => Some(Event::Watched(path, change)),

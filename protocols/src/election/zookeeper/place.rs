@@ -186,7 +186,7 @@ impl Place {
         let retry = entering.retries;
         entering.retries += 1;
         if !self.curator.ask_later(now, Asked::Find, self.queue.children(), retry, out) {
-            crate::mark!(ZkEntryGivenUp);
+            crate::mark!("zk-election: the creation of a node is given up");
             // Given up until the connection returns.
             self.leftovers.extend(self.entering.take().map(|entering| entering.guard));
         }
@@ -198,7 +198,7 @@ impl Place {
         let found = names.into_iter().find(|name| name.starts_with(&entering.guard));
         match found {
             Some(name) if entering.session == self.session() => {
-                crate::mark!(ZkFoundAgain);
+                crate::mark!("zk-election: a node whose creation was not answered is found");
                 self.entered(name, out);
             }
             Some(_) => {
@@ -227,7 +227,7 @@ impl Place {
         left.iter().for_each(|name| self.delete(name, out));
         let names = in_order(names);
         let Some(place) = names.iter().position(|name| self.own.as_ref() == Some(name)) else {
-            crate::mark!(ZkNodeGone);
+            crate::mark!("zk-election: the own node is not in the queue any more");
             return Some(News::Gone);
         };
         if place == 0 {

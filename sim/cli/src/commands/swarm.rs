@@ -8,14 +8,14 @@ use super::{
     sweep::{aligned, causes, keep_artifacts, moved, save_files},
     swept::exit_code,
 };
-use protocols::coverage::{self, Mark};
 use reports::statistics::{count, rounded};
 use serde_json::{Value, json};
 use sim::{
     artifacts,
+    baseline::marks::rare,
     identity::identity,
     known,
-    swarm::{QUIET_RUNS, Swarm, Swept, rare},
+    swarm::{QUIET_RUNS, Swarm, Swept},
 };
 use std::{collections::BTreeMap, path::Path, time::Instant};
 
@@ -100,15 +100,15 @@ fn table(swept: &Swept) -> String {
 
 /// The number of marks that were never reached; with `--until-stable`, a line for each.
 fn never(swept: &Swept, swarm: &Swarm) -> String {
-    let protocols = &swarm.choice.protocols;
-    let silent = swept.coverage.silent(protocols);
-    let of = coverage::ALL.iter().filter(|mark| protocols.iter().any(|protocol| mark.is_of(protocol.name))).count();
-    let line = |mark: &Mark| {
-        let why = rare(*mark).map(|why| format!(" (rare: {why})")).unwrap_or_default();
-        format!("\n  {}{why}", mark.text())
+    let silent = swept.coverage.silent(&swept.possible);
+    // A protocol that was not recorded has only those that it reached.
+    let of = silent.len() + swept.coverage.marks.len();
+    let line = |mark: &&str| {
+        let why = rare(mark).map(|why| format!(" (rare: {why})")).unwrap_or_default();
+        format!("\n  {mark}{why}")
     };
     let lines: String = silent.iter().map(line).collect();
-    let reached = of - silent.len();
+    let reached = swept.coverage.marks.len();
     match (silent.len(), swarm.until_stable) {
         (0, _) => format!("coverage: {reached} of {of} marks"),
         (_, true) => format!("coverage: {reached} of {of} marks; never:{lines}"),
@@ -122,8 +122,6 @@ fn never(swept: &Swept, swarm: &Swarm) -> String {
 
 fn summary(swept: &Swept, swarm: &Swarm, seconds: f64) -> String {
     let identity = identity();
-    let fired: Vec<&str> = swept.coverage.marks.iter().map(Mark::text).collect();
-    let silent: Vec<&str> = swept.coverage.silent(&swarm.choice.protocols).into_iter().map(Mark::text).collect();
     let summary: Value = json!({
         "schema": 1,
         "version": identity.version,
@@ -144,8 +142,8 @@ fn summary(swept: &Swept, swarm: &Swarm, seconds: f64) -> String {
         "cells": swept.outcome.cells,
         "liveness_could_fail": swept.live,
         "faults": swept.kinds.iter().map(|(kind, plans)| (kind.name(), plans)).collect::<BTreeMap<_, _>>(),
-        "marks": fired,
-        "marks_never": silent,
+        "marks": swept.coverage.marks,
+        "marks_never": swept.coverage.silent(&swept.possible),
         "stable": swept.stable,
         "quiet_runs": swept.coverage.quiet(),
     });

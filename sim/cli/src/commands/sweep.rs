@@ -51,7 +51,7 @@ pub fn run(sweep: &Sweep, show: Show, out: &Path, record: Option<&Path>) -> Resu
     leave_shard(sweep, took, &outcome, out)?;
     if let Some(file) = record {
         let earlier = std::fs::read_to_string(file).unwrap_or_default();
-        artifacts::save(file, &sweep.recorded(&outcome, file, &earlier))?;
+        artifacts::save(file, &sweep.recorded(&outcome, file, &earlier)?)?;
     }
     conclude(&outcome, &Told { asked: &Asked::of(sweep), took, shard: sweep.shard }, show, out)
 }

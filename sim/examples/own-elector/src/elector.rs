@@ -258,6 +258,7 @@ impl MajorityLease {
 
     fn asked(&mut self, now: Now, from: NodeId, term: u64, out: &mut Vec<Output>) {
         if term <= self.term() {
+            protocols::mark!("own-elector: a vote is refused, the term is not a newer one");
             if term < self.term() {
                 out.push(Output::Send { to: from, message: Message::Newer(self.term()) });
             }

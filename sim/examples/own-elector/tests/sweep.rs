@@ -81,7 +81,11 @@ fn fencepost_s_own_protocols_keep_their_promises_in_this_scenario() {
 fn drawn_plans_are_kept() {
     let choice = Choice { protocols: OWN.to_vec(), ..Choice::default() };
     let swarm = Swarm { registry: registry(), choice, seeds: 0..50, shard: (1, 1), jobs: 2, until_stable: false };
-    is_kept(&swarm.run(|_| {}).expect("the baseline is readable").outcome);
+    let swept = swarm.run(|_| {}).expect("the baseline is readable");
+    is_kept(&swept.outcome);
+    let mark = "own-elector: a vote is refused, the term is not a newer one";
+    assert!(swept.coverage.marks.contains(mark), "{:#?}", swept.coverage.marks);
+    assert!(swept.outcome.without_baseline.contains(&format!("comes to \"{mark}\"")));
 }
 
 /// A folder for this test alone.

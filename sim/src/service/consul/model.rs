@@ -123,7 +123,7 @@ impl Default for Model {
 impl Model {
     /// The process has started and leads.
     pub fn promote(&mut self, now: u64) {
-        protocols::mark!(ConsulServerPromoted);
+        protocols::mark!("consul server: it starts, with all sessions' time anew");
         self.beginning = self.lengths.clone();
         self.settle(now);
         self.sessions.values_mut().for_each(|session| session.renew(now));
@@ -204,7 +204,7 @@ impl Model {
         is_id(id)?;
         let session = self.sessions.get_mut(id);
         if session.is_none() && renew_at.is_some() {
-            protocols::mark!(ConsulServerLateRenewal);
+            protocols::mark!("consul server: a renewal for a session that there is not");
         }
         Ok(session.map(|session| {
             if let Some(now) = renew_at {
@@ -231,7 +231,7 @@ impl Model {
             self.sessions.iter().filter(|(_, s)| due(s)).map(|(id, s)| (s.ends_at, id.clone())).collect();
         ended.sort();
         for (_, id) in &ended {
-            protocols::mark!(ConsulServerSessionExpired);
+            protocols::mark!("consul server: a session's time is up");
             // The id is valid: it came from the table.
             let _ = self.destroy_session(id);
         }
@@ -288,7 +288,7 @@ impl Model {
     ) -> Result<bool, Refusal> {
         if self.delays.get(key).is_some_and(|until| *until > now) {
             // Refused before it reaches Raft, so it takes no index.
-            protocols::mark!(ConsulServerLockDelay);
+            protocols::mark!("consul server: a lock-delay keeps a key from everybody");
             return Ok(false);
         }
         let index = self.next();

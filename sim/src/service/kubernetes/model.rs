@@ -145,7 +145,7 @@ impl Model {
                 return Err(Status::uid_differs(&key, &meta.uid, ""));
             }
             valid(&key.1, &spec, "Lease")?;
-            protocols::mark!(K8sServerUpdateCreates);
+            protocols::mark!("apiserver: an update makes an object that there is not");
             return Ok((true, self.make(key, spec, making)));
         };
         if !meta.uid.is_empty() && meta.uid != old.uid {
@@ -155,7 +155,7 @@ impl Model {
             return Err(Status::version_needed(&key.1));
         }
         if named != old.version {
-            protocols::mark!(K8sServerConflict);
+            protocols::mark!("apiserver: an update names a version that is not the object's");
             return Err(Status::modified(&key.1));
         }
         valid(&key.1, &spec, "Lease")?;

@@ -191,7 +191,7 @@ impl<E: Env> Backend<E> {
                         return Err(self.told(why));
                     }
                     if now >= keepalive.due() && keepalive.probe(self.env.peer(stream), now) {
-                        protocols::mark!(PostgresSilence);
+                        protocols::mark!("postgres server: gives a silent connection up");
                         return Err(End::Silent);
                     }
                 }

@@ -111,7 +111,7 @@ impl Model {
     /// The process has restarted. Acknowledged writes are kept; the script cache is empty, and connections are counted
     /// anew.
     pub fn restart(&mut self) {
-        protocols::mark!(RedisServerRestarts);
+        protocols::mark!("redis server: starts again with what it had on disk");
         self.scripts.clear();
         self.sessions = 0;
         if self.forgets {
@@ -149,7 +149,7 @@ impl Model {
     pub(super) fn remove(&mut self, session: &Session, now_ms: i64, key: &[u8]) -> bool {
         let visible = self.get(session, now_ms, key).is_some();
         if visible {
-            protocols::mark!(RedisKeyGone);
+            protocols::mark!("redis server: a key is deleted");
         }
         if let Some(keys) = self.keys.get_mut(&session.database) {
             keys.remove(key);

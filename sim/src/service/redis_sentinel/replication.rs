@@ -80,7 +80,7 @@ impl Server {
         replica.acknowledged_at_ms = now_ms;
         match from {
             Some(bytes) => {
-                protocols::mark!(RedisPartialSync);
+                protocols::mark!("redis server: a replica goes on where it was");
                 replica.online = true;
                 client.out.extend(format!("+CONTINUE {}\r\n", self.stream.id).into_bytes());
                 client.out.extend(bytes);
@@ -99,7 +99,7 @@ impl Server {
             let file = file::of(&self.model);
             let Stream { id, offset, .. } = &self.stream;
             for client in self.clients.values_mut().filter(due) {
-                protocols::mark!(RedisFullSync);
+                protocols::mark!("redis server: a replica is sent everything");
                 client.out.extend(format!("+FULLRESYNC {id} {offset}\r\n$EOF:{FILE_END}\r\n").into_bytes());
                 client.out.extend_from_slice(&file);
                 client.out.extend_from_slice(FILE_END.as_bytes());

@@ -32,10 +32,10 @@ impl World {
         if !keepalive.probe(peer, self.now) {
             self.probe_later(conn, keepalive);
         } else if peer == Peer::Resets {
-            protocols::mark!(WorldKeepaliveReset);
+            protocols::mark!("world: a keepalive probe finds that the server has started again");
             self.send_segment(Segment::Reset { conn, to: 0 }, self.now);
         } else {
-            protocols::mark!(WorldKeepaliveSilence);
+            protocols::mark!("world: so many keepalive probes find silence that the connection is given up");
             self.reset_arrives(conn, 0);
         }
     }

@@ -87,7 +87,7 @@ impl World {
             if !self.is_open(conn, 1 - to) && !matches!(segment, Segment::SynAck { .. }) {
                 continue;
             }
-            protocols::mark!(WorldResent);
+            protocols::mark!("world: a held segment is sent again");
             let first = if matches!(segment, Segment::Syn { .. }) { SYN_RETRANSMIT_FIRST } else { RETRANSMIT_FIRST };
             let at = retransmitted_at(since, self.now, first);
             self.send_segment(segment, at);

@@ -3,6 +3,7 @@
 mod architecture;
 mod errors;
 mod graph;
+pub mod marks;
 mod own_elector;
 mod sizes;
 mod source;

@@ -31,7 +31,7 @@ impl EtcdElection {
         let Some(heir) = queue.iter().filter(behind).find(|key| Some(&key.value) == name) else {
             return self.heir_is_gone(out);
         };
-        crate::mark!(EtcdHandsOver);
+        crate::mark!("etcd-election: hands over to a named successor");
         let between = queue.iter().filter(behind).filter(|key| key.create_revision < heir.create_revision);
         let passed_over = between.map(|key| (key.key.clone(), key.create_revision)).collect();
         let heir = (heir.key.clone(), heir.create_revision);
@@ -40,7 +40,7 @@ impl EtcdElection {
 
     /// The successor is not in the queue, or the queue has changed: the next candidate leads.
     pub(super) fn heir_is_gone(&mut self, out: &mut Vec<Output>) {
-        crate::mark!(EtcdHeirGone);
+        crate::mark!("etcd-election: the named successor is not in the queue, or the queue has changed");
         self.go(Stage::Resigning, out);
     }
 
@@ -64,7 +64,7 @@ impl EtcdElection {
 
     /// Another candidate has the one key: waits for its end.
     pub(super) fn taken(&mut self, create_revision: i64, revision: i64, out: &mut Vec<Output>) {
-        crate::mark!(EtcdKeyTaken);
+        crate::mark!("etcd-key: the one key is another's");
         let Some(session) = &self.session else { return };
         let key = session.key.clone().into_bytes();
         let watch = self.numbers.stream();

@@ -76,7 +76,7 @@ impl EtcdElection {
     pub(super) fn kept_alive(&mut self, now: u64, ttl_s: i64, out: &mut Vec<Output>) {
         let Some(session) = &mut self.session else { return };
         if ttl_s <= 0 {
-            crate::mark!(EtcdLeaseGone);
+            crate::mark!("etcd: a keepalive says that the lease is gone");
             return self.fresh_session(Deposed::Lost, out);
         }
         session.deadline = now.saturating_add((ttl_s as u64).saturating_mul(SECOND));
@@ -97,7 +97,7 @@ impl EtcdElection {
         let Some(Session { stream: Some(stream), keepalive_due, opened, .. }) = &self.session else { return };
         let (stream, at) = (*stream, tick_after(*opened, RETRY, now));
         if *keepalive_due < now {
-            crate::mark!(EtcdKeepaliveAgain);
+            crate::mark!("etcd: a keepalive is not answered");
             out.push(Output::Point(Point::BeforeRenew));
             out.push(Output::Service(ServiceOutput::Push(stream)));
         }

@@ -33,7 +33,7 @@ impl EtcdElection {
             None => revision >= own,
         };
         if self.stage == Stage::Leading && outlived {
-            crate::mark!(EtcdOwnKeyDeleted);
+            crate::mark!("etcd: the leader's own key is deleted");
             self.fresh_session(Deposed::Lost, out);
         }
         let stream = self.numbers.stream();
@@ -61,7 +61,7 @@ impl EtcdElection {
         self.observe(out);
         let own = self.session.as_ref().map(|s| s.create_revision);
         if self.stage == Stage::Leading && gone.is_some() && gone == own {
-            crate::mark!(EtcdOwnKeyDeleted);
+            crate::mark!("etcd: the leader's own key is deleted");
             self.fresh_session(Deposed::Lost, out);
         }
     }

@@ -19,7 +19,7 @@ impl Stonith {
             return;
         }
         other.shot = None;
-        crate::mark!(StonithFenced);
+        crate::mark!("stonith: the device says that it is off");
         other.off = Some(now.mono);
         (other.arrived, other.heard) = (None, None);
         self.clear(now, target, false);

@@ -92,7 +92,7 @@ impl Model {
             None => 0,
         };
         if ttl == 0 {
-            protocols::mark!(EtcdServerLateKeepalive);
+            protocols::mark!("etcd server: a keepalive for a lease that there is not");
         }
         Renewal::Answered(PbLeaseKeepAliveResponse { header, id, ttl })
     }
@@ -117,7 +117,7 @@ impl Model {
     /// Scans for expired leases, and revokes each at its own revision. etcd scans every [`EXPIRY_SCAN`].
     pub fn expire_leases(&mut self, now: u64) {
         for id in self.by_expiry(now) {
-            protocols::mark!(EtcdServerLeaseExpired);
+            protocols::mark!("etcd server: a lease expires");
             // The id exists: it came from the table.
             let _ = self.lease_revoke(&PbLeaseRevokeRequest { id });
         }

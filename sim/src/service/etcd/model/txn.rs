@@ -27,7 +27,7 @@ impl Model {
         check::txn(request)?;
         let chosen = self.choose(request);
         if !chosen.succeeded {
-            protocols::mark!(EtcdServerTxnFailed);
+            protocols::mark!("etcd server: a transaction takes its other branch");
         }
         // All puts are checked before all reads, wherever they stand (`apply.go: checkRequests`).
         self.check_chosen(&chosen, true)?;

@@ -145,7 +145,7 @@ impl Model {
     pub fn watch_cancel(&mut self, stream: StreamId, watch_id: i64) {
         let known = self.streams.get_mut(&stream).and_then(|open| open.watchers.remove(&watch_id));
         if known.is_some() {
-            protocols::mark!(EtcdServerWatchCancelled);
+            protocols::mark!("etcd server: a watch is cancelled");
             let response = PbWatchResponse { watch_id, canceled: true, ..PbWatchResponse::default() };
             self.respond(stream, self.revision, response);
         }
@@ -178,7 +178,7 @@ impl Model {
                     continue;
                 }
                 let batch = batch(&self.log, watcher);
-                protocols::mark!(EtcdServerWatchLate);
+                protocols::mark!("etcd server: a watch starts in the past");
                 let rest = batch.last().map_or(0, revision_of);
                 let more = self.log.iter().find(|e| revision_of(e) > rest && watcher.matches(e));
                 match more.filter(|_| !batch.is_empty()) {

@@ -298,7 +298,7 @@ impl Model {
         if run.granted.take_if(|granted| *granted == key).is_some() || self.locks.take(run.pid, &key, scope) {
             return Ok(());
         }
-        protocols::mark!(PostgresLockWaits);
+        protocols::mark!("postgres server: a statement waits for a lock");
         self.locks.wait(run.pid, &key, scope);
         if let Some(session) = self.sessions.get_mut(&run.pid) {
             session.waiting = Some(Waiting { key, scope, since: run.now.mono, looked_for_deadlock: false });

@@ -167,7 +167,7 @@ impl Sentinel {
     }
 
     pub(super) fn start_failover(&mut self) {
-        protocols::mark!(SentinelFailover);
+        protocols::mark!("sentinel: a failover begins");
         self.epoch += 1;
         self.failover.in_progress = true;
         self.failover.epoch = self.epoch;

@@ -110,7 +110,7 @@ impl Sentinel {
         self.now = now;
         let delta = now - self.previous_tick;
         if !(0..=state::TILT_TRIGGER).contains(&delta) {
-            protocols::mark!(SentinelTilt);
+            protocols::mark!("sentinel: the clock jumped, or it was stopped, and nothing is trusted for a while");
             self.tilted_at = Some(now);
             self.publish("+tilt", "#tilt mode entered".to_owned());
         }

@@ -54,7 +54,7 @@ impl Model {
         let Some(session) = known else {
             let over = ConnectResponse { timeout_ms: 0, session: 0, password: vec![0; 16] };
             self.outbox.extend([(connection, Out::Connected(over)), (connection, Out::Close)]);
-            protocols::mark!(ZookeeperServerSessionOver);
+            protocols::mark!("zookeeper server: a client comes back with a session that is over");
             return Connected::Expired;
         };
         if let Some(before) = session.connection.replace(connection) {
@@ -82,7 +82,7 @@ impl Model {
         let due = self.sessions.sessions.iter().filter(|(_, session)| session.expires_ms <= now_ms);
         let due: Vec<i64> = due.map(|(id, _)| *id).collect();
         for id in due {
-            protocols::mark!(ZookeeperServerExpired);
+            protocols::mark!("zookeeper server: a session's time is up");
             self.end_session(id);
         }
     }
