@@ -68,6 +68,7 @@ pub mod message;
 pub mod multiplexer;
 pub mod news;
 pub mod node;
+pub mod parameter;
 pub mod payload;
 pub mod point;
 pub mod random;

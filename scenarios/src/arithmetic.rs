@@ -31,7 +31,7 @@ pub struct Says {
 /// The arithmetic's verdict on a scenario, a protocol and parameters; `None` if no arithmetic covers them.
 pub fn says(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Option<Says> {
     if scenario.name == reads::SCENARIO.name {
-        let bound = read_lease::bound(protocol, &params.timings(protocol).resolved(), &params.network());
+        let bound = read_lease::bound(protocol, &params.resolved(protocol), &params.network());
         let from_memory = params.read_lease != Some(false);
         let safe = bound?.holds_at(params.clock_drift_ppm);
         return Some(Says { invariant: Some("no_stale_read"), safe }).filter(|_| from_memory);
@@ -47,7 +47,7 @@ fn wakes_in_time(protocol: &Protocol, params: &Params) -> Option<bool> {
     if protocol.service.outlasts_pauses {
         return None;
     }
-    let (_, others) = (protocol.read_lease?)(&params.timings(protocol).resolved());
+    let (_, others) = (protocol.read_lease?)(&params.resolved(protocol));
     let pause_ms = params.pause_ms.unwrap_or_else(|| gc_pause::default_pause_ms(params, protocol));
     let network = params.network();
     let us = |us: u64| u128::from(us) * u128::from(MICROSECOND);

@@ -25,7 +25,7 @@ const SYNCS: u64 = 4;
 
 /// The bound of a plan, milliseconds; `None` if dual belief has no bound.
 pub fn bound_ms(plan: &Plan, protocol: &Protocol) -> Option<f64> {
-    let overlap = (protocol.belief_overlap)(&plan.timings.resolved(), &conditions(plan, protocol))?;
+    let overlap = (protocol.belief_overlap)(&plan.resolved(protocol), &conditions(plan, protocol))?;
     // Histories have microseconds, rounded down: add one at either end.
     let us = if overlap == 0 { 0 } else { overlap.div_ceil(MICROSECOND) + 2 };
     Some(us as f64 / 1e3)
@@ -61,7 +61,7 @@ pub fn conditions(plan: &Plan, protocol: &Protocol) -> Conditions {
 /// True if a message that was in flight when a cut began may still matter to a leader: its belief outlasts the cut, or
 /// the leader may also be stopped and read the message before it checks its clock.
 fn delays(worst: &Conditions, plan: &Plan, protocol: &Protocol, cut: u64) -> bool {
-    let belief = protocol.read_lease.map_or(u64::MAX, |lease| worst.slow(lease(&plan.timings.resolved()).0));
+    let belief = protocol.read_lease.map_or(u64::MAX, |lease| worst.slow(lease(&plan.resolved(protocol)).0));
     let stopped = worst.unread > WRITE;
     stopped || cut < belief
 }

@@ -61,7 +61,7 @@ pub fn of(params: &Params, protocol: &Protocol) -> Clearance {
 
 /// Nanoseconds on the waiting node's clock.
 fn waits(params: &Params, protocol: &Protocol) -> Option<u64> {
-    let (service, timings) = (protocol.service, params.timings(protocol).resolved());
+    let (service, timings) = (protocol.service, params.resolved(protocol));
     if let Some(lease) = protocol.read_lease {
         return Some(lease(&timings).1);
     }
@@ -95,7 +95,7 @@ fn cut_once(plan: &Plan, protocol: &Protocol) -> Conditions {
 /// How long before anybody else can be elected a leader that cannot renew stops believing, milliseconds; negative: for
 /// how long two may believe. `None`: unbounded. Every clock is off by at least `drift_ppm`, in the worst direction.
 pub fn belief_ms(plan: &Plan, protocol: &Protocol, drift_ppm: u64) -> Option<f64> {
-    let (timings, drawn) = (plan.timings.resolved(), cut_once(plan, protocol));
+    let (timings, drawn) = (plan.resolved(protocol), cut_once(plan, protocol));
     let at_least = |ppm: u64| ppm.max(drift_ppm);
     let worst = Conditions {
         slow_ppm: at_least(drawn.slow_ppm),
@@ -126,7 +126,7 @@ pub fn belief_ms(plan: &Plan, protocol: &Protocol, drift_ppm: u64) -> Option<f64
 /// The largest drift of candidates' clocks, either way, at which two cannot believe at once in this plan, parts per
 /// million; `None`: two can even with perfect clocks.
 pub fn drift_ppm(plan: &Plan, protocol: &Protocol) -> Option<u64> {
-    let (timings, worst) = (plan.timings.resolved(), cut_once(plan, protocol));
+    let (timings, worst) = (plan.resolved(protocol), cut_once(plan, protocol));
     let apart = |ppm| {
         let conditions = Conditions { slow_ppm: ppm, fast_ppm: ppm, service_fast_ppm: ppm, ..worst };
         (protocol.belief_overlap)(&timings, &conditions) == Some(0)

@@ -32,6 +32,7 @@ pub mod read_lease;
 pub mod registry;
 pub mod scenario;
 pub mod sense;
+pub mod set;
 pub mod streams;
 pub mod suggest;
 pub mod topology;

@@ -8,13 +8,14 @@ use crate::{
     plan::{Address, Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Tenure, Timings},
     preset::Preset,
     read_lease,
+    set::{self, Settings},
     streams::{self, CLOCKS, READS},
 };
 use protocols::{
     address,
     bug::Bug,
     copies::Copies,
-    election::{Protocol, Timers, rules::Rules},
+    election::{self, Protocol, Timers},
     fence::{charge_check::ChargeCheck, checks::Fencing},
     service::Service,
     sharding::Placement,
@@ -88,14 +89,8 @@ pub struct Params {
     pub work_set: work_set::Asked,
     /// The check before an invoice is charged; `None`: the store's usual check.
     pub charge_check: Option<ChargeCheck>,
-    /// Whose timers to use, for protocols that have presets; explicit timers override them.
-    pub preset: Option<&'static Preset>,
-    /// Does a candidate ask for pre-votes before it stands? Like all rules, on by default.
-    pub pre_vote: Option<bool>,
-    /// Does a leader without a majority step down, and does a node that hears from a leader withhold its vote?
-    pub check_quorum: Option<bool>,
-    /// Does a leader act only while the lease from its last acknowledged heartbeat lasts?
-    pub leader_lease: Option<bool>,
+    /// The given values of parameters of one protocol or work.
+    pub set: Settings,
     /// The known bugs to switch on.
     pub bugs: Vec<&'static Bug>,
     pub fencing: Fencing,
@@ -144,10 +139,7 @@ impl Default for Params {
             works: Vec::new(),
             work_set: work_set::Asked::default(),
             charge_check: None,
-            preset: None,
-            pre_vote: None,
-            check_quorum: None,
-            leader_lease: None,
+            set: Settings::default(),
             bugs: Vec::new(),
             fencing: Fencing::On,
             copies: None,
@@ -179,7 +171,7 @@ impl Params {
                 .unwrap_or_else(|| self.bearable_ms(protocol, renew_ms.max(1))),
             request_timeout_ms: self.request_timeout_ms.unwrap_or((lasts_ms / 3).clamp(1, 1_000)),
             election_timeout_ms: self.election_timeout(protocol),
-            rules: self.rules(protocol),
+            rules: self.set.rules(protocol),
             renew_deadline_ms: own_ms.renew_deadline,
             retry_period_ms: own_ms.retry_period,
             lock_delay_ms: own_ms.lock_delay,
@@ -188,21 +180,14 @@ impl Params {
         }
     }
 
-    /// The protocol's voting and leading rules; the usual ones if it has none to switch off.
-    pub fn rules(&self, protocol: &Protocol) -> Rules {
-        if !Rules::concern(protocol.name) {
-            return Rules::USUAL;
-        }
-        Rules {
-            pre_vote: self.pre_vote.unwrap_or(true),
-            check_quorum: self.check_quorum.unwrap_or(true),
-            leader_lease: self.leader_lease.unwrap_or(true),
-            manner: self.preset.map(|preset| preset.manner).unwrap_or_default(),
-        }
+    /// The timers of a protocol, as it takes them.
+    pub fn resolved(&self, protocol: &Protocol) -> election::Timings {
+        self.timings(protocol).resolved_with(self.set.values(protocol.name))
     }
 
-    fn preset_of(&self, protocol: &Protocol) -> Option<&'static Preset> {
-        self.preset.filter(|_| Rules::concern(protocol.name))
+    /// Whose timers to use; explicit timers override them.
+    pub fn preset_of(&self, protocol: &Protocol) -> Option<&'static Preset> {
+        Preset::of(self.set.rules(protocol).manner)
     }
 
     /// The network's behaviour without faults: the profile, with the explicit options applied.
@@ -258,7 +243,11 @@ impl Params {
 
     /// The longest time from the end of an unrenewed lease to a successor's election on a quiet network, milliseconds.
     pub fn takeover_max_ms(&self, protocol: &Protocol) -> u64 {
-        (protocol.takeover_max)(&self.bounded_timings(protocol).resolved(), self.nodes).div_ceil(MILLISECOND)
+        (protocol.takeover_max)(
+            &self.bounded_timings(protocol).resolved_with(self.set.values(protocol.name)),
+            self.nodes,
+        )
+        .div_ceil(MILLISECOND)
     }
 
     /// How soon after the last fault has healed a leader must act again, milliseconds: the dead leader's lease expires,
@@ -290,7 +279,11 @@ impl Params {
     /// True if no read from memory can be stale while clocks drift only as far as these parameters allow and nobody
     /// sets them.
     pub fn lease_covers_reads(&self, protocol: &Protocol) -> bool {
-        let bound = read_lease::bound(protocol, &self.bounded_timings(protocol).resolved(), &self.network());
+        let bound = read_lease::bound(
+            protocol,
+            &self.bounded_timings(protocol).resolved_with(self.set.values(protocol.name)),
+            &self.network(),
+        );
         bound.is_some_and(|bound| bound.holds_at(self.clock_drift_ppm))
     }
 
@@ -345,6 +338,7 @@ impl Params {
             placement: self.placement,
             tenure: self.tenure,
             address: self.address.map(|kind| self.address_of(kind)),
+            set: set::keep(&self.set, [protocol.name]),
         }
     }
 
@@ -357,7 +351,6 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocols::election;
 
     #[test]
     fn a_heartbeat_that_nobody_asked_for_outlasts_a_round_trip() {

@@ -9,6 +9,7 @@ mod groups;
 pub mod json;
 mod limits;
 mod network;
+mod own;
 mod parameters;
 mod redundant;
 mod tenure;
@@ -19,6 +20,7 @@ pub use crate::topology::{DIRECTORY, STORE};
 pub use address::Address;
 pub use json::{ParseError, ReadError};
 pub use limits::{BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, Invalid, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX};
+pub use own::{Given, Kept};
 pub use tenure::Tenure;
 
 use crate::{
@@ -33,6 +35,7 @@ use protocols::{
     fence::{charge_check::ChargeCheck, checks::Fencing},
     group,
     history::{Header, Requirement},
+    parameter::Values,
     service::Service,
     sharding::Placement,
     types::{MILLISECOND, NodeId},
@@ -110,6 +113,9 @@ pub struct Plan {
     /// The address by which clients find the leader; `None`: they ask every candidate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
+    /// Parameters of the protocol and of works that have no field here, by owner and name.
+    #[serde(default, skip_serializing_if = "Kept::is_empty")]
+    pub set: Kept,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -239,6 +245,16 @@ impl Plan {
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
+    /// The protocol's timers, as it takes them.
+    pub fn resolved(&self, protocol: &Protocol) -> election::Timings {
+        self.timings.resolved_with(own::kept(&self.set, protocol.name, protocol.parameters))
+    }
+
+    /// A candidate's timers, as the protocol takes them.
+    pub fn resolved_of(&self, candidate: NodeId, protocol: &Protocol) -> election::Timings {
+        self.timings_of(candidate).resolved_with(self.resolved(protocol).own.values)
+    }
+
     /// The timers of a candidate: its own, or the plan's.
     pub fn timings_of(&self, candidate: NodeId) -> Timings {
         self.candidates.get(candidate.index()).and_then(|c| c.timings).unwrap_or(self.timings)
@@ -259,7 +275,8 @@ impl Plan {
                 Works::named(known, names.iter().map(String::as_str)).map_err(|why| Invalid(format!("works: {why}")))
             }
         };
-        works.map(|works| works.with_work_set(self.work_set).with_charge_check(self.charge_check))
+        let works = works?.with_work_set(self.work_set).with_charge_check(self.charge_check);
+        Ok(works.with_values(|kind| own::kept(&self.set, kind.name, kind.parameters)))
     }
 
     /// The processes of this plan under its protocol, with the usual works.
@@ -299,7 +316,7 @@ impl Plan {
             plan_digest: self.digest(),
             nodes: topology.names().to_vec(),
             candidates: topology.candidates().len() as u16,
-            lease_ttl_ms: (protocol.granted_ttl)(self.timings.resolved().lease_ttl) / MILLISECOND,
+            lease_ttl_ms: (protocol.granted_ttl)(self.resolved(protocol).lease_ttl) / MILLISECOND,
             rate: self.load.rate,
             liveness_bound_ms: self.liveness_bound_ms,
             dark_after_ms: self.network.dark_after_ms(),
@@ -347,11 +364,12 @@ impl Timings {
             lock_delay: self.lock_delay_ms,
             entry_interval: self.entry_interval_ms,
             replica_lag: self.replica_lag_ms,
+            values: Values::NONE,
         }
     }
 
-    /// In nanoseconds, as protocols take them.
-    pub fn resolved(&self) -> election::Timings {
+    /// In nanoseconds, as protocols take them, with what else belongs to the protocol.
+    pub fn resolved_with(&self, values: Values) -> election::Timings {
         election::Timings {
             lease_ttl: self.lease_ttl_ms.saturating_mul(MILLISECOND),
             renew_interval: self.renew_interval_ms.saturating_mul(MILLISECOND),
@@ -360,7 +378,7 @@ impl Timings {
                 .election_timeout_ms
                 .map(|(min_ms, max_ms)| (min_ms.saturating_mul(MILLISECOND), max_ms.saturating_mul(MILLISECOND))),
             rules: self.rules,
-            own: self.own_ms().map(|ms| ms.saturating_mul(MILLISECOND)),
+            own: Timers { values, ..self.own_ms().map(|ms| ms.saturating_mul(MILLISECOND)) },
         }
     }
 }

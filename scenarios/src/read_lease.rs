@@ -47,7 +47,7 @@ pub fn bound(protocol: &Protocol, timings: &election::Timings, network: &Network
 
 /// The bound of a plan whose reads are answered from memory.
 pub fn of_plan(plan: &Plan, protocol: &Protocol) -> Option<Bound> {
-    bound(protocol, &plan.timings.resolved(), &plan.network).filter(|_| plan.read_lease)
+    bound(protocol, &plan.resolved(protocol), &plan.network).filter(|_| plan.read_lease)
 }
 
 impl Bound {

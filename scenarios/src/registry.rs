@@ -5,6 +5,7 @@ use crate::{
     params::Params,
     plan::{Invalid, Known, Plan, ReadError, json},
     scenario::{self, Scenario},
+    set::{Owners, Setting, Wrong},
     topology::Topology,
 };
 use protocols::{
@@ -112,6 +113,21 @@ impl Registry {
     /// A work is unknown, or the works do not go together: one sentence.
     pub fn topology(&self, plan: &Plan, protocol: &Protocol) -> Result<Topology, Invalid> {
         Ok(plan.topology_of(protocol).with_works(plan.leaders_works(&self.works)?))
+    }
+
+    /// The owners of parameters.
+    pub fn owners(&self) -> Owners {
+        let protocols = self.named().map(|protocol| (protocol.name, protocol.parameters));
+        let works = self.works.iter().map(|work| (work.name, work.parameters));
+        protocols.chain(works).filter(|(_, parameters)| !parameters.is_empty()).collect()
+    }
+
+    /// Reads `OWNER.NAME=VALUE`.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn setting(&self, text: &str) -> Result<Setting, Wrong> {
+        Setting::read(text, &self.owners())
     }
 
     /// Every protocol that has a name: those listed here, and those derived from others.

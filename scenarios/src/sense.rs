@@ -2,7 +2,7 @@
 //! of the options has fields that nobody typed.
 
 use crate::{
-    Params, Scenario,
+    Params, Plan, Scenario,
     params::{CLOCK_DRIFT_DEFAULT_PPM, STARTS_WITHIN_MS},
     plan::{CANDIDATES_MAX, Invalid, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX},
     units::{duration_text, duration_us_text},
@@ -165,7 +165,7 @@ pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
     {
         return Err(Invalid(format!("`{name}` renews once in every --retry-period; leave --renew-interval out")));
     }
-    if let Some(why) = (protocol.timers.refuses)(&params.timings(protocol).resolved()) {
+    if let Some(why) = (protocol.timers.refuses)(&params.resolved(protocol)) {
         return Err(Invalid(format!("`{name}` refuses these timers: {why}")));
     }
     if let Some((min_ms, max_ms)) = params.timings(protocol).election_timeout_ms
@@ -246,11 +246,7 @@ pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), Invalid> {
     }
 }
 
-const GIVEN: [Given; 13] = [
-    ("--preset", |p| p.preset.map(|_| Params { preset: None, ..p.clone() })),
-    ("--pre-vote", |p| p.pre_vote.map(|on| Params { pre_vote: Some(!on), ..p.clone() })),
-    ("--check-quorum", |p| p.check_quorum.map(|on| Params { check_quorum: Some(!on), ..p.clone() })),
-    ("--leader-lease", |p| p.leader_lease.map(|on| Params { leader_lease: Some(!on), ..p.clone() })),
+const GIVEN: [Given; 9] = [
     ("--election-timeout", |p| {
         let (min_ms, max_ms) = p.election_timeout_ms?;
         Some(Params { election_timeout_ms: Some((min_ms + 1, max_ms + 2)), ..p.clone() })
@@ -273,6 +269,20 @@ const GIVEN: [Given; 13] = [
 /// # Errors
 /// One sentence.
 pub fn meant(params: &Params, cells: &[(&Scenario, &Protocol)], seed: u64) -> Result<(), Invalid> {
+    let of = |cells: &[(&Scenario, &Protocol)]| match cells {
+        [(scenario, protocol)] => format!("`{}` with `{}`", scenario.name, protocol.name),
+        _ => "any of these scenarios and protocols".to_owned(),
+    };
+    for setting in params.set.iter().filter(|_| !cells.is_empty()) {
+        let does = |plan: Plan| plan.works.iter().any(|work| work == setting.owner);
+        let concerns = |(scenario, protocol): &(&Scenario, &Protocol)| {
+            protocol.name == setting.owner || scenario.compile(params, protocol, seed).is_ok_and(does)
+        };
+        if !cells.iter().any(concerns) {
+            let (owner, name) = (setting.owner, setting.parameter.name);
+            return Err(Invalid(format!("--set {owner}.{name} means nothing to {}; leave it out", of(cells))));
+        }
+    }
     for (option, other) in GIVEN {
         let Some(other) = other(params) else { continue };
         let plan = |params: &Params, (scenario, protocol): (&Scenario, &Protocol)| {
@@ -282,11 +292,7 @@ pub fn meant(params: &Params, cells: &[(&Scenario, &Protocol)], seed: u64) -> Re
         };
         let unmoved = |cell: &&(&Scenario, &Protocol)| plan(params, **cell) == plan(&other, **cell);
         if !cells.is_empty() && cells.iter().filter(unmoved).count() == cells.len() {
-            let (scenario, protocol) = (cells[0].0.name, cells[0].1.name);
-            return Err(Invalid(match cells.len() {
-                1 => format!("{option} means nothing to `{scenario}` with `{protocol}`; leave it out"),
-                _ => format!("{option} means nothing to any of these scenarios and protocols; leave it out"),
-            }));
+            return Err(Invalid(format!("{option} means nothing to {}; leave it out", of(cells))));
         }
     }
     Ok(())

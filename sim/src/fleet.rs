@@ -262,7 +262,7 @@ fn site(told: &Told, node: NodeId, group: u16) -> Site {
         peers: plan.candidates.iter().map(|c| endpoint(&c.name, port)).collect(),
         port,
         founders: topology.candidates().filter(|n| !joins_later(n)).collect(),
-        timings: plan.timings_of(node).resolved(),
+        timings: plan.resolved_of(node, protocol),
         bugs: told.bugs.clone(),
     }
 }
@@ -286,7 +286,7 @@ fn of_groups(
 
 async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
     let Told { plan, protocol, topology, works, bugs, .. } = told;
-    let timings = plan.timings_of(env.node).resolved();
+    let timings = plan.resolved_of(env.node, protocol);
     // A simulated disk can always be read.
     let stored = env.disk().read(task_driver::STATE).await.unwrap_or_default();
     let division = plan.division(topology);

@@ -15,7 +15,7 @@ use protocols::{
 use reports::statistics::{count, duration};
 use scenarios::{
     fault::{Fault, PlannedFault, Trigger, Who},
-    plan::{Address, Plan, Tenure},
+    plan::{Address, Given, Plan, Tenure},
     read_lease,
     units::duration_text,
 };
@@ -93,6 +93,16 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     rows
 }
 
+/// The parameters of the protocol and of works that have no field of their own, by owner.
+fn own_values(plan: &Plan) -> impl Iterator<Item = (String, String)> {
+    let value = |(field, given): (&String, &Given)| match given {
+        Given::Switch(on) => format!("{field} {}", if *on { "on" } else { "off" }),
+        Given::Number(number) => format!("{field} {number}"),
+        Given::Word(word) => format!("{field} {word}"),
+    };
+    plan.set.iter().map(move |(owner, values)| (owner.clone(), values.iter().map(value).collect::<Vec<_>>().join(", ")))
+}
+
 /// What may happen to leaders.
 fn tenure(tenure: Tenure) -> impl Iterator<Item = (String, String)> {
     let Tenure { warm_up_ms, hold_down_ms, check_errors_ppm, step_down_after_ms } = tenure;
@@ -122,12 +132,12 @@ fn how_found(address: Address) -> String {
     format!("clients go by {what}, and keep it for {}", duration_text(address.ttl_ms))
 }
 
-/// The leaders' works, unless they are the usual ones.
+/// The leaders' works, unless they are the usual ones, and the parameters of works and the protocol.
 fn works(plan: &Plan) -> impl Iterator<Item = (String, String)> {
     let works = (!plan.works.is_empty()).then(|| ("work".to_owned(), plan.works.join(", ")));
     let asked = (!plan.work_set.is_nothing()).then(|| ("work-set".to_owned(), work_set(plan.work_set)));
     let check = plan.charge_check.map(|check| ("charge check".to_owned(), check.about().to_owned()));
-    works.into_iter().chain(asked).chain(check)
+    works.into_iter().chain(asked).chain(check).chain(own_values(plan))
 }
 
 /// The parameters of the work-set.
@@ -170,7 +180,7 @@ fn lease(plan: &Plan, protocol: Option<&Protocol>) -> (String, String) {
         ),
         (None, false) => {
             let asked_ms = timings.lease_ttl_ms;
-            let granted = |p: &Protocol| (p.granted_ttl)(timings.resolved().lease_ttl) / MILLISECOND;
+            let granted = |p: &Protocol| (p.granted_ttl)(plan.resolved(p).lease_ttl) / MILLISECOND;
             let granted_ms = protocol.map_or(asked_ms, granted);
             let asked = if granted_ms == asked_ms { String::new() } else { format!(" ({asked_ms} ms asked for)") };
             ("lease".to_owned(), format!("{granted_ms} ms{asked}, renewed every {renewed} ms"))

@@ -62,10 +62,7 @@ pub fn options(params: &Params) -> Vec<String> {
     add("checkpoint-every", params.work_set.checkpoint_every.map(|items| items.to_string()));
     add("load-time", params.work_set.load_ms.map(duration_text));
     add("charge-check", params.charge_check.map(|check| check.word().to_owned()));
-    add("preset", params.preset.map(|preset| preset.name.to_owned()));
-    add("pre-vote", params.pre_vote.map(on_off));
-    add("check-quorum", params.check_quorum.map(on_off));
-    add("leader-lease", params.leader_lease.map(on_off));
+    params.set.iter().for_each(|setting| add("set", Some(setting.to_string())));
     add("groups", number(params.groups.into(), usual.groups.into()));
     add("placement", params.placement.map(|placement| placement.word().to_owned()));
     add("bug", params.bugs.first().map(|bug| bug.id.to_owned()));
@@ -166,15 +163,16 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenarios::preset::Preset;
+    use scenarios::Registry;
 
     #[test]
     fn what_is_usual_is_left_out_and_nothing_else() {
         assert!(options(&Params::default()).is_empty());
         let params = Params { rate: 10, fencing: Fencing::Token, loss_ppm: Some(5_000), ..Params::default() };
         assert_eq!(options(&params), ["--rate", "10", "--fencing", "token", "--loss", "0.5%"]);
-        let params = Params { pre_vote: Some(false), preset: Preset::find("hashicorp"), ..Params::default() };
-        assert_eq!(options(&params), ["--preset", "hashicorp", "--pre-vote", "off"]);
+        let given = ["raft-core.preset=hashicorp", "raft-core.pre-vote=off"];
+        let set = given.map(|text| Registry::default().setting(text).unwrap()).into_iter().collect();
+        assert_eq!(options(&Params { set, ..Params::default() }), ["--set", given[0], "--set", given[1]]);
         let params = Params { latency_us: Some((200, 1_500)), pause_ms: Some(90_000), ..Params::default() };
         assert_eq!(options(&params), ["--pause", "90s", "--latency", "0.2ms..1.5ms"]);
     }

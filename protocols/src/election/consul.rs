@@ -66,6 +66,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers {
         list: &[
             OwnTimer { timer: Timer::RetryPeriod, default: Some(|_| RETRY) },

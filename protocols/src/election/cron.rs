@@ -48,6 +48,7 @@ macro_rules! ways {
                 about: $about,
                 service: $service,
                 read_lease: None,
+                parameters: &[],
                 timers: OwnTimers::NONE,
                 elector: |setup| boxed(Cron::new(setup, Way::$way)),
                 promise: |_, _| Promise::May,

@@ -65,6 +65,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers::of(&[RETRIED]),
     claim: None,
     elector: |setup| boxed(DbRowNodeClock::new(setup)),

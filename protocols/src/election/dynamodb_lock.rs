@@ -17,8 +17,7 @@
 //! sending, a waiter from reading.
 //!
 //! **There is no token.** Versions are UUIDs: they can be compared for equality but have no order, and each heartbeat
-//! replaces them, so a resource cannot tell an old holder from a new one. A late write takes effect even with fencing
-//! on.
+//! replaces them, so a resource cannot tell an old holder from a new one. Late writes take effect even with fencing.
 //!
 //! **What breaks it.**
 //! - A pause between `isExpired` and the write: nothing stops the write.
@@ -96,6 +95,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers {
         list: &[OwnTimer { timer: Timer::RetryPeriod, default: Some(|_| SECOND) }],
         renews_at_retry: false,

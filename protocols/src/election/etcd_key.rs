@@ -51,6 +51,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers::NONE,
     claim: None,
     elector: |setup| boxed(EtcdElection::new(setup, Recipe::OneKey)),

@@ -91,6 +91,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers {
         list: &[
             OwnTimer { timer: Timer::RenewDeadline, default: Some(|ttl| ttl / 15 * 10) },

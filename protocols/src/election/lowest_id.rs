@@ -52,6 +52,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers::NONE,
     claim: Some(|_, _, _| Message::Advertisement.erase()),
     elector: |setup| boxed(LowestId::new(setup)),

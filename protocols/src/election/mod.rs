@@ -48,6 +48,7 @@ pub use timers::{OwnTimer, OwnTimers, Timer, Timers};
 use crate::{
     bug::Bugs,
     elector::AnyElector,
+    parameter::{Parameter, Place},
     payload::Opaque,
     service::Service,
     types::{NodeId, SECOND},
@@ -274,6 +275,8 @@ pub struct Protocol {
     pub transfers: bool,
     /// Whether candidates can join and leave at runtime.
     pub changes_members: bool,
+    /// What `--set` sets of it.
+    pub parameters: &'static [Parameter],
     /// Its timing options besides the common ones.
     pub timers: OwnTimers,
     /// The message by which a leading candidate claims leadership, and which an attacker can forge: of this candidate,
@@ -359,6 +362,11 @@ impl Protocol {
             Notice::AsDead => Some((self.granted_ttl)(timings.lease_ttl) + (self.takeover_max)(timings, candidates)),
             Notice::AtOnce => Some(0),
         }
+    }
+
+    /// Whether it has [`rules`] that can be switched off.
+    pub fn has_rules(&self) -> bool {
+        self.parameters.iter().any(|parameter| matches!(parameter.place, Place::Rules(_)))
     }
 
     /// Whether its candidates elect among themselves, without a coordination service. They may have a fencing device.

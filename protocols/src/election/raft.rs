@@ -75,6 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: true,
     changes_members: true,
+    parameters: &[],
     timers: OwnTimers::NONE,
     claim: None,
     elector: |setup| boxed(Raft::new(setup)),

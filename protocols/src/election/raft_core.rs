@@ -8,31 +8,29 @@
 //! (`stepDownThreadMain`, `setElectionTimer`). Election timeouts of 150 to 300 ms; a heartbeat every third of the
 //! shortest. It shares nothing with `raft`, which is openraft.
 //!
-//! **How it elects.** A server that has heard nothing for an election timeout first asks for pre-votes (`--pre-vote`),
+//! **How it elects.** A server that has heard nothing for an election timeout first asks for pre-votes (`pre-vote`),
 //! then for votes in a new term. A server votes once per term, for a log at least as good as its own. Term, vote and
 //! log are on disk before any message that follows from them: one thread waits for its disk. The winner starts its term
-//! with a no-op entry. The log has no others, unless the leader appends entries at an interval (`--entry-interval`),
-//! which cost its followers time.
+//! with a no-op entry. The log has others only if the leader appends them (`--entry-interval`), at its followers' cost.
 //!
-//! **How it ends.** With `--leader-lease` a leader believes for nine tenths of the shortest election timeout after it
+//! **How it ends.** With `leader-lease` a leader believes for nine tenths of the shortest election timeout after it
 //! *sent* the last heartbeat that a majority acknowledged, or for the requested lease if that is shorter; a new leader
 //! from the first such round on, once its entry is committed. Then it steps down. Without the lease it believes from
-//! the majority's votes on, and steps down when no round succeeds for an election timeout (`--check-quorum`), or,
-//! without that too, when it hears of a higher term. A term that has ended is not believed in again.
+//! the majority's votes on, and steps down when no round succeeds for an election timeout (`check-quorum`), or, without
+//! that too, when it hears of a higher term. A term that has ended is not believed in again.
 //!
 //! **What it assumes about time.** For terms nothing. The lease assumes that followers vote for no other candidate
 //! within the shortest election timeout after they heard from the leader, by clocks no more than a tenth faster than
-//! the leader's. That promise is part of `--check-quorum`, as in etcd. A restarted server has forgotten its promises,
-//! and waits first; the dissertation, etcd and hashicorp/raft need that too, but omit it.
+//! the leader's. That promise is part of `check-quorum`, as in etcd. A restarted server has forgotten its promises, and
+//! waits first; the dissertation, etcd and hashicorp/raft need that too, but omit it.
 //!
-//! **What breaks it.** A pause between checking the belief and writing, as always. Without `--check-quorum` a lease is
-//! worthless. Without `--pre-vote` a server that was cut off returns with a higher term, and deposes a healthy leader.
+//! **What breaks it.** A pause between checking the belief and writing, as always. Without `check-quorum` a lease is
+//! worthless. Without `pre-vote` a server that was cut off returns with a higher term, and deposes a healthy leader.
 //!
-//! **hashicorp/raft.** `--preset hashicorp` has its defaults (`config.go: DefaultConfig`) and its timers
+//! **hashicorp/raft.** `--set raft-core.preset=hashicorp` has its defaults (`config.go: DefaultConfig`) and its timers
 //! ([`Manner::Hashicorp`]): a follower stands by a dead leader for one to *three* heartbeat timeouts.
 //!
-//! **What is left out.** The content of entries, snapshots, and membership changes. Lost requests for votes are not
-//! resent before the next election timeout.
+//! **What is left out.** The content of entries, snapshots, membership changes, and retries of lost requests for votes.
 //!
 //! **What shows it.** `rejoin` for pre-votes, `isolate-leader` for the lease, `split-vote`, `leadership-transfer`, and
 //! `plot election-cdf`, which measures what the paper's figure 16 shows.
@@ -46,6 +44,7 @@ mod durable;
 mod lead;
 mod log;
 mod message;
+mod parameters;
 mod role;
 #[cfg(test)]
 mod tests;
@@ -102,6 +101,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: true,
     changes_members: false,
+    parameters: &parameters::ALL,
     timers: OwnTimers::of(&[OwnTimer { timer: Timer::EntryInterval, default: None }]),
     claim: None,
     elector: |setup| boxed(RaftCore::new(setup)),

@@ -61,6 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: true,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers::of(&[RETRIED]),
     claim: None,
     elector: |setup| boxed(Keeper::<RedisFenced>::new(setup)),

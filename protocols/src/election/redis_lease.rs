@@ -55,6 +55,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers::of(&[RETRIED]),
     claim: None,
     elector: |setup| boxed(Keeper::<RedisLease>::new(setup)),

@@ -40,13 +40,6 @@ impl Default for Rules {
 impl Rules {
     /// All of them on, as in the dissertation.
     pub const USUAL: Rules = Rules { pre_vote: true, check_quorum: true, leader_lease: true, manner: Manner::Paper };
-    /// The protocols that have these rules.
-    pub const PROTOCOLS: [&str; 1] = ["raft-core"];
-
-    /// Whether the protocol called `protocol` has these rules.
-    pub fn concern(protocol: &str) -> bool {
-        Rules::PROTOCOLS.contains(&protocol)
-    }
 
     pub fn are_usual(&self) -> bool {
         *self == Rules::USUAL

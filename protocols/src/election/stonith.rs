@@ -75,6 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers::NONE,
     claim: None,
     read_lease: None,

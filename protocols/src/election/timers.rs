@@ -1,6 +1,7 @@
 //! Timing options that only some protocols have: which ones, their defaults, and what the protocol's client refuses.
 
 use super::Timings;
+use crate::parameter::Values;
 
 /// A timing option.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -76,12 +77,20 @@ pub struct Timers {
     pub entry_interval: Option<u64>,
     /// See [`Timer::ReplicaLag`].
     pub replica_lag: Option<u64>,
+    /// What `--set` gave for parameters without a field of their own; durations in milliseconds.
+    pub values: Values,
 }
 
 impl Timers {
     /// Nothing is set.
-    pub const NONE: Timers =
-        Timers { renew_deadline: None, retry_period: None, lock_delay: None, entry_interval: None, replica_lag: None };
+    pub const NONE: Timers = Timers {
+        renew_deadline: None,
+        retry_period: None,
+        lock_delay: None,
+        entry_interval: None,
+        replica_lag: None,
+        values: Values::NONE,
+    };
 
     /// The setting of `timer`.
     pub const fn get(&self, timer: Timer) -> Option<u64> {
@@ -102,12 +111,13 @@ impl Timers {
             lock_delay: value(Timer::LockDelay),
             entry_interval: value(Timer::EntryInterval),
             replica_lag: value(Timer::ReplicaLag),
+            values: Values::NONE,
         }
     }
 
     /// The settings in another unit.
     pub fn map(&self, convert: impl Fn(u64) -> u64) -> Timers {
-        Timers::from(|timer| self.get(timer).map(&convert))
+        Timers { values: self.values, ..Timers::from(|timer| self.get(timer).map(&convert)) }
     }
 }
 

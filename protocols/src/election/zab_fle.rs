@@ -99,6 +99,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: true,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers::NONE,
     claim: None,
     elector: |setup| boxed(ZabFle::new(setup)),

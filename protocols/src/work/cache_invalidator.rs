@@ -25,6 +25,7 @@ pub const WORK: Kind = Kind {
     resources: &["records", "edge-1", "edge-2"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || Box::new(Invalidator::default()),
 };
 

@@ -71,8 +71,9 @@ impl Duties {
         let placed = &works.all[place];
         let outboxes = &mut self.outboxes[placed.first_resource..][..placed.kind.resources.len()];
         let Incarnation { token, node, generation } = incarnation;
-        let first_timer = first_timer + placed.first_timer;
-        let context = Context { now, period, node, store, generation, token, acts, works, outboxes, first_timer, out };
+        let (first_timer, values) = (first_timer + placed.first_timer, placed.values);
+        let context =
+            Context { now, period, node, store, generation, token, acts, works, values, outboxes, first_timer, out };
         (&mut *self.works[place], context)
     }
 

@@ -23,6 +23,7 @@ pub const WORK: Kind = Kind {
     resources: &["plans"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || Box::new(Enactor::default()),
 };
 

@@ -14,6 +14,7 @@ pub const WORK: Kind = Kind {
     resources: &["jobs"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || Box::new(Worker::default()),
 };
 

@@ -20,6 +20,7 @@ use crate::{
     fence::charge_check::ChargeCheck,
     history::Kind as Happened,
     message::Message,
+    parameter::{Parameter, Values},
     point::Point,
     state::State,
     types::{NodeId, Operation, Payload, RequestId},
@@ -92,6 +93,8 @@ pub struct Kind {
     pub serves: bool,
     /// The number of its timers.
     pub timers: TimerId,
+    /// What `--set` sets of it.
+    pub parameters: &'static [Parameter],
     /// Creates the work for a new leadership.
     pub new: fn() -> Box<dyn Work>,
 }
@@ -196,6 +199,8 @@ pub struct Context<'a> {
     /// Whether the belief is valid, and the node is not resigning.
     acts: bool,
     works: &'a Works,
+    /// What `--set` gave for the work's own parameters.
+    pub values: Values,
     outboxes: &'a mut [Outbox],
     first_timer: TimerId,
     out: &'a mut Vec<Output>,

@@ -16,6 +16,7 @@ pub const WORK: Kind = Kind {
     resources: &["runs"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || Box::new(Job::default()),
 };
 

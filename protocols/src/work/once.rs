@@ -28,6 +28,7 @@ pub const INVOICES: Kind = Kind {
     resources: &["payments", "invoices"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || Box::new(Worker::new(INVOICE_TIME)),
 };
 
@@ -38,6 +39,7 @@ pub const QUEUE_WORKER: Kind = Kind {
     resources: &["deliveries", "queue"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || Box::new(Worker::new(MESSAGE_TIME)),
 };
 

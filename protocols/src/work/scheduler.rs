@@ -10,6 +10,7 @@ pub const WORK: Kind = Kind {
     resources: &["schedule"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || Box::new(Scheduler::default()),
 };
 

@@ -10,6 +10,7 @@ pub const WORK: Kind = Kind {
     resources: &["sequence"],
     serves: true,
     timers: 0,
+    parameters: &[],
     new: || Box::new(Sequencer::default()),
 };
 

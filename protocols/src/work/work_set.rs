@@ -29,6 +29,7 @@ pub const COMPACTION: Kind = Kind {
     resources: &["segments"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || {
         Box::new(Performer::new(Size { items: 1_600, item_time: 320 * MILLISECOND, checkpoint_every: 1, load_time: 0 }))
     },
@@ -41,6 +42,7 @@ pub const PENDING_JOBS: Kind = Kind {
     resources: &["fired"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || {
         Box::new(Performer::new(Size {
             items: 100_000,

@@ -5,6 +5,7 @@ use crate::{
     bug::Bugs,
     core::TimerId,
     fence::{charge_check::ChargeCheck, checks::Checks},
+    parameter::Values,
     types::Resource,
 };
 
@@ -42,6 +43,7 @@ pub(super) struct Placed {
     pub(super) kind: &'static Kind,
     pub(super) first_resource: usize,
     pub(super) first_timer: TimerId,
+    pub(super) values: Values,
 }
 
 impl Default for Works {
@@ -92,7 +94,7 @@ impl Works {
         let mut works = Works { all, owners, room: UNDER_WAY_MAX, work_set, charge_check: None, bugs };
         let mut first_timer = 0;
         for (place, kind) in kinds.iter().enumerate() {
-            works.all.push(Placed { kind, first_resource: works.owners.len(), first_timer });
+            works.all.push(Placed { kind, first_resource: works.owners.len(), first_timer, values: Values::NONE });
             works.owners.extend(kind.resources.iter().map(|_| place as u8));
             first_timer += kind.timers;
         }
@@ -119,6 +121,12 @@ impl Works {
             }
         };
         self.all.iter().flat_map(of).collect()
+    }
+
+    /// The same, each with the values of its parameters.
+    pub fn with_values(mut self, values: impl Fn(&Kind) -> Values) -> Works {
+        self.all.iter_mut().for_each(|placed| placed.values = values(placed.kind));
+        self
     }
 
     /// The same with these bugs.

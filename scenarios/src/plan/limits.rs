@@ -1,7 +1,7 @@
 //! Limits on a plan's values.
 
-/// Longest run, lease and fault: 24 hours, milliseconds.
-pub const LONGEST_MS: u64 = 24 * 3600 * 1000;
+/// Longest run, lease and fault, milliseconds.
+pub use protocols::parameter::LONGEST_MS;
 
 /// Largest offset of a wall clock: a year, milliseconds.
 pub const OFFSET_MAX_MS: u64 = 366 * 24 * 3600 * 1000;

@@ -5,7 +5,7 @@ use super::{
     limits::{Checked, range},
 };
 use protocols::{
-    election::{OwnTimer, Protocol, Timer, rules::Rules},
+    election::{OwnTimer, Protocol, Timer},
     types::MILLISECOND,
 };
 
@@ -14,14 +14,14 @@ pub(super) fn timings(plan: &Plan, protocol: &Protocol) -> Checked {
     range("timings.lease_ttl_ms", timings.lease_ttl_ms, 1, LONGEST_MS)?;
     range("timings.renew_interval_ms", timings.renew_interval_ms, 1, LONGEST_MS)?;
     range("timings.request_timeout_ms", timings.request_timeout_ms, 1, LONGEST_MS)?;
-    let granted_ms = (protocol.granted_ttl)(timings.resolved().lease_ttl) / MILLISECOND;
+    let granted_ms = (protocol.granted_ttl)(plan.resolved(protocol).lease_ttl) / MILLISECOND;
     if timings.renew_interval_ms >= granted_ms {
         let renew_ms = timings.renew_interval_ms;
         return Err(format!(
             "timings.renew_interval_ms is {renew_ms}, but the lease lasts {granted_ms} ms: renew before it ends"
         ));
     }
-    if !timings.rules.are_usual() && !Rules::concern(protocol.name) {
+    if !timings.rules.are_usual() && !protocol.has_rules() {
         return Err(format!("timings.rules is given, but `{}` has no rules to switch off", plan.protocol));
     }
     own_timers(plan, protocol)?;
@@ -56,7 +56,7 @@ fn own_timers(plan: &Plan, protocol: &Protocol) -> Checked {
             plan.protocol
         ));
     }
-    match (protocol.timers.refuses)(&plan.timings.resolved()) {
+    match (protocol.timers.refuses)(&plan.resolved(protocol)) {
         Some(why) => Err(format!("timings: {why}")),
         None => Ok(()),
     }

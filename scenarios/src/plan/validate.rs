@@ -6,6 +6,7 @@ use super::{
         BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, EXTRA_MAX_US, FAULTS_MAX, Invalid, LATENCY_MAX_US,
         NAME_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
     },
+    own,
     parameters::{Whole, may_elect, parameters},
     tenure, timers,
 };
@@ -58,6 +59,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     groups::check(plan, protocol, known.works)?;
     work_set(plan)?;
     charge_check(plan)?;
+    own_values(plan, protocol, known)?;
     copies::check(plan, protocol)?;
     address::check(plan)?;
     tenure::check(plan.tenure)?;
@@ -182,6 +184,11 @@ fn work_set(plan: &Plan) -> Checked {
     }
     let [one, other] = KINDS.map(|kind| kind.name);
     Err(format!("work_set means nothing here: `works` has neither `{one}` nor `{other}`"))
+}
+
+fn own_values(plan: &Plan, protocol: &Protocol, known: &Known) -> Checked {
+    let works = known.works.iter().filter(|kind| has_one(plan, &[kind])).map(|kind| (kind.name, kind.parameters));
+    own::check(&plan.set, &works.chain([(protocol.name, protocol.parameters)]).collect::<Vec<_>>())
 }
 
 fn charge_check(plan: &Plan) -> Checked {

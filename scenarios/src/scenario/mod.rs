@@ -88,7 +88,7 @@ use crate::{
     fault::{Fault, PlannedFault, Trigger, Who},
     params::Params,
     plan::{Invalid, Known, Plan},
-    streams,
+    set, streams,
     topology::member_name,
 };
 pub use needs::Needs;
@@ -271,6 +271,8 @@ impl Scenario {
             )));
         }
         plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
+        let owners = plan.works.iter().map(String::as_str).chain([protocol.name]);
+        plan.set = set::keep(&params.set, owners);
         // A scenario may be about a bug, which its plan switches on.
         let own = known_bugs::ALL.into_iter().filter(|bug| plan.bugs.iter().any(|id| id == bug.id));
         let bugs: Vec<_> = params.bugs.iter().copied().chain(own).collect();

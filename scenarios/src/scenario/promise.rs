@@ -91,7 +91,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         || scenario.hazard == Hazard::DelayedRenewals;
     // A lease that only a clock ends is only as good as the clocks.
     let by_clock = from_memory || (cut_off && unchecked);
-    let relaxed = !params.rules(protocol).are_usual();
+    let relaxed = !params.set.rules(protocol).are_usual();
     let promised = match scenario.hazard {
         Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
         Hazard::LeaderCannotWork => leader_cannot_work::promised(scenario, protocol, params),
@@ -209,7 +209,7 @@ fn told_apart(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Prom
 pub fn bounds(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Bounds {
     let own_timers = params.renew_interval_ms.is_none() && params.request_timeout_ms.is_none();
     let own_timers = own_timers && params.lease_ttl_ms.is_none() && params.election_timeout_ms.is_none();
-    let own_timers = own_timers && params.own_ms == Timers::NONE && params.rules(protocol).are_usual();
+    let own_timers = own_timers && params.own_ms == Timers::NONE && params.set.rules(protocol).are_usual();
     // A leader whose health checks err is replaced without need.
     if params.network().loss > 0.0 || !own_timers || params.tenure.check_errors_ppm > 0 {
         return Bounds::default();

@@ -56,7 +56,7 @@ fn a_protocols_own_timers_stand_in_its_plans() {
     let expected = Timers { renew_deadline: Some(10_000), retry_period: Some(2_000), ..Timers::NONE };
     assert_eq!(usual.timings.own_ms(), expected);
     assert_eq!(usual.timings.renew_interval_ms, 2_000);
-    let resolved = usual.timings.resolved();
+    let resolved = usual.resolved(&LIKE_CLIENT_GO);
     assert_eq!(resolved.own, expected.map(|ms| ms * MILLISECOND));
     assert_eq!(resolved.retry_period(), 2 * SECOND);
 

@@ -1,17 +1,11 @@
 //! The committed plan sets and numbers.
 
 use crate::{error::Failed, registry::Registry};
-use protocols::{
-    election::{Protocol, rules::Rules},
-    fence::checks::Fencing,
-    sharding::Placement,
-    work::work_set,
-};
+use protocols::{election::Protocol, fence::checks::Fencing, sharding::Placement, work::work_set};
 use reports::experiments::Numbers;
 use scenarios::{
     Params,
     plan::{Invalid, Tenure},
-    preset::Preset,
     registry::Missing,
     scenario,
 };
@@ -126,9 +120,9 @@ pub struct With {
     pub lease_ttl_ms: Option<u64>,
     /// Between attempts to acquire, in milliseconds.
     pub retry_period_ms: Option<u64>,
-    /// The name of an implementation's own timers.
-    pub preset: Option<String>,
-    pub pre_vote: Option<bool>,
+    /// Parameters of one protocol or work, as for `--set`.
+    #[serde(default)]
+    pub set: Vec<String>,
     /// The duration of a run, in milliseconds.
     pub duration_ms: Option<u64>,
     /// The number of separate leaderships.
@@ -185,11 +179,11 @@ impl PlanSet {
     /// The set's parameters.
     ///
     /// # Errors
-    /// It names an unknown bug or preset.
+    /// It names an unknown work, bug or parameter.
     pub fn params(&self, registry: &Registry) -> Result<Params, Missing> {
-        let With { nodes, rate, fencing, retry_period_ms, groups, bug, works, work_set, preset, .. } = &self.with;
-        let With { lease_ttl_ms, pre_vote, duration_ms, placement, tenure, .. } = self.with;
-        let mut params = Params { lease_ttl_ms, pre_vote, duration_ms, placement, tenure, ..Params::default() };
+        let With { nodes, rate, fencing, retry_period_ms, groups, bug, works, work_set, set, .. } = &self.with;
+        let With { lease_ttl_ms, duration_ms, placement, tenure, .. } = self.with;
+        let mut params = Params { lease_ttl_ms, duration_ms, placement, tenure, ..Params::default() };
         params.groups = groups.unwrap_or(params.groups);
         params.nodes = nodes.unwrap_or(params.nodes);
         params.rate = rate.unwrap_or(params.rate);
@@ -202,9 +196,8 @@ impl PlanSet {
         let kind = |name| kind(name).ok_or_else(|| none("work", name));
         params.works = works.iter().map(kind).collect::<Result<_, _>>()?;
         params.work_set = *work_set;
-        if let Some(name) = preset {
-            params.preset = Some(Preset::find(name).ok_or_else(|| none("preset", name))?);
-        }
+        let setting = |text: &String| registry.plans.setting(text).map_err(|_| none("parameter", text));
+        params.set = set.iter().map(setting).collect::<Result<_, _>>()?;
         if let Some(id) = bug {
             let known = registry.plans.bugs.iter().copied().find(|known| known.id == id);
             params.bugs = vec![known.ok_or_else(|| none("bug", id))?];
@@ -227,14 +220,7 @@ impl PlanSet {
             let all = registry.plans.protocols.iter().copied();
             return Ok(all.filter(|protocol| scenario.needs.met_by(protocol)).collect());
         }
-        let known = |name: &String| {
-            let protocol = registry.plans.protocol(name)?;
-            match self.with.preset.is_some() && !Rules::concern(protocol.name) {
-                true => Err(Invalid(format!("`{name}` has timers of its own, and takes no preset")).into()),
-                false => Ok(protocol),
-            }
-        };
-        self.protocols.iter().map(known).collect()
+        self.protocols.iter().map(|name| Ok(registry.plans.protocol(name)?)).collect()
     }
 }
 

@@ -93,7 +93,7 @@ fn plan(protocol: &Protocol) -> Result<Plan, Failed> {
     let nodes = if ASKED.contains(&protocol.name) { ASKED_BY } else { Params::default().nodes };
     let params = Params { nodes, rate: 10, read_lease: Some(false), ..Params::default() };
     let mut plan = steady.compile(&params, protocol, 1)?;
-    let timings = plan.timings.resolved();
+    let timings = plan.resolved(protocol);
     let waits = (protocol.granted_ttl)(timings.lease_ttl) + (protocol.takeover_max)(&timings, params.nodes);
     plan.duration_ms = CUT_MS as u64 + 5_000 + 2 * waits / MILLISECOND;
     plan.liveness_bound_ms = plan.duration_ms;
@@ -170,7 +170,7 @@ mod tests {
     fn nobody_believes_for_longer_than_its_timers_say() {
         for (protocol, line) in election::ALL.into_iter().zip(EXPECTED.lines()) {
             let Some(lease) = protocol.read_lease else { continue };
-            let (believes, _) = lease(&plan(protocol).expect("the plan makes sense").timings.resolved());
+            let (believes, _) = lease(&plan(protocol).expect("the plan makes sense").resolved(protocol));
             let slow = 1.0 - drift(protocol) as f64 / 1e6;
             let most = (believes as f64 / slow) as u64 / MILLISECOND;
             let stops = line.split_once("stops after ").and_then(|(_, rest)| rest.split(' ').next());

@@ -3,7 +3,7 @@
 
 use super::with;
 use super::{Holder, World, env::SimEnv};
-use protocols::types::{MILLISECOND, NodeId};
+use protocols::types::NodeId;
 use scenarios::{streams, topology::Topology};
 use std::{future::Future, io, pin::Pin, sync::Arc};
 
@@ -82,7 +82,7 @@ impl World {
 
     /// How long a lease lasts without renewal, in milliseconds.
     pub fn lease_ms(&self) -> i64 {
-        (self.faults.plan.timings.resolved().lease_ttl / MILLISECOND) as i64
+        i64::try_from(self.faults.plan.timings.lease_ttl_ms).unwrap_or(i64::MAX)
     }
 }
 

@@ -27,7 +27,7 @@ fn drifting(clock_drift_ppm: u64) -> Params {
 /// The bound of a protocol at the default parameters.
 fn bound(protocol: &Protocol) -> Option<Bound> {
     let params = Params::default();
-    read_lease::bound(protocol, &params.timings(protocol).resolved(), &params.network())
+    read_lease::bound(protocol, &params.resolved(protocol), &params.network())
 }
 
 #[test]

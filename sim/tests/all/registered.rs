@@ -24,6 +24,7 @@ static INVALIDATOR: work::Kind = work::Kind {
     resources: &["invalidations"],
     serves: false,
     timers: 1,
+    parameters: &[],
     new: || Box::new(Invalidator::default()),
 };
 

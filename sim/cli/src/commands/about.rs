@@ -14,6 +14,7 @@ use protocols::{
 use scenarios::{
     Params, Scenario, belief,
     scenario::{self, Live, Promised},
+    set::described,
     units::duration_text,
 };
 use serde_json::json;
@@ -258,6 +259,10 @@ fn as_text(registry: &Registry, protocol: &Protocol, stories: &[Story], width: u
     let mut text = filled(&format!("{}: {}. {token}", protocol.name, protocol.about), 0, width);
     text += &filled(&timers(protocol), 0, width);
     text += &filled(&notices::sentences(protocol), 0, width);
+    for parameter in protocol.parameters {
+        let words = format!("--set {}.{}: {}", protocol.name, parameter.name, described(parameter));
+        text += &filled(&words, 2, width);
+    }
     for comes in Comes::ALL {
         let of: Vec<&Story> = stories.iter().filter(|story| story.comes == comes).collect();
         let Some(first) = of.first() else { continue };

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::terminal::{
     check::PageArgs,
-    options::{NetworkOptions, PlanOptions, RuleOptions, ShowArgs},
+    options::{NetworkOptions, PlanOptions, SetOptions, ShowArgs},
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -309,7 +309,7 @@ pub struct ElectionCdfArgs {
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pub renew_interval: Vec<u64>,
     #[command(flatten)]
-    pub rules: RuleOptions,
+    pub own_values: SetOptions,
     /// Time to live of the lease; 3 s by default, or the shortest election timeout of a protocol that has one
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pub lease_ttl: Option<u64>,
@@ -346,6 +346,8 @@ pub enum Listing {
     Faults,
     /// Rules that every run is checked against
     Invariants,
+    /// Parameters of one protocol or work, for --set
+    Parameters,
     /// Kinds of work that a leader can do
     Works,
     /// Network profiles

@@ -54,7 +54,7 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
     let timers_given = given.lease_ttl_ms.is_some()
         || given.renew_interval_ms.is_some()
         || given.election_timeout_ms.is_some()
-        || given.preset.is_some()
+        || !given.set.is_empty()
         || given.own_ms != Params::default().own_ms;
     let told = Told { case: &case, timers_given, seen: &seen, changes: &changes, commands: &commands };
     match (show.json, show.quiet) {
@@ -90,7 +90,7 @@ fn not_about(given: &Params) -> Result<(), Invalid> {
 fn with_own_timers(given: &Params, args: &AssessArgs) -> Params {
     let mut params = Params { pause_ms: None, ..given.clone() };
     let protocol = args.name;
-    if protocol.election_timeout.is_none() && params.preset.is_none() {
+    if protocol.election_timeout.is_none() && params.preset_of(protocol).is_none() {
         params.lease_ttl_ms = params.lease_ttl_ms.or(Some(protocol.default_lease_ttl / MILLISECOND));
     }
     if !args.plan.has_rate() {

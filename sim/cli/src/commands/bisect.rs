@@ -68,7 +68,7 @@ fn tried(ppm: u64, found: Option<&Break>) -> String {
 /// The analytic bound, if the scenario is about clock drift.
 fn bound(bisect: &Bisect, params: &Params) -> Option<Bound> {
     let is_about_it = bisect.scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
-    let timings = params.timings(bisect.protocol).resolved();
+    let timings = params.resolved(bisect.protocol);
     read_lease::bound(bisect.protocol, &timings, &params.network()).filter(|_| is_about_it)
 }
 

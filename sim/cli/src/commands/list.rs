@@ -9,9 +9,10 @@ use crate::terminal::program::as_run;
 use protocols::{
     bug::{Bug, Shown},
     by_design, election,
+    parameter::Parameter,
     types::{MILLISECOND, SECOND},
 };
-use scenarios::{generate, params};
+use scenarios::{generate, params, set::described};
 use serde_json::{Map, Value, json};
 use sim::{registry::Registry, repro};
 
@@ -24,12 +25,13 @@ const USUAL_LEASE: u64 = 3 * SECOND;
 /// Descriptions are only wrapped if they have at least this many columns.
 const ABOUT_MIN: usize = 24;
 
-const KINDS: [Listing; 7] = [
+const KINDS: [Listing; 8] = [
     Listing::Scenarios,
     Listing::Protocols,
     Listing::Faults,
     Listing::Invariants,
     Listing::Works,
+    Listing::Parameters,
     Listing::Networks,
     Listing::Bugs,
 ];
@@ -78,6 +80,7 @@ fn overview(registry: &Registry) -> String {
             Listing::Faults => ("what `sweep swarm` draws plans of", "pause, partition, kill"),
             Listing::Invariants => ("what is judged", "leaders_acting_by_effect, no_stale_write, liveness"),
             Listing::Works => ("what a leader does", "sequencer, job-queue, invoices"),
+            Listing::Parameters => ("what belongs to one protocol or work, for --set", "raft-core.pre-vote"),
             Listing::Networks => ("how links behave, for --net", "lan, wan"),
             Listing::Bugs => ("mistakes of real systems, for --bug", "redis-lease-renewal-throws"),
             Listing::All => ("", ""),
@@ -234,6 +237,13 @@ fn rows(registry: &Registry, listing: Listing) -> Vec<(String, String)> {
         Listing::Faults => generate::kinds().map(|(name, about)| plain(name, about)).collect(),
         Listing::Invariants => registry.invariants.iter().map(|i| plain(i.name, i.about)).collect(),
         Listing::Works => registry.plans.works.iter().map(|work| plain(work.name, work.about)).collect(),
+        Listing::Parameters => {
+            let row =
+                |(owner, parameter): (&str, &Parameter)| (format!("{owner}.{}", parameter.name), described(parameter));
+            let owners = registry.plans.owners();
+            let all = owners.iter().flat_map(|(owner, of)| of.iter().map(|parameter| row((*owner, parameter))));
+            all.collect()
+        }
         Listing::Networks => params::PROFILES.iter().map(|p| plain(p.name, p.about)).collect(),
         Listing::Bugs => registry.plans.bugs.iter().map(|bug| plain(bug.id, bug.what)).collect(),
         Listing::All => Vec::new(),

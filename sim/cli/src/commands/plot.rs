@@ -67,7 +67,7 @@ pub fn election_cdf(registry: &Registry, args: &ElectionCdfArgs) -> Result<u8, S
     let mut wanted: Vec<(&'static Protocol, Params)> = Vec::new();
     for protocol in protocols {
         let params = |range: Option<(u64, u64)>, renew_interval_ms: Option<u64>| {
-            args.rules.add_to(args.network.params(Params {
+            args.own_values.add_to(args.network.params(Params {
                 nodes: args.nodes,
                 lease_ttl_ms: args.lease_ttl,
                 election_timeout_ms: range,
@@ -117,7 +117,7 @@ fn asked_for(args: &ElectionCdfArgs) -> String {
     };
     let mut words = args.network.net.name.to_owned() + &args.network.latency.map(way).unwrap_or_default();
     words += &args.network.loss.map(|ppm| format!(", {} lost", percent_text(ppm))).unwrap_or_default();
-    words + &args.rules.words()
+    args.own_values.set.iter().fold(words, |words, setting| format!("{words}, {setting}"))
 }
 
 /// Counts and draws the messages of an election.

@@ -45,7 +45,11 @@ pub fn refuse(error: &clap::Error, command: &Command, said: &[OsString]) -> u8 {
                     .map(|(unknown, meant)| format!("unexpected argument '{unknown}' found; did you mean {meant}?"))
             };
             let none = || no_such_command(error, command, said);
-            let own = of_the_plan(error, command, said).or_else(meant).or_else(|| lacking(error)).or_else(none);
+            let own = of_the_plan(error, command, said)
+                .or_else(|| set_now(error, said))
+                .or_else(meant)
+                .or_else(|| lacking(error))
+                .or_else(none);
             let sentence = own.unwrap_or_else(|| one_sentence(error));
             let _ = writeln!(std::io::stderr(), "fencepost: {}", as_run(&sentence));
             USAGE
@@ -95,6 +99,18 @@ fn lacking(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return None };
     let lacks = error.kind() == ErrorKind::MissingRequiredArgument && missing.iter().any(|name| name == "<NAME>");
     lacks.then(|| format!("{}; `fencepost list scenarios` has the names", one_sentence(error)))
+}
+
+/// The error for an option that is a parameter of one protocol or work: how to give it.
+fn set_now(error: &clap::Error, said: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let name = unknown.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let owners = names::known().owners();
+    let having = owners.iter().filter(|(_, of)| of.iter().any(|parameter| parameter.name == name));
+    let value = said.iter().skip_while(|word| *word != unknown.as_str()).nth(1).and_then(|word| word.to_str());
+    let value = value.filter(|word| !word.starts_with('-')).unwrap_or("VALUE");
+    let ways: Vec<String> = having.map(|(owner, _)| format!("--set {owner}.{name}={value}")).collect();
+    (!ways.is_empty()).then(|| format!("{unknown} is now {}", ways.join(" or ")))
 }
 
 /// An unknown option, and the options that contain it as a part, such as `--lease-ttl` for `--ttl`: clap only suggests

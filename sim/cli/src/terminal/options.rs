@@ -2,7 +2,7 @@
 
 use super::{
     address::AddressOptions,
-    headings::{NETWORK, OUTPUT, RAFT, TIMERS, WORK},
+    headings::{NETWORK, OUTPUT, TIMERS, WORK},
     output::Show,
     parse,
     tenure::TenureOptions,
@@ -22,9 +22,9 @@ use scenarios::{
     generate::Choice,
     params::{PROFILES, Profile},
     plan::Invalid,
-    preset::Preset,
     scenario::needs::always_led,
     sense,
+    set::Setting,
 };
 
 /// The options of a scenario's plan.
@@ -61,7 +61,7 @@ pub struct PlanOptions {
     #[command(flatten)]
     address: AddressOptions,
     #[command(flatten)]
-    rules: RuleOptions,
+    own_values: SetOptions,
     /// Switch one known bug on
     #[arg(long, value_parser = parse::bug, value_name = "ID")]
     bug: Option<&'static Bug>,
@@ -121,37 +121,18 @@ pub struct PlanOptions {
     control_link: Option<bool>,
 }
 
-/// The rules of voting and leading, of protocols that have them on or off.
+/// Parameters of one protocol or work.
 #[derive(ClapArgs, Clone, Debug)]
-pub struct RuleOptions {
-    /// Timers of an implementation, such as hashicorp (hashicorp/raft's defaults)
-    #[arg(long, value_parser = parse::preset, value_name = "NAME", help_heading = RAFT)]
-    preset: Option<&'static Preset>,
-    /// Whether a candidate first asks if it could win; on by default
-    #[arg(long, value_parser = parse::on_off, value_name = "on|off", help_heading = RAFT)]
-    pre_vote: Option<bool>,
-    /// Whether a leader without a majority steps down, and a node that hears from a leader withholds its vote; on by
-    /// default
-    #[arg(long, value_parser = parse::on_off, value_name = "on|off", help_heading = RAFT)]
-    check_quorum: Option<bool>,
-    /// Whether a leader acts only until the lease from its last acknowledged heartbeat expires; on by default
-    #[arg(long, value_parser = parse::on_off, value_name = "on|off", help_heading = RAFT)]
-    leader_lease: Option<bool>,
+pub struct SetOptions {
+    /// Set a parameter of one protocol or work, such as raft-core.pre-vote=off; repeat for several. See `fencepost list
+    /// parameters`
+    #[arg(long, value_parser = parse::setting_of, value_name = "OWNER.NAME=VALUE")]
+    pub set: Vec<Setting>,
 }
 
-impl RuleOptions {
+impl SetOptions {
     pub fn add_to(&self, params: Params) -> Params {
-        let RuleOptions { preset, pre_vote, check_quorum, leader_lease } = *self;
-        Params { preset, pre_vote, check_quorum, leader_lease, ..params }
-    }
-
-    /// The given options, each after a comma.
-    pub fn words(&self) -> String {
-        let rules =
-            [("pre-vote", self.pre_vote), ("check-quorum", self.check_quorum), ("leader-lease", self.leader_lease)];
-        let rules = rules.into_iter().filter_map(|(rule, on)| Some((rule, if on? { "on" } else { "off" })));
-        let preset = self.preset.map(|preset| format!(", preset {}", preset.name)).unwrap_or_default();
-        rules.fold(preset, |words, (rule, on)| format!("{words}, {rule} {on}"))
+        Params { set: self.set.iter().copied().collect(), ..params }
     }
 }
 
@@ -200,7 +181,7 @@ impl OwnTimerOptions {
     /// The given timers, milliseconds.
     pub fn given_ms(&self) -> Timers {
         let OwnTimerOptions { renew_deadline, retry_period, lock_delay, entry_interval, replica_lag } = *self;
-        Timers { renew_deadline, retry_period, lock_delay, entry_interval, replica_lag }
+        Timers { renew_deadline, retry_period, lock_delay, entry_interval, replica_lag, ..Timers::NONE }
     }
 }
 
@@ -293,7 +274,7 @@ impl PlanOptions {
             control_apart: self.control_link.unwrap_or(usual.control_apart),
             ..usual
         };
-        let params = self.address.add_to(self.rules.add_to(params));
+        let params = self.address.add_to(self.own_values.add_to(params));
         sense::options(&params)?;
         Ok(params)
     }
@@ -320,10 +301,7 @@ impl PlanOptions {
             ("--checkpoint-every", self.work_set.checkpoint_every.is_some()),
             ("--load-time", self.work_set.load_time.is_some()),
             ("--charge-check", self.work_set.charge_check.is_some()),
-            ("--preset", self.rules.preset.is_some()),
-            ("--pre-vote", self.rules.pre_vote.is_some()),
-            ("--check-quorum", self.rules.check_quorum.is_some()),
-            ("--leader-lease", self.rules.leader_lease.is_some()),
+            ("--set", !self.own_values.set.is_empty()),
             ("--bug", self.bug.is_some()),
             ("--members", self.members.is_some()),
             ("--clock-skew", self.clock_skew.is_some()),

@@ -21,7 +21,7 @@ use protocols::{
 use scenarios::{
     Scenario,
     params::{PROFILES, Profile},
-    preset::{PRESETS, Preset},
+    set::{Setting, Wrong},
     units::{Unread, bandwidth_mbps, unit},
 };
 use std::collections::BTreeSet;
@@ -94,6 +94,14 @@ pub fn on_off(text: &str) -> Result<bool, Unread> {
         "off" => Ok(false),
         _ => Err(Unread::of(text, "is neither `on` nor `off`")),
     }
+}
+
+/// Parses `OWNER.NAME=VALUE`.
+///
+/// # Errors
+/// One sentence with the nearest name.
+pub fn setting_of(text: &str) -> Result<Setting, Wrong> {
+    known().setting(text)
 }
 
 /// Parses a protocol and its lease, such as k8s-lease@15s.
@@ -238,11 +246,6 @@ fn once<T>(mut all: Vec<T>, name: impl Fn(&T) -> &'static str) -> Vec<T> {
     let mut seen = BTreeSet::new();
     all.retain(|one| seen.insert(name(one)));
     all
-}
-
-pub fn preset(name: &str) -> Result<&'static Preset, Unknown> {
-    let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-    Preset::find(name).ok_or_else(|| unknown("preset", name, &known))
 }
 
 pub fn network(name: &str) -> Result<&'static Profile, Unknown> {

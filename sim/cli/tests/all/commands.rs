@@ -129,10 +129,24 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["plot", "election-cdf", "--loss", "101%"], "at most 100%"),
         (vec!["plot", "message-counts", "--latency", "40ms..20ms"], "must not be above"),
         (vec!["sweep", "swarm", "--seeds", "0..1", "--loss", "x"], "`x` is not a percentage"),
-        (vec!["scenario", "steady", "--protocol", "kraft", "--pre-vote", "on"], "--pre-vote means nothing to `steady`"),
-        (vec!["scenario", "steady", "--protocol", "raft-core", "--pre-vote", "of"], "`of` is neither `on` nor `off`"),
-        (vec!["sweep", "swarm", "--seeds", "0..1", "--check-quorum", "off"], "`swarm` draws it"),
-        (vec!["scenario", "steady", "--protocol", "raft-core", "--preset", "hashicrop"], "did you mean `hashicorp`?"),
+        (vec!["scenario", "steady", "--pre-vote", "off"], "--pre-vote is now --set raft-core.pre-vote=off"),
+        (
+            vec!["scenario", "steady", "--protocol", "kraft", "--set", "raft-core.pre-vote=on"],
+            "--set raft-core.pre-vote means nothing to `steady` with `kraft`; leave it out",
+        ),
+        (
+            vec!["sweep", "steady", "--seeds", "0..1", "--protocol", "raft,kraft", "--set", "raft-core.pre-vote=on"],
+            "--set raft-core.pre-vote means nothing to any of these scenarios and protocols",
+        ),
+        (
+            vec!["plan", "steady", "--set", "raft-core.pre-vote=of"],
+            "raft-core.pre-vote: `of` is neither `on` nor `off`",
+        ),
+        (vec!["plan", "steady", "--set", "raft-core.prevote=off"], "did you mean `raft-core.pre-vote`?"),
+        (vec!["plan", "steady", "--set", "raftcore.pre-vote=off"], "no owner of parameters `raftcore`"),
+        (vec!["plan", "steady", "--set", "pre-vote=off"], "`pre-vote=off` is not a setting; write OWNER.NAME=VALUE"),
+        (vec!["sweep", "swarm", "--seeds", "0..1", "--set", "raft-core.check-quorum=off"], "`swarm` draws it"),
+        (vec!["plan", "steady", "--set", "raft-core.preset=hashicrop"], "did you mean `hashicorp`?"),
         (
             vec!["scenario", "steady", "--protocol", "raft", "--election-timeout", "150..150ms"],
             "`raft` draws from a range",

@@ -7,16 +7,17 @@
 //! in that term and have not heard from a leader either vote for it. The winner asks for a lease; once a majority has
 //! granted it, the winner leads.
 //!
-//! **What it assumes about time.** Nothing for the token. A belief lasts a lease, less 1 %, from when the leader *sent*
+//! **What it assumes about time.** Nothing for the token. A belief lasts a lease, less 1 % (`margin`), from when the leader *sent*
 //! the round that a majority answered; the others wait a lease from when it *arrived*. So two beliefs never overlap
 //! while clock rates differ by less than 1 %. A restarted node waits out a lease that it may have granted.
 //!
 //! **What breaks it.** A pause between the check of the belief and the write, where nobody checks the token.
 
+use crate::belief::{MARGIN, belief};
 use protocols::{
     clock::Now,
     election::{
-        Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
+        Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
         promise::{self, UNCHECKED},
     },
     elector::{self, Deposed, Elector, boxed},
@@ -49,6 +50,7 @@ pub static PROTOCOL: Protocol = Protocol {
     ring: false,
     transfers: false,
     changes_members: false,
+    parameters: &[MARGIN],
     timers: OwnTimers::NONE,
     claim: None,
     elector: |setup| boxed(MajorityLease::new(setup)),
@@ -63,11 +65,6 @@ pub static PROTOCOL: Protocol = Protocol {
     notices: promise::Notices::SILENCE,
     belief_overlap: |timings, c: &Conditions| Some(c.slow(belief(timings)).saturating_sub(c.fast(timings.lease_ttl))),
 };
-
-/// How long the leader believes, counted from when it sent a round that a majority answered.
-fn belief(timings: &Timings) -> u64 {
-    timings.lease_ttl - timings.lease_ttl / 100
-}
 
 /// Messages between candidates. Any may be lost, delayed, duplicated or reordered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -42,6 +42,7 @@ pub static PROTOCOL: Protocol = Protocol {
     ring: false,
     transfers: false,
     changes_members: false,
+    parameters: &[],
     timers: OwnTimers::NONE,
     claim: None,
     elector: |setup| boxed(LeaseHolder::new(setup)),

@@ -1,5 +1,6 @@
 //! Adds two election protocols, a coordination service and a scenario to Fencepost's own.
 
+mod belief;
 pub mod elector;
 pub mod leaseholder;
 pub mod scenario;

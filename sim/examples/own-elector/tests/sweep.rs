@@ -66,7 +66,7 @@ fn two_never_believe_at_one_time_unless_one_is_stopped() {
     let plan = scenario::SCENARIO.compile(&usual(Fencing::On), &elector::PROTOCOL, 1).expect("it makes sense");
     assert_eq!(plan.dual_belief_bound_ms, Some(0.0), "clocks that are 100 ppm off are good enough");
     let fast = election::Conditions { fast_ppm: 50_000, ..election::Conditions::default() };
-    let overlap = bounded(&plan.timings.resolved(), &fast).unwrap_or_default();
+    let overlap = bounded(&plan.resolved(&elector::PROTOCOL), &fast).unwrap_or_default();
     assert!(overlap > 100_000_000, "clocks that are 5 % fast are not: {overlap} ns");
 }
 
@@ -115,8 +115,7 @@ fn a_failing_run_leaves_artifacts_that_replay_and_says_how_to_repeat_it() {
         format!("(cd {here} && cargo run -- scenario {}", "gc-pause --protocol majority-lease --seed 3 --fencing off)");
     assert!(text(&failed.stdout).contains(&repro), "{}", text(&failed.stdout));
     let kept = out.join("gc-pause/majority-lease-fencing-off/3");
-    for file in ["plan.json", "capsule.json", "history.jsonl", "timeline.html", "report.json", "repro.sh"]
-    {
+    for file in ["plan.json", "capsule.json", "history.jsonl", "timeline.html", "report.json", "repro.sh"] {
         assert!(kept.join(file).is_file(), "{file}");
     }
     let capsule = kept.join("capsule.json").display().to_string();
@@ -126,7 +125,10 @@ fn a_failing_run_leaves_artifacts_that_replay_and_says_how_to_repeat_it() {
     let history = kept.join("history.jsonl").display().to_string();
     assert_eq!(command(&["check", &history]).status.code(), Some(1));
     let ours = Artifact::from_json(&std::fs::read_to_string(&capsule).expect("a capsule")).err();
-    assert!(ours.is_some_and(|why| why.to_string().contains("majority-lease")), "Fencepost itself does not know the protocol");
+    assert!(
+        ours.is_some_and(|why| why.to_string().contains("majority-lease")),
+        "Fencepost itself does not know the protocol"
+    );
 }
 
 #[test]
@@ -172,4 +174,30 @@ fn what_the_service_grants_is_in_the_history_and_judged() {
     without.models.retain(|model| model.service != service::SERVICE.name);
     let nobody = run::run(&plan, Options { registry: without, ..Options::default() }).expect("it runs");
     assert_eq!(nobody.judgement.metrics.elections, 0, "nobody else answers on that port");
+}
+
+#[test]
+fn a_parameter_of_its_own_reaches_the_plan_and_the_protocol() {
+    let plan = |set: &str| {
+        let printed = command(&["plan", "steady", "--protocol", "majority-lease", "--seed", "3", "--set", set]);
+        assert_eq!(printed.status.code(), Some(0), "{}", text(&printed.stderr));
+        registry().plans.read(&text(&printed.stdout)).expect("it prints what it reads")
+    };
+    let lease = 3 * protocols::types::SECOND;
+    for (set, percent) in [("majority-lease.margin=1", 1), ("majority-lease.margin=20", 20)] {
+        let timings = plan(set).resolved(&elector::PROTOCOL);
+        let (believes, _) = elector::PROTOCOL.read_lease.expect("it has a lease")(&timings);
+        assert_eq!(believes, lease - lease / 100 * percent);
+    }
+    let mut wrong = plan("majority-lease.margin=20");
+    let own = wrong.set.get_mut("majority-lease").expect("its values");
+    own.insert("margin".to_owned(), scenarios::plan::Given::Number(51));
+    let why = registry().plans.validate(&wrong).expect_err("it is too much").to_string();
+    assert_eq!(why, "set.majority-lease.margin is not a value that `margin` takes");
+    let refused = command(&["plan", "steady", "--set", "majority-lease.margin=51"]);
+    assert_eq!(refused.status.code(), Some(64));
+    assert!(text(&refused.stderr).contains("majority-lease.margin: `51` must be 0 to 50"), "{}", text(&refused.stderr));
+    let elsewhere = command(&["plan", "steady", "--protocol", "bully", "--set", "majority-lease.margin=5"]);
+    assert!(text(&elsewhere.stderr).contains("means nothing to `steady` with `bully`"), "{}", text(&elsewhere.stderr));
+    assert!(text(&command(&["list", "parameters"]).stdout).contains("majority-lease.margin"));
 }

@@ -104,7 +104,7 @@ impl Told<'_> {
             let [least, median, p95, most] = figures(sample).map(|ms| format!("{ms:.0} ms"));
             format!("  {name:<12}{:>6}{median:>12}{p95:>12}   {least} to {most}\n", sample.len())
         };
-        let granted_ms = plan.election().map_or(0, |p| (p.granted_ttl)(plan.timings.resolved().lease_ttl) / 1_000_000);
+        let granted_ms = plan.election().map_or(0, |p| (p.granted_ttl)(plan.resolved(p).lease_ttl) / 1_000_000);
         let mut text = format!(
             "failover after clean-kill · {} · seed {} · {} nodes · lease {granted_ms} ms, renewed every {} ms\n\n  \
              {:<12}{:>6}{:>12}{:>12}   range\n",
