@@ -18,6 +18,7 @@ pub struct NodeId(pub u16);
 
 impl NodeId {
     /// The index in the topology.
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -41,6 +42,7 @@ impl Resource {
     pub const MOST_IN_A_LOG: usize = 1 << 16;
 
     /// The index in the table.
+    #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -102,4 +102,11 @@ impl<S: Sink> Sink for ByGroup<S> {
             listener.record(&own);
         }
     }
+
+    fn record_all(&mut self, events: &[Event]) {
+        match (&self.met, self.each.as_mut_slice()) {
+            (None, [only]) => only.record_all(events),
+            _ => events.iter().for_each(|event| self.record(event)),
+        }
+    }
 }

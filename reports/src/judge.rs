@@ -134,11 +134,18 @@ impl Judgement {
     }
 }
 
+/// An invariant that concerns the run, and the kinds of events that it wants.
+struct Seat {
+    entry: &'static Entry,
+    invariant: Box<dyn Invariant>,
+    wanted: Kinds,
+}
+
 /// Judges a history of one group as it streams; see [`crate::Judges`]. Memory does not grow with the run's length.
 pub struct Judge {
-    seats: Vec<(&'static Entry, Box<dyn Invariant>)>,
-    /// The seats that want events of each kind.
-    by_kind: [Vec<u8>; Kinds::COUNT],
+    seats: Vec<Seat>,
+    /// The kind of each event of the part that is being judged.
+    kinds: Vec<u8>,
     meter: Meter,
     names: Names,
     events: u64,
@@ -153,21 +160,19 @@ impl Judge {
 
     /// A judge by these invariants.
     pub fn by(invariants: &[&'static Entry], header: Option<&Header>) -> Self {
-        let all = invariants.iter().map(|entry| (*entry, (entry.new)(header)));
-        let seats: Vec<_> = all.filter(|(_, invariant)| invariant.concerns()).collect();
-        let wanting = |kind| {
-            let seats = seats.iter().enumerate().filter(|(_, (_, invariant))| invariant.wants().has(kind));
-            seats.map(|(seat, _)| seat as u8).collect()
+        let seat = |entry: &&'static Entry| {
+            let invariant = (entry.new)(header);
+            Some(Seat { entry, wanted: invariant.wants(), invariant }).filter(|seat| seat.invariant.concerns())
         };
-        let by_kind = std::array::from_fn(wanting);
+        let seats = invariants.iter().filter_map(seat).collect();
         let names = header.map(|h| Names::of(&h.nodes, header)).unwrap_or_default();
-        Judge { seats, by_kind, meter: Meter::new(header), names, events: 0, end_us: 0 }
+        Judge { seats, kinds: Vec::new(), meter: Meter::new(header), names, events: 0, end_us: 0 }
     }
 
     /// Allows two nodes of a log to believe at once for so long, microseconds.
     #[must_use]
     pub fn allow_overlap(mut self, us: u64) -> Self {
-        self.seats.iter_mut().for_each(|(_, invariant)| invariant.allow_overlap(us));
+        self.seats.iter_mut().for_each(|seat| seat.invariant.allow_overlap(us));
         self
     }
 
@@ -180,9 +185,10 @@ impl Judge {
     /// Gives the judgement, with the names that the history's reader met.
     pub fn finish_with(mut self, names: &Names) -> Judgement {
         let ending = Ending { t_us: self.end_us, names };
-        let mut findings: Vec<_> = self.seats.iter_mut().map(|(entry, i)| (*entry, i.finish(&ending))).collect();
+        let mut findings: Vec<_> =
+            self.seats.iter_mut().map(|seat| (seat.entry, seat.invariant.finish(&ending))).collect();
         let verdict = verdict(&mut findings);
-        let result = |((entry, finding), (_, invariant)): ((&'static Entry, Finding), &(_, Box<dyn Invariant>))| {
+        let result = |((entry, finding), Seat { invariant, .. }): ((&'static Entry, Finding), &Seat)| {
             let Finding { holds, could_fail, detail } = finding;
             let detail = Said::of(&detail, names.clock());
             let violated_us = if holds { None } else { invariant.violated_us(&ending) };
@@ -223,13 +229,28 @@ fn nothing_checked(findings: &mut [(&'static Entry, Finding)]) -> bool {
 
 impl Sink for Judge {
     fn record(&mut self, event: &Event) {
-        self.events += 1;
-        // Times never decrease; a history in which they do must not make a difference underflow.
-        debug_assert!(event.t_us >= self.end_us, "time goes back to {}", event.t_us);
-        self.end_us = event.t_us;
-        for seat in &self.by_kind[Kinds::index(&event.kind)] {
-            self.seats[usize::from(*seat)].1.observe(event);
+        self.record_all(std::slice::from_ref(event));
+    }
+
+    /// Each invariant takes all events before the next one does: its code and its state then stay in the processor's
+    /// caches.
+    fn record_all(&mut self, events: &[Event]) {
+        self.events += events.len() as u64;
+        self.kinds.clear();
+        let mut present = Kinds::NONE;
+        for event in events {
+            // Times never decrease; a history in which they do must not make a difference underflow.
+            debug_assert!(event.t_us >= self.end_us, "time goes back to {}", event.t_us);
+            self.end_us = event.t_us;
+            let kind = Kinds::index(&event.kind);
+            present = present.with(kind);
+            self.kinds.push(kind as u8);
         }
-        self.meter.observe(event);
+        for Seat { invariant, wanted, .. } in &mut self.seats {
+            if wanted.meets(present) {
+                invariant.observe_all(events, &self.kinds, *wanted);
+            }
+        }
+        events.iter().for_each(|event| self.meter.observe(event));
     }
 }

@@ -81,6 +81,16 @@ impl Sink for Judges {
         }
         self.judges.record(event);
     }
+
+    fn record_all(&mut self, events: &[Event]) {
+        let Some(last) = events.last() else { return };
+        self.events += events.len() as u64;
+        self.end_us = last.t_us;
+        if let Some(shards) = &mut self.shards {
+            events.iter().for_each(|event| shards.observe(event));
+        }
+        self.judges.record_all(events);
+    }
 }
 
 /// The judgement of several groups: that of the worst counts.

@@ -23,6 +23,11 @@ impl Sink for Story {
         self.highlights.record(event);
         self.course.record(event);
     }
+
+    fn record_all(&mut self, events: &[Event]) {
+        self.highlights.record_all(events);
+        self.course.record_all(events);
+    }
 }
 
 impl Stories {
@@ -68,5 +73,9 @@ impl Sink for Stories {
     #[inline]
     fn record(&mut self, event: &Event) {
         self.0.record(event);
+    }
+
+    fn record_all(&mut self, events: &[Event]) {
+        self.0.record_all(events);
     }
 }

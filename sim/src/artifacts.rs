@@ -5,6 +5,7 @@ use crate::{
     error::{Failed, FileError},
     identity::identity,
     parameters::parameters,
+    recorder::KEPT_MAX,
     registry::Registry,
     repro,
     run::{self, Options, Run},
@@ -142,8 +143,15 @@ fn text_of(run: &Run, story: &Highlights, again: Again, look: Look) -> String {
 /// # Errors
 /// The run could not be finished, or its trace hash differs from `expected`.
 pub fn repeat(plan: &Plan, registry: &Registry, expected: &str, now_us: Option<Arc<AtomicU64>>) -> Result<Run, Failed> {
-    let options =
-        Options { registry: registry.clone(), timeline: true, page: true, keep: true, now_us, ..Options::default() };
+    let options = Options {
+        registry: registry.clone(),
+        timeline: true,
+        page: true,
+        keep: KEPT_MAX,
+        alone: true,
+        now_us,
+        ..Options::default()
+    };
     let run = run::run(plan, options)?;
     match run.trace_hash() == expected {
         true => Ok(run),

@@ -2,7 +2,10 @@
 
 use crate::interrupt::{GIVEN_UP, UNFINISHED};
 use scenarios::{axis::AxisError, plan::Invalid, registry::Missing};
-use std::path::{Path, PathBuf};
+use std::{
+    any::Any,
+    path::{Path, PathBuf},
+};
 
 /// Why something could not be run, or not to its end.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -27,6 +30,15 @@ pub enum Failed {
     /// One of many runs failed.
     #[error("{which}: {why}")]
     Of { which: String, why: Box<Failed> },
+}
+
+impl Failed {
+    /// Code under test or the harness panicked; `payload` is what [`std::thread::JoinHandle::join`] returned.
+    pub(crate) fn of_panic(payload: Box<dyn Any + Send>) -> Failed {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        Failed::Panicked(text.unwrap_or("no message").to_owned())
+    }
 }
 
 /// For failures that only a bug in the harness can cause.

@@ -74,11 +74,7 @@ pub fn run(
             return Err(Failed::GivenUp);
         }
     }
-    thread.join().unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(Failed::Panicked(text.unwrap_or("no message").to_owned()))
-    })
+    thread.join().unwrap_or_else(|payload| Err(Failed::of_panic(payload)))
 }
 
 /// Runs the world and its tasks alternately.

@@ -4,7 +4,7 @@ use crate::{
     error::Failed,
     fleet::Fleet,
     host,
-    recorder::Recorder,
+    recorder::{Listeners, Recorder},
     registry::Registry,
     world::{Driver, Finished, World},
 };
@@ -37,14 +37,16 @@ pub struct Options {
     pub timeline: bool,
     /// Make an HTML page; see [`Run::page`].
     pub page: bool,
-    /// Keep the events; see [`Run::kept`].
-    pub keep: bool,
+    /// Keep the events, unless there are more; see [`Run::kept`].
+    pub keep: usize,
     /// Write the history here, as JSON lines.
     pub history: Option<Box<dyn Write + Send>>,
     /// Write the trace as text here, one line per event.
     pub trace: Option<Box<dyn Write + Send>>,
     /// End when the program is asked to; the run is judged as far as it got. See [`Run::cut_short`].
     pub stops: bool,
+    /// No other run is under way, so that the judge can use a core of its own.
+    pub alone: bool,
     /// Report the run's virtual time here, in microseconds.
     pub now_us: Option<Arc<AtomicU64>>,
 }
@@ -103,32 +105,32 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
     let header = plan.header_of(protocol, &topology);
     let fleet = Fleet::new(plan.clone(), topology.clone(), registry)?;
     let make_world = {
-        let (plan, header, invariants) = (plan.clone(), header.clone(), registry.invariants.clone());
-        move || {
-            let mut recorder = Recorder::new(&header, &invariants, options.timeline, options.history);
-            recorder.pages = options.page.then(|| Pages::new(Some(&header)));
-            recorder.kept = options.keep.then(Vec::new);
-            recorder.now_us = options.now_us;
-            recorder.stops = options.stops;
-            World::new(plan, protocol, topology, options.driver, recorder, options.trace)
-        }
+        let mut listeners = Listeners::new(&header, &registry.invariants, options.timeline, options.history);
+        listeners.pages = options.page.then(|| Pages::new(Some(&header)));
+        (listeners.kept, listeners.kept_max) = ((options.keep > 0).then(Vec::new), options.keep);
+        let mut recorder = if options.alone { Recorder::beside(listeners)? } else { Recorder::new(listeners) };
+        recorder.now_us = options.now_us;
+        recorder.stops = options.stops;
+        let plan = plan.clone();
+        move || World::new(plan, protocol, topology, options.driver, recorder, options.trace)
     };
     let finished = host::run(plan.seed, make_world, Box::new(move |node| fleet.start(node)))?;
     let Finished { trace_hash, trace_error, events, recorder, marks } = *finished;
+    let faults = recorder.faults;
+    let Listeners { judges, stories, pages, history, kept, .. } = recorder.finish()?;
     if let Some(error) = trace_error {
         return Err(Failed::Harness(format!("cannot write the trace: {error}")));
     }
-    if let Some(history) = recorder.history {
+    if let Some(history) = history {
         history.finish().map_err(|e| Failed::Harness(format!("cannot write the history: {e}")))?;
     }
-    let (faults, kept) = (recorder.faults, recorder.kept);
-    let mut judgement = recorder.judges.finish();
+    let mut judgement = judges.finish();
     let cut_short = judgement.end_us < plan.duration_ms.saturating_mul(1_000);
     if cut_short {
         judgement.cut_short(plan.duration_ms.saturating_mul(1_000));
     }
-    let page = recorder.pages.map(|pages| pages.into_sheet(&judgement));
-    let highlights = recorder.stories.map(|stories| stories.into_telling(&judgement));
+    let page = pages.map(|pages| pages.into_sheet(&judgement));
+    let highlights = stories.map(|stories| stories.into_telling(&judgement));
     let facts = RunFacts {
         trace_hash: Some(trace_hash),
         events: Some(events),

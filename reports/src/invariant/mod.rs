@@ -98,6 +98,16 @@ pub trait Invariant: Send {
     /// Takes the next event of a wanted kind.
     fn observe(&mut self, event: &Event);
 
+    /// Takes those of the next events whose kind is in `wanted`; `kinds` has each one's [`Kinds::index`]. Provided, so
+    /// that the loop is compiled with [`Invariant::observe`] in it.
+    fn observe_all(&mut self, events: &[Event], kinds: &[u8], wanted: Kinds) {
+        for (event, kind) in events.iter().zip(kinds) {
+            if wanted.has(usize::from(*kind)) {
+                self.observe(event);
+            }
+        }
+    }
+
     /// When it was first violated, microseconds of true time, if known. Called once, after [`Invariant::finish`].
     fn violated_us(&self, _: &Ending) -> Option<u64> {
         None
@@ -213,8 +223,19 @@ impl Kinds {
     }
 
     /// Is the kind with this [`Kinds::index`] in the set?
+    #[inline]
     pub const fn has(self, index: usize) -> bool {
         self.0 >> index & 1 == 1
+    }
+
+    /// Is a kind in both sets?
+    pub const fn meets(self, other: Kinds) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The set with this [`Kinds::index`] in it, too.
+    pub const fn with(self, index: usize) -> Kinds {
+        Kinds(self.0 | 1 << index)
     }
 
     /// The index of an event's kind, below [`Kinds::COUNT`].

@@ -12,6 +12,7 @@
 
 use crate::{
     error::Failed,
+    recorder::KEPT_MAX,
     run::{self, Options},
 };
 use protocols::{
@@ -125,7 +126,7 @@ fn plan(protocol: &Protocol) -> Result<Plan, Failed> {
 
 /// The result of cutting off the leader, in words.
 fn measured(protocol: &Protocol) -> Result<String, Failed> {
-    let run = run::run(&plan(protocol)?, Options { keep: true, ..Options::default() })?;
+    let run = run::run(&plan(protocol)?, Options { keep: KEPT_MAX, ..Options::default() })?;
     let events = run.kept.unwrap_or_default();
     let cut = |event: &Event| matches!(&event.kind, Kind::Fault(f) if f.kind == FaultKind::Partition && f.phase == Phase::Begin);
     let Some(at) = events.iter().position(cut) else { return Ok("was not cut off".to_owned()) };

@@ -55,7 +55,11 @@ impl World {
         self.now = at.max(self.now);
         self.stall.event(self.now);
         match due {
-            Due::Message { from, to, message } => self.message_arrives(from, to, message),
+            Due::Message { from, to } => {
+                if let Some(message) = self.queue.take(from, to) {
+                    self.message_arrives(from, to, message);
+                }
+            }
             Due::Event(event) => self.happen(event),
         }
         true

@@ -62,15 +62,38 @@ pub struct Late {
 }
 
 pub enum Due {
-    /// The next message of a lane.
-    Message { from: NodeId, to: NodeId, message: Packet },
+    /// The next message of a lane, which [`Queue::take`] returns: large, and copied once.
+    Message { from: NodeId, to: NodeId },
     /// Any other event.
     Event(Event),
 }
 
-const LANE: u32 = 1 << 31;
+/// An event in the heap, in one number, since comparing them is most of its work: the time in the upper half, then the
+/// count of events scheduled before, then what it is, in [`WHAT_BITS`].
+type Key = u128;
 
-type Key = (u64, u64, u32);
+/// What an event is: the number of its slot, or of its lane.
+const WHAT_BITS: u32 = 28;
+/// Marks a lane. Its ends follow, in [`NODE_BITS`] each.
+const LANE: u32 = 1 << (WHAT_BITS - 1);
+const NODE_BITS: u32 = 13;
+/// No run comes near: it would take hours, or all memory.
+const ORDER_MAX: u64 = 1 << (64 - WHAT_BITS);
+
+#[inline]
+fn key(at: u64, order: u64, what: u32) -> Key {
+    u128::from(at) << 64 | u128::from(order << WHAT_BITS | u64::from(what))
+}
+
+/// The last part of a key.
+#[inline]
+fn what(key: Key) -> u32 {
+    key as u32 & ((1 << WHAT_BITS) - 1)
+}
+
+fn lane(from: NodeId, to: NodeId) -> u32 {
+    LANE | u32::from(from.0) << NODE_BITS | u32::from(to.0)
+}
 
 pub struct Queue {
     heap: BinaryHeap<Reverse<Key>>,
@@ -84,6 +107,7 @@ pub struct Queue {
 
 impl Queue {
     pub fn new(nodes: usize) -> Self {
+        assert!(nodes < 1 << NODE_BITS, "{nodes} processes are too many");
         let lanes = (0..nodes * nodes).map(|_| VecDeque::new()).collect();
         let heap = BinaryHeap::with_capacity(1024);
         Queue { heap, order: 0, slots: Vec::new(), free: Vec::new(), lanes, nodes, cancelled: 0 }
@@ -92,19 +116,29 @@ impl Queue {
     /// Schedules an event at `at`, in nanoseconds; the handle is valid until it happens.
     #[inline(always)]
     pub fn push(&mut self, at: u64, event: Event) -> u32 {
-        self.order += 1;
+        let order = self.next_order();
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = event;
                 slot
             }
-            None => {
-                self.slots.push(event);
-                self.slots.len() as u32 - 1
-            }
+            None => self.new_slot(event),
         };
-        self.heap.push(Reverse((at, self.order, slot)));
+        self.heap.push(Reverse(key(at, order, slot)));
         slot
+    }
+
+    fn new_slot(&mut self, event: Event) -> u32 {
+        assert!(self.slots.len() < LANE as usize, "too many events are scheduled");
+        self.slots.push(event);
+        self.slots.len() as u32 - 1
+    }
+
+    #[inline]
+    fn next_order(&mut self) -> u64 {
+        self.order += 1;
+        assert!(self.order < ORDER_MAX, "the run has too many events");
+        self.order
     }
 
     /// The number of messages in a lane.
@@ -118,8 +152,8 @@ impl Queue {
         let lane = from.index() * self.nodes + to.index();
         let waiting = std::mem::take(&mut self.lanes[lane]);
         if !waiting.is_empty() {
-            let what = lane as u32 | LANE;
-            self.heap.retain(|Reverse((_, _, other))| *other != what);
+            let lane = self::lane(from, to);
+            self.heap.retain(|Reverse(key)| what(*key) != lane);
         }
         waiting.into_iter().map(|(at, _, message)| (at, message)).collect()
     }
@@ -127,13 +161,12 @@ impl Queue {
     /// Schedules a message on its lane; `at` must not precede its predecessor's.
     #[inline]
     pub fn push_lane(&mut self, at: u64, from: NodeId, to: NodeId, message: Packet) {
-        self.order += 1;
-        let lane = from.index() * self.nodes + to.index();
-        let waiting = &mut self.lanes[lane];
+        let order = self.next_order();
+        let waiting = &mut self.lanes[from.index() * self.nodes + to.index()];
         if waiting.is_empty() {
-            self.heap.push(Reverse((at, self.order, lane as u32 | LANE)));
+            self.heap.push(Reverse(key(at, order, lane(from, to))));
         }
-        waiting.push_back((at, self.order, message));
+        waiting.push_back((at, order, message));
     }
 
     /// Moves arrivals on a lane from `was` or later to `is`, or to the predecessor's arrival. Returns the last arrival.
@@ -148,9 +181,9 @@ impl Queue {
             before = *at;
         }
         if let Some((at, order, _)) = waiting.front().filter(|(at, ..)| *at != head) {
-            let (what, key) = (lane as u32 | LANE, (*at, *order));
-            self.heap.retain(|Reverse((_, _, other))| *other != what);
-            self.heap.push(Reverse((key.0, key.1, what)));
+            let lane = self::lane(from, to);
+            self.heap.retain(|Reverse(key)| what(*key) != lane);
+            self.heap.push(Reverse(key(*at, *order, lane)));
         }
         before
     }
@@ -172,11 +205,12 @@ impl Queue {
             return;
         }
         let (slots, free) = (&mut self.slots, &mut self.free);
-        self.heap.retain(|Reverse((_, _, what))| {
-            let keep = what & LANE != 0 || !is_void(&slots[*what as usize]);
+        self.heap.retain(|Reverse(key)| {
+            let what = what(*key);
+            let keep = what & LANE != 0 || !is_void(&slots[what as usize]);
             if !keep {
-                slots[*what as usize] = Event::Void;
-                free.push(*what);
+                slots[what as usize] = Event::Void;
+                free.push(what);
             }
             keep
         });
@@ -187,23 +221,27 @@ impl Queue {
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, Due)> {
         let mut top = self.heap.peek_mut()?;
-        let Reverse((at, _, what)) = *top;
+        let (at, what) = ((top.0 >> 64) as u64, what(top.0));
         if what & LANE == 0 {
             PeekMut::pop(top);
             self.free.push(what);
             return Some((at, Due::Event(std::mem::replace(&mut self.slots[what as usize], Event::Void))));
         }
-        let lane = (what & !LANE) as usize;
-        let waiting = &mut self.lanes[lane];
-        let (_, _, message) = waiting.pop_front()?;
-        match waiting.front() {
-            Some((at, order, _)) => *top = Reverse((*at, *order, what)),
+        let (from, to) = ((what & !LANE) >> NODE_BITS, what & ((1 << NODE_BITS) - 1));
+        let waiting = &self.lanes[from as usize * self.nodes + to as usize];
+        match waiting.get(1) {
+            Some((at, order, _)) => *top = Reverse(key(*at, *order, what)),
             None => {
                 PeekMut::pop(top);
             }
         }
-        let (from, to) = (NodeId((lane / self.nodes) as u16), NodeId((lane % self.nodes) as u16));
-        Some((at, Due::Message { from, to, message }))
+        Some((at, Due::Message { from: NodeId(from as u16), to: NodeId(to as u16) }))
+    }
+
+    /// The message of a lane that [`Queue::pop`] has announced. It must be taken before anything else is scheduled.
+    #[inline]
+    pub fn take(&mut self, from: NodeId, to: NodeId) -> Option<Packet> {
+        self.lanes[from.index() * self.nodes + to.index()].pop_front().map(|(_, _, message)| message)
     }
 }
 
@@ -216,6 +254,11 @@ mod tests {
         Packet::Message(Message::Next { request: RequestId { client: NodeId(0), number } })
     }
 
+    fn number(message: Option<Packet>) -> u64 {
+        let Some(Packet::Message(Message::Next { request })) = message else { unreachable!("nothing else was pushed") };
+        request.number
+    }
+
     #[test]
     fn lanes_and_slots_come_out_in_order_of_time_then_of_scheduling() {
         let mut queue = Queue::new(2);
@@ -226,7 +269,7 @@ mod tests {
         let mut seen = Vec::new();
         while let Some((at, due)) = queue.pop() {
             seen.push(match due {
-                Due::Message { message: Packet::Message(Message::Next { request }), .. } => (at, request.number),
+                Due::Message { from, to } => (at, number(queue.take(from, to))),
                 Due::Event(Event::End) => (at, 100),
                 Due::Event(Event::Boot { .. }) => (at, 200),
                 _ => unreachable!("nothing else was pushed"),
@@ -243,11 +286,12 @@ mod tests {
             [10, 20, 20, 30].iter().enumerate().for_each(|(n, at)| queue.push_lane(*at, from, to, message(n as u64)));
             queue.push_lane(5, to, from, message(9));
             let last = queue.retime_lane(from, to, was, is);
-            let all = std::iter::from_fn(|| queue.pop()).map(|(at, due)| match due {
-                Due::Message { message: Packet::Message(Message::Next { request }), .. } => (at, request.number),
-                _ => unreachable!("nothing else was pushed"),
-            });
-            (last, all.collect::<Vec<_>>())
+            let mut all = Vec::new();
+            while let Some((at, due)) = queue.pop() {
+                let Due::Message { from, to } = due else { unreachable!("nothing else was pushed") };
+                all.push((at, number(queue.take(from, to))));
+            }
+            (last, all)
         };
         assert_eq!(left(20, 12), (12, vec![(5, 9), (10, 0), (12, 1), (12, 2), (12, 3)]));
         assert_eq!(left(20, 8), (10, vec![(5, 9), (10, 0), (10, 1), (10, 2), (10, 3)]));

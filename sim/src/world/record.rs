@@ -22,7 +22,7 @@ impl World {
     /// it follows from what members do, which is.
     pub fn member_leads(&mut self, node: NodeId, leads: bool) {
         let kind = Kind::MemberLeads { node, leads };
-        self.recorder.record(&Event { t_us: self.now / MICROSECOND, group: 0, kind });
+        self.recorder.record(Event { t_us: self.now / MICROSECOND, group: 0, kind });
     }
 
     /// Shared by both and not inlined, so that the functions it calls can be inlined here.
@@ -45,7 +45,7 @@ impl World {
             0 => format!("history {kind:?}"),
             group => format!("history of group {group} {kind:?}"),
         });
-        self.recorder.record(&Event { t_us: self.now / MICROSECOND, group, kind });
+        self.recorder.record(Event { t_us: self.now / MICROSECOND, group, kind });
         if waiting_for_leader {
             self.leader_appeared(group);
         }

@@ -28,7 +28,7 @@ fn artifacts_of_kept_events_are_those_of_a_run_that_was_listened_to() {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("artifacts-kept");
     let registry = Registry::default();
     // As with `--quiet`: nothing records the story or the page.
-    let kept = run::run(&plan, Options { keep: true, ..Options::default() }).expect("it runs");
+    let kept = run::run(&plan, Options { keep: KEPT_MAX, ..Options::default() }).expect("it runs");
     assert!(kept.kept.as_ref().is_some_and(|events| events.len() < KEPT_MAX && !events.is_empty()));
     let left = artifacts::leave(&out.join("kept"), &kept, AGAIN).expect("written");
     let history = fs::read_to_string(left.folder.join("history.jsonl")).expect("a history");
@@ -52,7 +52,7 @@ fn a_run_that_is_too_long_to_keep_leaves_no_history() {
     plan.load.rate = 20;
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("artifacts-long");
     let run =
-        run::run(&plan, Options { timeline: true, page: true, keep: true, ..Options::default() }).expect("it runs");
+        run::run(&plan, Options { timeline: true, page: true, keep: KEPT_MAX, ..Options::default() }).expect("it runs");
     let short = artifacts::leave(&out, &run, AGAIN).expect("written");
     assert!(short.folder.join("history.jsonl").is_file() && !short.history_left_out);
     // A part of a history would be judged like a whole.

@@ -13,7 +13,7 @@ use protocols_clients::{
 use scenarios::{Params, scenario};
 use sim::{
     host,
-    recorder::Recorder,
+    recorder::{Listeners, Recorder},
     world::{Driver, World, env::SimEnv},
 };
 use std::{
@@ -346,7 +346,7 @@ fn in_the_simulated_world() {
     let topology = plan.topology_of(protocol);
     let header = plan.header_of(protocol, &topology);
     let world = move || {
-        let recorder = Recorder::new(&header, &reports::invariant::ALL, false, None);
+        let recorder = Recorder::new(Listeners::new(&header, &reports::invariant::ALL, false, None));
         World::new(plan.into(), protocol, topology.into(), Driver::Inline, recorder, None)
     };
     let ends = ended.clone();

@@ -13,6 +13,7 @@ use reports::{Verdict, json::Report, timeline::page::FILE as TIMELINE};
 use scenarios::plan::{Plan, SWARM};
 use sim::{
     artifacts::{self, Again, Look},
+    recorder::KEPT_FIRST,
     registry::Registry,
     repro,
     run::{self, Options, Run},
@@ -82,13 +83,24 @@ impl OneRun {
         let trace = self.trace.as_deref().map(artifacts::create).transpose()?;
         let history = self.history.as_deref().map(artifacts::create).transpose()?;
         let timeline = !self.show.quiet || self.show.json || self.aside || self.page;
-        let (page, keep) = (self.page, self.artifacts.is_some());
+        let (page, keep) = (self.page, if self.artifacts.is_some() { KEPT_FIRST } else { 0 });
         let run = |now_us| {
             let registry = registry.clone();
             let stops = true;
             run::run(
                 plan,
-                Options { registry, timeline, page, keep, trace, history, now_us, stops, ..Options::default() },
+                Options {
+                    registry,
+                    timeline,
+                    page,
+                    keep,
+                    trace,
+                    history,
+                    now_us,
+                    stops,
+                    alone: true,
+                    ..Options::default()
+                },
             )
         };
         interrupt::listen()?;

@@ -5,7 +5,7 @@ use super::log::{BEAT, Heard, Log, Started};
 use crate::{
     error::Failed,
     host::{self, Main},
-    recorder::Recorder,
+    recorder::{Listeners, Recorder},
     registry::Registry,
     world::{Driver, World, clocks::Clocks, env::SimEnv, with},
 };
@@ -72,7 +72,7 @@ pub(super) fn run(plan: Plan) -> Result<Log, Failed> {
     let (header, names, log) = (plan.header_of(protocol, &topology), topology.names().to_vec(), shared.clone());
     let seed = plan.seed;
     let make_world = move || {
-        let recorder = Recorder::new(&header, &[], false, None);
+        let recorder = Recorder::new(Listeners::new(&header, &[], false, None));
         World::new(plan, protocol, topology, Driver::Inline, recorder, None)
     };
     host::run(seed, make_world, Box::new(move |node| start(node, &names, &shared)))?;

@@ -73,7 +73,8 @@ impl Place {
             .map(|(ms, what)| PlannedFault { when: Trigger::At { ms: *ms }, what: what.clone(), group: 0 })
             .collect();
         let topology = plan.topology_of(protocol);
-        let recorder = Recorder::new(&plan.header_of(protocol, &topology), &reports::invariant::ALL, false, None);
+        let header = plan.header_of(protocol, &topology);
+        let recorder = Recorder::new(Listeners::new(&header, &reports::invariant::ALL, false, None));
         let (store, client) = (topology.store(), topology.clients().next().expect("a client"));
         let world = World::new(plan.into(), protocol, topology.into(), Driver::Inline, recorder, None);
         let mut place = Place { world, log: Log::default(), store, client };

@@ -11,7 +11,7 @@ use scenarios::{Params, scenario};
 use sim::{
     fleet::Fleet,
     host::{self, Main},
-    recorder::Recorder,
+    recorder::{Listeners, Recorder},
     registry::Registry,
     world::{self, Driver, World, env::SimEnv},
 };
@@ -59,7 +59,7 @@ pub fn play(service: Service, fault: Fault, bugs: &[&str], seed: u64) -> Came {
     let header = plan.header_of(protocol, &topology);
     let (invariants, seed) = (registry.invariants.clone(), plan.seed);
     let make_world = move || {
-        let recorder = Recorder::new(&header, &invariants, false, None);
+        let recorder = Recorder::new(Listeners::new(&header, &invariants, false, None));
         World::new(plan, protocol, topology, Driver::Inline, recorder, None)
     };
     let start = move |node: protocols::types::NodeId| -> Option<Main> {
