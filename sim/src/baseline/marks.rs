@@ -1,13 +1,15 @@
 //! The coverage marks that there are, as the committed baseline of the swarm names them: those that its runs reached, by
 //! protocol, and rare ones, which need a reason.
 
-use super::{
-    Baseline,
-    shares::{ABOVE, VIOLATES},
-};
+use super::Baseline;
 use protocols::election::Protocol;
 use reports::invariant::Entry;
 use std::collections::BTreeSet;
+
+/// The prefix of an invariant's name.
+pub(super) const VIOLATES: &str = "violates ";
+/// Separates a figure's name from a limit.
+pub(super) const ABOVE: &str = " above ";
 
 /// Coverage marks that a sweep may miss, and why. The recorded runs reached many of them, but CI's sweep is a tenth.
 const RARE: &[(&str, &str)] = &[

@@ -4,7 +4,7 @@
 //! A branch that was never taken and now is in every run says more than any figure; so does one that is no longer
 //! taken.
 
-use super::marks::is_mark;
+use super::marks::{ABOVE, VIOLATES, is_mark};
 use crate::run::Run;
 use reports::statistics::quantile;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,6 @@ const CHANCE_MIN: f64 = 1e-8;
 const CHANCE_MIN_KNOWN: f64 = 1e-9;
 /// A share of recorded seeds that other seeds would show with at least this probability has not moved.
 const LIKE_OTHERS: f64 = 1e-4;
-/// The prefix of an invariant's name.
-pub(super) const VIOLATES: &str = "violates ";
-/// Separates a figure's name from a limit.
-pub(super) const ABOVE: &str = " above ";
 
 /// The number of runs in which each thing was seen; zeros are omitted.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

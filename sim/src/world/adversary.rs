@@ -66,7 +66,7 @@ impl World {
             let at = now + self.links.get(node, to).wire_max();
             if self.queue.lane_len(node, to) > 0 {
                 let last = self.queue.retime_lane(node, to, at, at);
-                self.links.get(node, to).is_retimed(last);
+                self.links.get(node, to).retime(last);
             }
         }
     }

@@ -106,12 +106,12 @@ impl World {
         let link = self.links.get(from, to);
         link.gap.expire(now);
         let Some((was, at)) = link.gap.note(sent, trip) else { return link.behind(sent.arrives) };
-        link.stalls(now, at);
+        link.stall(now, at);
         if was == 0 {
             return link.behind(at);
         }
         let last = self.queue.retime_lane(from, to, was, at);
-        link.is_retimed(last);
+        link.retime(last);
         link.behind(sent.arrives)
     }
 

@@ -131,7 +131,7 @@ impl Link {
     }
 
     /// Marks a link within one machine: a leader's node writes to its own copy.
-    fn is_loopback(&mut self) {
+    fn make_loopback(&mut self) {
         (self.latency, self.jitter) = (LOOPBACK, 0);
         (self.loss, self.duplicate, self.reorder) = (0, 0, 0);
     }
@@ -209,7 +209,7 @@ impl Link {
     }
 
     /// Nothing arrives on the connection from now until `at`.
-    pub fn stalls(&mut self, now: u64, at: u64) {
+    pub fn stall(&mut self, now: u64, at: u64) {
         let since = if self.stalled.1 > now { self.stalled.0 } else { now };
         self.stalled = (since, at);
     }
@@ -240,12 +240,12 @@ impl Link {
     }
 
     /// The lane's messages have new arrival times, the last of them `last_at`.
-    pub fn is_retimed(&mut self, last_at: u64) {
+    pub fn retime(&mut self, last_at: u64) {
         self.last_at = last_at;
     }
 
     /// All messages that met silence have been resent.
-    pub fn resumes(&mut self) {
+    pub fn resume(&mut self) {
         self.stalled = (self.parked_since, self.last_at);
         self.parked_since = 0;
     }
@@ -297,7 +297,7 @@ impl Links {
         let mut links = Links { uplinks, links, nodes: names.len(), store: topology.store() };
         links.lay_lanes(plan, protocol, topology);
         if plan.copies.is_some() {
-            topology.candidates().for_each(|node| links.get(node, node).is_loopback());
+            topology.candidates().for_each(|node| links.get(node, node).make_loopback());
         }
         links
     }

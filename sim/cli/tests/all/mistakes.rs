@@ -56,7 +56,10 @@ fn each_mistake_gets_one_sentence_that_helps() {
         ("plot foo", "`plot` has no `foo`; there are ttl-sweep, election-cdf, message-counts"),
         ("plot ttl-sweeep", "ttl-sweep"),
         ("xyzzy", "there is no command `xyzzy`; `"),
-        ("list foo", "[possible values: scenarios, protocols, faults, invariants, works, networks, bugs, all]"),
+        (
+            "list foo",
+            "[possible values: scenarios, protocols, faults, invariants, parameters, works, networks, bugs, all]",
+        ),
         ("scenario steady --verbose --quiet", "--verbose"),
     ]
     .map(|(words, says)| (words.to_owned(), says))

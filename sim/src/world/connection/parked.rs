@@ -60,6 +60,6 @@ impl World {
             let at = self.links.get(from, to).behind(at);
             self.queue.push_lane(at, from, to, message);
         }
-        self.links.get(from, to).resumes();
+        self.links.get(from, to).resume();
     }
 }

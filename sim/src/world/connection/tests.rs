@@ -74,7 +74,7 @@ impl Place {
             .collect();
         let topology = plan.topology_of(protocol);
         let header = plan.header_of(protocol, &topology);
-        let recorder = Recorder::new(Listeners::new(&header, &reports::invariant::ALL, false, None));
+        let recorder = Recorder::new(crate::recorder::Listeners::new(&header, &reports::invariant::ALL, false, None));
         let (store, client) = (topology.store(), topology.clients().next().expect("a client"));
         let world = World::new(plan.into(), protocol, topology.into(), Driver::Inline, recorder, None);
         let mut place = Place { world, log: Log::default(), store, client };
