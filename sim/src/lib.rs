@@ -14,7 +14,7 @@
 //! let plan = story.compile(&Params::default(), protocol, 42)?;
 //! let run = run::run(&plan, Options::default())?;
 //! assert_eq!(run.judgement.verdict, reports::Verdict::Pass);
-//! Two believed at once, and the store let only one of them write.
+//! // Two believed at once, and the store let only one of them write.
 //! assert!(run.judgement.metrics.leaders_believing_max > 1);
 //! assert_eq!(run.judgement.metrics.leaders_acting_by_effect_max, 1);
 //! # Ok::<(), sim::error::Failed>(())

@@ -158,15 +158,9 @@ impl World {
         let process = &mut self.processes[node.index()];
         process.driven.core = Some(core);
         let starts = process.starts;
-        let mut rest = outputs.drain(..);
-        loop {
-            // Fast path: most outputs are messages, which are copied from where they lie.
-            if let Some(Output::Send { to, message }) = rest.as_slice().first() {
-                self.send(node, *to, message);
-                rest.next();
-                continue;
-            }
-            let Some(output) = rest.next() else { break };
+        let mut done = 0;
+        while let Some(output) = outputs.get_mut(done) {
+            done += 1;
             if !self.carry_out(node, output) {
                 continue;
             }
@@ -174,34 +168,45 @@ impl World {
             // A process that died at the point does nothing more.
             if process.up && process.starts == starts {
                 protocols::mark!("world: a process is stopped at a point, in the middle of a step");
-                process.driven.stash.extend(rest.by_ref());
+                process.driven.stash.extend(outputs.drain(done..));
             }
             break;
         }
-        drop(rest);
+        outputs.clear();
         self.outputs = outputs;
     }
 
-    /// Carries out an output; returns whether it stopped the process.
+    /// Carries out an output; returns whether it stopped the process. The most frequent outputs are copied from where
+    /// they lie, and only once.
     #[inline(always)]
-    pub(super) fn carry_out(&mut self, node: NodeId, output: Output) -> bool {
+    pub(super) fn carry_out(&mut self, node: NodeId, output: &mut Output) -> bool {
         match output {
-            Output::Send { to, message } => self.send(node, to, &message),
-            Output::Tell { to, message } => self.tell(node, to, message),
-            Output::Redial { to } => self.redial(node, to),
-            Output::Record(kind) => self.record(kind),
-            Output::Point(point) => return self.point(node, 0, point),
-            Output::SetTimer { id, at } => self.set_timer(node, id, at),
+            Output::Send { to, message } => self.send(node, *to, message),
+            Output::Record(kind) => self.enter(None, kind),
+            Output::Point(point) => return self.point(node, 0, *point),
+            Output::SetTimer { id, at } => self.set_timer(node, *id, *at),
             Output::CancelTimer(id) => {
-                if let Some(timer) = self.processes[node.index()].driven.timers.get_mut(id as usize) {
+                if let Some(timer) = self.processes[node.index()].driven.timers.get_mut(*id as usize) {
                     timer.generation += 1;
                     timer.set = false;
                 }
             }
+            rare => return self.carry_out_rare(node, std::mem::replace(rare, Output::CancelTimer(TimerId::MAX))),
+        }
+        false
+    }
+
+    /// The same for an output that is rarer.
+    #[inline(never)]
+    fn carry_out_rare(&mut self, node: NodeId, output: Output) -> bool {
+        match output {
+            Output::Tell { to, message } => self.tell(node, to, message),
+            Output::Redial { to } => self.redial(node, to),
             Output::Persist(state) => self.persist(node, state),
             Output::PowerOff { node, restart_after } => self.power_off(node, restart_after),
             Output::Service(output) => self.ask_service(node, 0, *output),
             Output::OfGroup(group, output) => return self.carry_out_of_group(node, group, *output),
+            mut frequent => return self.carry_out(node, &mut frequent),
         }
         false
     }
@@ -291,9 +296,9 @@ impl World {
                 return;
             }
             let driven = &mut process.driven;
-            if let Some(output) = driven.stash.pop_front() {
+            if let Some(mut output) = driven.stash.pop_front() {
                 protocols::mark!("world: a process goes on in the middle of a step");
-                self.carry_out(node, output);
+                self.carry_out(node, &mut output);
             } else if let Some(input) = driven.inbox.pop_front() {
                 protocols::mark!("world: what came during a pause is taken up");
                 if let Input::Message { from, .. } | Input::Peer { from, .. } = &input {

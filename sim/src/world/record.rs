@@ -9,13 +9,13 @@ use protocols::{
 impl World {
     /// Records an event now, in the first group unless its resource or client belongs to another.
     #[inline(always)]
-    pub fn record(&mut self, kind: Kind) {
-        self.enter(None, kind);
+    pub fn record(&mut self, mut kind: Kind) {
+        self.enter(None, &mut kind);
     }
 
     /// Records an event of a group.
-    pub fn record_in(&mut self, group: u16, kind: Kind) {
-        self.enter(Some(group), kind);
+    pub fn record_in(&mut self, group: u16, mut kind: Kind) {
+        self.enter(Some(group), &mut kind);
     }
 
     /// Records that a member of the service started or stopped leading the others. This is not part of the trace, since
@@ -25,26 +25,28 @@ impl World {
         self.recorder.record(Event { t_us: self.now / MICROSECOND, group: 0, kind });
     }
 
-    /// Shared by both and not inlined, so that the functions it calls can be inlined here.
+    /// Shared by both and not inlined, so that the functions it calls can be inlined here. Takes the event out of
+    /// `kind`: it is large, and moved once.
     #[inline(never)]
-    fn enter(&mut self, group: Option<u16>, kind: Kind) {
+    pub(super) fn enter(&mut self, group: Option<u16>, kind: &mut Kind) {
         let group = match group {
             Some(group) => group,
-            None if self.division.is_real() => self.division.of_event(&kind).unwrap_or(0),
+            None if self.division.is_real() => self.division.of_event(kind).unwrap_or(0),
             None => 0,
         };
-        match &kind {
+        match kind {
             Kind::Elected(incarnation) => self.believers.push((group, *incarnation)),
             Kind::Deposed { incarnation, .. } => self.believers.retain(|b| *b != (group, *incarnation)),
             _ => {}
         }
         let waiting_for_leader = matches!(kind, Kind::Elected(_));
-        let mut words = crate::words::of(&kind);
+        let mut words = crate::words::of(kind);
         words[0] ^= u64::from(group) << 56;
         self.trace.note(self.now, words, || match group {
             0 => format!("history {kind:?}"),
             group => format!("history of group {group} {kind:?}"),
         });
+        let kind = std::mem::replace(kind, Kind::Campaign { node: NodeId(0) });
         self.recorder.record(Event { t_us: self.now / MICROSECOND, group, kind });
         if waiting_for_leader {
             self.leader_appeared(group);
