@@ -29,6 +29,7 @@ mod generated;
 mod golden;
 mod groups;
 mod house_rules;
+mod listeners;
 mod matrix;
 mod members;
 mod migration;
