@@ -5,6 +5,7 @@ use crate::{
     Params, Plan, Scenario,
     params::{CLOCK_DRIFT_DEFAULT_PPM, STARTS_WITHIN_MS},
     plan::{CANDIDATES_MAX, Invalid, LONGEST_MS, OFFSET_MAX_MS, PPM_MAX, RATE_MAX},
+    set::Setting,
     units::{duration_text, duration_us_text},
 };
 use protocols::{
@@ -221,9 +222,40 @@ fn shortest_ms(params: &Params, protocol: &Protocol) -> u64 {
     (params.asked_ttl_ms(protocol)..LONGEST_MS).find(renewable).unwrap_or(LONGEST_MS)
 }
 
-/// An option that may have no effect under a scenario or a protocol, and the parameters with another value than the
-/// given one.
-type Given = (&'static str, fn(&Params) -> Option<Params>);
+/// An option that may have no effect under a scenario or a protocol.
+struct Given {
+    name: &'static str,
+    /// The parameters with another value of it, if it was given.
+    another: fn(&Params) -> Option<Params>,
+    without: fn(&Params) -> Params,
+}
+
+impl Given {
+    /// Was it given, and does it change nothing in this run?
+    fn is_idle(&self, params: &Params, cell: Cell, seed: u64) -> bool {
+        (self.another)(params).is_some_and(|other| plan(params, cell, seed) == plan(&other, cell, seed))
+    }
+}
+
+/// A scenario with a protocol.
+type Cell<'a> = (&'a Scenario, &'a Protocol);
+
+/// The plan, whatever its seed is.
+fn plan(params: &Params, (scenario, protocol): Cell, seed: u64) -> Option<Plan> {
+    Some(Plan { seed: 0, ..scenario.compile(params, protocol, seed).ok()? })
+}
+
+/// Is the setting for the protocol or one of the works of this run?
+fn concerns(setting: &Setting, params: &Params, cell: Cell, seed: u64) -> bool {
+    let is_work = |plan: Plan| plan.works.iter().any(|work| work == setting.owner);
+    cell.1.name == setting.owner || plan(params, cell, seed).is_some_and(is_work)
+}
+
+/// The parameters without an own timer.
+fn without(params: &Params, timer: Timer) -> Params {
+    let own_ms = Timers::from(|other| params.own_ms.get(other).filter(|_| other != timer));
+    Params { own_ms, ..params.clone() }
+}
 
 /// The parameters with another value of an own timer, if it was given.
 fn another(params: &Params, timer: Timer) -> Option<Params> {
@@ -247,53 +279,96 @@ pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), Invalid> {
 }
 
 const GIVEN: [Given; 9] = [
-    ("--election-timeout", |p| {
-        let (min_ms, max_ms) = p.election_timeout_ms?;
-        Some(Params { election_timeout_ms: Some((min_ms + 1, max_ms + 2)), ..p.clone() })
-    }),
-    (Timer::RenewDeadline.option(), |p| another(p, Timer::RenewDeadline)),
-    (Timer::RetryPeriod.option(), |p| another(p, Timer::RetryPeriod)),
-    (Timer::LockDelay.option(), |p| another(p, Timer::LockDelay)),
-    (Timer::EntryInterval.option(), |p| another(p, Timer::EntryInterval)),
-    (Timer::ReplicaLag.option(), |p| another(p, Timer::ReplicaLag)),
-    ("--charge-check", |p| {
-        let another = if p.charge_check? == ChargeCheck::None { ChargeCheck::Id } else { ChargeCheck::None };
-        Some(Params { charge_check: Some(another), ..p.clone() })
-    }),
-    ("--address-ttl", |p| Some(Params { address_ttl_ms: Some(p.address_ttl_ms? + 1), ..p.clone() })),
-    ("--pause", |p| Some(Params { pause_ms: Some(p.pause_ms? + 1), ..p.clone() })),
+    Given {
+        name: "--election-timeout",
+        another: |p| {
+            let (min_ms, max_ms) = p.election_timeout_ms?;
+            Some(Params { election_timeout_ms: Some((min_ms + 1, max_ms + 2)), ..p.clone() })
+        },
+        without: |p| Params { election_timeout_ms: None, ..p.clone() },
+    },
+    Given {
+        name: Timer::RenewDeadline.option(),
+        another: |p| another(p, Timer::RenewDeadline),
+        without: |p| without(p, Timer::RenewDeadline),
+    },
+    Given {
+        name: Timer::RetryPeriod.option(),
+        another: |p| another(p, Timer::RetryPeriod),
+        without: |p| without(p, Timer::RetryPeriod),
+    },
+    Given {
+        name: Timer::LockDelay.option(),
+        another: |p| another(p, Timer::LockDelay),
+        without: |p| without(p, Timer::LockDelay),
+    },
+    Given {
+        name: Timer::EntryInterval.option(),
+        another: |p| another(p, Timer::EntryInterval),
+        without: |p| without(p, Timer::EntryInterval),
+    },
+    Given {
+        name: Timer::ReplicaLag.option(),
+        another: |p| another(p, Timer::ReplicaLag),
+        without: |p| without(p, Timer::ReplicaLag),
+    },
+    Given {
+        name: "--charge-check",
+        another: |p| {
+            let another = if p.charge_check? == ChargeCheck::None { ChargeCheck::Id } else { ChargeCheck::None };
+            Some(Params { charge_check: Some(another), ..p.clone() })
+        },
+        without: |p| Params { charge_check: None, ..p.clone() },
+    },
+    Given {
+        name: "--address-ttl",
+        another: |p| Some(Params { address_ttl_ms: Some(p.address_ttl_ms? + 1), ..p.clone() }),
+        without: |p| Params { address_ttl_ms: None, ..p.clone() },
+    },
+    Given {
+        name: "--pause",
+        another: |p| Some(Params { pause_ms: Some(p.pause_ms? + 1), ..p.clone() }),
+        without: |p| Params { pause_ms: None, ..p.clone() },
+    },
 ];
 
 /// Rejects options that change nothing in any of these runs, since whoever typed one expects an effect.
 ///
 /// # Errors
 /// One sentence.
-pub fn meant(params: &Params, cells: &[(&Scenario, &Protocol)], seed: u64) -> Result<(), Invalid> {
-    let of = |cells: &[(&Scenario, &Protocol)]| match cells {
-        [(scenario, protocol)] => format!("`{}` with `{}`", scenario.name, protocol.name),
-        _ => "any of these scenarios and protocols".to_owned(),
+pub fn meant(params: &Params, cells: &[Cell], seed: u64) -> Result<(), Invalid> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let nothing = |option: String| {
+        let of = match cells {
+            [(scenario, protocol)] => format!("`{}` with `{}`", scenario.name, protocol.name),
+            _ => "any of these scenarios and protocols".to_owned(),
+        };
+        Err(Invalid(format!("{option} means nothing to {of}; leave it out")))
     };
-    for setting in params.set.iter().filter(|_| !cells.is_empty()) {
-        let does = |plan: Plan| plan.works.iter().any(|work| work == setting.owner);
-        let concerns = |(scenario, protocol): &(&Scenario, &Protocol)| {
-            protocol.name == setting.owner || scenario.compile(params, protocol, seed).is_ok_and(does)
-        };
-        if !cells.iter().any(concerns) {
-            let (owner, name) = (setting.owner, setting.parameter.name);
-            return Err(Invalid(format!("--set {owner}.{name} means nothing to {}; leave it out", of(cells))));
+    let idle = |setting: &&Setting| !cells.iter().any(|cell| concerns(setting, params, *cell, seed));
+    if let Some(Setting { owner, parameter, .. }) = params.set.iter().find(idle) {
+        return nothing(format!("--set {owner}.{}", parameter.name));
+    }
+    let idle = |given: &&Given| cells.iter().all(|cell| given.is_idle(params, *cell, seed));
+    match GIVEN.iter().find(idle) {
+        Some(given) => nothing(given.name.to_owned()),
+        None => Ok(()),
+    }
+}
+
+/// The parameters without the options that [`meant`] rejects for this run alone: of several runs, each is repeated with
+/// what concerns it. The plan is the same.
+#[must_use]
+pub fn concerning(params: &Params, cell: Cell, seed: u64) -> Params {
+    let set = params.set.iter().filter(|setting| concerns(setting, params, cell, seed)).copied().collect();
+    let mut left = Params { set, ..params.clone() };
+    for given in GIVEN.iter().filter(|given| given.is_idle(params, cell, seed)) {
+        let without = (given.without)(&left);
+        if plan(&without, cell, seed) == plan(&left, cell, seed) {
+            left = without;
         }
     }
-    for (option, other) in GIVEN {
-        let Some(other) = other(params) else { continue };
-        let plan = |params: &Params, (scenario, protocol): (&Scenario, &Protocol)| {
-            let mut plan = scenario.compile(params, protocol, seed).ok()?;
-            plan.seed = 0;
-            Some(plan)
-        };
-        let unmoved = |cell: &&(&Scenario, &Protocol)| plan(params, **cell) == plan(&other, **cell);
-        if !cells.is_empty() && cells.iter().filter(unmoved).count() == cells.len() {
-            return Err(Invalid(format!("{option} means nothing to {}; leave it out", of(cells))));
-        }
-    }
-    Ok(())
+    left
 }

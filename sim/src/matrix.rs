@@ -222,9 +222,10 @@ impl Matrix<'_> {
         let seeds = format!("{seed}..{}", seed + 1);
         let mut words =
             ["matrix", scenario.name, "--protocol", protocol.name, "--seeds", &seeds].map(str::to_owned).to_vec();
-        words.extend(repro::options(self.params));
+        let concerning = |params| sense::concerning(params, (scenario, protocol), seed);
+        words.extend(repro::options(&concerning(self.params)));
         let command = repro::command(&words);
-        let params = self.params_of(came);
+        let params = concerning(&self.params_of(came));
         Ok(Cell {
             scenario: scenario.name,
             protocol: protocol.name,

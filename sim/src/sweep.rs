@@ -345,7 +345,8 @@ impl Sweep<'_> {
 
     /// The command that repeats a run.
     fn repro(&self, (scenario, protocol, nodes): Which, seed: u64) -> String {
-        repro::of_run(scenario.name, protocol.name, &self.sized(nodes), seed)
+        let params = sense::concerning(&self.sized(nodes), (scenario, protocol), seed);
+        repro::of_run(scenario.name, protocol.name, &params, seed)
     }
 
     fn failure(&self, which: Which, seed: u64, (outcome, why): (Ended, String), run: Option<&Run>) -> Failure {

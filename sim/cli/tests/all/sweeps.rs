@@ -315,3 +315,40 @@ fn an_interrupted_sweep_reports_what_it_has_found() {
     assert_eq!(lines.expect("the list").lines().count() as u64, summary["inconclusive"].as_u64().expect("a count"));
     assert!(out.join("failures.ndjson").is_file() && out.join("junit.xml").is_file());
 }
+
+#[test]
+fn a_failure_in_a_sweep_of_several_protocols_is_repeated_with_what_concerns_it() {
+    let out = folder("concerning");
+    let swept = fencepost(&[
+        "sweep",
+        "stale-enactor",
+        "--protocol",
+        "redis-fenced,raft-core,consul-session",
+        "--nodes",
+        "3",
+        "--seeds",
+        "0..8",
+        "--bug",
+        "ledger-enactments-unfenced",
+        "--set",
+        "raft-core.pre-vote=off",
+        "--lock-delay",
+        "5s",
+        "--json",
+        "--out",
+        out.to_str().expect("a path"),
+    ]);
+    let report = json(&swept);
+    let causes = report["causes"].as_array().expect("failures");
+    let mut seen: Vec<(&str, bool, bool)> = Vec::new();
+    for cause in causes {
+        let repro = cause["repro"].as_str().expect("a command");
+        assert_eq!(shell(&format!("{repro} --quiet --out {}", out.display())).status.code(), Some(1), "{repro}");
+        let protocol = cause["protocol"].as_str().expect("a name");
+        seen.push((protocol, repro.contains("--set raft-core.pre-vote=off"), repro.contains("--lock-delay 5s")));
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    let expected = [("consul-session", false, true), ("raft-core", true, false), ("redis-fenced", false, false)];
+    assert_eq!(seen, expected);
+}

@@ -38,31 +38,32 @@ fn find<T>(what: &str, find: impl FnOnce(&str) -> Option<T>) -> Option<T> {
     find(what)
 }
 
-/// Plays every fault on both sides, with real clusters in parallel; `bugs` are those of the version.
+/// Plays every fault on both sides; `bugs` are those of the version. The model comes first, and takes no core from real
+/// members. Their clusters run in parallel; one that differs from the model is played again alone, which then counts.
 fn compare(name: &str, service: Service, kind: &Kind, bugs: &[&str]) {
     let (runs, model_runs) = (number("FENCEPOST_CLUSTER_RUNS", 1), number("FENCEPOST_CLUSTER_MODEL_RUNS", 12));
     let through_agent = number("FENCEPOST_CLUSTER_AGENT", 1) == 1;
-    let real = |fault| -> Vec<Came> {
+    let model = |fault: Fault| -> Vec<Came> {
+        // How soon a majority is restored varies most: a dozen runs may miss rare cases.
+        let runs = if fault.is_without_service() { model_runs.max(60) } else { model_runs };
+        (0..runs).map(|seed| model::play(service, fault, bugs, seed)).collect()
+    };
+    let real = |fault: Fault| -> Vec<Came> {
         (0..runs).map(|seed| real::play(service, kind.clone(), fault, through_agent, seed)).collect()
     };
-    let mut all: Vec<Both> = thread::scope(|scope| {
-        let begin = |fault| (fault, scope.spawn(move || real(fault)));
-        let started: Vec<_> = Fault::ALL.into_iter().map(begin).collect();
-        let both = |(fault, real): (Fault, thread::ScopedJoinHandle<'_, Vec<Came>>)| {
-            // How soon a majority is restored varies most: a dozen runs may miss rare cases.
-            let runs = if fault.is_without_service() { model_runs.max(60) } else { model_runs };
-            let model = (0..runs).map(|seed| model::play(service, fault, bugs, seed)).collect();
-            Both { fault, real: real.join().expect("a real run"), model }
-        };
-        started.into_iter().map(both).collect()
+    let models = Fault::ALL.map(model);
+    let reals = thread::scope(|scope| {
+        let started = Fault::ALL.map(|fault| scope.spawn(move || real(fault)));
+        started.map(|real| real.join().expect("a real run"))
     });
+    let both = |((fault, real), model)| Both { fault, real, model };
+    let mut all: Vec<Both> = Fault::ALL.into_iter().zip(reals).zip(models).map(both).collect();
     servers::say(&format!("{name}: lost, dark in milliseconds, failures; each real and in the model"));
     all.iter().for_each(|both| servers::say(&line(service, both)));
-    // A slow machine that plays five clusters and the model at once may be what differs.
     let known = kinds(&all);
     for both in all.iter_mut().filter(|both| !differences(service, both, &known).is_empty()) {
         both.real = real(both.fault);
-        servers::say(&format!("again, with nothing else under way:\n{}", line(service, both)));
+        servers::say(&format!("again, alone:\n{}", line(service, both)));
     }
     let known = kinds(&all);
     let different: Vec<String> = all.iter().flat_map(|both| differences(service, both, &known)).collect();
