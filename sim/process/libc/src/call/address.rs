@@ -22,6 +22,22 @@ pub unsafe fn read(address: *const sockaddr, length: socklen_t) -> Result<Socket
     Ok(SocketAddrV4::new(Ipv4Addr::from(u32::from_be(found.sin_addr.s_addr)), u16::from_be(found.sin_port)))
 }
 
+/// The same; none for `AF_UNSPEC`, with which `connect` takes a connection back.
+///
+/// # Errors
+/// As for [`read`].
+///
+/// # Safety
+/// As for [`read`].
+pub unsafe fn read_or_none(address: *const sockaddr, length: socklen_t) -> Result<Option<SocketAddrV4>, i32> {
+    // SAFETY: the caller's, and there are enough bytes for the family.
+    if length >= 2 && i32::from(unsafe { (*address).sa_family }) == libc::AF_UNSPEC {
+        return Ok(None);
+    }
+    // SAFETY: the caller's.
+    unsafe { read(address, length) }.map(Some)
+}
+
 /// Writes as much of it as there is room for, and its whole length.
 ///
 /// # Safety

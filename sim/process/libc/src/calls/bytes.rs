@@ -19,7 +19,8 @@ fn get(fd: c_int, slices: &mut [&mut [u8]], flags: c_int) -> Option<Result<usize
     let patience = if flags & libc::MSG_DONTWAIT != 0 { Patience::None } else { Patience::Receives };
     let (all, peek) = (flags & libc::MSG_WAITALL != 0, flags & libc::MSG_PEEK != 0);
     let mut got = 0;
-    for slice in slices.iter_mut() {
+    let nothing = slices.iter().all(|slice| slice.is_empty());
+    for slice in slices.iter_mut().filter(|slice| nothing || !slice.is_empty()) {
         let mut at = 0;
         loop {
             // What follows the first bytes is taken if it is there.

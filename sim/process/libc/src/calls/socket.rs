@@ -114,7 +114,10 @@ pub unsafe extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen
             return outcome(kernel, object);
         }
         // SAFETY: the caller passes an address of this length.
-        let result = kernel.connect(object, unsafe { address::read(to, length) }?);
+        let Some(to) = unsafe { address::read_or_none(to, length) }? else {
+            return kernel.disconnect(object).map(|()| 0);
+        };
+        let result = kernel.connect(object, to);
         begun = matches!(result, Err(libc::EINPROGRESS));
         // As nothing has happened yet, a socket that blocks waits.
         result.map(|()| 0).map_err(|error| if begun { libc::EAGAIN } else { error })
@@ -137,10 +140,7 @@ fn outcome(kernel: &mut Kernel, object: usize) -> Result<c_int, c_int> {
             *told = true;
             Ok(0)
         }
-        _ => {
-            let error = std::mem::take(&mut socket.error);
-            Err(if error == 0 { libc::ECONNABORTED } else { error })
-        }
+        _ => Err(kernel.give_up(object)?),
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Socket {
     pub state: State,
     pub local: SocketAddrV4,
     peer: SocketAddrV4,
+    /// The program chose the port itself.
+    bound: bool,
     /// What the next call fails with.
     pub error: i32,
     pub options: Options,
@@ -53,6 +55,7 @@ impl Socket {
             state: State::Fresh,
             local: NOWHERE,
             peer: NOWHERE,
+            bound: false,
             error: 0,
             options: Options::default(),
             inbox: VecDeque::new(),
@@ -156,6 +159,7 @@ impl Kernel {
             self.socket(object)?.local = NOWHERE;
             return Err(libc::EADDRINUSE);
         }
+        self.socket(object)?.bound = true;
         Ok(())
     }
 
@@ -227,14 +231,9 @@ impl Kernel {
                 return if std::mem::replace(told, true) { Err(libc::EISCONN) } else { Ok(()) };
             }
             State::Listening { .. } => return Err(libc::EISCONN),
-            State::Closed => {
-                let error = std::mem::take(&mut socket.error);
-                let (local, options) = (socket.local, std::mem::take(&mut socket.options));
-                *socket = Socket { local, options, ..Socket::new() };
-                return Err(if error == 0 { libc::ECONNABORTED } else { error });
-            }
+            State::Closed => return Err(self.give_up(object)?),
         }
-        if socket.local.port() == 0 {
+        if self.socket(object)?.local.port() == 0 {
             let port = self.free_port();
             self.socket(object)?.local.set_port(port);
         }
@@ -251,6 +250,30 @@ impl Kernel {
         self.tell(Op::Connect { conn, from_port, to: *to.ip(), port: to.port() });
         self.tell_options(object);
         Err(libc::EINPROGRESS)
+    }
+
+    /// An attempt to connect has failed: the socket is as before it, and this is why.
+    ///
+    /// # Errors
+    /// `ENOTSOCK`.
+    pub fn give_up(&mut self, object: usize) -> Result<i32, i32> {
+        let error = std::mem::take(&mut self.socket(object)?.error);
+        self.disconnect(object)?;
+        Ok(if error == 0 { libc::ECONNABORTED } else { error })
+    }
+
+    /// The socket belongs to no connection any more, and may open another one.
+    ///
+    /// # Errors
+    /// `ENOTSOCK`.
+    pub fn disconnect(&mut self, object: usize) -> Result<(), i32> {
+        let socket = self.socket(object)?;
+        let local = if socket.bound { socket.local } else { NOWHERE };
+        let fresh = Socket { local, bound: socket.bound, options: socket.options.clone(), ..Socket::new() };
+        let mut old = std::mem::replace(socket, fresh);
+        old.options.reset_on_close = true;
+        self.drop_socket(object, old);
+        Ok(())
     }
 
     /// # Errors

@@ -1,4 +1,4 @@
 //! Simulated processes, held to the kernel and to their word.
 
-mod first;
+mod suite;
 mod world;
