@@ -1,0 +1,4 @@
+//! Simulated processes, held to the kernel and to their word.
+
+mod suite;
+mod world;
