@@ -2,6 +2,7 @@
 
 use crate::{
     host::Main,
+    program::Program,
     registry::Registry,
     service,
     world::{Driver, env::SimEnv, with},
@@ -67,6 +68,7 @@ pub struct Fleet {
     disks: Vec<CopyDisk>,
     /// See [`Seat::told`].
     told: Arc<AtomicU64>,
+    program: Option<Program>,
 }
 
 /// Passes a core's messages and history to the simulated world.
@@ -117,13 +119,17 @@ impl Fleet {
         let checks: Vec<Checks> = checks.map(|(place, checks)| checks.but_for(&bugs, place)).collect();
         let disks = plan.copies.map(|_| topology.candidates().map(|_| CopyDisk::new(checks.clone())).collect());
         let (disks, told) = (disks.unwrap_or_default(), Arc::default());
-        Ok(Fleet { plan, protocol, topology, works, bugs, checks, clients, members, disks, told })
+        let program = registry.program.clone();
+        Ok(Fleet { plan, protocol, topology, works, bugs, checks, clients, members, disks, told, program })
     }
 
     /// Starts a process and returns its first task, if any; the world steps processes that are only a core.
     pub fn start(&self, node: NodeId) -> Option<Main> {
         match self.topology.role(node) {
-            Role::Candidate(_) => Some(self.candidate(node)),
+            Role::Candidate(_) => Some(match &self.program {
+                Some(program) => program.main(node),
+                None => self.candidate(node),
+            }),
             Role::Member { .. } if self.protocol.cuts_power() => {
                 let outlets = self.topology.candidates().len() as u16;
                 let switch = |_| -> Box<dyn Core> { Box::new(PowerSwitch::new(outlets)) };

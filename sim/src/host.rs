@@ -46,9 +46,10 @@ pub fn run(
     let body = move || {
         let simulated = Ambient::new(seed);
         let executor = Executor::new(streams::stream(seed, "tasks"));
-        let seed = tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes());
-        let around = tokio::runtime::Builder::new_current_thread().rng_seed(seed).build();
-        let around = around.map_err(|e| Failed::Harness(format!("cannot start the host runtime: {e}")))?;
+        let mut around = tokio::runtime::Builder::new_current_thread();
+        #[cfg(madsim)]
+        around.rng_seed(tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes()));
+        let around = around.build().map_err(|e| Failed::Harness(format!("cannot start the host runtime: {e}")))?;
         around.block_on(tokio::task::unconstrained(async {
             simulated.run(move |clock| {
                 world::install(make_world());

@@ -38,12 +38,16 @@
 //! | `artifacts`, `repro`, `identity` | the files of a failing run, and how to repeat it |
 //!
 //! Only this crate names madsim, and within it only [`host`]. This file is the mode guard: no other file asks what is
-//! built.
+//! built, but for [`host`], which asks who provides the clock.
 
-#[cfg(not(any(madsim, real_mode)))]
+#[cfg(not(any(
+    madsim,
+    real_mode,
+    all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"))
+)))]
 compile_error!(
-    "build with `cargo run` or `cargo test` from within the repository, and without an exported RUSTFLAGS: \
-     .cargo/config.toml sets the flags that the simulation needs"
+    "without `--cfg madsim`, the simulation runs on Linux with glibc only, on x86-64 and ARM64; within the repository, \
+     .cargo/config.toml sets it, unless RUSTFLAGS is exported"
 );
 
 pub mod identity;
@@ -93,6 +97,8 @@ pub mod outcome;
 pub mod pool;
 #[cfg(not(real_mode))]
 pub mod probe;
+#[cfg(not(real_mode))]
+pub mod program;
 #[cfg(not(real_mode))]
 pub mod promise;
 #[cfg(not(real_mode))]

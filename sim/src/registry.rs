@@ -2,6 +2,7 @@
 //! own; other crates can add protocols, scenarios and services.
 
 use crate::{
+    program::Program,
     service::{self, Entry},
     world::env::SimEnv,
 };
@@ -31,6 +32,8 @@ pub struct Registry {
     pub models: Vec<Entry>,
     /// The invariants that judge runs.
     pub invariants: Vec<&'static Invariant>,
+    /// What candidates run in place of a protocol's core, if anything.
+    pub program: Option<Program>,
 }
 
 impl Default for Registry {
@@ -48,6 +51,7 @@ impl From<scenarios::Registry> for Registry {
             clients: Clients::ours(),
             models: service::MODELS.to_vec(),
             invariants: invariant::ALL.to_vec(),
+            program: None,
         }
     }
 }

@@ -263,6 +263,11 @@ impl World {
         self.processes.iter().position(|p| p.name == name).map(|index| NodeId(index as u16))
     }
 
+    /// How many processes there are, running or not.
+    pub fn nodes(&self) -> u16 {
+        self.processes.len() as u16
+    }
+
     /// Counts a message of the election.
     pub fn count(&mut self, kind: &'static str) {
         *self.by_kind.entry(kind).or_default() += 1;

@@ -7,6 +7,7 @@ mod hang;
 mod keepalive;
 pub(super) mod segment;
 mod sending;
+mod sockets;
 
 use super::{World, queue::Event, retransmit::Gap};
 use protocols::types::NodeId;
@@ -48,6 +49,8 @@ enum Opening {
 pub struct Conn {
     /// The connecting process's connection count, for traces.
     number: u64,
+    /// The connecting end's port.
+    from_port: u16,
     sides: [Side; 2],
     opening: Opening,
     opener: Option<Waker>,
@@ -221,7 +224,8 @@ impl World {
         let mine = Side { node: from.0, starts: process.starts, ..Side::default() };
         let theirs = Side { node: to.0, starts: u32::MAX, ..Side::default() };
         let (opening, sides) = (Opening::Asked, [mine, theirs]);
-        self.conns.push(Conn { number, sides, opening, opener: None, hangs: 0, withheld: Vec::new() });
+        let from_port = sockets::EPHEMERAL.start + (number % sockets::EPHEMERAL.len() as u64) as u16;
+        self.conns.push(Conn { number, from_port, sides, opening, opener: None, hangs: 0, withheld: Vec::new() });
         let conn = self.conns.len() as u32 - 1;
         self.send_segment(Segment::Syn { conn, port }, self.now);
         conn
@@ -364,6 +368,12 @@ impl World {
 
     /// The handle was dropped. Returns wakers, to be dropped outside the world's borrow.
     pub fn close(&mut self, conn: u32, end: u8) -> [Option<Waker>; 2] {
+        let unread = !self.side(conn, end).received.is_empty();
+        self.close_as(conn, end, unread)
+    }
+
+    /// As in TCP, data that nobody will read (`unread`) is answered with a reset.
+    fn close_as(&mut self, conn: u32, end: u8, unread: bool) -> [Option<Waker>; 2] {
         let side = self.side(conn, end);
         let wakers = [side.reader.take(), side.writer.take()];
         let (node, starts) = (side.node, side.starts);
@@ -372,11 +382,10 @@ impl World {
         }
         let side = self.side(conn, end);
         side.closed = true;
-        let (reset, unread, fin_sent) = (side.reset, !side.received.is_empty(), side.fin_sent);
+        let (reset, fin_sent) = (side.reset, side.fin_sent);
         side.received = VecDeque::new();
         let refused = self.conns[conn as usize].opening == Opening::Refused;
         if unread && !reset {
-            // As in TCP, data that nobody will read is answered with a reset.
             self.send_segment(Segment::Reset { conn, to: 1 - end }, self.now);
         } else if !reset && !fin_sent && !refused {
             self.send_segment(Segment::Fin { conn, to: 1 - end }, self.now);

@@ -18,7 +18,7 @@ impl World {
         self.probe_later(conn, Keepalive::new(probing, self.now));
     }
 
-    fn probe_later(&mut self, conn: u32, keepalive: Keepalive) {
+    pub(super) fn probe_later(&mut self, conn: u32, keepalive: Keepalive) {
         self.queue.push(keepalive.due(), Event::KeepAlive(Box::new((conn, keepalive))));
     }
 

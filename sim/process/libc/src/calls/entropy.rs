@@ -1,20 +1,23 @@
 //! Entropy, drawn from the process's seed.
 
-use crate::{baton::inside, system::real};
+use crate::{
+    baton::{inside, is_inside},
+    solo,
+    system::real,
+};
 use libc::{c_int, c_uint, c_void, size_t, ssize_t};
 
-/// Fills the memory; false if the calling thread belongs to no simulated process.
+/// Fills the memory; false if the calling thread is not simulated.
 ///
 /// # Safety
 /// `count` bytes at `to` are the caller's to write.
 unsafe fn fill(to: *mut c_void, count: size_t) -> bool {
-    inside(|kernel, _| {
-        if count > 0 {
-            // SAFETY: the caller's; bytes may have any value, so also those that were never written.
-            kernel.entropy.fill(unsafe { std::slice::from_raw_parts_mut(to.cast::<u8>(), count) });
-        }
-    })
-    .is_some()
+    if count == 0 {
+        return is_inside();
+    }
+    // SAFETY: the caller's; bytes may have any value, so also those that were never written.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(to.cast::<u8>(), count) };
+    inside(|kernel, _| kernel.entropy.fill(bytes)).is_some() || solo::fill(bytes)
 }
 
 #[unsafe(no_mangle)]

@@ -3,6 +3,7 @@
 use crate::{
     baton::{Beginning, Routine, inside, is_inside, join_really, run_thread, wait},
     kernel::threads::On,
+    solo,
     system::real,
 };
 use libc::{c_int, c_void, pthread_attr_t, pthread_t};
@@ -26,6 +27,7 @@ pub unsafe extern "C" fn pthread_create(
         (place, kernel.threads[place].go)
     });
     let Some((place, go)) = added else {
+        solo::refuse_threads();
         // SAFETY: the caller's arguments go to the function that was called.
         return unsafe { create(id, attributes, start, argument) };
     };

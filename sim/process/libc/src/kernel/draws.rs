@@ -1,6 +1,7 @@
 //! Numbers drawn from a seed.
 
 /// A stream of numbers (SplitMix64).
+#[derive(Clone, Copy)]
 pub struct Draws(u64);
 
 impl Draws {
