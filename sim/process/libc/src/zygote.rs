@@ -98,11 +98,8 @@ fn serve() -> io::Result<()> {
     // Nothing is allocated from here on: in every process, memory looks as it does in the first one.
     let mut buffer = Vec::with_capacity(4096);
     send(&Hello { running_at: baton::RUNNING.as_ptr().addr() as u64 }, &mut world, &mut buffer)?;
-    loop {
-        let order = match receive(&mut world, &mut buffer) {
-            Ok(bytes) => Order::of(bytes).map_err(io::Error::other)?,
-            Err(_) => break,
-        };
+    while let Ok(bytes) = receive(&mut world, &mut buffer) {
+        let order = Order::of(bytes).map_err(io::Error::other)?;
         let reply = match order {
             Order::Fork { main } => fork(main, &address, &world),
             Order::Kill { pid } => kill(pid),

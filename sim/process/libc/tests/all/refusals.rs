@@ -8,7 +8,6 @@ use fencepost_libc::{
 use libc::{c_int, c_void};
 use std::{
     collections::BTreeSet,
-    ffi::CString,
     path::{Path, PathBuf},
     ptr::null_mut,
 };
@@ -37,7 +36,8 @@ fn call(name: &str) -> i64 {
 
 /// One use of a call that is simulated else.
 fn use_of(what: &str) -> i64 {
-    let socket = |domain, kind| unsafe { i64::from(libc::socket(domain, kind, 0)) };
+    // SAFETY: numbers.
+    let socket = |domain, kind| i64::from(unsafe { libc::socket(domain, kind, 0) });
     let tcp = || socket(libc::AF_INET, libc::SOCK_STREAM) as c_int;
     // SAFETY: numbers, or addresses of what is asked for.
     unsafe {

@@ -87,7 +87,7 @@ fn a_fresh_process_runs_the_same() {
 fn addresses_are_fixed() -> bool {
     const ADDR_NO_RANDOMIZE: u64 = 0x0040000;
     let mut world = World::new(1);
-    world.process("p", fencepost_libc::main_of(|| std::thread::park()));
+    world.process("p", fencepost_libc::main_of(std::thread::park));
     world.run_until(1).unwrap();
     let personality = std::fs::read_to_string(format!("/proc/{}/personality", world.pid("p"))).unwrap_or_default();
     u64::from_str_radix(personality.trim(), 16).is_ok_and(|flags| flags & ADDR_NO_RANDOMIZE != 0)

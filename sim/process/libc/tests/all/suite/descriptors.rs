@@ -57,7 +57,9 @@ fn copies(out: &mut Out) {
     out.call("recv of the closed one", receive(second, &mut [0; 2]));
     // SAFETY: numbers.
     out.say(unsafe { libc::dup2(third, third + 1) } == third + 1);
+    // SAFETY: numbers.
     out.say(unsafe { libc::dup2(third, third) } == third);
+    // SAFETY: numbers.
     out.call("dup3 onto itself", unsafe { libc::dup3(third, third, 0) });
     out.call("send", send(third + 1, b"x"));
     out.result("read", server.read(&mut [0; 8]));

@@ -251,6 +251,7 @@ fn events(out: &mut Out) {
     };
     // SAFETY: numbers.
     let plain = unsafe { libc::eventfd(3, libc::EFD_NONBLOCK) };
+    // SAFETY: numbers.
     let semaphore = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_SEMAPHORE) };
     let epoll = Epoll::new();
     epoll.set(EPOLL_CTL_ADD, plain, EPOLLIN | EPOLLET);
