@@ -77,7 +77,7 @@ impl Child {
             }
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 let doing = stuck::doing(self.pid, self.running_at);
-                Err(Error::Stuck { process: process(), seconds: self.patience.as_secs(), doing })
+                Err(Error::Stuck { process: process(), patience: self.patience, doing })
             }
             Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => self.died(),
             Err(why) => Err(Error::Link { process: process(), why }),

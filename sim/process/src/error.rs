@@ -1,7 +1,7 @@
 //! What may fail outside of a process.
 
 use crate::wire::Garbled;
-use std::{fmt, io};
+use std::{fmt, io, time::Duration};
 
 /// A simulated process cannot be started, or is of no use any more.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub enum Error {
     /// The process has not come back within this real time.
     Stuck {
         process: String,
-        seconds: u64,
+        patience: Duration,
         doing: String,
     },
 }
@@ -46,7 +46,8 @@ impl fmt::Display for Error {
             Error::Fork { process, why } => write!(f, "cannot start {process}: {why}"),
             Error::Link { process, why } => write!(f, "the connection with {process} failed: {why}"),
             Error::Garbled { process, why } => write!(f, "{process} sent what is no message: {why}"),
-            Error::Stuck { process, seconds, doing } => {
+            Error::Stuck { process, patience, doing } => {
+                let seconds = patience.as_secs_f64();
                 write!(f, "{process} has not come back for {seconds} s of real time: {doing}")
             }
         }

@@ -10,7 +10,6 @@ use crate::{
 use fencepost_process::{Ended, Hello, Order, Plain, Reply, Start, Then, VARIABLE, receive, send};
 use libc::{c_char, c_int, c_void};
 use std::{
-    collections::BTreeSet,
     ffi::CString,
     io,
     os::{
@@ -96,27 +95,19 @@ fn serve() -> io::Result<()> {
     let mut world = UnixStream::from(take_over(0)?);
     let name = std::env::var(VARIABLE).map_err(io::Error::other)?;
     let address = SocketAddr::from_abstract_name(name)?;
-    let (mut buffer, mut children) = (Vec::new(), BTreeSet::new());
+    // Nothing is allocated from here on: in every process, memory looks as it does in the first one.
+    let mut buffer = Vec::with_capacity(4096);
     send(&Hello { running_at: baton::RUNNING.as_ptr().addr() as u64 }, &mut world, &mut buffer)?;
-    loop {
-        let order = match receive(&mut world, &mut buffer) {
-            Ok(bytes) => Order::of(bytes).map_err(io::Error::other)?,
-            Err(_) => break,
-        };
+    while let Ok(bytes) = receive(&mut world, &mut buffer) {
+        let order = Order::of(bytes).map_err(io::Error::other)?;
         let reply = match order {
-            Order::Fork { main } => fork(main, &address, &world, &mut children),
-            Order::Kill { pid } => {
-                children.remove(&pid);
-                kill(pid)
-            }
+            Order::Fork { main } => fork(main, &address, &world),
+            Order::Kill { pid } => kill(pid),
         };
         let reply = reply.unwrap_or_else(|e| Reply::Failed { errno: e.raw_os_error().unwrap_or(libc::EIO) });
         send(&reply, &mut world, &mut buffer)?;
     }
-    for pid in children {
-        // Nobody is left to hear how it went.
-        let _: io::Result<Reply> = kill(pid);
-    }
+    // With this process, those that it made end.
     Ok(())
 }
 
@@ -144,7 +135,7 @@ fn out_of_the_way(descriptor: c_int) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(moved) })
 }
 
-fn fork(main: u64, address: &SocketAddr, world: &UnixStream, children: &mut BTreeSet<u32>) -> io::Result<Reply> {
+fn fork(main: u64, address: &SocketAddr, world: &UnixStream) -> io::Result<Reply> {
     use std::os::fd::AsRawFd;
     let link = UnixStream::connect_addr(address)?;
     // SAFETY: this process has one thread, so everything is as good in the copy as here.
@@ -152,13 +143,13 @@ fn fork(main: u64, address: &SocketAddr, world: &UnixStream, children: &mut BTre
         -1 => Err(io::Error::last_os_error()),
         0 => {
             // SAFETY: a number only; the copy of `world` is never used again, as `become_process` does not return.
-            unsafe { libc::close(world.as_raw_fd()) };
+            unsafe {
+                libc::close(world.as_raw_fd());
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            }
             become_process(main, link)
         }
-        pid => {
-            children.insert(pid.cast_unsigned());
-            Ok(Reply::Forked { pid: pid.cast_unsigned() })
-        }
+        pid => Ok(Reply::Forked { pid: pid.cast_unsigned() }),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{source::tokens, sources};
 
 /// The folders whose public signatures are checked.
-const LIBRARIES: [&str; 10] = [
+const LIBRARIES: [&str; 12] = [
     "protocols/src",
     "protocols/clients/src",
     "protocols/real/src",
@@ -12,6 +12,8 @@ const LIBRARIES: [&str; 10] = [
     "reports/logs/src",
     "sim/src",
     "sim/cli/src",
+    "sim/process/src",
+    "sim/process/libc/src",
     "sim/real/src",
     "tools/servers/src",
 ];

@@ -36,10 +36,10 @@ pub unsafe extern "C" fn epoll_ctl(epoll: c_int, op: c_int, fd: c_int, event: *m
     if !is_ours(fd) && fd >= 0 {
         return fail(refuse("epoll_ctl(a descriptor of the machine)"));
     }
-    // SAFETY: the caller passes null or an event, which is packed on x86-64.
     let (events, data) = match event.is_null() {
         true => (0, 0),
         false => {
+            // SAFETY: the caller passes null or an event, which is packed on x86-64.
             let event = unsafe { event.read_unaligned() };
             (event.events, event.u64)
         }

@@ -1,4 +1,7 @@
 //! Simulated processes, held to the kernel and to their word.
 
+mod host;
+mod programs;
+mod refusals;
 mod suite;
 mod world;

@@ -66,7 +66,9 @@ fn accepts(out: &mut Out) {
 
 fn bound(port: u16, reuse: &[i32]) -> std::io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    reuse.iter().for_each(|option| drop(set_option(fd(&socket), SOL_SOCKET, *option, 1)));
+    for option in reuse {
+        set_option(fd(&socket), SOL_SOCKET, *option, 1);
+    }
     socket.bind(&SocketAddrV4::new(Ipv4Addr::LOCALHOST, port).into())?;
     Ok(socket)
 }

@@ -39,7 +39,7 @@ fn sleeps(out: &mut Out) {
     let time = |nanoseconds| timespec { tv_sec: 0, tv_nsec: nanoseconds };
     out.say(long_enough(&|| std::thread::sleep(Duration::from_millis(10))));
     // SAFETY: a number.
-    out.say(long_enough(&|| drop(unsafe { libc::usleep(10_000) })));
+    out.say(long_enough(&|| assert_eq!(unsafe { libc::usleep(10_000) }, 0)));
     // SAFETY: times, or null.
     unsafe {
         out.call("nanosleep", libc::nanosleep(&time(1_000), std::ptr::null_mut()));

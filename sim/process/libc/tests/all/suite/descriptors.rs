@@ -57,7 +57,9 @@ fn copies(out: &mut Out) {
     out.call("recv of the closed one", receive(second, &mut [0; 2]));
     // SAFETY: numbers.
     out.say(unsafe { libc::dup2(third, third + 1) } == third + 1);
+    // SAFETY: numbers.
     out.say(unsafe { libc::dup2(third, third) } == third);
+    // SAFETY: numbers.
     out.call("dup3 onto itself", unsafe { libc::dup3(third, third, 0) });
     out.call("send", send(third + 1, b"x"));
     out.result("read", server.read(&mut [0; 8]));
@@ -70,7 +72,8 @@ fn copies(out: &mut Out) {
     // SAFETY: a number.
     let c = unsafe { libc::dup(b) };
     out.say(a == c);
-    [b, c].map(close);
+    close(b);
+    close(c);
 }
 
 fn flags(out: &mut Out) {
@@ -127,7 +130,8 @@ fn bad(out: &mut Out) {
     }
     out.call("read from the wrong end", read(writes, &mut [0; 2]));
     out.call("write to the wrong end", write(reads, b"x"));
-    [reads, writes].map(close);
+    close(reads);
+    close(writes);
 }
 
 fn pipe(out: &mut Out) {
@@ -160,7 +164,8 @@ fn pipe_without_blocking(out: &mut Out) {
     // As long as not a page is free, there is no room.
     out.call("read", read(reads, &mut [0; 65_536]));
     out.say(mask(reads) + " " + &mask(writes));
-    [reads, writes].map(close);
+    close(reads);
+    close(writes);
 }
 
 fn pair(out: &mut Out) {
@@ -207,7 +212,8 @@ fn waits_for_pipe(out: &mut Out) {
     }
     out.say(got);
     out.call("write", writer.join().unwrap());
-    [reads, writes].map(close);
+    close(reads);
+    close(writes);
 }
 
 fn urandom(out: &mut Out) {

@@ -88,6 +88,7 @@ fn contended(out: &mut Out) {
                     let seen = counted.load(Ordering::Relaxed);
                     thread::yield_now();
                     counted.store(seen + 1, Ordering::Relaxed);
+                    // SAFETY: as above.
                     unsafe { libc::pthread_mutex_unlock(mutex.at()) };
                 }
             });

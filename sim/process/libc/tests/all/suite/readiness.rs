@@ -205,7 +205,9 @@ fn little_room(out: &mut Out) {
     let epoll = Epoll::new();
     let all: Vec<_> = (0..3).map(|_| connection()).collect();
     let it: Vec<_> = all.iter().map(|(client, _)| fd(client)).collect();
-    it.iter().for_each(|fd| drop(epoll.set(EPOLL_CTL_ADD, *fd, EPOLLOUT)));
+    for fd in &it {
+        epoll.set(EPOLL_CTL_ADD, *fd, EPOLLOUT);
+    }
     // Who was not reported comes before who was.
     for _ in 0..6 {
         out.say(epoll.wait(&it, 1, 0));
@@ -249,6 +251,7 @@ fn events(out: &mut Out) {
     };
     // SAFETY: numbers.
     let plain = unsafe { libc::eventfd(3, libc::EFD_NONBLOCK) };
+    // SAFETY: numbers.
     let semaphore = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_SEMAPHORE) };
     let epoll = Epoll::new();
     epoll.set(EPOLL_CTL_ADD, plain, EPOLLIN | EPOLLET);
@@ -273,8 +276,10 @@ fn events(out: &mut Out) {
     let waits = std::thread::spawn(move || get(blocking));
     put(blocking, 9);
     out.say(format!("{:?}", waits.join().unwrap()));
-    // SAFETY: numbers.
-    [plain, semaphore, blocking].map(|fd| unsafe { libc::close(fd) });
+    for fd in [plain, semaphore, blocking] {
+        // SAFETY: a number.
+        unsafe { libc::close(fd) };
+    }
 }
 
 fn polls(out: &mut Out) {

@@ -99,7 +99,7 @@ fn messages(out: &mut Out) {
 }
 
 fn peek(out: &mut Out) {
-    let (mut client, mut server) = connection();
+    let (mut client, server) = connection();
     client.write_all(b"look").unwrap();
     await_events(fd(&server), POLLIN);
     out.result("peek", server.peek(&mut [0; 2]));

@@ -6,8 +6,10 @@ mod network;
 use fencepost_process::{Child, Error, Event, Go, Main, Op, Start, Then, Turn, Zygote};
 use network::{Network, Segment};
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     net::Ipv4Addr,
+    rc::Rc,
     sync::{Mutex, PoisonError},
 };
 
@@ -17,8 +19,8 @@ pub const MS: u64 = 1_000_000;
 const MONO: u64 = 1_000 * SECOND;
 const WALL: u64 = 1_767_225_600 * SECOND;
 
-/// The bytes of a connection that have not been answered yet, and the answer.
-pub type Answer = fn(&mut Vec<u8>) -> Vec<u8>;
+/// Takes the time and what has come of a connection; leaves what is no whole question, and returns the answers.
+pub type Answer = Rc<RefCell<dyn FnMut(u64, &mut Vec<u8>) -> Vec<u8>>>;
 
 pub enum What {
     Process(Main),
@@ -43,6 +45,8 @@ pub struct Host {
     stepped: i64,
     pub sends: u64,
     pub exchanges: u64,
+    /// Lines that are not complete: of standard output, and of standard error.
+    said: [Vec<u8>; 2],
     /// How it ended, if it did.
     pub ended: Option<Then>,
 }
@@ -106,7 +110,7 @@ impl World {
         let (child, ended, events) = (None, None, Vec::new());
         let stop_at = u64::MAX;
         let (until, starts, sends, exchanges, stepped) = (None, 0, 0, 0, 0);
-        let (woken, paused, held) = (false, false, false);
+        let (woken, paused, held, said) = (false, false, false, [Vec::new(), Vec::new()]);
         self.hosts.push(Host {
             name,
             ip,
@@ -122,6 +126,7 @@ impl World {
             stepped,
             sends,
             exchanges,
+            said,
             ended,
         });
         self.hosts.len() - 1
@@ -133,8 +138,13 @@ impl World {
         self
     }
 
-    pub fn answers(&mut self, name: &str, port: u16, answer: Answer) -> &mut World {
-        self.host(name, What::Answers(port, answer));
+    pub fn answers(
+        &mut self,
+        name: &str,
+        port: u16,
+        answer: impl FnMut(u64, &mut Vec<u8>) -> Vec<u8> + 'static,
+    ) -> &mut World {
+        self.host(name, What::Answers(port, Rc::new(RefCell::new(answer))));
         self
     }
 
@@ -248,7 +258,8 @@ impl World {
     }
 
     fn begin(&mut self, at: usize) -> Result<(), Error> {
-        let What::Process(main) = self.hosts[at].what else { return Ok(()) };
+        let What::Process(main) = &self.hosts[at].what else { return Ok(()) };
+        let main = *main;
         let mut child = self.zygote.fork(&self.hosts[at].name, main)?;
         self.hosts[at].starts += 1;
         let go = self.go(at);
@@ -310,10 +321,15 @@ impl World {
 
     fn carry_out(&mut self, at: usize, op: Op) {
         match op {
-            Op::Say { bytes, .. } => {
-                for line in String::from_utf8_lossy(&bytes).lines() {
-                    let line = format!("{:.6} {}: {line}", self.now as f64 / 1e9, self.hosts[at].name);
-                    self.log.push(line);
+            Op::Say { descriptor, bytes } => {
+                let now = self.now as f64 / 1e9;
+                let host = &mut self.hosts[at];
+                let said = &mut host.said[usize::from(descriptor == 2)];
+                said.extend(bytes);
+                while let Some(end) = said.iter().position(|byte| *byte == b'\n') {
+                    let line: Vec<u8> = said.drain(..=end).collect();
+                    let line = String::from_utf8_lossy(&line[..end]);
+                    self.log.push(format!("{now:.6} {}: {line}", host.name));
                 }
             }
             Op::Resolve { query, name } => {
@@ -333,12 +349,12 @@ impl World {
     }
 
     fn arrives(&mut self, segment: Segment) {
-        let answerer = |host: usize, hosts: &[Host]| match hosts[host].what {
-            What::Answers(port, answer) => Some((port, answer)),
+        let answerer = |host: usize, hosts: &[Host]| match &hosts[host].what {
+            What::Answers(port, answer) => Some((*port, answer.clone())),
             What::Process(_) => None,
         };
         let answer = answerer(self.network.host_of(&segment), &self.hosts);
-        let (events, segments) = self.network.arrives(segment, answer, &self.hosts);
+        let (events, segments) = self.network.arrives(segment, answer, self.now, &self.hosts);
         for segment in segments {
             self.send(segment);
         }

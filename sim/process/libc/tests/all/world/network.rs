@@ -7,6 +7,9 @@ use std::{
     net::Ipv4Addr,
 };
 
+/// The host of an address that no host has.
+const NOBODY: usize = usize::MAX;
+
 /// What travels to one end (0 or 1) of a connection.
 pub struct Segment {
     conn: usize,
@@ -79,7 +82,7 @@ impl Network {
                 let end = |host, number| End { host, number, open: true, fin_sent: false, inbox: Vec::new() };
                 let conn = self.conns.len();
                 self.by_number.insert((host, number), (conn, 0));
-                let ends = [end(host, number), end(found.unwrap_or(usize::MAX), u32::MAX)];
+                let ends = [end(host, number), end(found.unwrap_or(NOBODY), u32::MAX)];
                 self.conns.push(Conn { ends, from_port, to, port });
                 // To nobody: silence.
                 return found.map(|_| Segment { conn, to: 1, what: What::Syn }).into_iter().collect();
@@ -115,6 +118,9 @@ impl Network {
             (false, true) => return Vec::new(),
         };
         it.fin_sent = true;
+        if self.conns[conn].ends[1 - end].host == NOBODY {
+            return Vec::new();
+        }
         vec![Segment { conn, to: 1 - end, what }]
     }
 
@@ -135,14 +141,15 @@ impl Network {
         &mut self,
         segment: Segment,
         answer: Option<(u16, Answer)>,
+        now: u64,
         hosts: &[Host],
     ) -> (Vec<(usize, Event)>, Vec<Segment>) {
         let Segment { conn, to, what } = segment;
         let back = |what| (Vec::new(), vec![Segment { conn, to: 1 - to, what }]);
         let it = &mut self.conns[conn];
         let (host, port) = (it.ends[to].host, it.port);
-        if let (What::Syn, Some((open, _))) = (&what, answer) {
-            return back(if open == port { What::Accepted } else { What::Refused });
+        if let (What::Syn, Some((open, _))) = (&what, &answer) {
+            return back(if *open == port { What::Accepted } else { What::Refused });
         }
         if !it.ends[to].open {
             // Nobody is there any more; whoever sends learns it.
@@ -166,7 +173,7 @@ impl Network {
             (What::Data(bytes), Some((_, answer))) => {
                 let count = bytes.len() as u64;
                 it.ends[to].inbox.extend(bytes);
-                let said = answer(&mut it.ends[to].inbox);
+                let said = answer.borrow_mut()(now, &mut it.ends[to].inbox);
                 let mut segments = vec![Segment { conn, to: 1 - to, what: What::Credit(count) }];
                 if !said.is_empty() {
                     segments.push(Segment { conn, to: 1 - to, what: What::Data(said) });
