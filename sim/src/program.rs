@@ -116,7 +116,9 @@ impl Running {
 
     async fn to_the_end(&mut self, mut child: Child, name: String) -> Result<String, Error> {
         let (ip, pid) = (sockets::ip_of(self.env.node), 1_000 * (self.starts + 1) + u32::from(self.env.node.0));
-        let (seed, env) = (self.env.random(), self.program.env.clone());
+        let (seed, mut env) = (self.env.random(), self.program.env.clone());
+        // As containers have it.
+        env.push(("HOSTNAME".to_owned(), name.clone()));
         let start = Start { name, pid, ip, seed, cpus: CPUS, env, go: self.go(Vec::new()) };
         let mut turn = child.begin(&start)?;
         loop {

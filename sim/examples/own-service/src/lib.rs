@@ -7,9 +7,6 @@ use std::time::Duration;
 const LEASE: Duration = Duration::from_secs(3);
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Renews the lease if it is still ours.
-const RENEW: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0";
-
 #[tokio::main]
 pub async fn main() {
     let url = std::env::var("REDIS_URL").expect("REDIS_URL is set");
@@ -44,7 +41,9 @@ async fn acquire(redis: &mut MultiplexedConnection, name: &str) -> redis::RedisR
 }
 
 async fn renew(redis: &mut MultiplexedConnection, name: &str) -> redis::RedisResult<bool> {
-    let script = redis::Script::new(RENEW);
-    let kept: u64 = script.key("leader").arg(name).arg(LEASE.as_millis() as u64).invoke_async(redis).await?;
-    Ok(kept == 1)
+    let holder: Option<String> = redis::cmd("GET").arg("leader").query_async(redis).await?;
+    if holder.as_deref() != Some(name) {
+        return Ok(false);
+    }
+    redis::cmd("PEXPIRE").arg("leader").arg(LEASE.as_millis() as u64).query_async(redis).await
 }
