@@ -135,7 +135,7 @@ fn who_does_not_come_back_is_named() {
     ] {
         let mut child = zygote().fork("n1", main).unwrap();
         let pid = child.pid();
-        child.set_patience(Duration::from_millis(300)).unwrap();
+        child.set_patience(Duration::from_millis(300));
         let error = child.begin(&start("n1")).expect_err("it does not come back");
         assert!(matches!(error, Error::Stuck { .. }), "{error}");
         let text = error.to_string();
