@@ -91,7 +91,10 @@ pub const SIMULATED: &[(&str, &[&str])] = &[
             "sem_wait",
         ],
     ),
-    ("signals, which never come", &["pause", "sigsuspend", "sigtimedwait", "sigwait", "sigwaitinfo"]),
+    (
+        "signals, which never come",
+        &["pause", "sigsuspend", "sigtimedwait", "pthread_sigmask", "sigprocmask", "sigwait", "sigwaitinfo"],
+    ),
     ("the end", &["_Exit", "_exit", "abort"]),
 ];
 

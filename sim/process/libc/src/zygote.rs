@@ -3,7 +3,7 @@
 use crate::{
     baton,
     calls::process::say_goodbye,
-    entry,
+    catch, entry,
     kernel::{Kernel, Link},
     system::{self, real},
 };
@@ -13,6 +13,7 @@ use std::{
     ffi::CString,
     fs::File,
     io::{self, Write},
+    ops::Range,
     os::{
         fd::{AsRawFd, FromRawFd, OwnedFd},
         unix::net::UnixStream,
@@ -93,13 +94,14 @@ fn same_addresses_each_time(arguments: *mut *mut c_char, environment: *mut *mut 
 /// Does what it is told until nobody is left to tell it anything.
 fn serve() -> io::Result<()> {
     let mut world = UnixStream::from(take_over(0)?);
+    let libc = catch::code_of_libc();
     // Nothing is allocated from here on: in every process, memory looks as it does in the first one.
     let mut buffer = Vec::with_capacity(4096);
     send(&Hello { running_at: baton::RUNNING.as_ptr().addr() as u64 }, &mut world, &mut buffer)?;
     while let Ok(bytes) = receive(&mut world, &mut buffer) {
         let order = Order::of(bytes).map_err(io::Error::other)?;
         let reply = match order {
-            Order::Fork { main, world: of, reads, writes } => fork(main, of, (reads, writes), &world),
+            Order::Fork { main, world: of, reads, writes } => fork(main, of, (reads, writes), &world, libc.as_ref()),
             Order::Kill { pid } => kill(pid),
         };
         let reply = reply.unwrap_or_else(|e| Reply::Failed { errno: e.raw_os_error().unwrap_or(libc::EIO) });
@@ -147,7 +149,13 @@ fn open_of(process: u32, descriptor: u32, flags: c_int) -> io::Result<File> {
     Ok(out_of_the_way(opened.as_raw_fd())?.into())
 }
 
-fn fork(main: u64, of: u32, (reads, writes): (u32, u32), world: &UnixStream) -> io::Result<Reply> {
+fn fork(
+    main: u64,
+    of: u32,
+    (reads, writes): (u32, u32),
+    world: &UnixStream,
+    libc: Option<&Range<u64>>,
+) -> io::Result<Reply> {
     let link = Link { from: open_of(of, reads, libc::O_RDONLY)?, to: open_of(of, writes, libc::O_WRONLY)? };
     // SAFETY: this process has one thread, so everything is as good in the copy as here.
     match unsafe { real!(fn fork() -> libc::pid_t)() } {
@@ -158,7 +166,7 @@ fn fork(main: u64, of: u32, (reads, writes): (u32, u32), world: &UnixStream) -> 
                 libc::close(world.as_raw_fd());
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             }
-            become_process(main, link)
+            become_process(main, link, libc)
         }
         pid => Ok(Reply::Forked { pid: pid.cast_unsigned() }),
     }
@@ -182,7 +190,7 @@ fn kill(pid: u32) -> io::Result<Reply> {
 }
 
 /// This copy is a simulated process from now on: it waits to be told which, and runs the function.
-fn become_process(main: u64, mut link: Link) -> ! {
+fn become_process(main: u64, mut link: Link, libc: Option<&Range<u64>>) -> ! {
     let mut buffer = Vec::new();
     let start = match receive(&mut link.from, &mut buffer).map(Start::of) {
         Ok(Ok(start)) => start,
@@ -198,6 +206,10 @@ fn become_process(main: u64, mut link: Link) -> ! {
     let function = unsafe { entry::function_at(main) };
     // SAFETY: `on_exit` keeps the function, which has the type that it wants, until the process ends.
     unsafe { on_exit(last, ptr::null_mut()) };
+    if let Some(libc) = libc {
+        // Where the system does not permit it, what does not go through libc is not seen.
+        let _: bool = catch::install(libc);
+    }
     baton::begin(Kernel::new(link, start));
     let code = function();
     // SAFETY: what `exit` does to a program that is at its end is what the program expects.

@@ -166,3 +166,18 @@ pub unsafe extern "C" fn sigtimedwait(set: *const sigset_t, info: *mut c_void, t
         Err(error) => fail(error),
     }
 }
+
+/// Threads that block all signals would block the one with which system calls are caught.
+macro_rules! masks {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+            // SAFETY: the caller passes null or a set.
+            let copy = unsafe { crate::catch::blockable(set) };
+            let set = copy.as_ref().map_or(set, |copy| copy);
+            // SAFETY: the caller's arguments go to the function that was called, with a set that is as good.
+            unsafe { real!(fn $name(c_int, *const sigset_t, *mut sigset_t) -> c_int)(how, set, old) }
+        }
+    )*};
+}
+masks! { pthread_sigmask sigprocmask }
