@@ -22,6 +22,7 @@ const CAUGHT: &[c_long] = &[
     libc::SYS_clock_gettime,
     libc::SYS_clock_nanosleep,
     libc::SYS_clone,
+    libc::SYS_close_range,
     libc::SYS_clone3,
     libc::SYS_connect,
     libc::SYS_epoll_create1,

@@ -23,6 +23,7 @@ use std::{
     fs::File,
     io,
     net::Ipv4Addr,
+    os::fd::AsRawFd,
 };
 use threads::{On, Thread};
 
@@ -185,6 +186,11 @@ impl Kernel {
                 self.wake(|on| *on == On::Name(query), 1);
             }
         }
+    }
+
+    /// Is it a descriptor of the machine's with which the kernel talks with its world?
+    pub fn needs(&self, descriptor: i32) -> bool {
+        [&self.link.from, &self.link.to].iter().any(|file| file.as_raw_fd() == descriptor)
     }
 
     pub fn tell(&mut self, op: Op) {

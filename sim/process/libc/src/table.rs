@@ -157,6 +157,11 @@ pub const REFUSED: &[(i32, &str, &[&str])] = &[
     ),
     (libc::ENOSYS, "a host's network interfaces are not simulated; its address is that of its name", &["getifaddrs"]),
     (
+        libc::ENOSYS,
+        "all descriptors at once are not closed; close those that were opened",
+        &["close_range", "closefrom"],
+    ),
+    (
         libc::EINVAL,
         "files and the network are not connected; use read and write",
         &["sendfile", "sendfile64", "splice"],

@@ -83,6 +83,8 @@ refused! {
     gethostbyname_r(a: *const c_char, b: *mut c_void, c: *mut c_char, d: size_t, e: *mut *mut c_void, f: *mut c_int) -> c_int, itself;
     gethostbyname2_r(a: *const c_char, b: c_int, c: *mut c_void, d: *mut c_char, e: size_t, f: *mut *mut c_void, g: *mut c_int) -> c_int, itself;
     getifaddrs(a: *mut *mut c_void) -> c_int, fail;
+    close_range(a: c_uint, b: c_uint, c: c_int) -> c_int, fail;
+    closefrom(a: c_int) -> (), |error| set_errno(error);
 }
 
 /// Between two descriptors of the machine's, these are libc's.

@@ -161,6 +161,18 @@ fn nothing_is_left_behind() {
 }
 
 #[test]
+fn a_process_cannot_close_the_way_to_its_world() {
+    let closes = || {
+        // SAFETY: numbers; nobody else uses them.
+        let closed = (3..2_000).filter(|fd| unsafe { libc::close(*fd) } == 0).count();
+        println!("{closed} closed");
+    };
+    let mut world = World::new(1);
+    world.process("p", main_of(closes)).run_until(SECOND).unwrap();
+    assert_eq!(world.said("p"), "0 closed");
+}
+
+#[test]
 fn a_step_of_the_wall_clock_wakes_who_waits_for_it() {
     fn waits() {
         let mut at = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -30,7 +30,7 @@ fn call(name: &str) -> i64 {
         waitid wait3 wait4 kill killpg raise tgkill sigqueue pthread_kill pthread_sigqueue pthread_cancel alarm ualarm
         setitimer timer_create signalfd timerfd_create pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np
         inotify_init inotify_init1 fanotify_init sendmmsg recvmmsg gethostbyname gethostbyname2 gethostbyname_r
-        gethostbyname2_r gethostbyaddr getifaddrs
+        gethostbyname2_r gethostbyaddr getifaddrs close_range closefrom
     };
     let (_, address) = all.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("call {name}, too"));
     // SAFETY: in a simulated process, none of these looks at its arguments.
