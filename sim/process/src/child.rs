@@ -1,16 +1,15 @@
 //! A simulated process, as its world has it.
 
 use crate::{
-    control::{Control, Ended, Order, Reply},
+    control::{Control, Ended},
     error::Error,
     message::{Go, Start, Then, Turn},
-    stuck,
+    watch::Watched,
     wire::{self, Plain},
 };
 use std::{
-    io::ErrorKind,
-    os::unix::net::UnixStream,
-    sync::{Arc, Mutex, PoisonError},
+    io::{ErrorKind, PipeReader, PipeWriter},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -18,18 +17,22 @@ use std::{
 pub struct Child {
     name: String,
     pid: u32,
-    link: UnixStream,
+    from: PipeReader,
+    to: PipeWriter,
     control: Arc<Mutex<Control>>,
-    running_at: u64,
-    patience: Duration,
+    watched: Arc<Watched>,
     buffer: Vec<u8>,
-    ended: bool,
 }
 
 impl Child {
-    pub(crate) fn new(name: &str, pid: u32, link: UnixStream, control: Arc<Mutex<Control>>, running_at: u64) -> Child {
-        let (name, patience) = (name.to_owned(), Duration::ZERO);
-        Child { name, pid, link, control, running_at, patience, buffer: Vec::new(), ended: false }
+    pub(crate) fn new(
+        name: &str,
+        pid: u32,
+        (from, to): (PipeReader, PipeWriter),
+        control: Arc<Mutex<Control>>,
+        watched: Arc<Watched>,
+    ) -> Child {
+        Child { name: name.to_owned(), pid, from, to, control, watched, buffer: Vec::new() }
     }
 
     /// Its number on this machine.
@@ -37,13 +40,9 @@ impl Child {
         self.pid
     }
 
-    /// How long it may compute in real time before [`Child::go`] gives up.
-    ///
-    /// # Errors
-    /// The connection with it failed.
-    pub fn set_patience(&mut self, patience: Duration) -> Result<(), Error> {
-        self.patience = patience;
-        self.link.set_read_timeout(Some(patience)).map_err(|why| Error::Link { process: self.name.clone(), why })
+    /// How long it may compute in real time before it is given up.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.watched.set_patience(patience);
     }
 
     /// Lets it run from the beginning until no thread of it can.
@@ -63,61 +62,44 @@ impl Child {
     }
 
     fn exchange(&mut self, say: &impl Plain) -> Result<Turn, Error> {
-        let process = || self.name.clone();
-        if wire::send(say, &mut self.link, &mut self.buffer).is_err() {
-            return self.died();
-        }
-        match wire::receive(&mut self.link, &mut self.buffer) {
+        self.watched.step();
+        let sent = wire::send(say, &mut self.to, &mut self.buffer);
+        let received = sent.and_then(|()| wire::receive(&mut self.from, &mut self.buffer));
+        self.watched.step();
+        match received {
             Ok(bytes) => {
-                let turn = Turn::of(bytes).map_err(|why| Error::Garbled { process: process(), why })?;
+                let turn = Turn::of(bytes).map_err(|why| Error::Garbled { process: self.name.clone(), why })?;
                 if matches!(turn.then, Then::Exit { .. } | Then::Died { .. }) {
-                    self.end()?;
+                    self.watched.end(&self.control);
                 }
                 Ok(turn)
             }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                let doing = stuck::doing(self.pid, self.running_at);
-                Err(Error::Stuck { process: process(), patience: self.patience, doing })
-            }
-            Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => self.died(),
-            Err(why) => Err(Error::Link { process: process(), why }),
+            Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe) => self.died(),
+            Err(why) => Err(Error::Link { process: self.name.clone(), why }),
         }
     }
 
     /// It has ended without a word.
     fn died(&mut self) -> Result<Turn, Error> {
-        let then = match self.end()? {
-            Ended::Exit { code } => Then::Exit { code },
-            Ended::Signal { number } => Then::Died { signal: number },
+        let end = self.watched.end(&self.control);
+        if let Some(doing) = end.stuck {
+            let (process, patience) = (self.name.clone(), self.watched.patience());
+            return Err(Error::Stuck { process, patience, doing });
+        }
+        let then = match end.how {
+            Some(Ended::Exit { code }) => Then::Exit { code },
+            Some(Ended::Signal { number }) => Then::Died { signal: number },
+            None => Then::Died { signal: 9 },
         };
         Ok(Turn { ops: Vec::new(), then })
     }
 
-    fn end(&mut self) -> Result<Ended, Error> {
-        if self.ended {
-            return Ok(Ended::Signal { number: 9 });
-        }
-        self.ended = true;
-        let reply = self.control.lock().unwrap_or_else(PoisonError::into_inner).ask(&Order::Kill { pid: self.pid });
-        match reply {
-            Ok(Reply::Ended { how }) => Ok(how),
-            Ok(_) => Err(Error::Link { process: self.name.clone(), why: ErrorKind::InvalidData.into() }),
-            Err(why) => Err(Error::Link { process: self.name.clone(), why }),
-        }
-    }
-
-    /// Kills it where it stands, as `kill -9` does, and waits for its end.
-    ///
-    /// # Errors
-    /// Its zygote is gone.
-    pub fn kill(mut self) -> Result<(), Error> {
-        self.end().map(drop)
-    }
+    /// Kills it where it stands, as `kill -9` does, and waits for its end. So does dropping it.
+    pub fn kill(self) {}
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Without a zygote, it has already ended by itself.
-        let _: Result<Ended, Error> = self.end();
+        self.watched.end(&self.control);
     }
 }

@@ -4,7 +4,7 @@ use crate::wire::{self, Plain, plain};
 use std::{
     io::{self, ErrorKind},
     net::Shutdown,
-    os::unix::net::{UnixListener, UnixStream},
+    os::unix::net::UnixStream,
     process::{Child, ExitStatus},
 };
 
@@ -18,8 +18,9 @@ plain! {
 
 plain! {
     enum Order {
-        /// A new process, which will run the function of this number.
-        1 Fork { main: u64 },
+        /// A new process, which will run the function of this number. It opens its ends of two pipes: descriptors of the
+        /// world's process.
+        1 Fork { main: u64, world: u32, reads: u32, writes: u32 },
         /// Kills a process, if it still runs, and waits for its end.
         2 Kill { pid: u32 },
     }
@@ -46,13 +47,12 @@ plain! {
 pub(crate) struct Control {
     stream: UnixStream,
     buffer: Vec<u8>,
-    listener: UnixListener,
     process: Child,
 }
 
 impl Control {
-    pub(crate) fn new(stream: UnixStream, listener: UnixListener, process: Child) -> Control {
-        Control { stream, buffer: Vec::new(), listener, process }
+    pub(crate) fn new(stream: UnixStream, process: Child) -> Control {
+        Control { stream, buffer: Vec::new(), process }
     }
 
     /// # Errors
@@ -61,14 +61,6 @@ impl Control {
         wire::send(order, &mut self.stream, &mut self.buffer)?;
         let bytes = wire::receive(&mut self.stream, &mut self.buffer)?;
         Reply::of(bytes).map_err(|why| io::Error::new(ErrorKind::InvalidData, why))
-    }
-
-    /// The next process that has connected.
-    ///
-    /// # Errors
-    /// The machine has no descriptor left.
-    pub(crate) fn accept(&self) -> io::Result<UnixStream> {
-        Ok(self.listener.accept()?.0)
     }
 }
 

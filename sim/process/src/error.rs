@@ -10,6 +10,8 @@ pub enum Error {
     Zygote {
         why: io::Error,
     },
+    /// Simulated processes are for Linux with glibc.
+    Elsewhere,
     /// The program does not answer as a zygote does.
     NotLinked,
     /// The zygote is gone, or refused.
@@ -39,6 +41,9 @@ impl fmt::Display for Error {
         match self {
             Error::Zygote { why } => {
                 write!(f, "cannot execute this program once more for its simulated processes: {why}")
+            }
+            Error::Elsewhere => {
+                write!(f, "simulated processes are for Linux with glibc, on x86-64 or ARM64; this is another system")
             }
             Error::NotLinked => {
                 write!(f, "this program does not link fencepost-libc, so it cannot be a simulated process")

@@ -20,7 +20,7 @@
 //!     let mono = until.expect("nothing else happens in this world");
 //!     turn = child.go(&Go { mono, wall: mono, stop_at: u64::MAX, events: Vec::new() })?;
 //! }
-//! child.kill()?;
+//! child.kill();
 //! # Ok(()) }
 //! ```
 
@@ -29,6 +29,7 @@ mod control;
 mod error;
 mod message;
 mod stuck;
+mod watch;
 mod wire;
 mod zygote;
 

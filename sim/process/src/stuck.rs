@@ -4,7 +4,7 @@ use std::{fs, io, os::unix::fs::FileExt};
 
 /// System calls in which threads wait for good, by their numbers.
 #[cfg(target_arch = "x86_64")]
-const CALLS: [(i64, &str); 22] = [
+const CALLS: [(i64, &str); 23] = [
     (0, "read"),
     (1, "write"),
     (7, "poll"),
@@ -25,11 +25,12 @@ const CALLS: [(i64, &str); 22] = [
     (247, "waitid"),
     (270, "pselect6"),
     (271, "ppoll"),
+    (257, "openat"),
     (281, "epoll_pwait"),
     (426, "io_uring_enter"),
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const CALLS: [(i64, &str); 18] = [
+const CALLS: [(i64, &str); 19] = [
     (25, "fcntl"),
     (32, "flock"),
     (63, "read"),
@@ -39,6 +40,7 @@ const CALLS: [(i64, &str); 18] = [
     (73, "ppoll"),
     (22, "epoll_pwait"),
     (95, "waitid"),
+    (56, "openat"),
     (98, "futex"),
     (101, "nanosleep"),
     (115, "clock_nanosleep"),
@@ -61,8 +63,8 @@ pub fn doing(pid: u32, running_at: u64) -> String {
         "" => "is gone, or cannot be looked at".to_owned(),
         "running" => "computes without a system call".to_owned(),
         number => match CALLS.iter().find(|(n, _)| number.parse() == Ok(*n)) {
-            Some((_, name)) => format!("waits in {name}(2), which it did not call through libc"),
-            None => format!("is in the system call {number}, which it did not make through libc"),
+            Some((_, name)) => format!("waits in {name}(2), outside of the world"),
+            None => format!("is in the system call {number}, outside of the world"),
         },
     };
     format!("its thread \"{name}\" {what}")

@@ -5,28 +5,21 @@ use crate::{
     child::Child,
     control::{Control, Hello, Order, Reply},
     error::Error,
+    watch::{Watch, Watched, lock},
     wire::{self, Plain},
 };
 use std::{
     io::{self, ErrorKind},
     os::{
-        fd::OwnedFd,
-        linux::net::SocketAddrExt,
-        unix::{
-            net::{SocketAddr, UnixListener, UnixStream},
-            process::CommandExt,
-        },
+        fd::{AsRawFd, OwnedFd},
+        unix::{net::UnixStream, process::CommandExt},
     },
     process::{Command, Stdio},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-/// The environment variable that makes a program a zygote. Its value is the name of the socket (in the abstract
-/// namespace) to which processes connect.
+/// The environment variable that makes a program a zygote.
 pub const VARIABLE: &str = "FENCEPOST_ZYGOTE";
 
 /// How long a zygote may take until it says so, and a process may compute: a busy machine takes seconds.
@@ -39,8 +32,9 @@ pub struct Main(pub u64);
 /// The zygote, for as long as this or one of its processes exists.
 #[derive(Clone)]
 pub struct Zygote {
+    // The watch ends first: it asks the zygote.
+    watch: Arc<Watch>,
     control: Arc<Mutex<Control>>,
-    running_at: u64,
 }
 
 impl Zygote {
@@ -49,6 +43,9 @@ impl Zygote {
     /// # Errors
     /// It could not be executed, or it does not link `fencepost-libc`.
     pub fn start() -> Result<Zygote, Error> {
+        if !cfg!(all(target_os = "linux", target_env = "gnu")) {
+            return Err(Error::Elsewhere);
+        }
         Self::try_start().map_err(|why| match why.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::UnexpectedEof => Error::NotLinked,
             _ => Error::Zygote { why },
@@ -56,18 +53,16 @@ impl Zygote {
     }
 
     fn try_start() -> io::Result<Zygote> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        // Always of the same length, as the environment lies on the stack and moves what is below it.
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("fencepost-{:010}-{count:010}", std::process::id());
-        let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
         let (mut stream, theirs) = UnixStream::pair()?;
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("simulated").env_clear().env(VARIABLE, &name).stdin(Stdio::from(OwnedFd::from(theirs)));
+        // Its environment lies on the stack, and moves what is below it: so it is the same each time.
+        command.arg0("simulated").env_clear().env(VARIABLE, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
         if let Some(path) = std::env::var_os("LD_LIBRARY_PATH") {
             command.env("LD_LIBRARY_PATH", path);
         }
         let mut process = command.spawn()?;
+        // The command has the zygote's end; without it, the zygote's end is heard.
+        drop(command);
         let mut buffer = Vec::new();
         let mut hello = || {
             stream.set_read_timeout(Some(PATIENCE))?;
@@ -76,8 +71,9 @@ impl Zygote {
         };
         match hello() {
             Ok(Hello { running_at }) => {
-                let control = Control::new(stream, listener, process);
-                Ok(Zygote { control: Arc::new(Mutex::new(control)), running_at })
+                let control = Arc::new(Mutex::new(Control::new(stream, process)));
+                let watch = Arc::new(Watch::start(Arc::downgrade(&control), running_at)?);
+                Ok(Zygote { watch, control })
             }
             Err(why) => {
                 process.kill()?;
@@ -92,19 +88,21 @@ impl Zygote {
     /// # Errors
     /// The machine has no room for another process, or the zygote is gone.
     pub fn fork(&self, name: &str, main: Main) -> Result<Child, Error> {
-        let failed = |why| Error::Fork { process: name.to_owned(), why };
-        let (pid, link) = {
-            let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
-            let pid = match control.ask(&Order::Fork { main: main.0 }).map_err(failed)? {
-                Reply::Forked { pid } => pid,
-                Reply::Failed { errno } => return Err(failed(io::Error::from_raw_os_error(errno))),
-                Reply::Ended { .. } => return Err(failed(ErrorKind::InvalidData.into())),
-            };
-            // It has already connected: the zygote did this before it answered.
-            (pid, control.accept().map_err(failed)?)
+        self.try_fork(name, main).map_err(|why| Error::Fork { process: name.to_owned(), why })
+    }
+
+    fn try_fork(&self, name: &str, main: Main) -> io::Result<Child> {
+        let ((from, writes), (reads, to)) = (io::pipe()?, io::pipe()?);
+        let number = |of: &dyn AsRawFd| of.as_raw_fd().cast_unsigned();
+        let (reads_at, writes_at) = (number(&reads), number(&writes));
+        let order = Order::Fork { main: main.0, world: std::process::id(), reads: reads_at, writes: writes_at };
+        let pid = match lock(&self.control).ask(&order)? {
+            Reply::Forked { pid } => pid,
+            Reply::Failed { errno } => return Err(io::Error::from_raw_os_error(errno)),
+            Reply::Ended { .. } => return Err(ErrorKind::InvalidData.into()),
         };
-        let mut child = Child::new(name, pid, link, self.control.clone(), self.running_at);
-        child.set_patience(PATIENCE)?;
-        Ok(child)
+        let watched = Watched::new(pid, PATIENCE);
+        self.watch.add(&watched);
+        Ok(Child::new(name, pid, (from, to), self.control.clone(), watched))
     }
 }

@@ -78,6 +78,12 @@ pub unsafe fn raw(number: c_long, a: [usize; 6]) -> c_long {
     unsafe { syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]) }
 }
 
+/// An address within libc's code.
+pub fn somewhere_in_libc() -> u64 {
+    static CACHE: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+    next(&CACHE, c"syscall").addr() as u64
+}
+
 /// Sleeps while the word is `value`; may return early.
 pub fn sleep_while(word: &AtomicU32, value: u32) {
     let wait = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;

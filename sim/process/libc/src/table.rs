@@ -91,7 +91,10 @@ pub const SIMULATED: &[(&str, &[&str])] = &[
             "sem_wait",
         ],
     ),
-    ("signals, which never come", &["pause", "sigsuspend", "sigtimedwait", "sigwait", "sigwaitinfo"]),
+    (
+        "signals, which never come",
+        &["pause", "sigsuspend", "sigtimedwait", "pthread_sigmask", "sigprocmask", "sigwait", "sigwaitinfo"],
+    ),
     ("the end", &["_Exit", "_exit", "abort"]),
 ];
 
@@ -153,6 +156,11 @@ pub const REFUSED: &[(i32, &str, &[&str])] = &[
         &["gethostbyname", "gethostbyname2", "gethostbyname_r", "gethostbyname2_r", "gethostbyaddr"],
     ),
     (libc::ENOSYS, "a host's network interfaces are not simulated; its address is that of its name", &["getifaddrs"]),
+    (
+        libc::ENOSYS,
+        "all descriptors at once are not closed; close those that were opened",
+        &["close_range", "closefrom"],
+    ),
     (
         libc::EINVAL,
         "files and the network are not connected; use read and write",

@@ -3,19 +3,20 @@
 use crate::{
     baton,
     calls::process::say_goodbye,
-    entry,
-    kernel::Kernel,
+    catch, entry,
+    kernel::{Kernel, Link},
     system::{self, real},
 };
 use fencepost_process::{Ended, Hello, Order, Plain, Reply, Start, Then, VARIABLE, receive, send};
 use libc::{c_char, c_int, c_void};
 use std::{
     ffi::CString,
-    io,
+    fs::File,
+    io::{self, Write},
+    ops::Range,
     os::{
-        fd::{FromRawFd, OwnedFd},
-        linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixStream},
+        fd::{AsRawFd, FromRawFd, OwnedFd},
+        unix::net::UnixStream,
     },
     ptr,
 };
@@ -92,16 +93,18 @@ fn same_addresses_each_time(arguments: *mut *mut c_char, environment: *mut *mut 
 
 /// Does what it is told until nobody is left to tell it anything.
 fn serve() -> io::Result<()> {
+    // What others left open would give the files of a process other numbers.
+    // SAFETY: nothing but the standard descriptors is in use yet.
+    unsafe { system::raw(libc::SYS_close_range, [3, c_int::MAX as usize, 0, 0, 0, 0]) };
     let mut world = UnixStream::from(take_over(0)?);
-    let name = std::env::var(VARIABLE).map_err(io::Error::other)?;
-    let address = SocketAddr::from_abstract_name(name)?;
+    let libc = catch::code_of_libc();
     // Nothing is allocated from here on: in every process, memory looks as it does in the first one.
     let mut buffer = Vec::with_capacity(4096);
     send(&Hello { running_at: baton::RUNNING.as_ptr().addr() as u64 }, &mut world, &mut buffer)?;
     while let Ok(bytes) = receive(&mut world, &mut buffer) {
         let order = Order::of(bytes).map_err(io::Error::other)?;
         let reply = match order {
-            Order::Fork { main } => fork(main, &address, &world),
+            Order::Fork { main, world: of, reads, writes } => fork(main, of, (reads, writes), &world, libc.as_ref()),
             Order::Kill { pid } => kill(pid),
         };
         let reply = reply.unwrap_or_else(|e| Reply::Failed { errno: e.raw_os_error().unwrap_or(libc::EIO) });
@@ -135,9 +138,28 @@ fn out_of_the_way(descriptor: c_int) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(moved) })
 }
 
-fn fork(main: u64, address: &SocketAddr, world: &UnixStream) -> io::Result<Reply> {
-    use std::os::fd::AsRawFd;
-    let link = UnixStream::connect_addr(address)?;
+/// Opens a descriptor of the world's process.
+fn open_of(process: u32, descriptor: u32, flags: c_int) -> io::Result<File> {
+    let mut path = [0; 64];
+    write!(&mut path[..63], "/proc/{process}/fd/{descriptor}")?;
+    // SAFETY: the path ends with a zero.
+    let opened = unsafe { libc::open(path.as_ptr().cast(), flags | libc::O_CLOEXEC) };
+    if opened < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it was just opened, and nobody else has its number.
+    let opened = unsafe { OwnedFd::from_raw_fd(opened) };
+    Ok(out_of_the_way(opened.as_raw_fd())?.into())
+}
+
+fn fork(
+    main: u64,
+    of: u32,
+    (reads, writes): (u32, u32),
+    world: &UnixStream,
+    libc: Option<&Range<u64>>,
+) -> io::Result<Reply> {
+    let link = Link { from: open_of(of, reads, libc::O_RDONLY)?, to: open_of(of, writes, libc::O_WRONLY)? };
     // SAFETY: this process has one thread, so everything is as good in the copy as here.
     match unsafe { real!(fn fork() -> libc::pid_t)() } {
         -1 => Err(io::Error::last_os_error()),
@@ -147,7 +169,7 @@ fn fork(main: u64, address: &SocketAddr, world: &UnixStream) -> io::Result<Reply
                 libc::close(world.as_raw_fd());
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             }
-            become_process(main, link)
+            become_process(main, link, libc)
         }
         pid => Ok(Reply::Forked { pid: pid.cast_unsigned() }),
     }
@@ -171,9 +193,9 @@ fn kill(pid: u32) -> io::Result<Reply> {
 }
 
 /// This copy is a simulated process from now on: it waits to be told which, and runs the function.
-fn become_process(main: u64, mut link: UnixStream) -> ! {
+fn become_process(main: u64, mut link: Link, libc: Option<&Range<u64>>) -> ! {
     let mut buffer = Vec::new();
-    let start = match receive(&mut link, &mut buffer).map(Start::of) {
+    let start = match receive(&mut link.from, &mut buffer).map(Start::of) {
         Ok(Ok(start)) => start,
         Ok(Err(why)) => {
             eprintln!("a process cannot start: {why}");
@@ -187,6 +209,10 @@ fn become_process(main: u64, mut link: UnixStream) -> ! {
     let function = unsafe { entry::function_at(main) };
     // SAFETY: `on_exit` keeps the function, which has the type that it wants, until the process ends.
     unsafe { on_exit(last, ptr::null_mut()) };
+    if let Some(libc) = libc {
+        // Where the system does not permit it, what does not go through libc is not seen.
+        let _: bool = catch::install(libc);
+    }
     baton::begin(Kernel::new(link, start));
     let code = function();
     // SAFETY: what `exit` does to a program that is at its end is what the program expects.

@@ -83,6 +83,8 @@ refused! {
     gethostbyname_r(a: *const c_char, b: *mut c_void, c: *mut c_char, d: size_t, e: *mut *mut c_void, f: *mut c_int) -> c_int, itself;
     gethostbyname2_r(a: *const c_char, b: c_int, c: *mut c_void, d: *mut c_char, e: size_t, f: *mut *mut c_void, g: *mut c_int) -> c_int, itself;
     getifaddrs(a: *mut *mut c_void) -> c_int, fail;
+    close_range(a: c_uint, b: c_uint, c: c_int) -> c_int, fail;
+    closefrom(a: c_int) -> (), |error| set_errno(error);
 }
 
 /// Between two descriptors of the machine's, these are libc's.
@@ -166,3 +168,18 @@ pub unsafe extern "C" fn sigtimedwait(set: *const sigset_t, info: *mut c_void, t
         Err(error) => fail(error),
     }
 }
+
+/// Threads that block all signals would block the one with which system calls are caught.
+macro_rules! masks {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+            // SAFETY: the caller passes null or a set.
+            let copy = unsafe { crate::catch::blockable(set) };
+            let set = copy.as_ref().map_or(set, |copy| copy);
+            // SAFETY: the caller's arguments go to the function that was called, with a set that is as good.
+            unsafe { real!(fn $name(c_int, *const sigset_t, *mut sigset_t) -> c_int)(how, set, old) }
+        }
+    )*};
+}
+masks! { pthread_sigmask sigprocmask }

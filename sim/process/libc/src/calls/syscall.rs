@@ -1,13 +1,13 @@
 //! `syscall`: std's and parking_lot's locks, condition variables and parking come through here as futexes.
 
-use super::{clock, entropy, identity};
+use super::{bytes, clock, descriptor, entropy, identity, ready, refused, socket};
 use crate::{
     baton::{inside, is_inside, wait},
     call::{after, fail, nanoseconds, on_clock, refuse},
     kernel::threads::On,
     system::raw,
 };
-use libc::{c_int, c_long, c_void, timespec};
+use libc::{c_int, c_long, timespec};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Calls that concern neither the network nor time nor other threads: they are the machine's.
@@ -42,19 +42,113 @@ pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
         // SAFETY: the caller's arguments go to the system call that was meant.
         return unsafe { raw(number, [a, b, c, d, e, f]) };
     }
-    match number {
-        // SAFETY: the caller's arguments, as for the system call.
-        libc::SYS_futex => unsafe { futex(a, b as c_int, c as u32, d, e, f as u32) },
-        // SAFETY: the caller's arguments, as for the system call.
-        libc::SYS_getrandom => unsafe { entropy::getrandom(a as *mut c_void, b, c as u32) as c_long },
-        // SAFETY: the caller's arguments, as for the system call.
-        libc::SYS_clock_gettime => unsafe { c_long::from(clock::clock_gettime(a as c_int, b as *mut timespec)) },
-        libc::SYS_gettid => c_long::from(identity::gettid()),
-        libc::SYS_getpid => c_long::from(identity::getpid()),
-        libc::SYS_sched_yield => c_long::from(clock::sched_yield()),
-        libc::SYS_exit_group => super::process::_exit(a as c_int),
-        _ => refuse_number(number),
+    // SAFETY: the caller's.
+    unsafe { by_number(number, [a, b, c, d, e, f]) }
+}
+
+/// Does what a system call of this number would do, in the world: -1 and `errno` if it fails.
+///
+/// # Safety
+/// As the system call.
+pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
+    // SAFETY: the caller's: each of these functions takes what its system call takes.
+    unsafe {
+        match number {
+            libc::SYS_futex => futex(a[0], a[1] as c_int, a[2] as u32, a[3], a[4], a[5] as u32),
+            libc::SYS_getrandom => entropy::getrandom(a[0] as _, a[1], a[2] as _) as c_long,
+            libc::SYS_clock_gettime => clock::clock_gettime(a[0] as _, a[1] as _).into(),
+            libc::SYS_clock_nanosleep => match clock::clock_nanosleep(a[0] as _, a[1] as _, a[2] as _, a[3] as _) {
+                0 => 0,
+                error => fail(error),
+            },
+            libc::SYS_gettimeofday => clock::gettimeofday(a[0] as _, a[1] as _).into(),
+            libc::SYS_nanosleep => clock::nanosleep(a[0] as _, a[1] as _).into(),
+            libc::SYS_sched_yield => clock::sched_yield().into(),
+            libc::SYS_gettid => identity::gettid().into(),
+            libc::SYS_getpid => identity::getpid().into(),
+            libc::SYS_uname => identity::uname(a[0] as _).into(),
+            libc::SYS_sched_getaffinity => identity::sched_getaffinity(a[0] as _, a[1], a[2] as _).into(),
+            libc::SYS_exit_group => super::process::_exit(a[0] as _),
+            _ => of_descriptors(number, a),
+        }
     }
+}
+
+/// # Safety
+/// As the system call.
+unsafe fn of_descriptors(number: c_long, a: [usize; 6]) -> c_long {
+    // SAFETY: the caller's: each of these functions takes what its system call takes.
+    unsafe {
+        match number {
+            libc::SYS_socket => socket::socket(a[0] as _, a[1] as _, a[2] as _).into(),
+            libc::SYS_socketpair => socket::socketpair(a[0] as _, a[1] as _, a[2] as _, a[3] as _).into(),
+            libc::SYS_bind => socket::bind(a[0] as _, a[1] as _, a[2] as _).into(),
+            libc::SYS_listen => socket::listen(a[0] as _, a[1] as _).into(),
+            libc::SYS_accept => socket::accept(a[0] as _, a[1] as _, a[2] as _).into(),
+            libc::SYS_accept4 => socket::accept4(a[0] as _, a[1] as _, a[2] as _, a[3] as _).into(),
+            libc::SYS_connect => socket::connect(a[0] as _, a[1] as _, a[2] as _).into(),
+            libc::SYS_getsockname => socket::getsockname(a[0] as _, a[1] as _, a[2] as _).into(),
+            libc::SYS_getpeername => socket::getpeername(a[0] as _, a[1] as _, a[2] as _).into(),
+            libc::SYS_setsockopt => socket::setsockopt(a[0] as _, a[1] as _, a[2] as _, a[3] as _, a[4] as _).into(),
+            libc::SYS_getsockopt => socket::getsockopt(a[0] as _, a[1] as _, a[2] as _, a[3] as _, a[4] as _).into(),
+            libc::SYS_shutdown => socket::shutdown(a[0] as _, a[1] as _).into(),
+            libc::SYS_close => descriptor::close(a[0] as _).into(),
+            libc::SYS_dup => descriptor::dup(a[0] as _).into(),
+            libc::SYS_dup3 => descriptor::dup3(a[0] as _, a[1] as _, a[2] as _).into(),
+            libc::SYS_fcntl => descriptor::fcntl(a[0] as _, a[1] as _, a[2]).into(),
+            libc::SYS_ioctl => descriptor::ioctl(a[0] as _, a[1] as _, a[2]).into(),
+            libc::SYS_pipe2 => descriptor::pipe2(a[0] as _, a[1] as _).into(),
+            libc::SYS_eventfd2 => descriptor::eventfd(a[0] as _, a[1] as _).into(),
+            libc::SYS_read => bytes::read(a[0] as _, a[1] as _, a[2]) as c_long,
+            libc::SYS_readv => bytes::readv(a[0] as _, a[1] as _, a[2] as _) as c_long,
+            libc::SYS_recvfrom => {
+                bytes::recvfrom(a[0] as _, a[1] as _, a[2], a[3] as _, a[4] as _, a[5] as _) as c_long
+            }
+            libc::SYS_recvmsg => bytes::recvmsg(a[0] as _, a[1] as _, a[2] as _) as c_long,
+            libc::SYS_write => bytes::write(a[0] as _, a[1] as _, a[2]) as c_long,
+            libc::SYS_writev => bytes::writev(a[0] as _, a[1] as _, a[2] as _) as c_long,
+            libc::SYS_sendto => bytes::sendto(a[0] as _, a[1] as _, a[2], a[3] as _, a[4] as _, a[5] as _) as c_long,
+            libc::SYS_sendmsg => bytes::sendmsg(a[0] as _, a[1] as _, a[2] as _) as c_long,
+            libc::SYS_epoll_create1 => ready::epoll_create1(a[0] as _).into(),
+            libc::SYS_epoll_ctl => ready::epoll_ctl(a[0] as _, a[1] as _, a[2] as _, a[3] as _).into(),
+            libc::SYS_epoll_pwait => ready::epoll_pwait(a[0] as _, a[1] as _, a[2] as _, a[3] as _, a[4] as _).into(),
+            libc::SYS_epoll_pwait2 => ready::epoll_pwait2(a[0] as _, a[1] as _, a[2] as _, a[3] as _, a[4] as _).into(),
+            libc::SYS_ppoll => ready::ppoll(a[0] as _, a[1] as _, a[2] as _, a[3] as _).into(),
+            libc::SYS_pselect6 => {
+                ready::pselect(a[0] as _, a[1] as _, a[2] as _, a[3] as _, a[4] as _, std::ptr::null()).into()
+            }
+            _ => older(number, a),
+        }
+    }
+}
+
+/// The calls that only x86-64 still has.
+///
+/// # Safety
+/// As the system call.
+#[cfg(target_arch = "x86_64")]
+unsafe fn older(number: c_long, a: [usize; 6]) -> c_long {
+    // SAFETY: the caller's: each of these functions takes what its system call takes.
+    unsafe {
+        match number {
+            libc::SYS_epoll_create => ready::epoll_create(a[0] as _).into(),
+            libc::SYS_epoll_wait => ready::epoll_wait(a[0] as _, a[1] as _, a[2] as _, a[3] as _).into(),
+            libc::SYS_eventfd => descriptor::eventfd(a[0] as _, 0).into(),
+            libc::SYS_pipe => descriptor::pipe(a[0] as _).into(),
+            libc::SYS_poll => ready::poll(a[0] as _, a[1] as _, a[2] as _).into(),
+            libc::SYS_select => ready::select(a[0] as _, a[1] as _, a[2] as _, a[3] as _, a[4] as _).into(),
+            libc::SYS_time => clock::time(a[0] as _),
+            libc::SYS_pause => refused::pause().into(),
+            _ => refuse_number(number),
+        }
+    }
+}
+
+/// # Safety
+/// As the system call.
+#[cfg(target_arch = "aarch64")]
+unsafe fn older(number: c_long, _: [usize; 6]) -> c_long {
+    refuse_number(number)
 }
 
 fn refuse_number(number: c_long) -> c_long {

@@ -102,22 +102,11 @@ fn start(name: &str) -> Start {
     Start { name: name.to_owned(), pid: 7, ip, seed: 1, cpus: 1, env, go }
 }
 
-/// A system call that nobody sees.
-fn waits_unseen() {
-    let thread = std::thread::Builder::new().name("a worker".to_owned()).spawn(|| {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: it waits for nothing, for ever.
-        unsafe {
-            std::arch::asm!("syscall", inlateout("rax") libc::SYS_ppoll => _, in("rdi") 0, in("rsi") 0, in("rdx") 0,
-                in("r10") 0, in("r8") 0, out("rcx") _, out("r11") _);
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: it waits for nothing, for ever.
-        unsafe {
-            std::arch::asm!("svc 0", in("x8") libc::SYS_ppoll, inlateout("x0") 0 => _, in("x1") 0, in("x2") 0, in("x3") 0, in("x4") 0);
-        }
-    });
-    thread.unwrap().join().unwrap();
+/// Files are the machine's, so that whoever waits for one waits outside of the world.
+fn waits_outside() {
+    let thread = std::thread::Builder::new().name("a worker".to_owned());
+    let thread = thread.spawn(|| std::fs::File::open(std::env::var("FIFO").unwrap()).map(drop));
+    thread.unwrap().join().unwrap().unwrap();
 }
 
 fn computes() {
@@ -129,14 +118,20 @@ fn computes() {
 
 #[test]
 fn who_does_not_come_back_is_named() {
+    let fifo = std::env::temp_dir().join(format!("fencepost-fifo-{}", std::process::id()));
+    let path = std::ffi::CString::new(fifo.to_str().unwrap()).unwrap();
+    // SAFETY: a path.
+    assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
     for (main, doing) in [
-        (main_of(waits_unseen), "its thread \"a worker\" waits in ppoll(2), which it did not call through libc"),
+        (main_of(waits_outside), "its thread \"a worker\" waits in openat(2), outside of the world"),
         (main_of(computes), "computes without a system call"),
     ] {
         let mut child = zygote().fork("n1", main).unwrap();
         let pid = child.pid();
-        child.set_patience(Duration::from_millis(300)).unwrap();
-        let error = child.begin(&start("n1")).expect_err("it does not come back");
+        child.set_patience(Duration::from_millis(300));
+        let mut start = start("n1");
+        start.env = vec![("FIFO".to_owned(), fifo.to_str().unwrap().to_owned())];
+        let error = child.begin(&start).expect_err("it does not come back");
         assert!(matches!(error, Error::Stuck { .. }), "{error}");
         let text = error.to_string();
         assert!(text.starts_with("n1 has not come back for 0.3 s of real time: "), "{text}");
@@ -144,6 +139,7 @@ fn who_does_not_come_back_is_named() {
         drop(child);
         assert!(!Path::new(&format!("/proc/{pid}")).exists(), "it is killed");
     }
+    std::fs::remove_file(fifo).unwrap();
 }
 
 fn parks() {
@@ -162,6 +158,18 @@ fn nothing_is_left_behind() {
     assert!(pids.iter().all(|pid| Path::new(&format!("/proc/{pid}")).exists()));
     drop(world);
     assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
+}
+
+#[test]
+fn a_process_cannot_close_the_way_to_its_world() {
+    let closes = || {
+        // SAFETY: numbers; nobody else uses them.
+        let closed = (3..2_000).filter(|fd| unsafe { libc::close(*fd) } == 0).count();
+        println!("{closed} closed");
+    };
+    let mut world = World::new(1);
+    world.process("p", main_of(closes)).run_until(SECOND).unwrap();
+    assert_eq!(world.said("p"), "0 closed");
 }
 
 #[test]

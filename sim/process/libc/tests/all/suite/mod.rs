@@ -9,6 +9,7 @@ mod locks;
 mod readiness;
 mod streams;
 mod threads;
+pub mod unseen;
 
 use crate::world::{SECOND, World};
 use fencepost_libc::main_of;
@@ -162,6 +163,7 @@ fn cases() -> Vec<Case> {
         readiness::CASES,
         streams::CASES,
         threads::CASES,
+        unseen::CASES,
     ]
     .concat()
 }
