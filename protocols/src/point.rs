@@ -47,10 +47,12 @@ pub enum Point {
     MarkChecked,
     /// The lease was found valid for refreshing a cache; the write is not yet sent.
     RefreshChecked,
+    /// A program is about to send bytes on any connection.
+    BeforeSend,
 }
 
 impl Point {
-    pub const ALL: [Point; 21] = [
+    pub const ALL: [Point; 22] = [
         Point::BeforeCampaign,
         Point::AfterElected,
         Point::BeforeSeal,
@@ -72,6 +74,7 @@ impl Point {
         Point::EffectChecked,
         Point::MarkChecked,
         Point::RefreshChecked,
+        Point::BeforeSend,
     ];
 
     /// The name in plans.
@@ -98,6 +101,7 @@ impl Point {
             Point::Answered => "answered",
             Point::BeforeWait => "before_wait",
             Point::BeforeWatch => "before_watch",
+            Point::BeforeSend => "before_send",
         }
     }
 

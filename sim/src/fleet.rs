@@ -2,7 +2,7 @@
 
 use crate::{
     host::Main,
-    program::Program,
+    program::{self, Program},
     registry::Registry,
     service,
     world::{Driver, env::SimEnv, with},
@@ -68,7 +68,8 @@ pub struct Fleet {
     disks: Vec<CopyDisk>,
     /// See [`Seat::told`].
     told: Arc<AtomicU64>,
-    program: Option<Program>,
+    /// What candidates run in place of the protocol, and the store that they write to.
+    program: Option<(Program, program::store::Store)>,
 }
 
 /// Passes a core's messages and history to the simulated world.
@@ -119,7 +120,7 @@ impl Fleet {
         let checks: Vec<Checks> = checks.map(|(place, checks)| checks.but_for(&bugs, place)).collect();
         let disks = plan.copies.map(|_| topology.candidates().map(|_| CopyDisk::new(checks.clone())).collect());
         let (disks, told) = (disks.unwrap_or_default(), Arc::default());
-        let program = registry.program.clone();
+        let program = registry.program.clone().map(|program| (program, program::store::Store::new(plan.fencing)));
         Ok(Fleet { plan, protocol, topology, works, bugs, checks, clients, members, disks, told, program })
     }
 
@@ -127,7 +128,7 @@ impl Fleet {
     pub fn start(&self, node: NodeId) -> Option<Main> {
         match self.topology.role(node) {
             Role::Candidate(_) => Some(match &self.program {
-                Some(program) => program.main(node),
+                Some((program, _)) => program.main(node),
                 None => self.candidate(node),
             }),
             Role::Member { .. } if self.protocol.cuts_power() => {
@@ -138,6 +139,10 @@ impl Fleet {
                 None
             }
             Role::Member { .. } => self.member(node),
+            Role::Store if let Some((_, store)) = &self.program => {
+                let store = store.clone();
+                Some(Box::new(move || Box::pin(store.clone().serve(SimEnv::new(node)))))
+            }
             Role::Store => {
                 let forgets = self.bugs.has(&FORGOTTEN_ON_RESTART);
                 with(|world| match world.has_core(node) && !forgets {

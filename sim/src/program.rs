@@ -3,14 +3,20 @@
 //! task: one that is dropped has killed the process, and one that does not run has paused it.
 
 mod sockets;
+pub(crate) mod store;
 
 use crate::{
     host,
     world::{self, env::SimEnv},
 };
 use fencepost_process::{Child, Error, Go, Main, Op, Start, Then, Turn, Zygote};
-use protocols::types::NodeId;
+use protocols::{
+    history::{self, Kind, Sink},
+    point::Point,
+    types::NodeId,
+};
 use protocols_clients::env::Env;
+use reports::{Judgement, invariant, judges::Judges};
 use sockets::Sockets;
 use std::{
     fmt,
@@ -77,6 +83,14 @@ impl Program {
         std::mem::take(&mut self.printed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The verdict on what the store accepted and refused in a run, as on a log of which nothing else is known.
+    pub fn judge(events: &[history::Event]) -> Judgement {
+        let mut judges = Judges::by(&invariant::ALL, None);
+        let of_store = |event: &&history::Event| matches!(event.kind, Kind::Apply { .. });
+        events.iter().filter(of_store).for_each(|event| judges.record(event));
+        judges.finish()
+    }
+
     /// The first task of a process.
     pub(crate) fn main(&self, node: NodeId) -> host::Main {
         let program = self.clone();
@@ -89,6 +103,8 @@ struct Running {
     env: SimEnv,
     starts: u32,
     sockets: Sockets,
+    /// Whether the plan waits for a send.
+    stops: bool,
     /// What standard output and error have of a line that has not ended.
     lines: [Vec<u8>; 2],
 }
@@ -102,7 +118,8 @@ impl Running {
         let env = SimEnv::new(node);
         let (name, starts) = world::with(|w| (w.process(node).name.clone(), w.process(node).starts - 1));
         let (sockets, lines) = (Sockets::new(node), [Vec::new(), Vec::new()]);
-        let mut running = Running { program, env, starts, sockets, lines };
+        let stops = world::with(|w| w.waits_for(Point::BeforeSend));
+        let mut running = Running { program, env, starts, sockets, stops, lines };
         let child = running.program.zygote.fork(&name, running.program.main);
         let ended = match child {
             Ok(child) => running.to_the_end(child, name).await,
@@ -126,7 +143,10 @@ impl Running {
             ops.into_iter().for_each(|op| self.carry_out(op));
             let events = match then {
                 Then::Wait { until } => self.sockets.next(self.env, until).await,
-                Then::Send { .. } => Vec::new(),
+                Then::Send { .. } => {
+                    self.env.point(Point::BeforeSend).await;
+                    Vec::new()
+                }
                 Then::Exit { code } => return Ok(format!("exit code {code}")),
                 Then::Died { signal } => return Ok(format!("signal {signal}")),
             };
@@ -136,7 +156,8 @@ impl Running {
 
     fn go(&self, events: Vec<fencepost_process::Event>) -> Go {
         let now = self.env.now();
-        Go { mono: now.mono, wall: now.wall, stop_at: u64::MAX, events }
+        let stop_at = if self.stops { 0 } else { u64::MAX };
+        Go { mono: now.mono, wall: now.wall, stop_at, events }
     }
 
     fn carry_out(&mut self, op: Op) {

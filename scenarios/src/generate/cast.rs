@@ -27,6 +27,8 @@ fn passes(protocol: &Protocol, point: Point) -> bool {
         // Only works that no generated plan has pass these.
         Point::EnactChecked | Point::DeleteChecked => false,
         Point::EffectChecked | Point::MarkChecked | Point::RefreshChecked => false,
+        // Protocols pass named points instead.
+        Point::BeforeSend => false,
         _ => true,
     }
 }

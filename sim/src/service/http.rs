@@ -36,15 +36,33 @@ where
     E: Env,
     F: Future<Output = Answer> + Send + 'static,
 {
+    serve_to(env, port, |_| (), move |(), request| answer(request)).await
+}
+
+/// The same; each answer knows of its connection what `from` says.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_to<E, F, P>(
+    env: E,
+    port: u16,
+    from: impl Fn(&E::Stream) -> P,
+    answer: impl Fn(P, Request<Bytes>) -> F + Clone + Send + Sync + 'static,
+) -> io::Result<()>
+where
+    E: Env,
+    F: Future<Output = Answer> + Send + 'static,
+    P: Copy + Send + Sync + 'static,
+{
     // Dropping this sender ends all connections.
     let (_alive, serving) = watch::channel(());
     let mut listener = env.listen(port).await?;
     loop {
         let stream = listener.accept().await?;
-        let answer = answer.clone();
+        let (from, answer) = (from(&stream), answer.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             let answer = answer.clone();
-            async move { Ok::<_, Infallible>(read_and_answer(request, answer).await) }
+            async move { Ok::<_, Infallible>(read_and_answer(request, |request| answer(from, request)).await) }
         });
         let mut builder = http1::Builder::new();
         builder.auto_date_header(false).header_read_timeout(None);

@@ -274,6 +274,11 @@ impl World {
         }
     }
 
+    /// True if some fault of the plan waits for this point.
+    pub fn waits_for(&self, point: Point) -> bool {
+        self.faults.waits_for(point)
+    }
+
     /// Passes a named point; returns whether the process stops there.
     #[inline]
     pub fn point(&mut self, node: NodeId, group: u16, point: Point) -> bool {

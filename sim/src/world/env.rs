@@ -199,6 +199,16 @@ pub struct SimStream {
     end: u8,
 }
 
+impl SimStream {
+    /// The node at the other end, and how many times its process had been started before.
+    pub fn other_end(&self) -> (NodeId, u32) {
+        with(|world| {
+            let (node, _) = world.other_end(self.conn, self.end);
+            (node, world.process(node).starts - 1)
+        })
+    }
+}
+
 impl AsyncRead for SimStream {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let room = buf.remaining();

@@ -62,6 +62,11 @@ impl Faults {
     pub fn watches(&self, point: Point) -> bool {
         self.triggers.watches(point)
     }
+
+    /// True if some fault will ever wait for this point.
+    pub fn waits_for(&self, point: Point) -> bool {
+        self.triggers.points().contains(&point)
+    }
 }
 
 impl World {

@@ -1,0 +1,115 @@
+//! Whatever happens to the leader, another follows.
+
+use crate::world::{DURATION_S, STRIKES_S, TAKEOVER_S, leader, leaders, plan, plan_at, run, run_all, seconds};
+use protocols::history::Kind;
+use scenarios::fault::{Fault, Trigger, Who};
+use sim::program::{From, Line};
+use std::process::Command;
+
+/// The lines of a run in which this happens to the leader, and who leads next and when.
+fn struck(seed: u64, what: impl Fn(Who) -> Fault) -> (Vec<Line>, f64) {
+    let (leader, who) = leader(seed);
+    let (_, lines) = run(&plan(seed, Some(what(who))));
+    let next = leaders(&lines).into_iter().find(|(at, node)| *at > STRIKES_S && *node != leader);
+    let (at, _) = next.unwrap_or_else(|| panic!("nobody else leads: {lines:?}"));
+    assert!(at < STRIKES_S + TAKEOVER_S, "{lines:?}");
+    (lines, at)
+}
+
+fn partition(who: Who, for_ms: f64) -> Fault {
+    Fault::Partition { from: vec![who], to: vec![Who::Service], one_way: false, for_ms: Some(for_ms) }
+}
+
+#[test]
+fn another_leads_after_a_kill_and_the_killed_process_says_no_more() {
+    for seed in 0..3 {
+        let (lines, _) = struck(seed, |node| Fault::Kill { node, restart_after_ms: None });
+        let (killed, _) = leader(seed);
+        assert!(lines.iter().all(|line| line.node != killed || seconds(line) < STRIKES_S), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_process_that_starts_again_begins_anew() {
+    let (lines, _) = struck(1, |node| Fault::Kill { node, restart_after_ms: Some(1_000.0) });
+    let (killed, _) = leader(1);
+    // It asks for the lease again, and holds it no more.
+    assert!(leaders(&lines).iter().all(|(at, node)| *node != killed || *at < STRIKES_S), "{lines:?}");
+}
+
+#[test]
+fn a_paused_leader_finds_out_when_it_runs_again() {
+    let (lines, _) = struck(1, |node| Fault::Pause { node, for_ms: 6_000.0 });
+    let (paused, _) = leader(1);
+    let stops = lines.iter().find(|line| line.node == paused && line.text.ends_with("leads no more"));
+    let stops = stops.unwrap_or_else(|| panic!("{lines:?}"));
+    assert!((STRIKES_S + 6.0..STRIKES_S + 7.1).contains(&seconds(stops)), "{lines:?}");
+}
+
+#[test]
+fn a_leader_that_is_cut_off_is_succeeded() {
+    struck(1, |node| partition(node, 6_000.0));
+}
+
+#[test]
+fn a_power_loss_is_a_failover_too() {
+    struck(1, |node| Fault::PowerLoss { node, restart_after_ms: None });
+}
+
+/// No point is written into the service, and yet it can be killed between any two of its messages.
+#[test]
+fn whichever_message_a_leader_dies_before_another_leads() {
+    let (leader, node) = leader(1);
+    let mut sends = 0;
+    loop {
+        let when = Trigger::Passage {
+            point: "before_send".to_owned(),
+            node: node.clone(),
+            nth: sends + 1,
+            after: None,
+            delay_ms: 0.0,
+        };
+        let plan = plan_at(1, when, Some(Fault::Kill { node: Who::Trigger, restart_after_ms: None }));
+        let (run, lines) = run_all(&plan);
+        if run.faults == 0 {
+            break;
+        }
+        let struck = run.kept.iter().flatten().find(|event| matches!(event.kind, Kind::Fault(_)));
+        let at = struck.unwrap().t_us as f64 / 1e6;
+        // A successor of those that die later would lead after the run's end.
+        if at + TAKEOVER_S < DURATION_S {
+            let next = leaders(&lines).into_iter().find(|(_, node)| *node != leader);
+            assert!(
+                next.is_some_and(|(led, _)| led < at + TAKEOVER_S),
+                "killed at {at} s, before send {}: {lines:?}",
+                sends + 1
+            );
+        }
+        sends += 1;
+    }
+    assert!(sends > 20, "it sent only {sends} times");
+}
+
+#[test]
+fn nothing_is_refused_and_nobody_ends() {
+    let (_, lines) = run(&plan(1, None));
+    assert!(lines.iter().all(|line| line.from == From::Output), "{lines:?}");
+}
+
+#[test]
+fn the_same_plan_gives_the_same_bytes_here_and_in_a_fresh_process() {
+    let (_, who) = leader(7);
+    let plan = plan(7, Some(partition(who, 6_000.0)));
+    let (first, second) = (run(&plan), run(&plan));
+    assert_eq!(first, second);
+    let text = |(hash, lines): &(String, Vec<Line>)| format!("{hash} {lines:?}");
+    const AGAIN: &str = "OWN_SERVICE_AGAIN";
+    if std::env::var_os(AGAIN).is_some() {
+        return println!("<{}>", text(&first));
+    }
+    let name = "failover::the_same_plan_gives_the_same_bytes_here_and_in_a_fresh_process";
+    let fresh =
+        Command::new(std::env::current_exe().unwrap()).args(["--exact", name, "--nocapture"]).env(AGAIN, "1").output();
+    let said = String::from_utf8(fresh.unwrap().stdout).unwrap();
+    assert!(said.contains(&format!("<{}>", text(&first))), "{said}\nis not\n{}", text(&first));
+}

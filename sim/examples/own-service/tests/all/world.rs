@@ -1,0 +1,65 @@
+//! A world with Redis, a store and three nodes that run the service as it is.
+
+use protocols::{election, history::Kind, types::NodeId};
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    scenario,
+};
+use sim::{
+    program::{From, Line, Program},
+    recorder::KEPT_MAX,
+    registry::Registry,
+    run::{self, Options, Run},
+};
+
+pub const DURATION_S: f64 = 20.0;
+pub const STRIKES_S: f64 = 8.0;
+/// The service's lease, its retries, and some time for messages.
+pub const TAKEOVER_S: f64 = 3.0 + 0.5 + 0.2;
+
+pub fn plan(seed: u64, fault: Option<Fault>) -> Plan {
+    plan_at(seed, Trigger::At { ms: STRIKES_S * 1_000.0 }, fault)
+}
+
+pub fn plan_at(seed: u64, when: Trigger, fault: Option<Fault>) -> Plan {
+    let story = scenario::find("steady").unwrap();
+    let mut plan = story.compile(&Params::default(), election::find("redis-lease").unwrap(), seed).unwrap();
+    plan.duration_ms = (DURATION_S * 1_000.0) as u64;
+    plan.requires.clear();
+    // Nobody asks this service for anything.
+    plan.load.rate = 1;
+    plan.faults = fault.into_iter().map(|what| PlannedFault { when: when.clone(), what, group: 0 }).collect();
+    plan
+}
+
+/// The trace's hash, and what the processes printed.
+pub fn run(plan: &Plan) -> (String, Vec<Line>) {
+    let (run, lines) = run_all(plan);
+    (run.trace_hash().to_owned(), lines)
+}
+
+pub fn run_all(plan: &Plan) -> (Run, Vec<Line>) {
+    let main = fencepost_libc::main_of(own_service::main);
+    let program =
+        Program::new(main).unwrap().with_env("REDIS_URL", "redis://redis:6379").with_env("STORE_URL", "http://store");
+    let registry = Registry { program: Some(program.clone()), ..Registry::default() };
+    let run = run::run(plan, Options { registry, keep: KEPT_MAX, ..Options::default() }).unwrap();
+    (run, program.take_printed())
+}
+
+pub fn seconds(line: &Line) -> f64 {
+    line.now as f64 / 1e9
+}
+
+/// When each node said that it leads.
+pub fn leaders(lines: &[Line]) -> Vec<(f64, NodeId)> {
+    lines.iter().filter(|line| line.text.contains(": leads with")).map(|line| (seconds(line), line.node)).collect()
+}
+
+/// The only leader of a world without faults.
+pub fn leader(seed: u64) -> (NodeId, Who) {
+    let (_, lines) = run(&plan(seed, None));
+    let [(_, leader)] = leaders(&lines)[..] else { panic!("{lines:?}") };
+    (leader, Who::Named(format!("n{}", leader.0 + 1)))
+}
