@@ -44,13 +44,16 @@ fn accepts(out: &mut Out) {
     let clients = [TcpStream::connect(at).unwrap(), TcpStream::connect(at).unwrap()];
     await_events(fd(&listener), POLLIN);
     for client in &clients {
-        let (_, from) = loop {
+        let (accepted, from) = loop {
             match listener.accept() {
                 Ok(accepted) => break accepted,
                 Err(_) => await_events(fd(&listener), POLLIN),
             };
         };
         out.say(from == client.local_addr().unwrap());
+        // The listener's flag is its own.
+        // SAFETY: numbers.
+        out.say(unsafe { libc::fcntl(fd(&accepted), libc::F_GETFL) } & libc::O_NONBLOCK);
     }
     out.result("accept", listener.accept().map(drop));
     out.result("accept of a stream", {
