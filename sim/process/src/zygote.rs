@@ -46,6 +46,10 @@ impl Zygote {
         if !cfg!(all(target_os = "linux", target_env = "gnu")) {
             return Err(Error::Elsewhere);
         }
+        // This is the copy, and its `main` runs: nothing has stopped it. It must not make copies, too.
+        if std::env::var_os(VARIABLE).is_some() {
+            return Err(Error::NotLinked);
+        }
         Self::try_start().map_err(|why| match why.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::UnexpectedEof => Error::NotLinked,
             _ => Error::Zygote { why },

@@ -166,7 +166,7 @@ pub const REFUSED: &[(i32, &str, &[&str])] = &[
         "files and the network are not connected; use read and write",
         &["sendfile", "sendfile64", "splice"],
     ),
-    (libc::EAFNOSUPPORT, "IPv6 is not simulated; use 0.0.0.0 or a name", &["socket(AF_INET6)"]),
+    (libc::ENETUNREACH, "hosts of the world have IPv4 addresses", &["connect(an IPv6 address)"]),
     (libc::EAFNOSUPPORT, "datagrams are not simulated, TCP is", &["socket(SOCK_DGRAM)"]),
     (
         libc::EAFNOSUPPORT,
@@ -175,7 +175,7 @@ pub const REFUSED: &[(i32, &str, &[&str])] = &[
     ),
     (
         libc::EAFNOSUPPORT,
-        "of all sockets, only TCP over IPv4 is simulated",
+        "of all sockets, only TCP is simulated",
         &["socket(another family)", "socketpair(another family)"],
     ),
     (libc::EOPNOTSUPP, "ancillary data is not simulated", &["sendmsg(control data)"]),
@@ -223,6 +223,7 @@ pub fn name(error: i32) -> &'static str {
         libc::EAFNOSUPPORT => "EAFNOSUPPORT",
         libc::EOPNOTSUPP => "EOPNOTSUPP",
         libc::EBADF => "EBADF",
+        libc::ENETUNREACH => "ENETUNREACH",
         libc::EPERM => "EPERM",
         libc::EINVAL => "EINVAL",
         _ => "another error",

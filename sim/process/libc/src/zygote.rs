@@ -22,7 +22,7 @@ use std::{
 };
 
 /// The machine's descriptors that this crate itself needs are out of the program's way.
-const OUT_OF_THE_WAY: c_int = 900;
+const OUT_OF_THE_WAY: libc::rlim_t = 900;
 
 type CMain = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -129,8 +129,12 @@ fn take_over(descriptor: c_int) -> io::Result<OwnedFd> {
 }
 
 fn out_of_the_way(descriptor: c_int) -> io::Result<OwnedFd> {
-    // SAFETY: numbers only.
-    let moved = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, OUT_OF_THE_WAY) };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: room for a limit; numbers only.
+    let moved = unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, (limit.rlim_cur / 2).min(OUT_OF_THE_WAY) as c_int)
+    };
     if moved < 0 {
         return Err(io::Error::last_os_error());
     }

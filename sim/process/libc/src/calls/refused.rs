@@ -84,7 +84,7 @@ refused! {
     gethostbyname2_r(a: *const c_char, b: c_int, c: *mut c_void, d: *mut c_char, e: size_t, f: *mut *mut c_void, g: *mut c_int) -> c_int, itself;
     getifaddrs(a: *mut *mut c_void) -> c_int, fail;
     close_range(a: c_uint, b: c_uint, c: c_int) -> c_int, fail;
-    closefrom(a: c_int) -> (), |error| set_errno(error);
+    closefrom(a: c_int) -> (), set_errno;
 }
 
 /// Between two descriptors of the machine's, these are libc's.

@@ -18,9 +18,8 @@ const CLOEXEC: c_int = libc::SOCK_CLOEXEC;
 /// What is refused of this kind of socket, if anything.
 fn refused(domain: c_int, kind: c_int) -> Option<&'static str> {
     match (domain, kind & !(NONBLOCK | CLOEXEC)) {
-        (libc::AF_INET, libc::SOCK_STREAM) => None,
-        (libc::AF_INET, _) => Some("socket(SOCK_DGRAM)"),
-        (libc::AF_INET6, _) => Some("socket(AF_INET6)"),
+        (libc::AF_INET | libc::AF_INET6, libc::SOCK_STREAM) => None,
+        (libc::AF_INET | libc::AF_INET6, _) => Some("socket(SOCK_DGRAM)"),
         (libc::AF_UNIX, _) => Some("socket(AF_UNIX)"),
         _ => Some("socket(another family)"),
     }
@@ -35,7 +34,7 @@ pub extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     if let Some(what) = refused(domain, kind) {
         return fail(refuse(what));
     }
-    let new = Kind::Socket(Box::new(Socket::new()));
+    let new = Kind::Socket(Box::new(Socket::new(domain == libc::AF_INET6)));
     inside(|kernel, _| kernel.open(new, kind & NONBLOCK != 0, kind & CLOEXEC != 0)).unwrap_or(-1)
 }
 
@@ -60,8 +59,12 @@ pub unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int,
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, length: socklen_t) -> c_int {
-    // SAFETY: the caller passes an address of this length.
-    let bound = on(fd, |kernel, object| kernel.bind(object, unsafe { address::read(at, length) }?).map(|()| 0));
+    let bound = on(fd, |kernel, object| {
+        let v6 = kernel.socket(object)?.v6;
+        // SAFETY: the caller passes an address of this length.
+        let at = unsafe { address::read(at, length, v6) }?.ok_or(libc::EADDRNOTAVAIL)?;
+        kernel.bind(object, at).map(|()| 0)
+    });
     match bound {
         Some(result) => answer(result),
         // SAFETY: the caller's arguments go to the function that was called.
@@ -83,12 +86,13 @@ pub unsafe extern "C" fn accept4(fd: c_int, peer: *mut sockaddr, length: *mut so
     let accepted = blocking(fd, Patience::Receives, |kernel, object| {
         let (accepted, from) = kernel.accept(object)?;
         kernel.object_mut(accepted).nonblocking = flags & NONBLOCK != 0;
-        Ok((kernel.describe(accepted, FIRST, flags & CLOEXEC != 0), from))
+        let v6 = kernel.socket(accepted)?.v6;
+        Ok((kernel.describe(accepted, FIRST, flags & CLOEXEC != 0), from, v6))
     });
     match accepted {
-        Some(Ok((new, from))) => {
+        Some(Ok((new, from, v6))) => {
             // SAFETY: the caller passes null, or room for an address of this length.
-            unsafe { address::write(from, peer, length) };
+            unsafe { address::write(from, v6, peer, length) };
             new
         }
         Some(Err(error)) => fail(error),
@@ -108,20 +112,29 @@ pub unsafe extern "C" fn accept(fd: c_int, peer: *mut sockaddr, length: *mut soc
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
-    let mut begun = false;
+    let (mut begun, mut foreign) = (false, false);
     let connected = blocking(fd, Patience::Sends, |kernel, object| {
         if begun {
             return outcome(kernel, object);
         }
         // SAFETY: the caller passes an address of this length.
-        let Some(to) = unsafe { address::read_or_none(to, length) }? else {
+        if unsafe { address::is_none(to, length) } {
             return kernel.disconnect(object).map(|()| 0);
+        }
+        let v6 = kernel.socket(object)?.v6;
+        // SAFETY: as above.
+        let Some(to) = unsafe { address::read(to, length, v6) }? else {
+            foreign = true;
+            return Err(libc::ENETUNREACH);
         };
         let result = kernel.connect(object, to);
         begun = matches!(result, Err(libc::EINPROGRESS));
         // As nothing has happened yet, a socket that blocks waits.
         result.map(|()| 0).map_err(|error| if begun { libc::EAGAIN } else { error })
     });
+    if foreign {
+        return fail(refuse("connect(an IPv6 address)"));
+    }
     match connected {
         // It has not been decided: at once, or within the socket's own timeout.
         Some(Err(libc::EAGAIN)) => fail(libc::EINPROGRESS),
@@ -151,11 +164,12 @@ fn outcome(kernel: &mut Kernel, object: usize) -> Result<c_int, c_int> {
 unsafe fn name(fd: c_int, to: *mut sockaddr, length: *mut socklen_t, peer: bool) -> Option<c_int> {
     let found = on(fd, |kernel, object| {
         let socket = kernel.socket(object)?;
-        if peer { socket.peer() } else { Ok(socket.local) }
+        let v6 = socket.v6;
+        if peer { socket.peer() } else { Ok(socket.local) }.map(|address| (address, v6))
     })?;
-    Some(answer(found.map(|address| {
+    Some(answer(found.map(|(address, v6)| {
         // SAFETY: the caller's.
-        unsafe { address::write(address, to, length) };
+        unsafe { address::write(address, v6, to, length) };
         0
     })))
 }

@@ -151,10 +151,31 @@ unsafe fn older(number: c_long, _: [usize; 6]) -> c_long {
     refuse_number(number)
 }
 
+/// System calls that are refused as libc's functions of nearly the same name are.
+const NAMES: [(c_long, &str); 14] = [
+    (libc::SYS_clone, "fork"),
+    (libc::SYS_clone3, "fork"),
+    (libc::SYS_execve, "execve"),
+    (libc::SYS_execveat, "execve"),
+    (libc::SYS_wait4, "wait4"),
+    (libc::SYS_waitid, "waitid"),
+    (libc::SYS_kill, "kill"),
+    (libc::SYS_tgkill, "tgkill"),
+    (libc::SYS_signalfd4, "signalfd"),
+    (libc::SYS_timerfd_create, "timerfd_create"),
+    (libc::SYS_inotify_init1, "inotify_init1"),
+    (libc::SYS_sendmmsg, "sendmmsg"),
+    (libc::SYS_recvmmsg, "recvmmsg"),
+    (libc::SYS_close_range, "close_range"),
+];
+
 fn refuse_number(number: c_long) -> c_long {
-    let (error, _) = crate::table::refusal("syscall(another number)");
+    if let Some((_, name)) = NAMES.iter().find(|(known, _)| *known == number) {
+        return fail(refuse(name));
+    }
+    let (error, sentence) = crate::table::refusal("syscall(another number)");
     let call = format!("syscall({number})");
-    inside(|kernel, _| kernel.refuse(&call, &format!("{call}: this system call is not simulated")));
+    inside(|kernel, _| kernel.refuse(&call, &sentence.replace("syscall(another number)", &call)));
     fail(error)
 }
 

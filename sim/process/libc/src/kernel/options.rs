@@ -27,6 +27,10 @@ const DEFAULTS: [((i32, i32), i32); 7] = [
 ];
 
 impl Options {
+    pub(super) fn is_only_v6(&self) -> bool {
+        self.number((libc::IPPROTO_IPV6, libc::IPV6_V6ONLY)) != 0
+    }
+
     pub(super) fn number(&self, option: (i32, i32)) -> i32 {
         let default = || DEFAULTS.iter().find(|(of, _)| *of == option).map_or(0, |(_, value)| *value);
         self.numbers.get(&option).copied().unwrap_or_else(default)

@@ -67,11 +67,11 @@ impl Kernel {
                 _ => Err(libc::ENOTSOCK),
             };
         }
-        let Socket { options, error, state, .. } = self.socket(object)?;
+        let Socket { options, error, state, v6, .. } = self.socket(object)?;
         Ok(match (level, name) {
             (libc::SOL_SOCKET, libc::SO_ERROR) => number(std::mem::take(error)),
             (libc::SOL_SOCKET, libc::SO_TYPE) => number(libc::SOCK_STREAM),
-            (libc::SOL_SOCKET, libc::SO_DOMAIN) => number(libc::AF_INET),
+            (libc::SOL_SOCKET, libc::SO_DOMAIN) => number(if *v6 { libc::AF_INET6 } else { libc::AF_INET }),
             (libc::SOL_SOCKET, libc::SO_PROTOCOL) => number(libc::IPPROTO_TCP),
             (libc::SOL_SOCKET, libc::SO_ACCEPTCONN) => number(i32::from(matches!(state, State::Listening { .. }))),
             (libc::SOL_SOCKET, libc::SO_RCVTIMEO) => timeval(options.receive_timeout),

@@ -7,6 +7,8 @@ use std::{
     net::{Ipv4Addr, SocketAddrV4},
 };
 
+/// What `::1` is within the kernel, which knows IPv4 only: an address of the loopback that nobody else uses.
+pub const LOOPBACK_V6: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 6);
 const NOWHERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
 /// The ports from which connections are opened, as Linux has them.
 const EPHEMERAL: std::ops::Range<u16> = 32768..61000;
@@ -29,6 +31,8 @@ pub enum State {
 
 pub struct Socket {
     pub state: State,
+    /// Its addresses are told and shown as those of IPv6; each host's is IPv4, mapped.
+    pub v6: bool,
     pub local: SocketAddrV4,
     peer: SocketAddrV4,
     /// The program chose the port itself.
@@ -50,9 +54,10 @@ pub struct Socket {
 }
 
 impl Socket {
-    pub fn new() -> Socket {
+    pub fn new(v6: bool) -> Socket {
         Socket {
             state: State::Fresh,
+            v6,
             local: NOWHERE,
             peer: NOWHERE,
             bound: false,
@@ -106,6 +111,10 @@ impl Socket {
     fn overlaps(&self, other: &Socket) -> bool {
         let any = |socket: &Socket| socket.local.ip().is_unspecified();
         let both = |option: fn(&Options) -> bool| option(&self.options) && option(&other.options);
+        let apart = |a: &Socket, b: &Socket| a.v6 && a.options.is_only_v6() && !b.v6;
+        if apart(self, other) || apart(other, self) {
+            return false;
+        }
         let shared = both(|o| o.reuse_port) || both(|o| o.reuse_address) && !other.is_listening();
         let same = any(self) || any(other) || self.local.ip() == other.local.ip();
         self.local.port() == other.local.port() && same && !shared
@@ -193,6 +202,12 @@ impl Kernel {
         self.listeners.iter().copied().find(is_it)
     }
 
+    /// Is an address of this family for this listening socket?
+    fn takes(&self, object: usize, at: SocketAddrV4) -> bool {
+        let Kind::Socket(socket) = &self.object(object).kind else { return false };
+        if *at.ip() == LOOPBACK_V6 { socket.v6 } else { !(socket.v6 && socket.options.is_only_v6()) }
+    }
+
     fn stop_listening(&mut self, object: usize, socket: &mut Socket) {
         let State::Listening { queue } = std::mem::replace(&mut socket.state, State::Closed) else { return };
         self.listeners.remove(&object);
@@ -269,7 +284,8 @@ impl Kernel {
     pub fn disconnect(&mut self, object: usize) -> Result<(), i32> {
         let socket = self.socket(object)?;
         let local = if socket.bound { socket.local } else { NOWHERE };
-        let fresh = Socket { local, bound: socket.bound, options: socket.options.clone(), ..Socket::new() };
+        let (bound, v6, options) = (socket.bound, socket.v6, socket.options.clone());
+        let fresh = Socket { local, bound, options, ..Socket::new(v6) };
         let mut old = std::mem::replace(socket, fresh);
         old.options.reset_on_close = true;
         self.drop_socket(object, old);
@@ -289,7 +305,7 @@ impl Kernel {
         let socket = self.socket(object)?;
         match socket.state {
             State::Listening { .. } if read => {
-                let mut socket = std::mem::replace(socket, Socket::new());
+                let mut socket = std::mem::replace(socket, Socket::new(false));
                 self.stop_listening(object, &mut socket);
                 socket.shut_read = true;
                 *self.socket(object)? = socket;
@@ -339,12 +355,14 @@ impl Kernel {
 
     pub(super) fn accepted(&mut self, conn: u32, at: SocketAddrV4, from: SocketAddrV4) {
         let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, at.port());
-        let Some(listener) = self.listener_at(at).or_else(|| self.listener_at(any)) else {
+        let Some(listener) = self.listener_at(at).or_else(|| self.listener_at(any)).filter(|it| self.takes(*it, at))
+        else {
             return self.tell(Op::Close { conn, reset: true });
         };
-        let options = self.socket(listener).map(|socket| socket.options.clone()).unwrap_or_default();
+        let Ok(Socket { options, v6, .. }) = self.socket(listener) else { return };
+        let (options, v6) = (options.clone(), *v6);
         let state = State::Open { conn, told: true };
-        let socket = Socket { state, local: at, peer: from, options, ..Socket::new() };
+        let socket = Socket { state, local: at, peer: from, options, ..Socket::new(v6) };
         let object = self.add_object(Kind::Socket(Box::new(socket)), false);
         self.conns.insert(conn, object);
         self.tell_options(object);

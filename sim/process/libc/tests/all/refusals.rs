@@ -45,7 +45,12 @@ fn use_of(what: &str) -> i64 {
     // SAFETY: numbers, or addresses of what is asked for.
     unsafe {
         match what {
-            "socket(AF_INET6)" => socket(libc::AF_INET6, libc::SOCK_STREAM),
+            "connect(an IPv6 address)" => {
+                let mut to: libc::sockaddr_in6 = std::mem::zeroed();
+                (to.sin6_family, to.sin6_addr.s6_addr[0]) = (libc::AF_INET6 as _, 0x20);
+                let socket = socket(libc::AF_INET6, libc::SOCK_STREAM) as c_int;
+                libc::connect(socket, (&raw const to).cast(), size_of_val(&to) as u32).into()
+            }
             "socket(SOCK_DGRAM)" => socket(libc::AF_INET, libc::SOCK_DGRAM),
             "socket(AF_UNIX)" => socket(libc::AF_UNIX, libc::SOCK_STREAM),
             "socket(another family)" => socket(libc::AF_NETLINK, libc::SOCK_RAW),

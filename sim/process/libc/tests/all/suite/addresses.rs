@@ -19,6 +19,8 @@ pub const CASES: &[super::Case] = &[
     ("options", options),
     ("names", names),
     ("an address that is too short", short),
+    ("IPv6", six),
+    ("IPv6 only", only_six),
 ];
 
 fn both_ends(out: &mut Out) {
@@ -44,13 +46,16 @@ fn accepts(out: &mut Out) {
     let clients = [TcpStream::connect(at).unwrap(), TcpStream::connect(at).unwrap()];
     await_events(fd(&listener), POLLIN);
     for client in &clients {
-        let (_, from) = loop {
+        let (accepted, from) = loop {
             match listener.accept() {
                 Ok(accepted) => break accepted,
                 Err(_) => await_events(fd(&listener), POLLIN),
             };
         };
         out.say(from == client.local_addr().unwrap());
+        // The listener's flag is its own.
+        // SAFETY: numbers.
+        out.say(unsafe { libc::fcntl(fd(&accepted), libc::F_GETFL) } & libc::O_NONBLOCK);
     }
     out.result("accept", listener.accept().map(drop));
     out.result("accept of a stream", {
@@ -168,4 +173,43 @@ fn short(out: &mut Out) {
     out.call("bind", unsafe { libc::bind(fd(&socket), address.as_ptr().cast(), 4) });
     // SAFETY: as above.
     out.call("connect", unsafe { libc::connect(fd(&socket), address.as_ptr().cast(), 4) });
+}
+
+/// A listener for both families; who connects by IPv4 has a mapped address.
+fn six(out: &mut Out) {
+    let listener = TcpListener::bind("[::]:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    out.say(listener.local_addr().unwrap().ip());
+    for to in ["127.0.0.1", "::1"] {
+        let client = TcpStream::connect((to, port)).unwrap();
+        let (server, from) = listener.accept().unwrap();
+        out.say(format!("{} {} {}", from.ip(), server.local_addr().unwrap().ip(), server.peer_addr().unwrap().ip()));
+        out.say(from.port() == client.local_addr().unwrap().port());
+        out.say(format!("{} {}", client.local_addr().unwrap().ip(), client.peer_addr().unwrap().ip()));
+    }
+    out.result("bind by IPv4", TcpListener::bind(("0.0.0.0", port)).map(drop));
+    let client = TcpStream::connect(("::ffff:127.0.0.1", port)).unwrap();
+    out.say(client.peer_addr().unwrap().ip());
+    out.say(option(fd(&client), SOL_SOCKET, libc::SO_DOMAIN) == libc::AF_INET6);
+    let four = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = four.local_addr().unwrap().port();
+    out.result("the other loopback", TcpStream::connect(("::1", port)).map(drop));
+    let foreign: SocketAddr = "[2001:db8::7]:0".parse().unwrap();
+    out.result(
+        "bind to a foreign address",
+        Socket::new(Domain::IPV6, Type::STREAM, None).unwrap().bind(&foreign.into()),
+    );
+    // An address of the other family.
+    let to = four.local_addr().unwrap().into();
+    out.result("connect", Socket::new(Domain::IPV6, Type::STREAM, None).unwrap().connect(&to));
+}
+
+fn only_six(out: &mut Out) {
+    let listener = Socket::new(Domain::IPV6, Type::STREAM, None).unwrap();
+    out.call("only", set_option(fd(&listener), libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 1));
+    out.result("bind", listener.bind(&"[::]:0".parse::<SocketAddr>().unwrap().into()));
+    out.result("listen", listener.listen(1));
+    let port = listener.local_addr().unwrap().as_socket().unwrap().port();
+    out.result("bind by IPv4", TcpListener::bind(("0.0.0.0", port)).map(drop));
+    out.result("by IPv6", TcpStream::connect(("::1", port)).map(drop));
 }

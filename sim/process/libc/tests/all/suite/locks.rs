@@ -18,6 +18,7 @@ pub const CASES: &[super::Case] = &[
     ("semaphore", semaphore),
     ("barrier and once", barrier),
     ("thread of glibc", raw_thread),
+    ("what a thread's keys leave", keys),
 ];
 
 /// Memory of glibc's, which does not move.
@@ -265,4 +266,33 @@ fn raw_thread(out: &mut Out) {
         libc::pthread_attr_destroy(&mut attributes);
         out.code("join itself", libc::pthread_join(libc::pthread_self(), &mut value));
     }
+}
+
+/// Destructors of keys run after those of thread-locals, in rounds: the last one still is a part of the program.
+fn keys(out: &mut Out) {
+    static WRITES: AtomicU32 = AtomicU32::new(0);
+    static KEY: AtomicU32 = AtomicU32::new(0);
+    unsafe extern "C" fn leaves(round: *mut libc::c_void) {
+        // SAFETY: a byte; a key that exists; numbers.
+        unsafe {
+            libc::usleep(100);
+            libc::write(WRITES.load(Ordering::SeqCst) as c_int, b"x".as_ptr().cast(), 1);
+            if round.addr() < 3 {
+                libc::pthread_setspecific(KEY.load(Ordering::SeqCst), round.wrapping_byte_add(1));
+            }
+        }
+    }
+    let (mut ends, mut key) = ([0; 2], 0);
+    // SAFETY: room for two descriptors, and for a key with a destructor of its type.
+    unsafe {
+        libc::pipe2(ends.as_mut_ptr(), libc::O_NONBLOCK);
+        libc::pthread_key_create(&mut key, Some(leaves));
+    }
+    WRITES.store(ends[1] as u32, Ordering::SeqCst);
+    KEY.store(key, Ordering::SeqCst);
+    // SAFETY: the key exists, and its value is a number.
+    let sets = move || unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(1)) };
+    thread::spawn(sets).join().unwrap();
+    // SAFETY: room for so many bytes.
+    out.call("left", unsafe { libc::read(ends[0], [0u8; 9].as_mut_ptr().cast(), 9) });
 }

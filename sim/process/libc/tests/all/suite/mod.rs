@@ -191,7 +191,12 @@ fn simulated(name: &str, seed: u64) -> (String, Vec<String>) {
 fn both_worlds_say_the_same() {
     let only = std::env::var("ONLY").unwrap_or_default();
     let mut wrong = Vec::new();
+    let six = std::fs::read_to_string("/proc/net/if_inet6").is_ok_and(|text| text.contains("00000001 "));
     for (name, _) in cases().into_iter().filter(|(name, _)| name.contains(&only)) {
+        if name.starts_with("IPv6") && !six {
+            eprintln!("SKIPPED: {name}: this machine has no IPv6 to compare with");
+            continue;
+        }
         let real = run(name);
         for seed in 1..=3 {
             let (simulated, log) = simulated(name, seed);

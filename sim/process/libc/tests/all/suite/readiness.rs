@@ -309,4 +309,10 @@ fn polls(out: &mut Out) {
     first.write_all(b"to the second").unwrap();
     out.say(format!("{:?}", waits.join().unwrap()));
     drop(second);
+    // A file is ready, whatever it is polled with.
+    let file = std::fs::File::open("/dev/null").unwrap();
+    let mut all = [entry(fd(&client), 0), entry(fd(&file), POLLIN | POLLOUT)];
+    // SAFETY: two entries.
+    out.call("poll with a file", unsafe { libc::poll(all.as_mut_ptr(), 2, -1) });
+    out.say(format!("{:?}", all.map(|entry| entry.revents)));
 }

@@ -86,5 +86,6 @@ fn by_rustix(out: &mut Out) {
     net::shutdown(&client, Shutdown::Write).unwrap();
     out.say(format!("{:?}", net::recv(&client, &mut room[..], RecvFlags::empty())));
     answers.join().unwrap();
-    out.say(format!("{:?}", net::connect(&net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap(), &at)));
+    let other = net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    out.say(format!("{:?}", net::connect(&other, &at)));
 }
