@@ -17,7 +17,7 @@ const MAY_IMPORT: [(&str, &[&str]); 12] = [
     ("scenarios", &["protocols"]),
     ("reports", &["protocols"]),
     ("logs", &["protocols", "scenarios", "reports"]),
-    ("sim", &["protocols", "protocols-clients", "scenarios", "reports"]),
+    ("sim", &["protocols", "protocols-clients", "scenarios", "reports", "fencepost-process", "fencepost-libc"]),
     ("sim-real", &["protocols", "protocols-clients", "protocols-real", "scenarios", "reports", "sim", "servers"]),
     (
         "sim-cli",

@@ -132,7 +132,7 @@ fn only_the_host_names_the_simulator() {
         "no cfg outside the mode guard",
         &["cfg(madsim", "cfg(not(madsim", "real_mode"],
         &OURS,
-        &["sim/src/lib.rs", "sim/cli/src/lib.rs"],
+        &["sim/src/lib.rs", "sim/cli/src/lib.rs", "sim/src/host.rs", "sim/src/host/"],
     );
 }
 

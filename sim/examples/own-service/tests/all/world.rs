@@ -1,13 +1,13 @@
 //! A world with Redis, a store and three nodes that run the service as it is.
 
-use protocols::{election, history::Kind, types::NodeId};
+use protocols::{election, types::NodeId};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
     scenario,
 };
 use sim::{
-    program::{From, Line, Program},
+    program::{Line, Program},
     recorder::KEPT_MAX,
     registry::Registry,
     run::{self, Options, Run},
@@ -17,6 +17,16 @@ pub const DURATION_S: f64 = 20.0;
 pub const STRIKES_S: f64 = 8.0;
 /// The service's lease, its retries, and some time for messages.
 pub const TAKEOVER_S: f64 = 3.0 + 0.5 + 0.2;
+
+/// Faults that strike before a message do so before one of so many, from this second on.
+pub const SENDS: u64 = 12;
+pub const SENDS_FROM_S: f64 = 5.0;
+
+/// Before a node's message of this number from [`SENDS_FROM_S`] on.
+pub fn before_send(node: &Who, nth: u64) -> Trigger {
+    let after = Some(Box::new(Trigger::At { ms: SENDS_FROM_S * 1_000.0 }));
+    Trigger::Passage { point: "before_send".to_owned(), node: node.clone(), nth, after, delay_ms: 0.0 }
+}
 
 pub fn plan(seed: u64, fault: Option<Fault>) -> Plan {
     plan_at(seed, Trigger::At { ms: STRIKES_S * 1_000.0 }, fault)
