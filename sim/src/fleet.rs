@@ -139,19 +139,13 @@ impl Fleet {
                 None
             }
             Role::Member { .. } => self.member(node),
-            Role::Store if let Some((_, store)) = &self.program => {
-                let store = store.clone();
-                Some(Box::new(move || Box::pin(store.clone().serve(SimEnv::new(node)))))
-            }
-            Role::Store => {
-                let forgets = self.bugs.has(&FORGOTTEN_ON_RESTART);
-                with(|world| match world.has_core(node) && !forgets {
-                    // Its disk has survived, and the core with it.
-                    true => world.input(node, Input::Start),
-                    false => world.set_core(node, Box::new(self.store())),
-                });
-                None
-            }
+            Role::Store => match &self.program {
+                Some((_, store)) => {
+                    let store = store.clone();
+                    Some(Box::new(move || Box::pin(store.clone().serve(SimEnv::new(node)))))
+                }
+                None => self.start_store(node),
+            },
             Role::Directory => {
                 let (address, clients) = (self.plan.address?, self.topology.clients());
                 let first = self.topology.store().0 + 1;
@@ -166,6 +160,16 @@ impl Fleet {
             }
             Role::Client(index) => self.client(node, index),
         }
+    }
+
+    fn start_store(&self, node: NodeId) -> Option<Main> {
+        let forgets = self.bugs.has(&FORGOTTEN_ON_RESTART);
+        with(|world| match world.has_core(node) && !forgets {
+            // Its disk has survived, and the core with it.
+            true => world.input(node, Input::Start),
+            false => world.set_core(node, Box::new(self.store())),
+        });
+        None
     }
 
     fn store(&self) -> Store {

@@ -122,7 +122,7 @@ impl Running {
         let mut running = Running { program, env, starts, sockets, stops, lines };
         let child = running.program.zygote.fork(&name, running.program.main);
         let ended = match child {
-            Ok(child) => running.to_the_end(child, name).await,
+            Ok(child) => running.run_out(child, name).await,
             Err(why) => Err(why),
         };
         match ended {
@@ -131,7 +131,7 @@ impl Running {
         }
     }
 
-    async fn to_the_end(&mut self, mut child: Child, name: String) -> Result<String, Error> {
+    async fn run_out(&mut self, mut child: Child, name: String) -> Result<String, Error> {
         let (ip, pid) = (sockets::ip_of(self.env.node), 1_000 * (self.starts + 1) + u32::from(self.env.node.0));
         let (seed, mut env) = (self.env.random(), self.program.env.clone());
         // As containers have it.
