@@ -25,6 +25,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let began = Instant::now();
         let run = run::run(&plan, Options { registry, ..Options::default() })?;
         let took = began.elapsed().as_secs_f64();
+        let printed = program.take_printed();
+        assert!(printed.iter().any(|line| line.text.contains("leads with")), "it did nothing: {printed:?}");
         println!("{SECONDS} s in {took:.2} s: {:.0} x real time; trace {}", SECONDS as f64 / took, run.trace_hash());
     }
     Ok(())
