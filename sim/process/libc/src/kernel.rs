@@ -5,6 +5,7 @@ mod descriptors;
 pub mod draws;
 pub mod epoll;
 mod glibc;
+mod listening;
 pub mod local;
 pub mod options;
 mod settings;
