@@ -22,6 +22,7 @@ const PROGRAMS: &[Program] = &[
 
 /// Runs a prepared world for a virtual minute.
 fn minute(mut world: World) -> World {
+    world.says_quiet = SAYS_QUIET.get();
     world.run_until(60 * SECOND).unwrap_or_else(|e| panic!("{e}\n{}", world.log.join("\n")));
     world
 }
@@ -55,6 +56,26 @@ fn the_same_seed_is_the_same_run() {
         assert_eq!(first, log(name, 2), "{name}, twice in one process");
         assert_ne!(first, log(name, 3), "{name}: the seed means nothing");
     }
+}
+
+/// A process that is told when nothing can reach it asks less often, and does the same.
+#[test]
+fn quiet_times_change_nothing() {
+    let mut exchanges = [0, 0];
+    for (name, run) in PROGRAMS {
+        let [quiet, not] = [true, false].map(|says_quiet| {
+            SAYS_QUIET.set(says_quiet);
+            let world = run(5);
+            exchanges[usize::from(says_quiet)] += world.hosts.iter().map(|host| host.exchanges).sum::<u64>();
+            world.log
+        });
+        assert_eq!(quiet, not, "{name}");
+    }
+    assert!(exchanges[1] < exchanges[0], "{exchanges:?}");
+}
+
+thread_local! {
+    static SAYS_QUIET: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
 }
 
 /// A fresh execution of this binary, with other threads beside the one that runs.
