@@ -138,8 +138,12 @@ impl World {
     }
 
     pub fn process(&mut self, name: &str, main: Main) -> &mut World {
+        self.process_at(0, name, main)
+    }
+
+    pub fn process_at(&mut self, at: u64, name: &str, main: Main) -> &mut World {
         let host = self.host(name, What::Process(main));
-        self.push(0, Due::Start(host));
+        self.push(at, Due::Start(host));
         self
     }
 
