@@ -91,7 +91,7 @@ impl Child {
             Some(Ended::Signal { number }) => Then::Died { signal: number },
             None => Then::Died { signal: 9 },
         };
-        Ok(Turn { ops: Vec::new(), then })
+        Ok(Turn { mono: 0, ops: Vec::new(), then })
     }
 
     /// Kills it where it stands, as `kill -9` does, and waits for its end. So does dropping it.

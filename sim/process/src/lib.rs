@@ -18,7 +18,7 @@
 //! let mut turn = child.begin(&start)?;
 //! while let Then::Wait { until } = turn.then {
 //!     let mono = until.expect("nothing else happens in this world");
-//!     turn = child.go(&Go { mono, wall: mono, stop_at: u64::MAX, events: Vec::new() })?;
+//!     turn = child.go(&Go { mono, wall: mono, stop_at: u64::MAX, quiet_until: 0, events: Vec::new() })?;
 //! }
 //! child.kill();
 //! # Ok(()) }

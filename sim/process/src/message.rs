@@ -34,6 +34,9 @@ plain! {
         /// Before the send of this number, counted from 1 since its start, and before every later one, it stops with
         /// [`Then::Send`]. `u64::MAX` is never, 0 is every send.
         stop_at: u64,
+        /// Before its monotonic clock shows this, nothing of the world reaches it, and it matters to nobody when it
+        /// waits: so it may let its own timers go off without asking. 0 if the world does not say.
+        quiet_until: u64,
         events: Vec<Event>,
     }
 }
@@ -79,13 +82,15 @@ plain! {
 plain! {
     /// What a process did until it could do nothing more.
     struct Turn {
+        /// What its monotonic clock shows: more than it was told, if the world was quiet until then.
+        mono: u64,
         ops: Vec<Op>,
         then: Then,
     }
 }
 
 plain! {
-    /// What a process did. All of it happens at the instant at which it ran, in this order.
+    /// What a process did. All of it happens at the turn's instant, in this order.
     enum Op {
         /// At this address of its own; `0.0.0.0` is each.
         1 Listen { at: Ipv4Addr, port: u16 },

@@ -172,8 +172,9 @@ pub struct Beginning {
 
 /// A new thread: waits for its first turn.
 pub extern "C" fn run_thread(beginning: *mut c_void) -> *mut c_void {
+    let beginning = beginning.cast::<Beginning>();
     // SAFETY: `pthread_create` passes on what `calls::thread` made with `Box::into_raw`, once.
-    let Beginning { start, argument, place, go } = *unsafe { Box::from_raw(beginning.cast::<Beginning>()) };
+    let (go, place) = unsafe { ((*beginning).go, (*beginning).place) };
     while go.swap(0, Ordering::Acquire) != YOURS {
         system::sleep_while(go, 0);
     }
@@ -182,6 +183,10 @@ pub extern "C" fn run_thread(beginning: *mut c_void) -> *mut c_void {
     RUNNING.store(number, Ordering::Relaxed);
     inside(|kernel, me| kernel.threads[me].system = number);
     see_off_the_leaving();
+    // Only now, as the allocator, too, belongs to who has the baton: its first call takes memory for the thread, and it
+    // matters whether that of the leaving one is free.
+    // SAFETY: as above; nobody else looks at it any more.
+    let Beginning { start, argument, .. } = *unsafe { Box::from_raw(beginning) };
     watch_the_end();
     start(argument)
 }

@@ -233,18 +233,3 @@ impl Registers<'_> {
         self.0[0] = result as u64;
     }
 }
-
-/// Signals that a thread may block: not the one with which calls are caught, or the system ends the process.
-///
-/// # Safety
-/// `set` is null or a set of signals.
-pub unsafe fn blockable(set: *const libc::sigset_t) -> Option<libc::sigset_t> {
-    if !is_inside() || set.is_null() {
-        return None;
-    }
-    // SAFETY: the caller's.
-    let mut copy = unsafe { *set };
-    // SAFETY: a set of signals.
-    unsafe { libc::sigdelset(&mut copy, libc::SIGSYS) };
-    Some(copy)
-}

@@ -169,13 +169,28 @@ pub unsafe extern "C" fn sigtimedwait(set: *const sigset_t, info: *mut c_void, t
     }
 }
 
+/// Signals that a thread may block: not the one with which calls are caught, or the system ends the process.
+///
+/// # Safety
+/// `set` is null or a set of signals.
+unsafe fn blockable(set: *const sigset_t) -> Option<sigset_t> {
+    if !is_inside() || set.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's.
+    let mut copy = unsafe { *set };
+    // SAFETY: a set of signals.
+    unsafe { libc::sigdelset(&mut copy, libc::SIGSYS) };
+    Some(copy)
+}
+
 /// Threads that block all signals would block the one with which system calls are caught.
 macro_rules! masks {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
             // SAFETY: the caller passes null or a set.
-            let copy = unsafe { crate::catch::blockable(set) };
+            let copy = unsafe { blockable(set) };
             let set = copy.as_ref().map_or(set, |copy| copy);
             // SAFETY: the caller's arguments go to the function that was called, with a set that is as good.
             unsafe { real!(fn $name(c_int, *const sigset_t, *mut sigset_t) -> c_int)(how, set, old) }

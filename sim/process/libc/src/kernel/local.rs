@@ -110,7 +110,11 @@ impl Kernel {
             return Err(libc::EPIPE);
         }
         let room = CAPACITY - self.local(peer).inbox.len();
-        if room == 0 && !bytes.is_empty() || pipe && bytes.len() <= WHOLE && room < bytes.len() {
+        // Who was told that there is no room has none until a page is free.
+        if !self.local(object).room
+            || room == 0 && !bytes.is_empty()
+            || pipe && bytes.len() <= WHOLE && room < bytes.len()
+        {
             self.local(object).room = false;
             return Err(libc::EAGAIN);
         }

@@ -9,7 +9,7 @@ use std::{
 
 /// What `::1` is within the kernel, which knows IPv4 only: an address of the loopback that nobody else uses.
 pub const LOOPBACK_V6: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 6);
-const NOWHERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+pub(super) const NOWHERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
 /// The ports from which connections are opened, as Linux has them.
 const EPHEMERAL: std::ops::Range<u16> = 32768..61000;
 
@@ -34,9 +34,9 @@ pub struct Socket {
     /// Its addresses are told and shown as those of IPv6; each host's is IPv4, mapped.
     pub v6: bool,
     pub local: SocketAddrV4,
-    peer: SocketAddrV4,
+    pub(super) peer: SocketAddrV4,
     /// The program chose the port itself.
-    bound: bool,
+    pub(super) bound: bool,
     /// What the next call fails with.
     pub error: i32,
     pub options: Options,
@@ -108,7 +108,7 @@ impl Socket {
         }
     }
 
-    fn overlaps(&self, other: &Socket) -> bool {
+    pub(super) fn overlaps(&self, other: &Socket) -> bool {
         let any = |socket: &Socket| socket.local.ip().is_unspecified();
         let both = |option: fn(&Options) -> bool| option(&self.options) && option(&other.options);
         let apart = |a: &Socket, b: &Socket| a.v6 && a.options.is_only_v6() && !b.v6;
@@ -120,13 +120,13 @@ impl Socket {
         self.local.port() == other.local.port() && same && !shared
     }
 
-    fn is_listening(&self) -> bool {
+    pub(super) fn is_listening(&self) -> bool {
         matches!(self.state, State::Listening { .. })
     }
 }
 
 impl Kernel {
-    fn other_sockets(&self, object: usize) -> impl Iterator<Item = &Socket> {
+    pub(super) fn other_sockets(&self, object: usize) -> impl Iterator<Item = &Socket> {
         let others = self.objects.iter().enumerate().filter(move |(at, _)| *at != object);
         others.filter_map(|(_, object)| match object.as_ref().map(|object| &object.kind) {
             Some(Kind::Socket(socket)) if socket.local.port() != 0 => Some(&**socket),
@@ -170,67 +170,6 @@ impl Kernel {
         }
         self.socket(object)?.bound = true;
         Ok(())
-    }
-
-    /// # Errors
-    /// `EINVAL`, `EADDRINUSE`, as in `listen(2)`.
-    pub fn listen(&mut self, object: usize) -> Result<(), i32> {
-        match self.socket(object)?.state {
-            State::Fresh => {}
-            State::Listening { .. } => return Ok(()),
-            _ => return Err(libc::EINVAL),
-        }
-        if self.socket(object)?.local.port() == 0 {
-            self.bind(object, NOWHERE)?;
-        }
-        let Kind::Socket(mine) = &self.object(object).kind else { return Err(libc::ENOTSOCK) };
-        if self.other_sockets(object).any(|other| other.is_listening() && mine.overlaps(other)) {
-            return Err(libc::EADDRINUSE);
-        }
-        let local = mine.local;
-        self.socket(object)?.state = State::Listening { queue: VecDeque::new() };
-        if self.listener_at(local).is_none() {
-            self.tell(Op::Listen { at: *local.ip(), port: local.port() });
-        }
-        self.listeners.insert(object);
-        Ok(())
-    }
-
-    /// A socket that listens on exactly this address.
-    fn listener_at(&self, address: SocketAddrV4) -> Option<usize> {
-        let is_it = |object: &usize| matches!(&self.object(*object).kind, Kind::Socket(s) if s.local == address);
-        self.listeners.iter().copied().find(is_it)
-    }
-
-    /// Is an address of this family for this listening socket?
-    fn takes(&self, object: usize, at: SocketAddrV4) -> bool {
-        let Kind::Socket(socket) = &self.object(object).kind else { return false };
-        if *at.ip() == LOOPBACK_V6 { socket.v6 } else { !(socket.v6 && socket.options.is_only_v6()) }
-    }
-
-    fn stop_listening(&mut self, object: usize, socket: &mut Socket) {
-        let State::Listening { queue } = std::mem::replace(&mut socket.state, State::Closed) else { return };
-        self.listeners.remove(&object);
-        if self.listener_at(socket.local).is_none() {
-            self.tell(Op::Unlisten { at: *socket.local.ip(), port: socket.local.port() });
-        }
-        for waiting in queue {
-            if let Ok(socket) = self.socket(waiting) {
-                socket.options.reset_on_close = true;
-            }
-            self.drop_object(waiting);
-        }
-    }
-
-    /// The next connection of a listening socket.
-    ///
-    /// # Errors
-    /// `EAGAIN` if there is none yet; `EINVAL`.
-    pub fn accept(&mut self, object: usize) -> Result<(usize, SocketAddrV4), i32> {
-        let State::Listening { queue } = &mut self.socket(object)?.state else { return Err(libc::EINVAL) };
-        let accepted = queue.pop_front().ok_or(libc::EAGAIN)?;
-        let peer = self.socket(accepted)?.peer;
-        Ok((accepted, peer))
     }
 
     /// Begins to connect, or says how an earlier attempt ended.
@@ -351,25 +290,6 @@ impl Kernel {
         let Some((object, socket)) = self.socket_of(conn) else { return };
         socket.state = State::Open { conn, told: false };
         self.notify(object, u32::MAX);
-    }
-
-    pub(super) fn accepted(&mut self, conn: u32, at: SocketAddrV4, from: SocketAddrV4) {
-        let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, at.port());
-        let Some(listener) = self.listener_at(at).or_else(|| self.listener_at(any)).filter(|it| self.takes(*it, at))
-        else {
-            return self.tell(Op::Close { conn, reset: true });
-        };
-        let Ok(Socket { options, v6, .. }) = self.socket(listener) else { return };
-        let (options, v6) = (options.clone(), *v6);
-        let state = State::Open { conn, told: true };
-        let socket = Socket { state, local: at, peer: from, options, ..Socket::new(v6) };
-        let object = self.add_object(Kind::Socket(Box::new(socket)), false);
-        self.conns.insert(conn, object);
-        self.tell_options(object);
-        if let Ok(Socket { state: State::Listening { queue }, .. }) = self.socket(listener) {
-            queue.push_back(object);
-        }
-        self.notify(listener, epoll::IN);
     }
 
     pub(super) fn arrived(&mut self, conn: u32, bytes: &[u8]) {

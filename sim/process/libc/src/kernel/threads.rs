@@ -171,7 +171,9 @@ impl Kernel {
         while self.ready.is_empty() {
             let first = self.threads.iter().filter_map(|thread| thread.until);
             let until = first.map(|until| self.on_mono(until)).min();
-            self.exchange(Then::Wait { until })?;
+            if !until.is_some_and(|until| self.passes(until)) {
+                self.exchange(Then::Wait { until })?;
+            }
         }
         let at = match self.ready.len() {
             1 => 0,

@@ -97,7 +97,7 @@ fn how_a_process_ends_is_known() {
 }
 
 fn start(name: &str) -> Start {
-    let go = Go { mono: 0, wall: 0, stop_at: u64::MAX, events: Vec::new() };
+    let go = Go { mono: 0, wall: 0, stop_at: u64::MAX, quiet_until: 0, events: Vec::new() };
     let (ip, env) = (Ipv4Addr::new(10, 0, 0, 1), Vec::new());
     Start { name: name.to_owned(), pid: 7, ip, seed: 1, cpus: 1, env, go }
 }
@@ -197,6 +197,7 @@ fn a_step_of_the_wall_clock_wakes_who_waits_for_it() {
 fn garbage_is_an_error_and_no_panic() {
     let mut whole = Vec::new();
     let turn = Turn {
+        mono: 12,
         ops: vec![
             fencepost_process::Op::Connect { conn: 300, from_port: 40_000, to: Ipv4Addr::LOCALHOST, port: 80 },
             fencepost_process::Op::Send { conn: 300, bytes: vec![7; 200] },
@@ -220,7 +221,7 @@ fn garbage_is_an_error_and_no_panic() {
         }
         let _: (Result<Turn, _>, Result<Go, _>) = (Turn::of(&bytes), Go::of(&bytes));
     }
-    assert_eq!(Turn::of(&[1, 99]).unwrap_err().to_string(), "a message has an unknown Op, number 99");
+    assert_eq!(Turn::of(&[0, 1, 99]).unwrap_err().to_string(), "a message has an unknown Op, number 99");
     let long = Event::of(&[6, 1, 0]).unwrap_err();
     assert_eq!(long.to_string(), "1 bytes follow after a message's end");
 }

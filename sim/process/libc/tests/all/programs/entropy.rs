@@ -32,6 +32,13 @@ async fn draws() {
     for thread in addresses {
         println!("another thread's heap {}", thread.join().unwrap());
     }
+    // Each begins while the one before ends: what that one frees must be free by then, in every run.
+    let (send, receive) = std::sync::mpsc::channel();
+    for _ in 0..30 {
+        let send = send.clone();
+        std::thread::spawn(move || send.send(format!("{:p} {:p}", Box::new([2; 100]), &0)).unwrap());
+        println!("and a thread's that nobody joins {}", receive.recv().unwrap());
+    }
     println!("host {:?}, variables {:?}", hostname(), std::env::vars().collect::<Vec<_>>());
     println!(
         "{} processors, started {} times",

@@ -162,8 +162,13 @@ fn pipe_without_blocking(out: &mut Out) {
     out.say(mask(writes));
     out.call("read", read(reads, &mut [0; 100]));
     // As long as not a page is free, there is no room.
+    out.call("write", write(writes, &[1; 50]));
     out.call("read", read(reads, &mut [0; 65_536]));
     out.say(mask(reads) + " " + &mask(writes));
+    // A page is written wholly or not at all; more may be written in part.
+    out.call("write", write(writes, &[1; 61_440]));
+    out.call("write", write(writes, &[1; 1_000]));
+    out.call("write", write(writes, &[1; 4_096]));
     close(reads);
     close(writes);
 }

@@ -42,7 +42,11 @@ fn by_hand(out: &mut Out) {
     out.say(call(libc::SYS_getrandom, [place, 8, 0, 0]));
     out.say(call(libc::SYS_ppoll, [0, 0, &raw const time as usize, 0]));
     [a, b].iter().for_each(|fd| out.say(call(libc::SYS_close, [*fd, 0, 0, 0])));
+    // Whoever calls by hand keeps no `errno`.
+    // SAFETY: the calling thread's own.
+    unsafe { *libc::__errno_location() = libc::EDOM };
     out.say(call(libc::SYS_close, [a, 0, 0, 0]) == -(libc::EBADF as isize));
+    out.result("errno", Err::<(), _>(std::io::Error::last_os_error()));
     // A library blocks all signals in its threads.
     let masked = std::thread::spawn(move || {
         // SAFETY: a set of signals.

@@ -70,6 +70,9 @@ pub struct World {
     network: Network,
     pub env: Vec<(String, String)>,
     pub cpus: u16,
+    /// Whether processes are told until when nothing can reach them.
+    pub says_quiet: bool,
+    end: u64,
     spy: Option<Spy>,
     /// What processes did, line by line, with the time.
     pub log: Vec<String>,
@@ -94,6 +97,8 @@ impl World {
             network: Network::default(),
             env: Vec::new(),
             cpus: 2,
+            says_quiet: true,
+            end: 0,
             spy: None,
             log: Vec::new(),
         }
@@ -133,8 +138,12 @@ impl World {
     }
 
     pub fn process(&mut self, name: &str, main: Main) -> &mut World {
+        self.process_at(0, name, main)
+    }
+
+    pub fn process_at(&mut self, at: u64, name: &str, main: Main) -> &mut World {
         let host = self.host(name, What::Process(main));
-        self.push(0, Due::Start(host));
+        self.push(at, Due::Start(host));
         self
     }
 
@@ -228,6 +237,7 @@ impl World {
     /// # Errors
     /// A process cannot be used any more.
     pub fn run_until(&mut self, end: u64) -> Result<(), Error> {
+        self.end = end;
         loop {
             self.run_woken()?;
             let timers = self.hosts.iter().filter(|host| !host.paused && !host.held).filter_map(|host| host.until);
@@ -251,10 +261,22 @@ impl World {
         }
     }
 
+    /// When something may happen to anybody but this host.
+    fn next_of_others(&self, at: usize) -> u64 {
+        let others = || self.hosts.iter().enumerate().filter(|(other, host)| *other != at && !host.paused);
+        if !self.says_quiet || others().any(|(_, host)| host.woken || host.held) {
+            return 0;
+        }
+        let timers = others().filter_map(|(_, host)| host.until);
+        let event = self.queue.first_key_value().map_or(self.end, |((at, _), _)| *at);
+        timers.min().unwrap_or(u64::MAX).min(MONO + event).min(MONO + self.end)
+    }
+
     fn go(&mut self, host: usize) -> Go {
+        let quiet_until = self.next_of_others(host);
         let (now, host) = (self.now, &mut self.hosts[host]);
         let wall = (WALL + now).wrapping_add_signed(host.stepped);
-        Go { mono: MONO + now, wall, stop_at: host.stop_at, events: std::mem::take(&mut host.events) }
+        Go { mono: MONO + now, wall, stop_at: host.stop_at, quiet_until, events: std::mem::take(&mut host.events) }
     }
 
     fn begin(&mut self, at: usize) -> Result<(), Error> {
@@ -296,6 +318,8 @@ impl World {
     /// What a process has done happens now.
     fn perform(&mut self, at: usize, turn: Turn) {
         self.hosts[at].exchanges += 1;
+        // Nobody was concerned by the time that it let pass.
+        self.now = self.now.max(turn.mono.saturating_sub(MONO));
         for op in turn.ops {
             self.carry_out(at, op);
         }
