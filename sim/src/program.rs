@@ -139,7 +139,7 @@ impl Running {
         let start = Start { name, pid, ip, seed, cpus: CPUS, env, go: self.go(Vec::new()) };
         let mut turn = child.begin(&start)?;
         loop {
-            let Turn { ops, then } = turn;
+            let Turn { ops, then, .. } = turn;
             ops.into_iter().for_each(|op| self.carry_out(op));
             let events = match then {
                 Then::Wait { until } => self.sockets.next(self.env, until).await,
@@ -157,7 +157,7 @@ impl Running {
     fn go(&self, events: Vec<fencepost_process::Event>) -> Go {
         let now = self.env.now();
         let stop_at = if self.stops { 0 } else { u64::MAX };
-        Go { mono: now.mono, wall: now.wall, stop_at, events }
+        Go { mono: now.mono, wall: now.wall, stop_at, quiet_until: 0, events }
     }
 
     fn carry_out(&mut self, op: Op) {
