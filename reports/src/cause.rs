@@ -3,9 +3,12 @@
 
 use crate::{
     clock::Clock,
-    course::model::{Grant, Model, Moment, Shade, Shading, Turn, What},
+    course::{
+        model::{Grant, Model, Shade, Shading},
+        moment::{Moment, Turn, What},
+    },
     invariant::{ALL, Class, Entry, elections, tokens_monotone},
-    phrases::{became, listed, past},
+    phrases::{became, listed, past, say},
     said::Said,
     words::{count, duration, grouped},
 };
@@ -118,7 +121,7 @@ pub(crate) fn sentences(model: &Model, header: Option<&Header>) -> Vec<String> {
 }
 
 fn name(model: &Model, i: usize) -> &str {
-    &model.nodes[usize::from(model.incarnations[i].node)]
+    model.node(model.incarnations[i].node)
 }
 
 /// ` with token 3`; empty without a token.
@@ -277,10 +280,10 @@ fn loses_all(moment: &Moment) -> bool {
 
 /// What happened at a moment, as a sentence.
 fn instant(once: &Moment, model: &Model) -> String {
-    let what = match (&once.what, once.node.and_then(|node| model.nodes.get(usize::from(node)))) {
+    let what = match (&once.what, once.node()) {
         (What::Fault(fault), _) => past(fault, once.t, model),
-        (What::State(state), Some(name)) => became(name, *state),
-        _ => once.text.clone(),
+        (What::State { state, .. }, Some(node)) => became(model.node(node), *state),
+        _ => say(once, model),
     };
     format!("At [[{}]] {what}.", once.t)
 }
@@ -291,7 +294,7 @@ fn struck_before(model: &Model, until: u64) -> Option<String> {
         |s: &&Shade| s.kind != Shading::Unborn && s.from <= until && (s.kind != Shading::Cut || s.fault.is_some());
     let struck = model.shades.iter().filter(told).max_by_key(|s| s.from);
     // An instantaneous fault has a moment but no duration.
-    let once = model.moments.iter().rfind(|m| m.k == Turn::Fault && m.t <= until);
+    let once = model.moments.iter().rfind(|m| m.what.turn() == Turn::Fault && m.t <= until);
     let more = |once: &Moment, s: &Shade| s.from < once.t || s.from == once.t && loses_all(once);
     if let Some(once) = once.filter(|once| struck.is_none_or(|struck| more(once, struck))) {
         return Some(instant(once, model));
@@ -300,7 +303,7 @@ fn struck_before(model: &Model, until: u64) -> Option<String> {
     let alike: Vec<&Shade> = model.shades.iter().filter(told).filter(|s| (s.kind, s.from) == (kind, from)).collect();
     let mut nodes: Vec<u16> = alike.iter().filter(|s| s.to == to).flat_map(|s| s.nodes.iter().copied()).collect();
     nodes.dedup();
-    let who: Vec<&str> = nodes.iter().filter_map(|n| model.nodes.get(usize::from(*n))).map(String::as_str).collect();
+    let who: Vec<&str> = nodes.iter().map(|n| model.node(*n)).collect();
     let (who, were) = (listed(&who), if who.len() == 1 { "was" } else { "were" });
     Some(match kind {
         Shading::Pause => format!("{who} {were} paused at [[{from}]] for {}.", duration((to - from) as f64)),
@@ -330,7 +333,7 @@ fn led(model: &Model) -> String {
     // A log may report only grants.
     let told = if turns.is_empty() && model.foreign { "Granted to" } else { "Led" };
     if told != "Led" {
-        let granted = |grant: &Grant| format!("{} from [[{}]]", model.nodes[usize::from(grant.node)], grant.from);
+        let granted = |grant: &Grant| format!("{} from [[{}]]", model.node(grant.node), grant.from);
         turns = model.grants.iter().map(granted).collect();
     }
     let more = turns.len().saturating_sub(MOST);

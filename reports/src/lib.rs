@@ -53,7 +53,6 @@ mod requests;
 mod row;
 mod said;
 mod shards;
-mod told;
 mod words;
 mod works;
 

@@ -82,12 +82,7 @@ impl Names {
         self.clock
     }
 
-    /// Formats a time: `3.512 s`, or a log's time of day.
-    pub(crate) fn moment(&self, t_us: u64) -> String {
-        self.clock.moment(t_us)
-    }
-
-    /// The same in an invariant's finding, where the time is marked until the whole sentence is formatted.
+    /// A time in an invariant's finding, where it is marked until the whole sentence is formatted.
     pub(crate) fn at(&self, t_us: u64) -> String {
         said::mark(t_us)
     }

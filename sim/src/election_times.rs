@@ -176,6 +176,7 @@ mod tests {
             stale: 0,
             refused: 0,
             ended,
+            left_open: false,
         };
         let leaders = [leader(0, 100, Some((900, "died"))), leader(1, 1_300, None)];
         assert_eq!(between(&leaders), Some((900, 1_300)));

@@ -1,7 +1,11 @@
-//! Every incarnation, from its election to the end of its belief, and the store's verdicts on it.
+//! Every leadership, from its election to the end of its belief, and the store's verdicts on it.
 
-use crate::by_resource::ByResource;
-use protocols::types::{Incarnation, NodeId, Resource};
+use crate::course::{
+    ends::Ended,
+    model::{Belief, Model},
+    moment::{Moment, What},
+};
+use protocols::types::Incarnation;
 
 /// One incarnation. Times are microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,84 +25,59 @@ pub struct Leader {
     pub refused: u64,
     /// When its belief ended, and why; `None` if it lasted to the end of the run, or is unknown.
     pub ended: Option<(u64, &'static str)>,
+    /// Does the log fail to report its end, though another was elected after it?
+    pub left_open: bool,
 }
 
-/// All incarnations, in order of first appearance.
-#[derive(Debug, Default)]
-pub(super) struct Leaders {
-    all: Vec<Leader>,
-    latest: usize,
-    /// For each incarnation, by its index in `all`: has it had a write accepted on the resource?
-    took_effect: Vec<ByResource<bool>>,
+/// All leaderships of a run, in order of first appearance.
+pub(super) fn leaders(model: &Model) -> Vec<Leader> {
+    let all = (0..model.incarnations.len()).map(|i| leader(i, model));
+    let did = |l: &Leader| l.first_us.is_some() || l.elected_us.is_some() || l.ended.is_some() || l.refused > 0;
+    let mut all: Vec<Leader> = all.filter(did).collect();
+    let elected: Vec<_> = all.iter().map(|l| (l.incarnation.node, l.elected_us)).collect();
+    for leader in all.iter_mut().filter(|l| model.foreign && l.ended.is_none()) {
+        let later = |(node, at): &(_, _)| *at > leader.elected_us && *node != leader.incarnation.node;
+        leader.left_open = elected.iter().any(later);
+    }
+    all
 }
 
-impl Leaders {
-    pub(super) fn all(&self) -> &[Leader] {
-        &self.all
+fn leader(i: usize, model: &Model) -> Leader {
+    let mut effects = model.effects.iter().filter(|e| e.i == i).peekable();
+    let mut leader = Leader {
+        incarnation: model.incarnations[i].incarnation,
+        elected_us: model.beliefs.iter().find(|b| b.i == i).map(|b| b.from),
+        first_us: None,
+        last_us: None,
+        accepted: 0,
+        stale: 0,
+        refused: model.refused.iter().filter(|r| r.i == i).map(|r| r.n).sum(),
+        ended: model.beliefs.iter().filter(|b| b.i == i).find_map(|b| ended(b, model)).or_else(|| deposed(i, model)),
+        left_open: false,
+    };
+    let worked = model.works.get(&i).copied();
+    let times = effects.clone().map(|e| (e.from, e.to)).chain(worked);
+    (leader.first_us, leader.last_us) = (times.clone().map(|(from, _)| from).min(), times.map(|(_, to)| to).max());
+    for effect in effects.by_ref() {
+        (leader.accepted, leader.stale) = (leader.accepted + effect.n, leader.stale + effect.stale);
     }
+    leader
+}
 
-    fn find(&mut self, incarnation: Incarnation) -> usize {
-        if self.all.get(self.latest).is_none_or(|l| l.incarnation != incarnation) {
-            let known = self.all.iter().rposition(|l| l.incarnation == incarnation);
-            self.latest = known.unwrap_or_else(|| {
-                self.all.push(Leader {
-                    incarnation,
-                    elected_us: None,
-                    first_us: None,
-                    last_us: None,
-                    accepted: 0,
-                    stale: 0,
-                    refused: 0,
-                    ended: None,
-                });
-                self.all.len() - 1
-            });
-        }
-        self.latest
+/// When a belief ended, and why, if the history reports it.
+fn ended(belief: &Belief, model: &Model) -> Option<(u64, &'static str)> {
+    match belief.why? {
+        Ended::Unsaid => None,
+        Ended::Anew if model.foreign => None,
+        why => Some((belief.to, why.words())),
     }
+}
 
-    pub(super) fn elected(&mut self, t_us: u64, incarnation: Incarnation) {
-        let place = self.find(incarnation);
-        self.all[place].elected_us.get_or_insert(t_us);
-    }
-
-    pub(super) fn ended(&mut self, t_us: u64, incarnation: Incarnation, why: &'static str) {
-        let place = self.find(incarnation);
-        self.all[place].ended.get_or_insert((t_us, why));
-    }
-
-    pub(super) fn died(&mut self, t_us: u64, node: NodeId) {
-        let of_node = |l: &&mut Leader| l.incarnation.node == node && l.ended.is_none();
-        if let Some(leader) = self.all.iter_mut().rev().find(of_node) {
-            leader.ended = Some((t_us, "died"));
-        }
-    }
-
-    pub(super) fn refused(&mut self, incarnation: Incarnation) {
-        let place = self.find(incarnation);
-        self.all[place].refused += 1;
-    }
-
-    /// Takes the end of an incarnation's work.
-    pub(super) fn worked(&mut self, incarnation: Incarnation, from_us: u64, to_us: u64) {
-        let place = self.find(incarnation);
-        let leader = &mut self.all[place];
-        leader.first_us.get_or_insert(from_us);
-        leader.last_us = leader.last_us.max(Some(to_us));
-    }
-
-    /// Takes an accepted write; returns true if it is the incarnation's first on `resource`.
-    pub(super) fn accepted(&mut self, t_us: u64, incarnation: Incarnation, resource: Resource, stale: bool) -> bool {
-        let place = self.find(incarnation);
-        if self.took_effect.len() <= place {
-            self.took_effect.resize(place + 1, ByResource::default());
-        }
-        let first = !std::mem::replace(self.took_effect[place].at(resource), true);
-        let leader = &mut self.all[place];
-        leader.first_us.get_or_insert(t_us);
-        leader.last_us = leader.last_us.max(Some(t_us));
-        leader.accepted += 1;
-        leader.stale += u64::from(stale);
-        first
-    }
+/// When and why a leadership was deposed, of which a log does not report the election.
+fn deposed(i: usize, model: &Model) -> Option<(u64, &'static str)> {
+    let of = |moment: &Moment| match moment.what {
+        What::Deposed { i: of, reason } if of == i => Some((moment.t, reason.name())),
+        _ => None,
+    };
+    model.moments.iter().find_map(of)
 }

@@ -1,15 +1,13 @@
 //! A run as one HTML file that needs no network. Any history can fill its model of events.
 
 mod columns;
+mod entries;
 
 use crate::{
     Clock, Judgement, Names,
     by_group::ByGroup,
     clock,
-    course::{
-        Course,
-        model::{Model, Moment},
-    },
+    course::{Course, model::Model, moment::Entry},
 };
 use chrono::SecondsFormat;
 use columns::{Columns, Packed};
@@ -156,8 +154,8 @@ impl Sheet {
     /// Where the moments of two runs begin to differ; `None` if they are the same.
     pub fn apart(&self, other: &Sheet) -> Option<Apart> {
         let own = |one: &Model, other: &Model| {
-            let known = |m: &Moment| other.moments.iter().any(|o| (o.t, &o.text) == (m.t, &m.text));
-            one.moments.iter().find(|m| !known(m)).map(|m| (m.t, m.text.clone()))
+            let known = |m: &Entry| other.entries.iter().any(|o| (o.t, &o.text) == (m.t, &m.text));
+            one.entries.iter().find(|m| !known(m)).map(|m| (m.t, m.text.clone()))
         };
         let (first, second) = (own(&self.model, &other.model), own(&other.model, &self.model));
         let t_us = [&first, &second].into_iter().flatten().map(|(t, _)| *t).min()?;
@@ -183,7 +181,9 @@ impl Page {
     }
 
     fn into_model(self, judgement: &Judgement, group: Option<(usize, usize)>) -> (Model, Packed) {
-        (self.course.into_model(judgement, group), self.columns.pack())
+        let mut model = self.course.into_model(judgement, group);
+        model.entries = entries::entries(&model);
+        (model, self.columns.pack())
     }
 }
 
