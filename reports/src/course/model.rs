@@ -5,7 +5,12 @@ use super::{
     ends::{Ended, GrantEnded, Outlived},
     moment::{Entry, Moment},
 };
-use crate::{clock::Clock as Times, reads::Read, said::Said, words::duration};
+use crate::{
+    clock::Clock as Times,
+    reads::Read,
+    said::{Said, Sentence},
+    words::duration,
+};
 use protocols::{history::FaultEvent, types::Incarnation};
 use serde::Serialize;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -19,8 +24,8 @@ pub(crate) struct Model {
     pub(crate) verdict: String,
     /// Was safety or liveness violated?
     pub(crate) bad: bool,
-    /// What happened, in sentences; `[[t]]` is a time to jump to.
-    pub(crate) cause: Vec<String>,
+    /// What happened, in sentences.
+    pub(crate) cause: Vec<Sentence>,
     /// The violated invariants, each with its finding.
     pub(crate) broken: Vec<(String, Said)>,
     /// The run was interrupted before anything was violated.
