@@ -28,12 +28,8 @@ impl Stories {
     pub fn into_telling(self, judgement: &Judgement) -> Highlights {
         let mut all = self.0.into_each();
         let (told, groups) = (judgement.worst_group(), all.len());
-        let several = groups > 1;
-        let course = all.swap_remove(told);
         let of = judgement.groups.get(told).unwrap_or(judgement);
-        let (names, is_over) = (course.names().clone(), course.is_over());
-        let model = course.into_model(of, several.then_some((told, groups)));
-        Highlights::of(&model, names, of.metrics.dark.clone(), several.then_some(told as u16), is_over)
+        Highlights::of(all.swap_remove(told), of, (groups > 1).then_some((told, groups))).0
     }
 }
 

@@ -9,8 +9,10 @@ mod row;
 pub use leaders::Leader;
 
 use crate::{
+    Judgement,
     cause::Cause,
     course::{
+        Course,
         model::Model,
         moment::{Moment, Turn},
     },
@@ -43,23 +45,25 @@ pub struct Highlights {
 }
 
 impl Highlights {
-    /// Those of a judged run or log; `is_over` if its history has an end.
-    pub(crate) fn of(model: &Model, names: Names, dark: Vec<DarkStretch>, group: Option<u16>, is_over: bool) -> Self {
-        let leaders = leaders::leaders(model);
+    /// Those of a judged run or log, and their model; `group` is its group's number and the number of groups.
+    pub(crate) fn of(course: Course, judgement: &Judgement, group: Option<(usize, usize)>) -> (Self, Model) {
+        let (names, is_over) = (course.names().clone(), course.is_over());
+        let model = course.into_model(judgement, group);
+        let leaders = leaders::leaders(&model);
         // The lines between two others tell what was dark.
         let mut told: Vec<&Moment> = model.moments.iter().filter(|m| m.what.turn() != Turn::Dark).collect();
         let last = told.split_off(told.len().min(KEPT.0).max(told.len().saturating_sub(KEPT.1 - 1)));
         let left_out = told.len().saturating_sub(KEPT.0) as u64;
         told.truncate(KEPT.0);
-        let rows = |moments: Vec<&Moment>| moments.into_iter().map(|moment| Row::of(moment, model)).collect();
+        let rows = |moments: Vec<&Moment>| moments.into_iter().map(|moment| Row::of(moment, &model)).collect();
         let (head, mut tail): (Vec<Row>, Vec<Row>) = (rows(told), rows(last));
         if is_over || !head.is_empty() {
-            tail.push(Row::at(model.end, u64::MAX - 1, ending(model.end, &leaders, is_over), model));
+            tail.push(Row::at(model.end, u64::MAX - 1, ending(model.end, &leaders, is_over), &model));
         }
-        Highlights {
-            group,
-            cause: Cause::of(model),
-            dark,
+        let highlights = Highlights {
+            group: group.map(|(group, _)| group as u16),
+            cause: Cause::of(&model),
+            dark: judgement.metrics.dark.clone(),
             names,
             lanes: model.lanes.iter().filter(|lane| lane.role == "candidate").map(|lane| NodeId(lane.node)).collect(),
             tells_beliefs: !model.foreign || leaders.iter().any(|leader| leader.elected_us.is_some()),
@@ -67,7 +71,8 @@ impl Highlights {
             head,
             tail,
             left_out,
-        }
+        };
+        (highlights, model)
     }
 
     /// The leaderships, in the order of their elections or first writes.

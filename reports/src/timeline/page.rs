@@ -3,6 +3,7 @@
 mod columns;
 mod entries;
 
+use super::Highlights;
 use crate::{
     Clock, Judgement, Names,
     by_group::ByGroup,
@@ -83,20 +84,26 @@ impl Pages {
 
     /// The same as a [`Sheet`], for a page of its own or one that it shares with another run.
     pub fn into_sheet(self, judgement: &Judgement) -> Sheet {
+        self.into_both(judgement).1
+    }
+
+    /// The same with what a text report tells of that group.
+    pub fn into_both(self, judgement: &Judgement) -> (Highlights, Sheet) {
         let told = judgement.worst_group();
         let all = self.0.into_each();
         let groups = all.len();
         let shown = all.into_iter().enumerate().filter(|(group, _)| *group == told || *group < GROUPS_MAX);
-        let mut sheets: Vec<GroupSheet> = shown
+        let mut all: Vec<(Highlights, GroupSheet)> = shown
             .map(|(group, page)| {
                 let judged = judgement.groups.get(group).unwrap_or(judgement);
-                let (model, packed) = page.into_model(judged, (groups > 1).then_some((group, groups)));
-                GroupSheet { group, model, packed }
+                let (highlights, model, packed) = page.into_model(judged, (groups > 1).then_some((group, groups)));
+                (highlights, GroupSheet { group, model, packed })
             })
             .collect();
-        let place = sheets.iter().position(|sheet| sheet.group == told).unwrap_or(0);
-        let GroupSheet { group, model, packed } = sheets.remove(place);
-        Sheet { group, model, packed, others: sheets }
+        let place = all.iter().position(|(_, sheet)| sheet.group == told).unwrap_or(0);
+        let (highlights, GroupSheet { group, model, packed }) = all.remove(place);
+        let others = all.into_iter().map(|(_, sheet)| sheet).collect();
+        (highlights, Sheet { group, model, packed, others })
     }
 }
 
@@ -180,10 +187,10 @@ impl Page {
         Page { course: Course::new(header, names), columns: Columns::default() }
     }
 
-    fn into_model(self, judgement: &Judgement, group: Option<(usize, usize)>) -> (Model, Packed) {
-        let mut model = self.course.into_model(judgement, group);
+    fn into_model(self, judgement: &Judgement, group: Option<(usize, usize)>) -> (Highlights, Model, Packed) {
+        let (highlights, mut model) = Highlights::of(self.course, judgement, group);
         model.entries = entries::entries(&model);
-        (model, self.columns.pack())
+        (highlights, model, self.columns.pack())
     }
 }
 

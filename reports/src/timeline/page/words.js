@@ -1,9 +1,9 @@
 
 // The text around the picture: verdict and cause, the list of moments, the tables, the key.
 /// A time to jump to.
-const link = t => `<button data-t="${t}">${at(t)}</button>`;
+const timeLink = t => `<button data-t="${t}">${at(t)}</button>`;
 /// A sentence of text and times.
-const linked = parts => parts.map(part => typeof part === "number" ? link(part) : escape(part)).join("");
+const linked = parts => parts.map(part => typeof part === "number" ? timeLink(part) : escape(part)).join("");
 function stepAt(steps, t) {
   let value = 0;
   for (const [from, n] of steps) if (from <= t) value = n;
@@ -26,8 +26,8 @@ function fillDifference() {
   if (place < 0) { $("differ").textContent = "The two runs are the same, event for event."; return; }
   const t = Math.min(...RUNS.filter(r => place < r.E.n).map(r => r.E.t[place])), after = MOMENTS.find(m => m.t >= t - 1 && m.runs.length === 1);
   const event = r => { const text = lineIn(r, place); return text ? `<code>${escape(text)}</code>` : "<i>it has ended</i>"; };
-  const alike = place ? `The same for ${plural(place, "event")}, up to ${link(t)}.` : "They differ from the first event on.";
-  $("differ").innerHTML = `<p>${alike}${after ? ` What shows first: ${link(after.t)}, in ${runsOf(after)}: ${escape(after.text)}.` : ""}</p>` +
+  const alike = place ? `The same for ${plural(place, "event")}, up to ${timeLink(t)}.` : "They differ from the first event on.";
+  $("differ").innerHTML = `<p>${alike}${after ? ` What shows first: ${timeLink(after.t)}, in ${runsOf(after)}: ${escape(after.text)}.` : ""}</p>` +
     `<details><summary>The first event that differs</summary><p>${a.letter} ${event(a)}</p><p>${b.letter} ${event(b)}</p></details>`;
   for (const button of $("differ").querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
 }
@@ -35,8 +35,8 @@ function fillWords() {
   $("heads").innerHTML = (TWO ? "<h1 class=\"apart\">Two runs on one time axis</h1>" : "") + each(head).join("");
   $("heads").className = TWO ? "two" : "";
   if (GROUPS.length > 1) {
-    const group = g => `<a href="#group=${g.n}"${g === GROUP ? ' aria-current="page"' : ""}${g.bad ? ' class="bad"' : ""} title="${escape(g.verdict)}">${g.bad ? "✗" : g.verdict === "Safe" ? "✓" : "?"} ${g.n}</a>`;
-    $("heads").innerHTML += `<p class="groups">Group ${GROUPS.map(group).join(" ")}</p>`;
+    const link = g => `<a href="#group=${g.n}"${g === GROUP ? ' aria-current="page"' : ""}${g.bad ? ' class="bad"' : ""} title="${escape(g.verdict)}">${g.bad ? "✗" : g.verdict === "Safe" ? "✓" : "?"} ${g.n}</a>`;
+    $("heads").innerHTML += `<p class="groups">Group ${GROUPS.map(link).join(" ")}</p>`;
   }
   for (const button of document.querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
   if (M.clock) {
