@@ -1,7 +1,7 @@
 //! The moments: faults, elections, seals, first effects, refusals and violations.
 
 use super::{
-    model::{Model, Shading},
+    model::{Belief, Model, Shading},
     moment::{Moment, Turn, What},
 };
 use crate::invariant::{Class, InvariantResult, no_stale_read, no_stale_write};
@@ -30,8 +30,8 @@ pub(super) struct Notes {
 
 impl Notes {
     fn told(&self, t: u64, node: NodeId) -> Option<usize> {
-        let of = |moment: &Moment| moment.t == t && moment.on.contains(&node);
-        self.moments.iter().rposition(of).filter(|place| place + 4 > self.moments.len())
+        let latest = self.moments.len().saturating_sub(3)..self.moments.len();
+        latest.rev().find(|place| self.moments[*place].t == t && self.moments[*place].on.contains(&node))
     }
 
     /// Takes the event at `place` in the history. `believes` says whether a node believes now; `known`, whether it has
@@ -186,23 +186,26 @@ fn silences(model: &Model, all: &mut Vec<Moment>) {
 }
 
 fn beliefs(model: &Model, all: &mut Vec<Moment>) {
+    let node = |i: usize| model.incarnations[i].node;
+    // They are in the order in which they began.
+    let mut open: Vec<&Belief> = Vec::new();
     for belief in &model.beliefs {
         let (i, now) = (belief.i, belief.places.0);
-        let node = |i: usize| model.incarnations[i].node;
-        let open = model.beliefs.iter().filter(|b| b.places.0 < now && (b.open || b.places.1 > now));
-        let others = open.map(|b| node(b.i)).filter(|other| *other != node(i));
+        open.retain(|b| b.places.1 > now);
+        let others = open.iter().map(|b| node(b.i)).filter(|other| *other != node(i));
         let paused = |of: u16| {
             let mut pauses = model.shades.iter().filter(|s| s.kind == Shading::Pause && s.nodes == [of]);
             pauses.any(|s| s.from <= belief.from && s.to > belief.from)
         };
         // A log only shows that nobody reported their depositions.
-        let replaced = model.beliefs.iter().filter(|b| b.replaced == Some(now)).map(|b| node(b.i));
+        let replaced = open.iter().filter(|b| b.replaced == Some(now)).map(|b| node(b.i));
         let (still, untold) = match model.foreign {
             true => (Vec::new(), replaced.collect()),
             false => (others.map(|of| (of, paused(of))).collect(), Vec::new()),
         };
         let what = What::Elected { i, still, untold };
         all.push(Moment::new(belief.from, now, vec![NodeId(node(i))], what));
+        open.push(belief);
     }
     // A run has elections.
     for grant in model.grants.iter().filter(|_| model.foreign) {

@@ -2,8 +2,8 @@
 
 use crate::course::{
     ends::Ended,
-    model::{Belief, Model},
-    moment::{Moment, What},
+    model::{Belief, Model, Named},
+    moment::What,
 };
 use protocols::types::Incarnation;
 
@@ -31,37 +31,52 @@ pub struct Leader {
 
 /// All leaderships of a run, in order of first appearance.
 pub(super) fn leaders(model: &Model) -> Vec<Leader> {
-    let all = (0..model.incarnations.len()).map(|i| leader(i, model));
-    let did = |l: &Leader| l.first_us.is_some() || l.elected_us.is_some() || l.ended.is_some() || l.refused > 0;
-    let mut all: Vec<Leader> = all.filter(did).collect();
-    let elected: Vec<_> = all.iter().map(|l| (l.incarnation.node, l.elected_us)).collect();
-    for leader in all.iter_mut().filter(|l| model.foreign && l.ended.is_none()) {
-        let later = |(node, at): &(_, _)| *at > leader.elected_us && *node != leader.incarnation.node;
-        leader.left_open = elected.iter().any(later);
-    }
-    all
-}
-
-fn leader(i: usize, model: &Model) -> Leader {
-    let mut effects = model.effects.iter().filter(|e| e.i == i).peekable();
-    let mut leader = Leader {
-        incarnation: model.incarnations[i].incarnation,
-        elected_us: model.beliefs.iter().find(|b| b.i == i).map(|b| b.from),
+    let none = |named: &Named| Leader {
+        incarnation: named.incarnation,
+        elected_us: None,
         first_us: None,
         last_us: None,
         accepted: 0,
         stale: 0,
-        refused: model.refused.iter().filter(|r| r.i == i).map(|r| r.n).sum(),
-        ended: model.beliefs.iter().filter(|b| b.i == i).find_map(|b| ended(b, model)).or_else(|| deposed(i, model)),
+        refused: 0,
+        ended: None,
         left_open: false,
     };
-    let worked = model.works.get(&i).copied();
-    let times = effects.clone().map(|e| (e.from, e.to)).chain(worked);
-    (leader.first_us, leader.last_us) = (times.clone().map(|(from, _)| from).min(), times.map(|(_, to)| to).max());
-    for effect in effects.by_ref() {
-        (leader.accepted, leader.stale) = (leader.accepted + effect.n, leader.stale + effect.stale);
+    let mut all: Vec<Leader> = model.incarnations.iter().map(none).collect();
+    for belief in &model.beliefs {
+        let leader = &mut all[belief.i];
+        leader.elected_us = leader.elected_us.or(Some(belief.from));
+        leader.ended = leader.ended.or_else(|| ended(belief, model));
     }
-    leader
+    // A log may report only the end of a leadership.
+    for moment in &model.moments {
+        if let What::Deposed { i, reason } = moment.what {
+            all[i].ended.get_or_insert((moment.t, reason.name()));
+        }
+    }
+    let took = model.effects.iter().map(|e| (e.i, e.from, e.to, e.n, e.stale));
+    for (i, from, to, n, stale) in took.chain(model.works.iter().map(|(i, (from, to))| (*i, *from, *to, 0, 0))) {
+        let leader = &mut all[i];
+        leader.first_us = Some(leader.first_us.map_or(from, |first| first.min(from)));
+        leader.last_us = leader.last_us.max(Some(to));
+        (leader.accepted, leader.stale) = (leader.accepted + n, leader.stale + stale);
+    }
+    model.refused.iter().for_each(|refused| all[refused.i].refused += refused.n);
+    all.retain(|l| l.first_us.is_some() || l.elected_us.is_some() || l.ended.is_some() || l.refused > 0);
+    if model.foreign {
+        leave_open(&mut all);
+    }
+    all
+}
+
+/// Marks those that a log leaves open, although another node was elected after them.
+fn leave_open(all: &mut [Leader]) {
+    let mut elected: Vec<_> = all.iter().map(|l| (l.elected_us, l.incarnation.node)).collect();
+    elected.sort_unstable();
+    for leader in all.iter_mut().filter(|leader| leader.ended.is_none()) {
+        let later = elected.partition_point(|(at, _)| *at <= leader.elected_us);
+        leader.left_open = elected[later..].iter().any(|(_, node)| *node != leader.incarnation.node);
+    }
 }
 
 /// When a belief ended, and why, if the history reports it.
@@ -71,13 +86,4 @@ fn ended(belief: &Belief, model: &Model) -> Option<(u64, &'static str)> {
         Ended::Anew if model.foreign => None,
         why => Some((belief.to, why.words())),
     }
-}
-
-/// When and why a leadership was deposed, of which a log does not report the election.
-fn deposed(i: usize, model: &Model) -> Option<(u64, &'static str)> {
-    let of = |moment: &Moment| match moment.what {
-        What::Deposed { i: of, reason } if of == i => Some((moment.t, reason.name())),
-        _ => None,
-    };
-    model.moments.iter().find_map(of)
 }
