@@ -6,6 +6,7 @@ mod leaders;
 pub mod page;
 mod row;
 
+pub use crate::course::ends::Ended;
 pub use leaders::Leader;
 
 use crate::{

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer, ser::SerializeTuple};
 
 /// Why a belief ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ended {
+pub enum Ended {
     Deposed(Deposed),
     /// With its process.
     Died,

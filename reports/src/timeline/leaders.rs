@@ -24,7 +24,7 @@ pub struct Leader {
     /// Writes refused for their token.
     pub refused: u64,
     /// When its belief ended, and why; `None` if it lasted to the end of the run, or is unknown.
-    pub ended: Option<(u64, &'static str)>,
+    pub ended: Option<(u64, Ended)>,
     /// Does the log fail to report its end, though another was elected after it?
     pub left_open: bool,
 }
@@ -51,7 +51,7 @@ pub(super) fn leaders(model: &Model) -> Vec<Leader> {
     // A log may report only the end of a leadership.
     for moment in &model.moments {
         if let What::Deposed { i, reason } = moment.what {
-            all[i].ended.get_or_insert((moment.t, reason.name()));
+            all[i].ended.get_or_insert((moment.t, Ended::Deposed(reason)));
         }
     }
     let took = model.effects.iter().map(|e| (e.i, e.from, e.to, e.n, e.stale));
@@ -80,10 +80,10 @@ fn leave_open(all: &mut [Leader]) {
 }
 
 /// When a belief ended, and why, if the history reports it.
-fn ended(belief: &Belief, model: &Model) -> Option<(u64, &'static str)> {
+fn ended(belief: &Belief, model: &Model) -> Option<(u64, Ended)> {
     match belief.why? {
         Ended::Unsaid => None,
         Ended::Anew if model.foreign => None,
-        why => Some((belief.to, why.words())),
+        why => Some((belief.to, why)),
     }
 }

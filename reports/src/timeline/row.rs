@@ -96,7 +96,7 @@ impl Row {
     }
 }
 
-/// Was nothing accepted between two moments, but what the second may be about?
+/// Between these moments, was at most the second one's own write accepted?
 fn is_quiet(last: &Tick, next: Option<&Tick>) -> bool {
     next.is_some_and(|next| next.accepted <= last.accepted + 1)
 }
