@@ -1,11 +1,11 @@
-//! The host: madsim around a run, and the executor of its tasks; the only files that name madsim. madsim intercepts
-//! libc's clock and entropy; the world owns time, the network and everything that is judged.
+//! The host: a clock and entropy around a run, and the executor of its tasks. madsim, which only `ambient.rs` names,
+//! intercepts libc's clock and entropy; the world owns time, the network and everything that is judged.
 //!
-//! Bit-for-bit replay requires a fresh OS thread per run on which the madsim runtime is created first (otherwise
-//! `HashMap` keys and other thread-locals leak). Around it runs a tokio runtime with a fixed seed; it is unconstrained
-//! (otherwise tokio's `select!` and `watch` draw from a process-wide counter) and has no time, so that a real timer
-//! panics.
+//! Bit-for-bit replay requires a fresh OS thread per run on which [`Ambient`] is created first (otherwise `HashMap` keys
+//! and other thread-locals leak). Around it runs a tokio runtime with a fixed seed; it is unconstrained (otherwise
+//! tokio's `select!` and `watch` draw from a process-wide counter) and has no time, so that a real timer panics.
 
+mod ambient;
 pub mod task;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     interrupt,
     world::{self, Finished, World, action::HostAction},
 };
-use madsim::{runtime::Runtime, time::TimeHandle};
+use ambient::{Ambient, Clock};
 use protocols::types::NodeId;
 use scenarios::streams;
 use std::{
@@ -44,15 +44,15 @@ pub fn run(
     start: Start,
 ) -> Result<Box<Finished>, Failed> {
     let body = move || {
-        let simulated = Runtime::with_seed_and_config(seed, madsim::Config::default());
+        let simulated = Ambient::new(seed);
         let executor = Executor::new(streams::stream(seed, "tasks"));
         let seed = tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes());
         let around = tokio::runtime::Builder::new_current_thread().rng_seed(seed).build();
         let around = around.map_err(|e| Failed::Harness(format!("cannot start the host runtime: {e}")))?;
         around.block_on(tokio::task::unconstrained(async {
-            simulated.block_on(async move {
+            simulated.run(move |clock| {
                 world::install(make_world());
-                Pump { executor, time: TimeHandle::current(), start }.run();
+                Pump { executor, clock, start }.run();
             });
         }));
         let finished = world::uninstall().finish();
@@ -80,7 +80,7 @@ pub fn run(
 /// Runs the world and its tasks alternately.
 struct Pump {
     executor: Executor,
-    time: TimeHandle,
+    clock: Clock,
     start: Start,
 }
 
@@ -114,12 +114,10 @@ impl Pump {
         }
     }
 
-    /// Sets madsim's clock to the world's, for code that reads libc's.
+    /// Sets the clock that code reads from libc to the world's.
     fn follow_world(&mut self) {
-        let (world, host) = (world::with(|w| w.now()), self.time.elapsed().as_nanos() as u64);
-        self.executor.follow(world);
-        if world > host {
-            self.time.advance(Duration::from_nanos(world - host));
-        }
+        let now = world::with(|w| w.now());
+        self.executor.follow(now);
+        self.clock.set(now);
     }
 }

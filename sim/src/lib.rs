@@ -49,75 +49,75 @@ compile_error!(
 pub mod identity;
 pub mod parameters;
 
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod advise;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod artifacts;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod assess;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod baseline;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod bisect;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod canary;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod determinism;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod election_times;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod error;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod exact;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod experiments;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod fleet;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod frontier;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod host;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod interrupt;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod known;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod matrix;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod merge;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod mutants;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod outcome;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod pool;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod probe;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod promise;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod recorder;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod reduce;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod registry;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod repro;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod run;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod seeds;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod service;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod shown;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod swarm;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod sweep;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod ttl_sweep;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod words;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod world;

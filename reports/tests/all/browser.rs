@@ -40,7 +40,7 @@ fn look(script: &str, page: &str, written: &str, checks: usize) {
     let [file, history] = ["page.html", "history.jsonl"].map(|name| folder.join(name));
     fs::write(&file, page).expect("written");
     fs::write(&history, written).expect("written");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(script);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser").join(script);
     let run = Command::new(node).arg(script).arg(chromium).args([&file, &history, &folder.join("profile")]).output();
     let run = run.expect("node starts");
     let said = String::from_utf8_lossy(&run.stdout);

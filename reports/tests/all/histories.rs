@@ -18,7 +18,7 @@ use reports::{
 use std::{fs, path::PathBuf};
 
 fn path(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "testdata", name].iter().collect()
+    [env!("CARGO_MANIFEST_DIR"), "../testdata", name].iter().collect()
 }
 
 fn parse(name: &str, text: &[u8]) -> History {

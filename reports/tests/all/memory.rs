@@ -1,5 +1,5 @@
 //! The judge's memory does not grow with the number of writes, whatever else happens; also measures its speed (`cargo
-//! test -p reports memory -- --nocapture`).
+//! test -p reports-tests memory -- --nocapture`).
 //!
 //! All tests of a process share its memory, so the measurement runs in its own process: this binary, started again for
 //! nothing else.

@@ -10,13 +10,13 @@
 //! This file is the mode guard: no other file of this crate checks the build's mode.
 
 mod built;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub mod commands;
 #[cfg(real_mode)]
 pub mod real;
 pub mod terminal;
 
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 pub use commands::{main, main_with};
 #[cfg(real_mode)]
 pub use real::main;

@@ -3,6 +3,7 @@
 
 use super::{
     Durable, Output, PROTOCOL, RaftCore, Role,
+    log::Log,
     message::{Message, Term},
 };
 use crate::{
@@ -49,7 +50,7 @@ pub fn drill() {
         fleet.set_weather(CALM);
         fleet.run(QUIET_MS);
         assert_eq!(fleet.believers().len(), 1, "one leads when all is well");
-        assert!(fleet.committed.len() > 100, "only {} entries are committed", fleet.committed.len());
+        assert!(fleet.committed.last_index() > 100, "only {} entries are committed", fleet.committed.last_index());
         for _ in 0..if fleet.bench.nodes().count() > 2 { 6 } else { 0 } {
             let leader = fleet.believers().first().copied();
             fleet.cut_off(leader);
@@ -93,7 +94,7 @@ pub(super) struct Fleet {
     /// The leader by token.
     pub(super) leaders: BTreeMap<Term, NodeId>,
     /// Everything that any server has known to be committed.
-    pub(super) committed: Vec<Term>,
+    pub(super) committed: Log,
     /// The vote by server and term.
     votes: BTreeMap<(NodeId, Term), NodeId>,
     pub(super) power_losses: u32,
@@ -124,7 +125,7 @@ impl Fleet {
             rules,
             weather: CALM,
             leaders: BTreeMap::new(),
-            committed: Vec::new(),
+            committed: Log::default(),
             votes: BTreeMap::new(),
             power_losses: 0,
             two_believed: 0,
@@ -202,8 +203,7 @@ impl Fleet {
         let former = self.leaders.insert(leadership.token, node);
         assert!(former.is_none(), "{former:?} and {node:?} lead in term {}", leadership.token);
         let state = &self.bench.seat(node).elector().unwrap().state;
-        let log = state.log.after(0);
-        assert!(log.starts_with(&self.committed), "{log:?} lacks of {:?}", self.committed);
+        assert!(state.log.starts_with(&self.committed), "{:?} lacks of {:?}", state.log, self.committed);
         let elected = self.votes.iter().filter(|((_, term), to)| *term == leadership.token && **to == node).count();
         assert!(elected > self.bench.nodes().count() / 2, "{elected} votes for {node:?} in {}", leadership.token);
     }
@@ -211,11 +211,16 @@ impl Fleet {
     /// State Machine Safety: what servers know to be committed is the same everywhere, and stays.
     fn law_of_the_log(&mut self, node: NodeId) {
         let Some(core) = self.bench.seat(node).elector() else { return };
-        let mut known = core.state.log.after(0);
-        known.truncate(core.commit as usize);
-        let common = known.len().min(self.committed.len());
-        assert_eq!(known[..common], self.committed[..common], "{node:?} knows other things to be committed");
-        self.committed.extend(&known[common..]);
+        let mut known = core.state.log.clone();
+        known.truncate(core.commit);
+        if !self.committed.starts_with(&known) {
+            let before = std::mem::replace(&mut self.committed, known);
+            assert!(
+                self.committed.starts_with(&before),
+                "{node:?} knows {:?} to be committed, not {before:?}",
+                self.committed
+            );
+        }
     }
 
     /// No message could become untrue through a loss of power.

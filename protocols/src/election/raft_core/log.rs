@@ -38,7 +38,20 @@ impl Log {
 
     /// The entries after `index`.
     pub(super) fn after(&self, index: Index) -> Vec<Term> {
-        (index + 1..=self.last_index()).filter_map(|index| self.term_at(index)).collect()
+        let first = self.runs.partition_point(|(_, end)| *end <= index);
+        let (mut entries, mut before) = (Vec::new(), index);
+        for (term, end) in &self.runs[first..] {
+            entries.extend(std::iter::repeat_n(*term, (end - before) as usize));
+            before = *end;
+        }
+        entries
+    }
+
+    /// Whether this log begins with all of `other`.
+    pub(super) fn starts_with(&self, other: &Log) -> bool {
+        let Some(((term, end), whole)) = other.runs.split_last() else { return true };
+        let reaches = |(own, last): &(Term, Index)| own == term && last >= end;
+        self.runs.starts_with(whole) && self.runs.get(whole.len()).is_some_and(reaches)
     }
 
     /// Drops everything after `index`.
@@ -114,6 +127,14 @@ mod tests {
         assert_eq!(log, Log::default());
     }
 
+    /// Few terms and short, so that one often begins with another.
+    fn logs() -> impl Strategy<Value = Log> {
+        proptest::collection::vec(1..3u64, 0..5).prop_map(|mut terms| {
+            terms.sort_unstable();
+            Log::from(&terms[..])
+        })
+    }
+
     #[test]
     fn other_words_are_no_log() {
         for words in [&[3, 2][..], &[3, 3], &[3, MORE], &[3, MORE, 0], &[3, MORE, u64::MAX], &[3, MORE, 1, MORE, 1]] {
@@ -123,6 +144,12 @@ mod tests {
 
     proptest! {
         #[test]
+        fn a_log_starts_with_what_its_entries_start_with(one in logs(), other in logs()) {
+            let entries = |log: &Log| log.after(0);
+            prop_assert_eq!(one.starts_with(&other), entries(&one).starts_with(&entries(&other)));
+        }
+
+        #[test]
         fn words_say_all_of_a_log(mut terms: Vec<u8>, cut: u8) {
             terms.sort_unstable();
             let terms: Vec<Term> = terms.into_iter().map(Term::from).collect();
@@ -131,6 +158,7 @@ mod tests {
             prop_assert_eq!(Log::of_words(&log.words()), Some(log.clone()));
             log.truncate(cut.into());
             prop_assert_eq!(log.after(0), &terms[..usize::from(cut).min(terms.len())]);
+            prop_assert_eq!(log.after(3), terms[..log.last_index() as usize].iter().skip(3).copied().collect::<Vec<_>>());
         }
     }
 }

@@ -3,54 +3,54 @@
 //! Tests share a process and run on parallel threads: process-wide state (folder, environment, signals) belongs to the
 //! child, and each test's files have names of their own.
 
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod advise;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod assess;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod book;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod bugs;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod cases;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod commands;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod determinism;
 mod doubts;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod export;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod found;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod frontier;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod groups;
 #[cfg(all(madsim, unix))]
 mod interrupted;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod json;
 mod leaderships;
 mod logs;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod merge;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod mistakes;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod mutants;
 mod obedient;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod own_times;
 mod pages;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod printed;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod readme;
 #[cfg(real_mode)]
 mod real;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod reduce;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod sweeps;
-#[cfg(madsim)]
+#[cfg(not(real_mode))]
 mod words;
