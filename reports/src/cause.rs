@@ -1,12 +1,15 @@
 //! What happened in a run and why, in two or three sentences: they head the page, the text report, and a sweep's
-//! failures. `[[t]]` is a time in microseconds, which the page turns into a link.
+//! failures.
 
 use crate::{
     clock::Clock,
-    course::model::{Grant, Model, Moment, Shade, Shading, Turn, What},
+    course::{
+        model::{Model, Shade, Shading},
+        moment::{Moment, Turn, What},
+    },
     invariant::{ALL, Class, Entry, elections, tokens_monotone},
-    phrases::{became, listed, past},
-    said::Said,
+    phrases::{became, listed, past, say},
+    said::{At, Said, Sentence, sentence},
     words::{count, duration, grouped},
 };
 use protocols::{
@@ -17,7 +20,7 @@ use protocols::{
 /// Why a run ended as it did, in words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cause {
-    sentences: Vec<String>,
+    sentences: Vec<Sentence>,
     broken: Vec<String>,
     clock: Clock,
 }
@@ -36,7 +39,7 @@ impl Cause {
 
     /// What happened and who led, as plain sentences. Empty if nobody listened to the run.
     pub fn text(&self) -> String {
-        self.sentences.iter().map(|sentence| told(sentence, self.clock)).collect::<Vec<_>>().join(" ")
+        self.sentences.iter().map(|sentence| sentence.told(self.clock)).collect::<Vec<_>>().join(" ")
     }
 
     /// The first rule that was broken, as a sentence with the invariant's name and the names of the others; `None` if
@@ -62,19 +65,6 @@ impl Cause {
         }
         Some(format!("it breaks the rule {}: {about}.{more}", first.name))
     }
-}
-
-/// A sentence with its times formatted for people.
-fn told(sentence: &str, clock: Clock) -> String {
-    let mut parts = sentence.split("[[");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once("]]") {
-            Some((t, rest)) => text += &(t.parse().map_or_else(|_| t.to_owned(), |t_us| clock.moment(t_us)) + rest),
-            None => text += part,
-        }
-    }
-    text
 }
 
 /// The stale write that the sentences are about.
@@ -103,14 +93,14 @@ fn culprit(model: &Model) -> Option<Culprit> {
 }
 
 /// The cause, as plain sentences.
-pub(crate) fn sentences(model: &Model, header: Option<&Header>) -> Vec<String> {
+pub(crate) fn sentences(model: &Model, header: Option<&Header>) -> Vec<Sentence> {
     // A refused write is not what is wrong, if something else is.
     match culprit(model).filter(|culprit| culprit.accepted || model.broken.is_empty()) {
         Some(culprit) => {
-            let mut sentences = vec![what(model, &culprit, header), why(model, &culprit, header)];
+            let mut sentences = vec![what(model, &culprit, header), why(model, &culprit, header).into()];
             // If every node has a copy, the stale write does no harm, but the lost write does.
             let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
-            sentences.extend(lost.map(|(name, detail)| sentence(name, detail, model)));
+            sentences.extend(lost.map(|(name, detail)| finding(name, detail, model)));
             sentences
         }
         None => without_culprit(model),
@@ -118,7 +108,7 @@ pub(crate) fn sentences(model: &Model, header: Option<&Header>) -> Vec<String> {
 }
 
 fn name(model: &Model, i: usize) -> &str {
-    &model.nodes[usize::from(model.incarnations[i].node)]
+    model.node(model.incarnations[i].node)
 }
 
 /// ` with token 3`; empty without a token.
@@ -129,7 +119,7 @@ fn with(model: &Model, i: usize) -> String {
     }
 }
 
-fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
+fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> Sentence {
     let (one, under) = (
         name(model, c.i),
         match &*model.incarnations[c.i].token {
@@ -142,17 +132,16 @@ fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
         let comma = if with.is_empty() { "" } else { "," };
         // A forged token has taken over nothing.
         if !model.foreign && !with.is_empty() && model.beliefs.iter().all(|belief| belief.i != i) {
-            let token = with.trim_start_matches(" with ");
-            return format!(
-                "; the store had accepted {token} of {other}, which was not elected with it, at [[{}]]",
-                c.since
-            );
+            let token = &model.incarnations[i].token;
+            let forged =
+                format!("; the store had accepted token {token} of {other}, which was not elected with it, at ");
+            return sentence![forged, At(c.since)];
         }
         match c.from.saturating_sub(c.since) {
             // Both times would be printed as the same millisecond.
-            0 => format!("; {other} had taken over in the same microsecond{comma}{with}"),
-            near @ 1..1_000 => format!("; {other} had taken over {} before{comma}{with}", duration(near as f64)),
-            _ => format!("; {other} had taken over{with} at [[{}]]", c.since),
+            0 => format!("; {other} had taken over in the same microsecond{comma}{with}").into(),
+            near @ 1..1_000 => format!("; {other} had taken over {} before{comma}{with}", duration(near as f64)).into(),
+            _ => sentence![format!("; {other} had taken over{with} at "), At(c.since)],
         }
     });
     let lead = lead.unwrap_or_default();
@@ -162,34 +151,36 @@ fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> String {
     match fault {
         Some(Shade { kind: Shading::Pause, from, to, checked, .. }) => {
             let long = duration((to - from) as f64);
-            let head = match checked {
-                true => format!("{one} checked its lease at [[{from}]], was paused for {long},"),
-                false => format!("{one} was paused at [[{from}]] for {long}"),
+            let (did, long) = match checked {
+                true => ("checked its lease at ", format!(", was paused for {long},")),
+                false => ("was paused at ", format!(" for {long}")),
             };
-            format!("{head} and wrote at [[{}]]{under}{lead}.", c.from)
+            let wrote = format!("{long} and wrote at ");
+            sentence![format!("{one} {did}"), At(*from), wrote, At(c.from), under, lead, "."]
         }
         Some(Shade { kind: Shading::Cut | Shading::Other, from, what: Some(what), .. }) => {
             let elected = c
                 .over
                 .and_then(|o| model.beliefs.iter().find(|b| b.i == o))
-                .map(|b| format!("; {} was elected{} at [[{}]]", name(model, b.i), with(model, b.i), b.from));
+                .map(|b| sentence![format!("; {} was elected{} at ", name(model, b.i), with(model, b.i)), At(b.from)]);
             let although = format!("although {} had taken over", c.over.map_or("another", |i| name(model, i)));
             let then = match c.to > c.from {
-                true => format!("from [[{}]] on {one} wrote{under}, {although}", c.from),
-                false => format!("{one} wrote{under} at [[{}]], {although}", c.from),
+                true => sentence!["from ", At(c.from), format!(" on {one} wrote{under}, {although}")],
+                false => sentence![format!("{one} wrote{under} at "), At(c.from), format!(", {although}")],
             };
-            format!("From [[{from}]] on {}{}; {then}.", past(what, *from, model), elected.unwrap_or_default())
+            let struck = format!(" on {}", past(what, *from, model));
+            sentence!["From ", At(*from), struck, elected.unwrap_or_default(), "; ", then, "."]
         }
         _ => {
             let before = struck_before(model, c.from).or_else(|| clock_ahead(model, c, header));
-            let before = before.map_or_else(String::new, |sentence| sentence + " ");
-            format!("{before}{one} wrote at [[{}]]{under}{lead}.", c.from)
+            let before = before.map_or_else(Sentence::default, |sentence| sentence.and(" "));
+            sentence![before, format!("{one} wrote at "), At(c.from), under, lead, "."]
         }
     }
 }
 
 /// A sentence that the new leader's clock was ahead by at least a lease, if it was.
-fn clock_ahead(model: &Model, c: &Culprit, header: Option<&Header>) -> Option<String> {
+fn clock_ahead(model: &Model, c: &Culprit, header: Option<&Header>) -> Option<Sentence> {
     let of = |i: usize| {
         let node = model.incarnations[i].node;
         let clock = model.clocks.iter().rfind(|clock| clock.node == node && clock.t <= c.from)?;
@@ -199,7 +190,7 @@ fn clock_ahead(model: &Model, c: &Culprit, header: Option<&Header>) -> Option<St
     let (over, ttl_us) = (c.over?, i128::from(header?.lease_ttl_ms) * 1_000);
     let ahead = of(over)? - of(c.i)?;
     (ttl_us > 0 && ahead >= ttl_us).then(|| {
-        format!("{}'s clock was {} ahead of {}'s.", name(model, over), duration(ahead as f64), name(model, c.i))
+        format!("{}'s clock was {} ahead of {}'s.", name(model, over), duration(ahead as f64), name(model, c.i)).into()
     })
 }
 
@@ -234,35 +225,37 @@ fn forgot(model: &Model, until: u64) -> bool {
     model.moments.iter().any(|m| m.t <= until && loses_all(m))
 }
 
-fn without_culprit(model: &Model) -> Vec<String> {
+fn without_culprit(model: &Model) -> Vec<Sentence> {
     let lost = model.broken.iter().find(|(name, _)| name == "copies_agree");
     if let Some((name, detail)) = lost.or(model.broken.first()) {
-        let mut sentences: Vec<String> = before(model, name, detail).into_iter().collect();
+        let mut sentences: Vec<Sentence> = before(model, name, detail).into_iter().collect();
         sentences.push(match model.foreign && name == "vacuity" {
-            true => detail.between("this log does not show whether leadership was safe: ", ".").linked(),
-            false => sentence(name, detail, model),
+            true => {
+                sentence!["this log does not show whether leadership was safe: ", detail.sentence().clone()].whole()
+            }
+            false => finding(name, detail, model),
         });
         sentences.push(led(model));
         return sentences;
     }
     let refused = if model.effects.is_empty() { "Nothing was written." } else { "No stale write reached the store." };
-    vec![refused.to_owned(), led(model)]
+    vec![refused.into(), led(model)]
 }
 
-/// An invariant's finding, as a sentence with marked times.
-fn sentence(name: &str, detail: &Said, model: &Model) -> String {
+/// An invariant's finding, as a whole sentence.
+fn finding(name: &str, detail: &Said, model: &Model) -> Sentence {
     // A missing test situation alone is no fault.
     let vacuous = ALL.iter().any(|entry| entry.name == name && entry.class == Class::Vacuity);
     match vacuous && !model.cut_short {
-        true => detail.between("the situation under test never arose: ", ".").linked(),
-        false => format!("{}.", detail.linked().trim_end_matches('.')),
+        true => sentence!["the situation under test never arose: ", detail.sentence().clone()].whole(),
+        false => detail.sentence().clone().whole(),
     }
 }
 
 /// The last fault before the first time that a finding names.
-fn before(model: &Model, name: &str, detail: &Said) -> Option<String> {
+fn before(model: &Model, name: &str, detail: &Said) -> Option<Sentence> {
     // The fault may be printed with the same millisecond.
-    let until = detail.first_us().map_or(model.end, |t| t / 1_000 * 1_000 + 1_000);
+    let until = detail.sentence().first_us().map_or(model.end, |t| t / 1_000 * 1_000 + 1_000);
     // If a token came again, the loss of data explains it; later faults have no part in it.
     let forgot = |m: &&Moment| m.t <= until && loses_all(m);
     let forgotten = [elections::ENTRY.name, tokens_monotone::ENTRY.name].contains(&name);
@@ -276,22 +269,22 @@ fn loses_all(moment: &Moment) -> bool {
 }
 
 /// What happened at a moment, as a sentence.
-fn instant(once: &Moment, model: &Model) -> String {
-    let what = match (&once.what, once.node.and_then(|node| model.nodes.get(usize::from(node)))) {
+fn instant(once: &Moment, model: &Model) -> Sentence {
+    let what = match (&once.what, once.node()) {
         (What::Fault(fault), _) => past(fault, once.t, model),
-        (What::State(state), Some(name)) => became(name, *state),
-        _ => once.text.clone(),
+        (What::State { state, .. }, Some(node)) => became(model.node(node), *state),
+        _ => say(once, model),
     };
-    format!("At [[{}]] {what}.", once.t)
+    sentence!["At ", At(once.t), format!(" {what}.")]
 }
 
 /// The last fault until then, as a sentence.
-fn struck_before(model: &Model, until: u64) -> Option<String> {
+fn struck_before(model: &Model, until: u64) -> Option<Sentence> {
     let told =
         |s: &&Shade| s.kind != Shading::Unborn && s.from <= until && (s.kind != Shading::Cut || s.fault.is_some());
     let struck = model.shades.iter().filter(told).max_by_key(|s| s.from);
     // An instantaneous fault has a moment but no duration.
-    let once = model.moments.iter().rfind(|m| m.k == Turn::Fault && m.t <= until);
+    let once = model.moments.iter().rfind(|m| m.what.turn() == Turn::Fault && m.t <= until);
     let more = |once: &Moment, s: &Shade| s.from < once.t || s.from == once.t && loses_all(once);
     if let Some(once) = once.filter(|once| struck.is_none_or(|struck| more(once, struck))) {
         return Some(instant(once, model));
@@ -300,59 +293,45 @@ fn struck_before(model: &Model, until: u64) -> Option<String> {
     let alike: Vec<&Shade> = model.shades.iter().filter(told).filter(|s| (s.kind, s.from) == (kind, from)).collect();
     let mut nodes: Vec<u16> = alike.iter().filter(|s| s.to == to).flat_map(|s| s.nodes.iter().copied()).collect();
     nodes.dedup();
-    let who: Vec<&str> = nodes.iter().filter_map(|n| model.nodes.get(usize::from(*n))).map(String::as_str).collect();
+    let who: Vec<&str> = nodes.iter().map(|n| model.node(*n)).collect();
     let (who, were) = (listed(&who), if who.len() == 1 { "was" } else { "were" });
     Some(match kind {
-        Shading::Pause => format!("{who} {were} paused at [[{from}]] for {}.", duration((to - from) as f64)),
-        Shading::Down => format!("{who} {were} down from [[{from}]] to [[{to}]]."),
+        Shading::Pause => {
+            let long = format!(" for {}.", duration((to - from) as f64));
+            sentence![format!("{who} {were} paused at "), At(from), long]
+        }
+        Shading::Down => sentence![format!("{who} {were} down from "), At(from), " to ", At(to), "."],
         Shading::Cut => {
             let cuts = alike.iter().filter_map(|s| s.what.as_ref());
             let texts: Vec<String> = cuts.map(|what| past(what, from, model)).collect();
-            format!("From [[{from}]] on {}.", texts.join(", and "))
+            sentence!["From ", At(from), format!(" on {}.", texts.join(", and "))]
         }
-        _ => format!("From [[{from}]] on {}.", past(what.as_deref()?, from, model)),
+        _ => sentence!["From ", At(from), format!(" on {}.", past(what.as_deref()?, from, model))],
     })
 }
 
 /// Who led, in order.
-fn led(model: &Model) -> String {
+fn led(model: &Model) -> Sentence {
     const MOST: usize = 5;
-    let mut turns: Vec<String> =
-        model.beliefs.iter().map(|b| format!("{} from [[{}]]", name(model, b.i), b.from)).collect();
+    let mut turns: Vec<_> = model.beliefs.iter().map(|b| (name(model, b.i), b.from)).collect();
     if turns.is_empty() {
-        turns = model
-            .effects
-            .iter()
-            .filter(|e| e.r == 0)
-            .map(|e| format!("{} from [[{}]]", name(model, e.i), e.from))
-            .collect();
+        turns = model.effects.iter().filter(|e| e.r == 0).map(|e| (name(model, e.i), e.from)).collect();
     }
     // A log may report only grants.
     let told = if turns.is_empty() && model.foreign { "Granted to" } else { "Led" };
     if told != "Led" {
-        let granted = |grant: &Grant| format!("{} from [[{}]]", model.nodes[usize::from(grant.node)], grant.from);
-        turns = model.grants.iter().map(granted).collect();
+        turns = model.grants.iter().map(|grant| (model.node(grant.node), grant.from)).collect();
     }
-    let more = turns.len().saturating_sub(MOST);
-    turns.truncate(MOST);
-    match (turns.is_empty(), more) {
-        (true, _) => "Nobody led.".to_owned(),
-        (false, 0) => format!("{told}: {}.", turns.join(", then ")),
-        (false, more) => {
-            format!("{told}: {}, and {} after that.", turns.join(", then "), count(more as u64, "leadership"))
-        }
+    if turns.is_empty() {
+        return "Nobody led.".into();
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_are_told_as_times() {
-        assert_eq!(
-            told("n3 wrote at [[10241690]], [[odd]] and [[1", Clock::default()),
-            "n3 wrote at 10.242 s, odd and 1"
-        );
-    }
+    let more = match turns.len().saturating_sub(MOST) as u64 {
+        0 => ".".to_owned(),
+        more => format!(", and {} after that.", count(more, "leadership")),
+    };
+    let turn = |sentence: Sentence, (place, (who, from)): (usize, &(&str, u64))| {
+        let comma = if place > 0 { ", then" } else { ":" };
+        sentence![sentence, format!("{comma} {who} from "), At(*from)]
+    };
+    turns.iter().take(MOST).enumerate().fold(told.into(), turn).and(more)
 }

@@ -1,11 +1,14 @@
 //! The course of a run as data: who led and with which grant, what struck whom, what the store accepted. Any history
-//! can fill it. The page draws it, and the sentences that head every report of a failure come from it.
+//! can fill it. The text report and the page draw it, and the sentences that head every report of a failure come from
+//! it.
 
 mod curves;
+pub(crate) mod ends;
 mod leaderships;
 mod members;
 mod misread;
 pub(crate) mod model;
+pub(crate) mod moment;
 mod moments;
 mod struck;
 mod writes;
@@ -14,10 +17,10 @@ use crate::{Judgement, Names, Verdict, cause, clock::Clock as Times};
 use leaderships::Leaderships;
 use members::Members;
 use misread::Misreads;
-use model::{Clock, Lane, Model};
+use model::{Clock, Lane, Model, Tick};
 use moments::Notes;
 use protocols::{
-    history::{Event, Header, Kind, Sink},
+    history::{Event, Header, Kind, NodeState, Sink},
     types::{Incarnation, NodeId, Resource},
 };
 use std::collections::BTreeMap;
@@ -40,10 +43,13 @@ pub(crate) struct Course {
     /// The instant shown as 0 s, if times were counted from elsewhere.
     epoch: Option<String>,
     clocks: Vec<Clock>,
-    /// Nodes of a log without a header that did something.
-    acted: Vec<u16>,
+    /// Nodes of a log without a header, and the event at which each first did something.
+    acted: Vec<(NodeId, u64)>,
+    ticks: Vec<Tick>,
+    works: BTreeMap<usize, (u64, u64)>,
     begin: Option<u64>,
     end: u64,
+    over: bool,
     events: u64,
 }
 
@@ -61,8 +67,11 @@ impl Course {
             epoch: None,
             clocks: Vec::new(),
             acted: Vec::new(),
+            ticks: Vec::new(),
+            works: BTreeMap::new(),
             begin: header.map(|_| 0),
             end: 0,
+            over: false,
             events: 0,
         }
     }
@@ -74,6 +83,11 @@ impl Course {
 
     pub(crate) fn is_foreign(&self) -> bool {
         self.header.is_none()
+    }
+
+    /// Does its history have an end?
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
     }
 
     /// Times were counted from elsewhere; `epoch` is now 0 s.
@@ -96,15 +110,73 @@ impl Course {
     }
 
     fn acted(&mut self, node: NodeId) {
-        if self.header.is_none() && !self.acted.contains(&node.0) {
-            self.acted.push(node.0);
+        if self.header.is_none() && !self.acted.iter().any(|(of, _)| *of == node) {
+            self.acted.push((node, self.events));
         }
     }
 
     fn wrote(&mut self, event: &Event, incarnation: Incarnation) {
         let i = self.leaderships.number(incarnation);
         self.acted(incarnation.node);
-        self.writes.observe(event, i, self.events);
+        if self.writes.observe(event, i, self.events) {
+            self.tick(event.t_us);
+        }
+    }
+
+    /// Keeps how many writes have been accepted by now: a moment begins.
+    fn tick(&mut self, t: u64) {
+        self.ticks.push(Tick { t, place: self.events, accepted: self.writes.accepted });
+    }
+
+    /// Takes an event of the processes or of the service, which is rare.
+    fn happened(&mut self, event: &Event) {
+        let Course { notes, leaderships, events: place, acted, .. } = &mut *self;
+        let believes = |node| leaderships.believing().any(|i| leaderships.all[i].node == node);
+        let known = matches!(event.kind, Kind::Node { node, .. } if acted.iter().any(|(of, _)| *of == node));
+        notes.observe(event, *place, believes, known);
+        leaderships.observe(event, *place);
+        self.struck.observe(event);
+        self.members.observe(event);
+        match &event.kind {
+            Kind::Elected(incarnation) => {
+                self.acted(incarnation.node);
+                self.writes.elected(event);
+            }
+            Kind::Deposed { incarnation, .. } => {
+                self.acted(incarnation.node);
+                let i = self.leaderships.number(*incarnation);
+                self.notes.deposed(event, self.events, i);
+            }
+            Kind::Node { node, .. } => self.acted(*node),
+            Kind::Seal { incarnation, .. } => {
+                self.wrote(event, *incarnation);
+                let i = self.leaderships.number(*incarnation);
+                self.notes.sealed(event, self.events, i);
+            }
+            Kind::Rewound { onto, .. } => {
+                let onto = self.leaderships.number(*onto);
+                self.notes.rewound(event, self.events, onto);
+            }
+            Kind::Grant { .. }
+            | Kind::GrantEnd { .. }
+            | Kind::Fault(_)
+            | Kind::MemberLeads { .. }
+            | Kind::End { .. } => {}
+            Kind::Deleted(deleted) => return self.writes.deleted(event.t_us, deleted.plans.len()),
+            Kind::Work { incarnation, for_us, .. } => {
+                let i = self.leaderships.number(*incarnation);
+                let (from, to) = (event.t_us.saturating_sub(*for_us), event.t_us);
+                let known = self.works.entry(i).or_insert((from, to));
+                known.1 = known.1.max(to);
+                return;
+            }
+            Kind::Clock { node, wall_offset_us, rate_ppm } => {
+                let (t, offset_us, ppm) = (event.t_us, *wall_offset_us, *rate_ppm);
+                return self.clocks.push(Clock { node: node.0, t, offset_us, ppm });
+            }
+            _ => return,
+        }
+        self.tick(event.t_us);
     }
 
     /// The resources beside the first that get a strip, in order of their numbers, and how many get none. Those with
@@ -125,11 +197,13 @@ impl Course {
 
     fn lanes(&self) -> Vec<Lane> {
         let Some(header) = &self.header else {
-            return self.acted.iter().map(|node| Lane { node: *node, role: "candidate" }).collect();
+            let lane = |(node, since): &(NodeId, u64)| Lane { node: node.0, role: "candidate", since: *since };
+            return self.acted.iter().map(lane).collect();
         };
-        let candidates = (0..header.candidates).map(|node| Lane { node, role: "candidate" });
-        let services = header.services.iter().map(|node| Lane { node: node.0, role: "service" });
-        let store = header.store.iter().map(|node| Lane { node: node.0, role: "store" });
+        let lane = |node, role| Lane { node, role, since: 0 };
+        let candidates = (0..header.candidates).map(|node| lane(node, "candidate"));
+        let services = header.services.iter().map(|node| lane(node.0, "service"));
+        let store = header.store.iter().map(|node| lane(node.0, "store"));
         candidates.chain(services).chain(store).collect()
     }
 
@@ -149,6 +223,7 @@ impl Course {
         }
         self.leaderships.finish(self.end);
         self.struck.finish(self.end);
+        self.tick(self.end);
         let (title, lanes, begin, end) = (self.title(group), self.lanes(), self.begin.unwrap_or(0), self.end);
         let broken = judgement.invariants.iter().filter(|i| !i.holds).map(|i| (i.name.to_owned(), i.detail.clone()));
         let (acting, several) = curves::acting(&self.writes.effects, begin, end);
@@ -173,7 +248,7 @@ impl Course {
                 .map(|r| self.names.resource(Resource(r as u16)).into_owned())
                 .collect(),
             lanes,
-            incarnations: self.leaderships.named(),
+            incarnations: self.leaderships.named(&self.names),
             believing: curves::believing(&self.leaderships.beliefs, begin, end),
             beliefs: self.leaderships.beliefs,
             grants: self.leaderships.grants,
@@ -193,6 +268,8 @@ impl Course {
             misread: self.misreads.all,
             epoch: self.epoch,
             clock: self.names.clock(),
+            ticks: self.ticks,
+            works: self.works,
             ..Model::default()
         };
         model.moments = moments::moments(&model, self.notes, &judgement.invariants);
@@ -205,11 +282,17 @@ impl Sink for Course {
     fn record(&mut self, event: &Event) {
         self.begin.get_or_insert(event.t_us);
         (self.end, self.events) = (event.t_us, self.events + 1);
+        self.over = matches!(event.kind, Kind::End { .. });
         // Most events are requests and writes, and each concerns a single part.
         match &event.kind {
             Kind::Invoke { .. } => return,
             Kind::Reply { .. } | Kind::ReadInvoke { .. } | Kind::ReadReply { .. } => {
-                return self.misreads.observe(event, self.events, &self.names);
+                let known = self.misreads.all.len();
+                self.misreads.observe(event, self.events);
+                if self.misreads.all.len() > known {
+                    self.tick(event.t_us);
+                }
+                return;
             }
             Kind::Issue { node, write } | Kind::Apply { node, write, .. } => {
                 if self.header.is_none() && matches!(event.kind, Kind::Issue { .. }) {
@@ -219,23 +302,10 @@ impl Sink for Course {
             }
             _ => {}
         }
-        let Course { notes, leaderships, names, events: place, .. } = &mut *self;
-        let name = |node: NodeId| names.node(node).into_owned();
-        let believes = |node| leaderships.believing().any(|i| leaderships.all[i].node == node);
-        notes.observe(event, *place, name, believes);
-        leaderships.observe(event, *place);
-        self.struck.observe(event);
-        self.members.observe(event);
-        match &event.kind {
-            Kind::Elected(incarnation) => {
-                self.acted(incarnation.node);
-                self.writes.elected(event);
-            }
-            Kind::Seal { incarnation, .. } => self.wrote(event, *incarnation),
-            Kind::Clock { node, wall_offset_us, rate_ppm } => {
-                self.clocks.push(Clock { node: node.0, t: event.t_us, offset_us: *wall_offset_us, ppm: *rate_ppm })
-            }
-            _ => {}
+        match event.kind {
+            // A dead process neither pauses nor resumes.
+            Kind::Node { node, state: NodeState::Paused | NodeState::Resumed } if self.struck.is_down(node) => {}
+            _ => self.happened(event),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     clock::Clock,
     invariant::{self, Class, Ending, Entry, Finding, Invariant, InvariantResult, Kinds},
     metrics::{Meter, Metrics},
-    said::Said,
+    said::{Said, sentence},
     words::Names,
 };
 use protocols::history::{Event, Header, Sink};
@@ -190,7 +190,7 @@ impl Judge {
         let verdict = verdict(&mut findings);
         let result = |((entry, finding), Seat { invariant, .. }): ((&'static Entry, Finding), &Seat)| {
             let Finding { holds, could_fail, detail } = finding;
-            let detail = Said::of(&detail, names.clock());
+            let detail = Said::of(detail, names.clock());
             let violated_us = if holds { None } else { invariant.violated_us(&ending) };
             let while_half_heard = !holds && invariant.while_half_heard();
             let (name, class) = (entry.name, entry.class);
@@ -221,7 +221,7 @@ fn nothing_checked(findings: &mut [(&'static Entry, Finding)]) -> bool {
     }
     if let Some((_, finding)) = findings.iter_mut().find(|(entry, _)| entry.class == Class::Vacuity) {
         let seen = std::mem::take(&mut finding.detail);
-        let detail = format!("nothing was checked, since no invariant could have been violated; {seen}");
+        let detail = sentence!["nothing was checked, since no invariant could have been violated; ", seen];
         *finding = Finding { holds: false, could_fail: true, detail };
     }
     true

@@ -53,7 +53,6 @@ mod requests;
 mod row;
 mod said;
 mod shards;
-mod told;
 mod words;
 mod works;
 
@@ -62,5 +61,6 @@ pub use clock::Clock;
 pub use judge::{Judge, Judgement, Verdict};
 pub use judges::Judges;
 pub use metrics::Metrics;
+pub use said::{Said, Sentence};
 pub use shards::{Change, ShardFigures};
 pub use words::Names;

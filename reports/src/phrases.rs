@@ -1,244 +1,249 @@
-//! Describes faults in the past tense, from their facts. A fault's own text describes it in the present.
+//! What happened, in words: each kind of moment says itself, once for the text report and the page.
+
+mod faults;
+
+pub(crate) use faults::{became, cut_off, listed, past};
 
 use crate::{
-    course::model::{Lane, Model},
-    words::duration,
+    course::{
+        ends::GrantEnded,
+        model::{Effect, Misread, Model, Refused, Shade, Stale},
+        moment::{Moment, What},
+    },
+    words::{count, duration, grouped},
 };
 use protocols::{
-    history::{FaultEvent, FaultKind, NodeState},
-    types::NodeId,
+    elector::Deposed,
+    history::{FaultEvent, FaultKind, GrantEnd, NodeState, UNKNOWN_SEQ},
+    message::Write,
+    types::{NodeId, Operation},
 };
+use std::borrow::Cow;
 
-/// Joins names as in prose: `n1, n2 and n3`.
-pub(crate) fn listed(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+/// A moment as the text report tells it, which lists the findings and the dark stretches itself.
+pub(crate) fn say(moment: &Moment, model: &Model) -> String {
+    let node = moment.on.first().map_or("a process", |node| model.node(node.0));
+    let who = |i: usize| model.incarnations[i].who.as_str();
+    match &moment.what {
+        What::Fault(fault) => begins(fault, moment.t, model),
+        What::Healed(fault) => {
+            let begun = model.shades.iter().rfind(|s| s.fault == Some(fault.index)).map_or(moment.t, |s| s.from);
+            format!("healed: {}", past(fault, begun, model))
+        }
+        What::State { state, believes } => becomes(node, *state, *believes),
+        What::LeadsMembers => format!("{node} leads the members of the service"),
+        What::Elected { i, still, untold } => elected(who(*i), still, untold, model),
+        What::Deposed { reason, .. } => format!("{node} steps down: {}", deposed(*reason)),
+        What::Granted(token) => {
+            let with = token.map_or(String::new(), |token| format!(" with token {token}"));
+            format!("leadership is granted to {node}{with}")
+        }
+        // Also the reason if a log gives none.
+        What::GrantEnded(GrantEnded(GrantEnd::Lost)) => format!("the grant to {node} ends"),
+        What::GrantEnded(why) => format!("the grant to {node} ends: {}", why.words()),
+        What::Sealed { i, resources, seq } => {
+            let sealed: Vec<_> = resources.iter().map(|r| model.resource(*r)).collect();
+            let sealed: Vec<&str> = sealed.iter().map(|name| &**name).collect();
+            format!("{} seals {} (last seq {})", who(*i), listed(&sealed), grouped(*seq))
+        }
+        What::SealRefused { i, r, n } => {
+            let times = if *n > 1 { format!(" {} times", grouped(*n)) } else { String::new() };
+            format!("refused: {} tried{times} to seal {}", who(*i), model.resource(*r))
+        }
+        What::TakesEffect(effect) => takes_effect(&model.effects[*effect], model),
+        What::Stale(place) => stale(&model.stale[*place], model),
+        What::Refused(place) => refused(&model.refused[*place], model),
+        What::Misread(place) => misread(&model.misread[*place], model),
+        What::Rewound { onto, entries } => {
+            format!("the copy of {node} is rewound by {} and follows {}", count(*entries, "entry"), who(*onto))
+        }
+        What::Violated(names, _) => format!("VIOLATED {}", names.join(", ")),
+        What::Dark(us) => dark(*us),
     }
 }
 
-/// The smaller side of a partition, which is cut off, and the nodes on the other side.
-pub(crate) fn cut_off(fault: &FaultEvent) -> (&[NodeId], Vec<NodeId>) {
-    let [one, other] = &fault.sides;
-    let (few, all) = match (one.is_empty(), other.is_empty()) {
-        (true, _) | (_, true) => (&*fault.on, &[][..]),
-        _ if other.len() < one.len() => (&**other, &**one),
-        _ => (&**one, &**other),
-    };
-    // A node that is cut off from all of a service may be one of its members.
-    (few, all.iter().copied().filter(|node| !few.contains(node)).collect())
+/// The same with the invariants that it violates, the finding, and how long it is dark because of it.
+pub(crate) fn say_in_full(moment: &Moment, model: &Model) -> String {
+    let mut text = say(moment, model);
+    if let What::Violated(_, detail) = &moment.what {
+        text += &format!(": {detail}");
+    }
+    if let Some(us) = moment.dark_us {
+        text += &format!("; {}", dark(us));
+    }
+    if !moment.violates.is_empty() {
+        text += &format!("; violates {}", moment.violates.join(", "));
+    }
+    text
 }
 
-/// The targets of a fault, and the other nodes that it names.
-struct Whom<'a> {
-    model: &'a Model,
-    on: &'a [NodeId],
-    to: &'a [NodeId],
+/// Is it a partition that separates two sides in both directions?
+pub(crate) fn parts(fault: &FaultEvent) -> bool {
+    fault.kind == FaultKind::Partition && !fault.one_way && !cut_off(fault).1.is_empty()
 }
 
-impl Whom<'_> {
-    fn list(&self, nodes: &[NodeId]) -> String {
-        // A log may omit the names.
-        if nodes.is_empty() {
-            return "a process".to_owned();
-        }
-        let name = |node: &NodeId| self.model.nodes.get(node.index()).map_or("a process", String::as_str);
-        listed(&nodes.iter().map(name).collect::<Vec<_>>())
-    }
-
-    fn on(&self) -> String {
-        self.list(self.on)
-    }
-
-    /// The possessive of the targets: `n1's`, `store-1 and chubbys'`.
-    fn possessive(&self) -> String {
-        let on = self.on();
-        if on.ends_with('s') { format!("{on}'") } else { format!("{on}'s") }
-    }
-
-    /// The other nodes, or `each other` if both lists are equal.
-    fn to(&self) -> String {
-        if self.to == self.on { "each other".to_owned() } else { self.list(self.to) }
-    }
-
-    fn did(&self, one: &str, several: &str, what: &str) -> String {
-        format!("{} {} {what}", self.on(), if self.on.len() > 1 { several } else { one })
-    }
-
-    fn was(&self, what: &str) -> String {
-        self.did("was", "were", what)
+/// A fault in its own words; of a partition, both sides.
+pub(crate) fn present<'a>(fault: &FaultEvent, name: impl Fn(NodeId) -> Cow<'a, str>) -> String {
+    let list = |nodes: &[NodeId]| nodes.iter().map(|node| name(*node)).collect::<Vec<_>>().join(", ");
+    match cut_off(fault) {
+        (few, many) if parts(fault) => format!("{} cut off from {}", list(few), list(&many)),
+        _ if fault.detail.is_empty() => format!("{} on {}", fault.kind, list(&fault.on)),
+        _ => fault.detail.clone(),
     }
 }
 
-/// What a fault that struck at `t_us` did, as the beginning of a sentence: `n3 was paused`.
-pub(crate) fn past(fault: &FaultEvent, t_us: u64, model: &Model) -> String {
-    let whom = Whom { model, on: &fault.on, to: &fault.to };
-    let (on, to) = (whom.on(), whom.to());
-    match &fault.kind {
-        FaultKind::Pause => whom.was("paused"),
-        FaultKind::Kill => whom.was("killed"),
-        FaultKind::PowerLoss => format!("{on} lost power"),
-        FaultKind::Restart => whom.was("started again"),
-        FaultKind::Partition if fault.one_way => {
-            format!("{} could not reach {}", whom.list(&fault.sides[0]), whom.list(&fault.sides[1]))
-        }
-        FaultKind::Partition => match cut_off(fault) {
-            (few, many) if many.is_empty() => Whom { on: few, ..whom }.was("cut off from each other"),
-            (few, many) => Whom { on: few, ..whom }.was(&format!("cut off from {}", whom.list(&many))),
-        },
-        FaultKind::Latency if fault.strength == 0 => format!("what {on} sent to {to} took longer"),
-        FaultKind::Latency => {
-            format!("what {on} sent to {to} took {} longer", duration(fault.strength as f64))
-        }
-        FaultKind::Loss if fault.strength == 0 => format!("a part of what {on} sent to {to} was lost"),
-        FaultKind::Loss => {
-            let percent = fault.strength as f64 / 1e4;
-            format!("{} % of what {on} sent to {to} was lost", (percent * 100.0).round() / 100.0)
-        }
-        FaultKind::Hang if fault.to.is_empty() => format!("connections of {on} hung"),
-        FaultKind::Hang => format!("connections between {on} and {to} hung"),
-        FaultKind::Bandwidth if fault.strength == 0 => format!("{on} could send less"),
-        FaultKind::Bandwidth => format!("{on} could send {} kbit/s", fault.strength),
-        FaultKind::SlowDisk if fault.strength == 0 => format!("{} disk took longer to sync", whom.possessive()),
-        FaultKind::SlowDisk => {
-            let longer = duration(fault.strength as f64);
-            format!("{} disk took {longer} longer to sync", whom.possessive())
-        }
-        FaultKind::SyncHang => format!("no sync of {} disk ended", whom.possessive()),
-        FaultKind::SyncFail => format!("syncs of {} disk failed", whom.possessive()),
-        FaultKind::ClockStep => match stepped_us(fault, t_us, model) {
-            Some(by_us) => format!("{} wall clock stepped by {}", whom.possessive(), duration(by_us as f64)),
-            None => format!("{} wall clock was set", whom.possessive()),
-        },
-        FaultKind::ClockRate => match clock(fault, t_us, model) {
-            Some(ppm) => format!("{} clocks ran at {ppm:+} ppm", whom.possessive()),
-            None => format!("{} clocks ran at another rate", whom.possessive()),
-        },
-        FaultKind::Resign => whom.was("asked to resign"),
-        FaultKind::Transfer => whom.was(&format!("asked to hand over to {to}")),
-        FaultKind::Join => format!("{on} started, to join"),
-        FaultKind::Leave => whom.was("to leave"),
-        FaultKind::DropLease => format!("{} lease was dropped by the service", whom.possessive()),
-        FaultKind::DropKey if serves(&fault.on, &model.lanes) => "the service lost its counter of tokens".to_owned(),
-        FaultKind::DropKey => format!("{} key was dropped by the service", whom.possessive()),
-        FaultKind::LoseData => {
-            let data = if fault.on.len() > 1 { "their data" } else { "its data" };
-            whom.was(&format!("killed and lost {data}"))
-        }
-        FaultKind::RestoreCopy => whom.was("killed, and restored from a copy"),
-        FaultKind::ForgeToken => format!("an intruder, posing as {on}, showed the store a forged token"),
-        FaultKind::ForgeClaim => format!("an intruder, posing as {on}, told {to} that it led"),
-        FaultKind::RogueFence => {
-            format!("an intruder, posing as {to}, asked for {} power to be cut", whom.possessive())
-        }
-        FaultKind::LyingDevice => format!("{on} confirmed cuts that it did not make"),
-        FaultKind::CloudDevice => format!("{on} confirmed cuts before they were made"),
-        FaultKind::Other(name) if fault.on.is_empty() => format!("{name} struck"),
-        FaultKind::Other(name) => format!("{name} struck {on}"),
+/// The beginning of a fault. Its own words say how long it lasts, but a partition's do not.
+fn begins(fault: &FaultEvent, t: u64, model: &Model) -> String {
+    let mut text = present(fault, |node| model.node(node.0).into());
+    if parts(fault) {
+        let shade = model.shades.iter().find(|s| s.fault == Some(fault.index) && s.from == t);
+        text += &shade.map_or_else(String::new, Shade::lasted);
+    }
+    if fault.point.as_ref().is_some_and(|(point, _)| point == "lease_checked") {
+        text += ", right after checking its lease";
+    }
+    text
+}
+
+fn elected(who: &str, still: &[(u16, bool)], untold: &[u16], model: &Model) -> String {
+    let untold: Vec<&str> = untold.iter().map(|node| model.node(*node)).collect();
+    let still: Vec<String> = still
+        .iter()
+        .map(|(node, paused)| format!("{}{}", model.node(*node), if *paused { " (paused)" } else { "" }))
+        .collect();
+    match (&still[..], &untold[..]) {
+        ([], []) => format!("{who} is elected"),
+        ([], untold) => format!("{who} is elected; no report yet that {} stopped", untold.join(" and ")),
+        ([one], _) => format!("{who} is elected; {one} still believes"),
+        (still, _) => format!("{who} is elected; {} still believe", still.join(" and ")),
     }
 }
 
-/// What happened to a process, as a clause.
-pub(crate) fn became(who: &str, state: NodeState) -> String {
+const fn deposed(reason: Deposed) -> &'static str {
+    match reason {
+        Deposed::Expired => "lease expired on its clock",
+        Deposed::Lost => "told that it no longer leads",
+        Deposed::Fenced => "the store refused its token",
+        Deposed::Resigned => "it gave up leadership",
+        Deposed::Stuck => "the store had not answered it for too long",
+    }
+}
+
+/// What happens to a process.
+fn becomes(who: &str, state: NodeState, believes: bool) -> String {
     let what = match state {
-        NodeState::Up => "started again",
-        NodeState::Down => "was killed",
-        NodeState::Off => "lost power",
-        NodeState::Paused => "was paused",
-        NodeState::Resumed => "ran again",
-        NodeState::Joined => "joined as a member",
-        NodeState::Left => "was no longer a member",
+        NodeState::Up => "starts again",
+        NodeState::Down => "is killed",
+        NodeState::Off => "loses power",
+        NodeState::Paused => "is paused",
+        NodeState::Resumed if believes => "resumes, still believing that it leads",
+        NodeState::Resumed => "runs again",
+        NodeState::Joined => "joins as a member",
+        NodeState::Left => "is no longer a member",
     };
     format!("{who} {what}")
 }
 
-fn serves(on: &[NodeId], lanes: &[Lane]) -> bool {
-    on.iter().any(|node| lanes.iter().any(|lane| lane.node == node.0 && lane.role == "service"))
+fn takes_effect(effect: &Effect, model: &Model) -> String {
+    let who = &model.incarnations[effect.i].who;
+    // A log's resources have names of their own.
+    let on = match model.foreign || effect.r > 0 {
+        true => format!(" on {}", model.resource(effect.r)),
+        false => String::new(),
+    };
+    match effect.seq {
+        UNKNOWN_SEQ => format!("{who} takes effect{on}"),
+        seq => format!("{who} takes effect{on}, from seq {}", grouped(seq)),
+    }
 }
 
-/// The rate that a clock fault gave its process, parts per million.
-fn clock(fault: &FaultEvent, t_us: u64, model: &Model) -> Option<i64> {
-    let node = fault.on.first()?;
-    model.clocks.iter().rfind(|clock| clock.node == node.0 && clock.t == t_us).map(|clock| clock.ppm)
+/// The name of a write's number.
+pub(crate) const fn numbers(write: &Write) -> &'static str {
+    match write.operation {
+        Operation::Delete => "clean-up seq",
+        Operation::Enact => "enactment seq",
+        _ => "seq",
+    }
 }
 
-/// How far a clock fault moved the wall clock, microseconds.
-fn stepped_us(fault: &FaultEvent, t_us: u64, model: &Model) -> Option<i64> {
-    let node = fault.on.first()?;
-    let mut of = model.clocks.iter().filter(|clock| clock.node == node.0).rev().skip_while(|clock| clock.t > t_us);
-    let (now, before) = (of.next().filter(|now| now.t == t_us)?, of.next()?);
-    let drifted = i128::from(before.ppm) * i128::from(now.t - before.t) / 1_000_000;
-    i64::try_from(i128::from(now.offset_us) - i128::from(before.offset_us) - drifted).ok()
+/// Writes of a leadership to a resource: how many, the first one's number and what such numbers are called.
+fn writes(
+    model: &Model,
+    (i, r): (usize, usize),
+    n: u64,
+    (numbers, seq): (&str, u64),
+    (from, to): (u64, u64),
+) -> String {
+    let (who, on) = (&model.incarnations[i].who, model.resource(r));
+    let first = match seq {
+        UNKNOWN_SEQ => String::new(),
+        seq => format!(", from seq {}", grouped(seq)),
+    };
+    match (n, seq) {
+        (1, UNKNOWN_SEQ) => format!("a write of {who} on {on}"),
+        (1, seq) => format!("{numbers} {} of {who} on {on}", grouped(seq)),
+        (n, _) => format!("{} of {who} on {on}{first}{}", count(n, "write"), until(model, from, to)),
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::course::model::Clock;
-    use protocols::history::Phase;
-
-    fn nodes(ids: &[u16]) -> Vec<NodeId> {
-        ids.iter().copied().map(NodeId).collect()
+fn stale(stale: &Stale, model: &Model) -> String {
+    let Stale { i, r, from, to, n, seq, over, numbers, plans, .. } = *stale;
+    let mut text = format!("ACCEPTED although stale: {}", writes(model, (i, r), n, (numbers, seq), (from, to)));
+    if plans > 0 {
+        text += &format!("; {} deleted", count(plans, "plan"));
     }
-
-    fn fault(kind: FaultKind, on: &[u16], to: &[u16], strength: u64) -> FaultEvent {
-        let (sides, one_way, point, detail) = Default::default();
-        let (on, to) = (nodes(on), nodes(to));
-        FaultEvent { index: 0, kind, phase: Phase::Begin, on, to, sides, one_way, strength, point, detail }
+    if let Some(over) = over {
+        let (one, who) = (&model.incarnations[over], &model.incarnations[over].who);
+        // A forged token has taken over nothing.
+        text += &match model.foreign || one.token.is_empty() || model.beliefs.iter().any(|belief| belief.i == over) {
+            true => format!("; {who} had taken over"),
+            false => format!("; the store had accepted token {} of {}", one.token, model.node(one.node)),
+        };
     }
+    text
+}
 
-    fn cut(one: &[u16], other: &[u16], one_way: bool) -> FaultEvent {
-        let sides = [nodes(one), nodes(other)];
-        FaultEvent { sides, one_way, ..fault(FaultKind::Partition, &[one, other].concat(), &[], 0) }
+fn refused(refused: &Refused, model: &Model) -> String {
+    let Refused { i, r, from, to, n, seq, numbers, .. } = *refused;
+    let text = format!("refused: {}", writes(model, (i, r), n, (numbers, seq), (from, to)));
+    match &*refused.highest {
+        "0" => text,
+        highest => format!("{text}; the store is at token {highest}"),
     }
+}
 
-    fn model() -> Model {
-        let names = ["n1", "sync for eu", "n3, killed", "redis"].map(str::to_owned).to_vec();
-        let lanes = vec![Lane { node: 3, role: "service" }];
-        let clock = |t, offset_us, ppm| Clock { node: 0, t, offset_us, ppm };
-        Model { nodes: names, lanes, clocks: vec![clock(0, 10, 0), clock(7, 5_000_010, 400)], ..Model::default() }
-    }
-
-    #[test]
-    fn what_struck_is_told_in_the_past() {
-        let of = |fault: &FaultEvent| past(fault, 7, &model());
-        for (fault, told) in [
-            (fault(FaultKind::Pause, &[1], &[], 0), "sync for eu was paused"),
-            (fault(FaultKind::Pause, &[0, 2], &[], 0), "n1 and n3, killed were paused"),
-            (cut(&[0, 1, 2], &[3], false), "redis was cut off from n1, sync for eu and n3, killed"),
-            (cut(&[0, 1], &[0, 1, 3], false), "n1 and sync for eu were cut off from redis"),
-            (cut(&[0, 1], &[0, 1], false), "n1 and sync for eu were cut off from each other"),
-            (cut(&[0], &[1, 2], true), "n1 could not reach sync for eu and n3, killed"),
-            (cut(&[0, 1], &[3], true), "n1 and sync for eu could not reach redis"),
-            (
-                fault(FaultKind::Loss, &[0, 1], &[0, 1], 130_000),
-                "13 % of what n1 and sync for eu sent to each other was lost",
-            ),
-            (fault(FaultKind::ClockRate, &[0], &[], 0), "n1's clocks ran at +400 ppm"),
-            (fault(FaultKind::ClockStep, &[0], &[], 0), "n1's wall clock stepped by 5 s"),
-            (fault(FaultKind::ClockStep, &[1], &[], 0), "sync for eu's wall clock was set"),
-            (fault(FaultKind::DropKey, &[3], &[], 0), "the service lost its counter of tokens"),
-            (fault(FaultKind::DropKey, &[0], &[], 0), "n1's key was dropped by the service"),
-            (fault(FaultKind::LoseData, &[0, 1], &[], 0), "n1 and sync for eu were killed and lost their data"),
-            (fault("gc".into(), &[0], &[], 0), "gc struck n1"),
-            // From a log that omits most fields.
-            (fault(FaultKind::Pause, &[], &[], 0), "a process was paused"),
-            (fault(FaultKind::Loss, &[0], &[3], 0), "a part of what n1 sent to redis was lost"),
-            (cut(&[], &[], true), "a process could not reach a process"),
-        ] {
-            assert_eq!(of(&fault), told);
+fn misread(misread: &Misread, model: &Model) -> String {
+    let (first, node) = (&misread.first, model.node(misread.node));
+    let client = model.node(first.request.client.0);
+    let known = first.known.filter(|_| first.is_stale());
+    let after = match known {
+        Some(known) => format!("after {} had been returned", grouped(known)),
+        None => format!("with token {} after token {}", first.token, first.known_token),
+    };
+    match (misread.n, known) {
+        (1, Some(_)) => format!("STALE READ: {client} reads {} from {node} {after}", grouped(first.seq)),
+        (1, None) => format!("STALE READ: {node} answers {client} {after}"),
+        (n, _) => {
+            let (reads, until) = (count(n, "read"), until(model, misread.from, misread.to));
+            let first = match known {
+                Some(_) => format!("returned {} to {client} {after}", grouped(first.seq)),
+                None => format!("answered {client} {after}"),
+            };
+            format!("STALE READS: {reads} from {node}{until}; the first {first}")
         }
     }
+}
 
-    #[test]
-    fn every_kind_of_fault_has_a_past_of_its_own() {
-        let mut all: Vec<String> =
-            FaultKind::ALL.into_iter().map(|kind| past(&fault(kind, &[0], &[1], 5_000), 9, &model())).collect();
-        assert!(all.iter().all(|told| !told.contains("struck")), "{all:#?}");
-        let kinds = all.len();
-        all.sort();
-        all.dedup();
-        assert_eq!(all.len(), kinds);
+/// `, until 25.999 s`, or the duration if both times would print the same.
+fn until(model: &Model, from: u64, to: u64) -> String {
+    match to - from {
+        0 => String::new(),
+        near @ 1..1_000 => format!(", within {}", duration(near as f64)),
+        _ => format!(", until {}", model.clock.moment(to)),
     }
+}
+
+/// How long no request would have been served in time, as the figure *dark time* counts it.
+pub(crate) fn dark(us: u64) -> String {
+    format!("dark for {}", duration(us as f64))
 }

@@ -1,83 +1,111 @@
-//! A sentence with the times that it names, so that code can link or compare them without parsing.
+//! Sentences that know which times they name: nobody has to look for them in the text.
 
 use crate::clock::Clock;
 use serde::{Serialize, Serializer};
 use std::{borrow::Cow, fmt, ops::Deref};
 
-/// Enclose a time in microseconds in a sentence that is not formatted yet. Names contain no control characters.
-const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
+/// A time in a sentence, microseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct At(pub(crate) u64);
 
-/// A time in a sentence that an invariant builds; [`Said::of`] formats it.
-pub(crate) fn mark(t_us: u64) -> String {
-    let [begin, end] = MARKS;
-    format!("{begin}{t_us}{end}")
+/// A part of a sentence. The page gets text as a string and a time as a number, which it turns into a link.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(untagged)]
+enum Part {
+    Text(String),
+    At(u64),
+}
+
+/// A sentence whose times are not formatted yet.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Sentence(Vec<Part>);
+
+/// A sentence of parts: text, [`At`], and other sentences.
+macro_rules! sentence {
+    ($($part:expr),+ $(,)?) => { $crate::said::Sentence::default()$(.and($part))+ };
+}
+pub(crate) use sentence;
+
+impl Sentence {
+    /// The same with another part after it.
+    #[must_use]
+    pub(crate) fn and(mut self, more: impl Into<Sentence>) -> Self {
+        for part in more.into().0 {
+            match (self.0.last_mut(), part) {
+                (_, Part::Text(more)) if more.is_empty() => {}
+                (Some(Part::Text(text)), Part::Text(more)) => text.push_str(&more),
+                (_, part) => self.0.push(part),
+            }
+        }
+        self
+    }
+
+    /// The first time that it names, microseconds.
+    pub(crate) fn first_us(&self) -> Option<u64> {
+        self.0.iter().find_map(|part| if let Part::At(t_us) = part { Some(*t_us) } else { None })
+    }
+
+    /// Its text, with times as `clock` formats them.
+    pub(crate) fn told(&self, clock: Clock) -> String {
+        let told = |part: &Part| match part {
+            Part::Text(text) => Cow::Owned(text.clone()),
+            Part::At(t_us) => Cow::Owned(clock.moment(*t_us)),
+        };
+        self.0.iter().map(told).collect::<String>()
+    }
+
+    /// The same as a whole sentence: with a capital letter and a full stop.
+    #[must_use]
+    pub(crate) fn whole(mut self) -> Self {
+        if let Some(Part::Text(text)) = self.0.first_mut() {
+            let mut letters = text.chars();
+            let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+            *text = first + letters.as_str();
+        }
+        let ends = matches!(self.0.last(), Some(Part::Text(text)) if text.ends_with('.'));
+        if ends { self } else { self.and(".") }
+    }
+}
+
+impl From<String> for Sentence {
+    fn from(text: String) -> Self {
+        Sentence(vec![Part::Text(text)])
+    }
+}
+
+impl From<&str> for Sentence {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<At> for Sentence {
+    fn from(At(t_us): At) -> Self {
+        Sentence(vec![Part::At(t_us)])
+    }
 }
 
 /// One formatted sentence. It derefs to its text.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Said {
+    sentence: Sentence,
     text: String,
-    /// Begin and end of each time in the text, and its value, microseconds.
-    at: Vec<(usize, usize, u64)>,
 }
 
 impl Said {
-    /// Formats a sentence with marked times, using `clock`.
-    pub(crate) fn of(marked: &str, clock: Clock) -> Self {
-        let mut parts = marked.split(MARKS[0]);
-        let mut said = Said { text: parts.next().unwrap_or_default().to_owned(), at: Vec::new() };
-        for part in parts {
-            match part.split_once(MARKS[1]).and_then(|(t, rest)| Some((t.parse().ok()?, rest))) {
-                Some((t_us, rest)) => {
-                    let begin = said.text.len();
-                    said.text += &clock.moment(t_us);
-                    said.at.push((begin, said.text.len(), t_us));
-                    said.text += rest;
-                }
-                None => said.text += part,
-            }
-        }
-        said
+    pub(crate) fn of(sentence: Sentence, clock: Clock) -> Self {
+        Said { text: sentence.told(clock), sentence }
     }
 
     /// The same with text before and after it.
     #[must_use]
     pub(crate) fn between(&self, before: &str, after: &str) -> Self {
-        let at = self.at.iter().map(|(begin, end, t)| (begin + before.len(), end + before.len(), *t));
-        Said { at: at.collect(), text: format!("{before}{}{after}", self.text) }
+        let sentence = sentence![before, self.sentence.clone(), after];
+        Said { sentence, text: format!("{before}{}{after}", self.text) }
     }
 
-    /// The same with `reword` applied to the text between its times.
-    #[must_use]
-    pub fn reworded(&self, reword: impl Fn(&str) -> String) -> Self {
-        let (mut said, mut place) = (Said::default(), 0);
-        for (begin, end, t) in &self.at {
-            said.text += &reword(&self.text[place..*begin]);
-            let begin_now = said.text.len();
-            said.text += &self.text[*begin..*end];
-            said.at.push((begin_now, said.text.len(), *t));
-            place = *end;
-        }
-        said.text += &reword(&self.text[place..]);
-        said
-    }
-
-    /// The first time that it names, microseconds.
-    pub(crate) fn first_us(&self) -> Option<u64> {
-        self.at.first().map(|(_, _, t)| *t)
-    }
-
-    /// Its text with every time as `[[t]]`, beginning with a capital letter.
-    pub(crate) fn linked(&self) -> String {
-        let (mut text, mut place) = (String::new(), 0);
-        for (begin, end, t) in &self.at {
-            text += &format!("{}[[{t}]]", &self.text[place..*begin]);
-            place = *end;
-        }
-        text += &self.text[place..];
-        let mut letters = text.chars();
-        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        first + letters.as_str()
+    pub(crate) fn sentence(&self) -> &Sentence {
+        &self.sentence
     }
 }
 
@@ -91,13 +119,7 @@ impl Deref for Said {
 
 impl From<String> for Said {
     fn from(text: String) -> Self {
-        Said { text, at: Vec::new() }
-    }
-}
-
-impl<'a> From<&'a Said> for Cow<'a, str> {
-    fn from(said: &'a Said) -> Self {
-        Cow::Borrowed(&said.text)
+        Said { sentence: text.as_str().into(), text }
     }
 }
 
@@ -124,18 +146,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instants_are_links_whatever_stands_before_them() {
-        let marked = format!("at {} it waited {} long, since {}", mark(8_503_000), "1.500 s", mark(7));
-        let said = Said::of(&marked, Clock::default());
-        assert_eq!(&*said, "at 8.503 s it waited 1.500 s long, since 0.000 s");
-        assert_eq!(said.linked(), "At [[8503000]] it waited 1.500 s long, since [[7]]");
-        assert_eq!(said.first_us(), Some(8_503_000));
-        let other = said.between("group 1: ", "; and so on").reworded(|text| text.replace("it", "n1"));
-        assert_eq!(
-            &*other,
-            "group 1: at 8.503 s n1 waned 1.500 s long, since 0.000 s; and so on".replace("waned", "wan1ed")
-        );
-        assert_eq!(other.linked(), "Group 1: at [[8503000]] n1 wan1ed 1.500 s long, since [[7]]; and so on");
-        assert_eq!(Said::of("a\u{2}b\u{3}c\u{2}", Clock::default()).to_string(), "ab\u{3}c");
+    fn times_are_parts_whatever_names_look_like() {
+        let name = "a [[7]] for \u{2}9\u{3}, at 1.000 s";
+        let sentence = sentence!["at ", At(8_503_000), format!(" {name} waited, since "), At(7)];
+        assert_eq!(sentence.told(Clock::default()), format!("at 8.503 s {name} waited, since 0.000 s"));
+        assert_eq!(sentence.first_us(), Some(8_503_000));
+        let said = Said::of(sentence, Clock::default()).between("group 1: ", "; and so on");
+        assert_eq!(&*said, format!("group 1: at 8.503 s {name} waited, since 0.000 s; and so on"));
+        let parts = serde_json::to_value(said.sentence().clone().whole()).expect("JSON");
+        let text = format!(" {name} waited, since ");
+        assert_eq!(parts, serde_json::json!(["Group 1: at ", 8_503_000, text, 7, "; and so on."]));
     }
 }

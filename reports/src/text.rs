@@ -231,8 +231,8 @@ fn leader_cells(highlights: &Highlights, leader: &Leader) -> [String; 6] {
         _ => "never".to_owned(),
     };
     let until = match (leader.ended, leader.elected_us) {
-        (Some((t_us, why)), _) => format!("{}, {why}", clock.moment(t_us)),
-        (None, Some(_)) if highlights.leaves_open(leader) => "not said".to_owned(),
+        (Some((t_us, why)), _) => format!("{}, {}", clock.moment(t_us), why.words()),
+        (None, Some(_)) if leader.left_open => "not said".to_owned(),
         (None, Some(_)) => "the end".to_owned(),
         (None, None) => String::new(),
     };

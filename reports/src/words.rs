@@ -1,9 +1,6 @@
 //! How reports write names, times and counts.
 
-use crate::{
-    clock::{Clock, instant},
-    said,
-};
+use crate::clock::{Clock, instant};
 use protocols::{
     group,
     history::{Header, usual_resources},
@@ -80,16 +77,6 @@ impl Names {
     /// The clock that formats times.
     pub fn clock(&self) -> Clock {
         self.clock
-    }
-
-    /// Formats a time: `3.512 s`, or a log's time of day.
-    pub(crate) fn moment(&self, t_us: u64) -> String {
-        self.clock.moment(t_us)
-    }
-
-    /// The same in an invariant's finding, where the time is marked until the whole sentence is formatted.
-    pub(crate) fn at(&self, t_us: u64) -> String {
-        said::mark(t_us)
     }
 
     /// Sets a log's own names of this client's requests, with their numbers.

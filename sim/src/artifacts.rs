@@ -17,11 +17,10 @@ use protocols::{
 use reports::{
     Cause,
     json::Report,
-    stories::Stories,
     text,
     timeline::{
         Highlights,
-        page::{FILE as TIMELINE, FILE_OF_TWO, Pages},
+        page::{FILE as TIMELINE, FILE_OF_TWO, Pages, Sheet},
     },
 };
 use scenarios::{Capsule, capsule, plan::Plan};
@@ -172,9 +171,10 @@ pub fn leave(out: &Path, run: &Run, again: Again) -> Result<Written, Failed> {
     let cause = thread::scope(|scope| {
         let history = scope.spawn(|| leave_history(&folder.join(HISTORY), run));
         let told = told_of_kept(run);
-        let story = told.as_ref().or(run.highlights.as_ref()).ok_or("nobody listened to the run")?;
-        let page = page_of(run).ok_or("nobody listened to the run")?;
-        tell(&folder, run, story, &page, again)?;
+        let told =
+            told.as_ref().map(|(story, sheet)| (story, sheet)).or(run.highlights.as_ref().zip(run.page.as_ref()));
+        let (story, sheet) = told.ok_or("nobody listened to the run")?;
+        tell(&folder, run, story, &sheet.page(), again)?;
         history.join().map_err(|_| "panicked")??;
         Ok::<Cause, Failed>(story.cause.clone())
     })?;
@@ -182,22 +182,12 @@ pub fn leave(out: &Path, run: &Run, again: Again) -> Result<Written, Failed> {
     Ok(Written { folder, cause, bytes, history_left_out: run.kept.is_none() })
 }
 
-/// The story made from the events kept, if the run recorded none.
-fn told_of_kept(run: &Run) -> Option<Highlights> {
-    let kept = run.kept.as_ref().filter(|_| run.highlights.is_none())?;
-    let mut stories = Stories::new(Some(&run.header));
-    kept.iter().for_each(|event| stories.record(event));
-    Some(stories.into_telling(&run.judgement))
-}
-
-/// The page of a run, from the events kept if need be.
-fn page_of(run: &Run) -> Option<String> {
-    if let Some(sheet) = &run.page {
-        return Some(sheet.page());
-    }
+/// The story and the page made from the events kept, if the run recorded none.
+fn told_of_kept(run: &Run) -> Option<(Highlights, Sheet)> {
+    let kept = run.kept.as_ref().filter(|_| run.page.is_none())?;
     let mut pages = Pages::new(Some(&run.header));
-    run.kept.as_ref()?.iter().for_each(|event| pages.record(event));
-    Some(pages.into_sheet(&run.judgement).page())
+    kept.iter().for_each(|event| pages.record(event));
+    Some(pages.into_both(&run.judgement))
 }
 
 /// Writes the history of the events kept. If the run was too long to keep them all it writes none, since a part would
@@ -247,8 +237,7 @@ pub fn write_held(out: &Path, run: &Run, page: &str, again: Again) -> Result<Pat
         clear(&folder)?;
     }
     prepare(&folder, &run.plan)?;
-    let told = told_of_kept(run);
-    let story = told.as_ref().or(run.highlights.as_ref()).ok_or("nobody listened to the run")?;
+    let story = run.highlights.as_ref().ok_or("nobody listened to the run")?;
     tell(&folder, run, story, page, again)?;
     Ok(folder.join(TIMELINE))
 }

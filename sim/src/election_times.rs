@@ -12,7 +12,7 @@ use reports::plot::{
     election_cdf::{Curve, Spread},
     message_counts::{How, Point},
 };
-use reports::timeline::Leader;
+use reports::timeline::{Ended, Leader};
 use scenarios::{
     Params, Plan,
     fault::{Fault, Trigger},
@@ -139,7 +139,7 @@ fn vacancy(run: &Run) -> Option<(u64, u64)> {
 }
 
 fn between(leaders: &[Leader]) -> Option<(u64, u64)> {
-    let died = leaders.iter().filter_map(|l| Some((l.ended.filter(|(_, why)| *why == "died")?.0, l.incarnation)));
+    let died = leaders.iter().filter_map(|l| Some((l.ended.filter(|(_, why)| *why == Ended::Died)?.0, l.incarnation)));
     let (from_us, dead) = died.min_by_key(|(t_us, _)| *t_us)?;
     let others = leaders.iter().filter(|l| l.incarnation != dead);
     let to_us = others.filter_map(|l| l.elected_us).filter(|t_us| *t_us >= from_us).min()?;
@@ -176,10 +176,11 @@ mod tests {
             stale: 0,
             refused: 0,
             ended,
+            left_open: false,
         };
-        let leaders = [leader(0, 100, Some((900, "died"))), leader(1, 1_300, None)];
+        let leaders = [leader(0, 100, Some((900, Ended::Died))), leader(1, 1_300, None)];
         assert_eq!(between(&leaders), Some((900, 1_300)));
-        let leaders = [leader(0, 900, Some((900, "died"))), leader(1, 1_300, None)];
+        let leaders = [leader(0, 900, Some((900, Ended::Died))), leader(1, 1_300, None)];
         assert_eq!(between(&leaders), Some((900, 1_300)));
         assert_eq!(between(&leaders[..1]), None);
     }

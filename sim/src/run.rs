@@ -61,7 +61,7 @@ pub struct Run {
     pub facts: RunFacts,
     /// The verdict, invariants and figures.
     pub judgement: Judgement,
-    /// What the text report shows, if requested.
+    /// What the text report shows, if that or a page was requested.
     pub highlights: Option<Highlights>,
     /// The run's HTML page, if requested.
     pub page: Option<Sheet>,
@@ -104,8 +104,10 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
     let topology = Arc::new(registry.plans.topology(&plan, protocol)?);
     let header = plan.header_of(protocol, &topology);
     let fleet = Fleet::new(plan.clone(), topology.clone(), registry)?;
+    // A page knows what the text report shows.
+    let timeline = options.timeline && !options.page;
     let make_world = {
-        let mut listeners = Listeners::new(&header, &registry.invariants, options.timeline, options.history);
+        let mut listeners = Listeners::new(&header, &registry.invariants, timeline, options.history);
         listeners.pages = options.page.then(|| Pages::new(Some(&header)));
         (listeners.kept, listeners.kept_max) = ((options.keep > 0).then(Vec::new), options.keep);
         let mut recorder = if options.alone { Recorder::beside(listeners)? } else { Recorder::new(listeners) };
@@ -129,8 +131,8 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
     if cut_short {
         judgement.cut_short(plan.duration_ms.saturating_mul(1_000));
     }
-    let page = pages.map(|pages| pages.into_sheet(&judgement));
-    let highlights = stories.map(|stories| stories.into_telling(&judgement));
+    let (highlights, page) = pages.map(|pages| pages.into_both(&judgement)).unzip();
+    let highlights = highlights.or_else(|| stories.map(|stories| stories.into_telling(&judgement)));
     let facts = RunFacts {
         trace_hash: Some(trace_hash),
         events: Some(events),

@@ -1,7 +1,10 @@
 //! Who believed, who was granted leadership, and which beliefs outlived their grounds.
 
-use super::model::{Belief, Grant, Named};
-use crate::told;
+use super::{
+    ends::{Ended, GrantEnded, Grounds, Outlived},
+    model::{Belief, Grant, Named},
+};
+use crate::words::Names;
 use protocols::{
     history::{Event, GrantEnd, Kind, NodeState},
     types::{Incarnation, NodeId},
@@ -20,12 +23,6 @@ pub(super) struct Leaderships {
     /// The current event's place in the history.
     place: u64,
 }
-
-/// Why a belief never had any grounds.
-const UNGRANTED: &str = "the service never granted it";
-
-/// Why a belief ended if its node was elected again.
-const ANEW: &str = "elected anew";
 
 /// How long an accepted write may have been in flight, microseconds.
 const UNDER_WAY_US: u64 = 1_000_000;
@@ -67,11 +64,11 @@ impl Leaderships {
             Kind::Elected(incarnation) => self.elected(t_us, *incarnation),
             Kind::Deposed { incarnation, reason } => {
                 let i = self.number(*incarnation);
-                self.end(t_us, reason.name(), |belief, _| belief == i);
+                self.end(t_us, Ended::Deposed(*reason), |belief, _| belief == i);
             }
             // A killed process records no deposition; a fresh one holds no belief.
             Kind::Node { node, state: NodeState::Up | NodeState::Down | NodeState::Off } => {
-                self.end(t_us, "its process ended", |_, of| of == *node);
+                self.end(t_us, Ended::Died, |_, of| of == *node);
             }
             Kind::Grant { node, token } => self.granted(t_us, *node, *token),
             Kind::GrantEnd { node, token, reason } => self.grant_ended(t_us, *node, *token, *reason),
@@ -88,15 +85,15 @@ impl Leaderships {
             self.beliefs.iter_mut().filter(|b| b.open && b.i == i).for_each(|b| b.to = t_us);
             return;
         }
-        self.end(t_us, ANEW, |_, of| of == incarnation.node);
+        self.end(t_us, Ended::Anew, |_, of| of == incarnation.node);
         let (mut outlived, place) = (None, self.place);
         for belief in self.beliefs.iter_mut().filter(|b| b.open) {
             belief.replaced.get_or_insert(place);
             let other = self.all[belief.i];
             if is_newer(incarnation, other) {
-                belief.outlived.get_or_insert((t_us, "another was elected".to_owned()));
+                belief.outlived.get_or_insert(Outlived { t: t_us, why: Grounds::Replaced });
             } else {
-                outlived = Some((t_us, "a newer one had been elected".to_owned()));
+                outlived = Some(Outlived { t: t_us, why: Grounds::Late });
             }
         }
         let (granted, places) = (self.is_granted(incarnation), (self.place, u64::MAX));
@@ -121,7 +118,7 @@ impl Leaderships {
         self.grants.iter().any(|g| g.node == node.0 && if token.is_none() { unused(g) } else { g.number == token })
     }
 
-    fn end(&mut self, t_us: u64, why: &'static str, whose: impl Fn(usize, NodeId) -> bool) {
+    fn end(&mut self, t_us: u64, why: Ended, whose: impl Fn(usize, NodeId) -> bool) {
         let (all, place) = (&self.all, self.place);
         for belief in self.beliefs.iter_mut().filter(|b| b.open && whose(b.i, all[b.i].node)) {
             (belief.to, belief.why, belief.open) = (t_us, Some(why), false);
@@ -143,19 +140,20 @@ impl Leaderships {
             why: None,
             number: token,
             open: true,
+            places: (self.place, u64::MAX),
         };
         self.grants.push(grant);
     }
 
     fn grant_ended(&mut self, t_us: u64, node: NodeId, token: Option<u64>, reason: GrantEnd) {
-        let why = told::grant_ended(reason);
+        let (why, place) = (GrantEnded(reason), self.place);
         for grant in self.grants.iter_mut().filter(|g| g.open && (g.node, g.number) == (node.0, token)) {
-            (grant.to, grant.why, grant.open) = (t_us, Some(why), false);
+            (grant.to, grant.why, grant.open, grant.places.1) = (t_us, Some(why), false, place);
         }
         let all = &self.all;
         let of = |belief: &Belief| (all[belief.i].node, all[belief.i].fencing_token()) == (node, token);
         for belief in self.beliefs.iter_mut().filter(|b| b.open && of(b)) {
-            belief.outlived.get_or_insert((t_us, format!("its grant had ended: {why}")));
+            belief.outlived.get_or_insert(Outlived { t: t_us, why: Grounds::Grant(why) });
         }
     }
 
@@ -168,8 +166,8 @@ impl Leaderships {
     /// In a log that does not report a belief's end, the belief is drawn until another is elected, or until its last
     /// accepted write after that, which `acted` gives.
     pub(super) fn leave_open(&mut self, acted: impl Fn(usize) -> Option<u64>) {
-        for belief in self.beliefs.iter_mut().filter(|b| b.open || b.why == Some(ANEW)) {
-            if let Some((replaced_us, _)) = belief.outlived {
+        for belief in self.beliefs.iter_mut().filter(|b| b.open || b.why == Some(Ended::Anew)) {
+            if let Some(Outlived { t: replaced_us, .. }) = belief.outlived {
                 if !belief.open {
                     let acted_us = acted(belief.i).filter(|acted_us| *acted_us > replaced_us + UNDER_WAY_US);
                     belief.to = acted_us.unwrap_or(replaced_us);
@@ -178,7 +176,7 @@ impl Leaderships {
                 let again_us = Some(belief.to).filter(|again_us| *again_us > replaced_us);
                 let acted_us = acted(belief.i).filter(|acted_us| *acted_us > replaced_us + UNDER_WAY_US).max(again_us);
                 belief.to = acted_us.unwrap_or(replaced_us);
-                (belief.open, belief.why) = (false, Some("the log does not say when"));
+                (belief.open, belief.why) = (false, Some(Ended::Unsaid));
                 belief.outlived = belief.outlived.take().filter(|_| acted_us.is_some());
             }
         }
@@ -191,7 +189,7 @@ impl Leaderships {
         // Without grants, votes decide, or nothing does.
         if !self.grants.is_empty() {
             for belief in self.beliefs.iter_mut().filter(|b| !b.granted) {
-                belief.outlived = Some((belief.from, UNGRANTED.to_owned()));
+                belief.outlived = Some(Outlived { t: belief.from, why: Grounds::NeverGranted });
             }
         }
         let (all, beliefs) = (&self.all, &self.beliefs);
@@ -205,8 +203,8 @@ impl Leaderships {
         }
     }
 
-    /// The labels of all leaderships.
-    pub(super) fn named(&self) -> Vec<Named> {
+    /// The labels and names of all leaderships.
+    pub(super) fn named(&self, names: &Names) -> Vec<Named> {
         let named = |incarnation: &Incarnation| {
             let (token, generation) = (incarnation.fencing_token(), incarnation.elections());
             let label = match (token, generation) {
@@ -214,7 +212,8 @@ impl Leaderships {
                 (None, 0) => "no token".to_owned(),
                 (None, _) => format!("generation {}", generation & 0xffff),
             };
-            Named { node: incarnation.node.0, token: text_of(token), generation, label }
+            let (incarnation, who) = (*incarnation, names.incarnation(*incarnation));
+            Named { node: incarnation.node.0, token: text_of(token), generation, label, incarnation, who }
         };
         self.all.iter().map(named).collect()
     }

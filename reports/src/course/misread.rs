@@ -1,10 +1,7 @@
 //! Stale reads, and answers from a former leader.
 
 use super::model::Misread;
-use crate::{
-    reads::{Read, Reads},
-    words::{Names, grouped},
-};
+use crate::reads::Reads;
 use protocols::history::Event;
 
 /// Stale reads of one node within this time of each other, microseconds, are reported together.
@@ -19,7 +16,7 @@ pub(super) struct Misreads {
 
 impl Misreads {
     /// Takes the event at `place` in the history.
-    pub(super) fn observe(&mut self, event: &Event, place: u64, names: &Names) {
+    pub(super) fn observe(&mut self, event: &Event, place: u64) {
         let Some(read) = self.reads.observe(event).filter(|read| read.is_stale() || read.is_of_former()) else {
             return;
         };
@@ -27,15 +24,7 @@ impl Misreads {
         let known = self.all.iter_mut().rev().find(|m| m.node == node).filter(|m| t - m.to <= TOGETHER_US);
         match known {
             Some(run) => (run.to, run.n) = (t, run.n + 1),
-            None => self.all.push(Misread { node, from: t, to: t, n: 1, words: words(&read, names), place }),
+            None => self.all.push(Misread { node, from: t, to: t, n: 1, first: read, place }),
         }
-    }
-}
-
-fn words(read: &Read, names: &Names) -> String {
-    let client = names.node(read.request.client);
-    match read.known.filter(|_| read.is_stale()) {
-        Some(known) => format!("{client} read {} after {} had been returned", grouped(read.seq), grouped(known)),
-        None => format!("{client} was answered with token {} after token {}", read.token, read.known_token),
     }
 }

@@ -1,9 +1,19 @@
 //! The course of a run as data: leaderships, what struck whom, what the store accepted, and the numbered moments. Any
 //! history can fill it. Times are microseconds of true time.
 
-use crate::{clock::Clock as Times, said::Said, words::duration};
-use protocols::history::{FaultEvent, NodeState};
+use super::{
+    ends::{Ended, GrantEnded, Outlived},
+    moment::{Entry, Moment},
+};
+use crate::{
+    clock::Clock as Times,
+    reads::Read,
+    said::{Said, Sentence},
+    words::duration,
+};
+use protocols::{history::FaultEvent, types::Incarnation};
 use serde::Serialize;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// One run, or one group of it.
 #[derive(Debug, Default, Serialize)]
@@ -14,8 +24,8 @@ pub(crate) struct Model {
     pub(crate) verdict: String,
     /// Was safety or liveness violated?
     pub(crate) bad: bool,
-    /// What happened, in sentences; `[[t]]` is a time to jump to.
-    pub(crate) cause: Vec<String>,
+    /// What happened, in sentences.
+    pub(crate) cause: Vec<Sentence>,
     /// The violated invariants, each with its finding.
     pub(crate) broken: Vec<(String, Said)>,
     /// The run was interrupted before anything was violated.
@@ -42,7 +52,11 @@ pub(crate) struct Model {
     /// Intervals of dark time: from, to, and how much of it is dark.
     pub(crate) dark: Vec<(u64, u64, u64)>,
     pub(crate) takeovers: Vec<Takeover>,
+    /// The whole story, in order. The text report draws it, and the page lists it as [`Model::entries`].
+    #[serde(skip)]
     pub(crate) moments: Vec<Moment>,
+    #[serde(rename = "moments")]
+    pub(crate) entries: Vec<Entry>,
     pub(crate) believing: Vec<(u64, u64)>,
     pub(crate) acting: Vec<(u64, u64)>,
     /// Intervals with several acting leaders: from, to, the most at once, the resource.
@@ -59,12 +73,42 @@ pub(crate) struct Model {
     /// How times are formatted.
     #[serde(skip_serializing_if = "Times::is_elapsed")]
     pub(crate) clock: Times,
+    /// How many writes had been accepted at each moment.
+    #[serde(skip)]
+    pub(crate) ticks: Vec<Tick>,
+    /// The first and last work of each leadership in a log that gives durations, by its index.
+    #[serde(skip)]
+    pub(crate) works: BTreeMap<usize, (u64, u64)>,
+}
+
+impl Model {
+    /// A process's name; a log may omit it.
+    pub(crate) fn node(&self, node: u16) -> &str {
+        self.nodes.get(usize::from(node)).map_or("a process", String::as_str)
+    }
+
+    /// A resource's name.
+    pub(crate) fn resource(&self, r: usize) -> Cow<'_, str> {
+        self.resources.get(r).map_or_else(|| format!("resource-{r}").into(), Cow::from)
+    }
+}
+
+/// How many writes had been accepted at an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tick {
+    pub(crate) t: u64,
+    /// The event's place in the history.
+    pub(crate) place: u64,
+    pub(crate) accepted: u64,
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Lane {
     pub(crate) node: u16,
     pub(crate) role: &'static str,
+    /// The event at which a log first shows the node.
+    #[serde(skip)]
+    pub(crate) since: u64,
 }
 
 /// A leadership and its label.
@@ -76,6 +120,11 @@ pub(crate) struct Named {
     pub(crate) generation: u32,
     /// `token 2`, or `generation 3` without one.
     pub(crate) label: String,
+    #[serde(skip)]
+    pub(crate) incarnation: Incarnation,
+    /// Its name in sentences.
+    #[serde(skip)]
+    pub(crate) who: String,
 }
 
 /// The interval in which a node believed that it led.
@@ -85,9 +134,9 @@ pub(crate) struct Belief {
     pub(crate) i: usize,
     pub(crate) from: u64,
     pub(crate) to: u64,
-    pub(crate) why: Option<&'static str>,
+    pub(crate) why: Option<Ended>,
     /// When it lost its grounds, and why.
-    pub(crate) outlived: Option<(u64, String)>,
+    pub(crate) outlived: Option<Outlived>,
     #[serde(skip)]
     pub(crate) open: bool,
     #[serde(skip)]
@@ -109,11 +158,14 @@ pub(crate) struct Grant {
     pub(crate) token: String,
     pub(crate) from: u64,
     pub(crate) to: u64,
-    pub(crate) why: Option<&'static str>,
+    pub(crate) why: Option<GrantEnded>,
     #[serde(skip)]
     pub(crate) number: Option<u64>,
     #[serde(skip)]
     pub(crate) open: bool,
+    /// The places of the events that began and ended it.
+    #[serde(skip)]
+    pub(crate) places: (u64, u64),
 }
 
 /// From a leadership's first accepted write on a resource to its last.
@@ -202,6 +254,9 @@ pub(crate) struct Stale {
     /// What its numbers are called.
     #[serde(skip)]
     pub(crate) numbers: &'static str,
+    /// How many plans they deleted.
+    #[serde(skip)]
+    pub(crate) plans: u64,
     #[serde(skip)]
     pub(crate) place: u64,
 }
@@ -213,8 +268,8 @@ pub(crate) struct Misread {
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) n: u64,
-    /// What the first read returned, and what had been returned before it was sent.
-    pub(crate) words: String,
+    #[serde(skip)]
+    pub(crate) first: Read,
     #[serde(skip)]
     pub(crate) place: u64,
 }
@@ -246,59 +301,6 @@ pub(crate) struct Takeover {
     pub(crate) i: usize,
     pub(crate) r: usize,
     pub(crate) t: u64,
-}
-
-/// What struck a process.
-#[derive(Clone, Debug, Default)]
-pub(crate) enum What {
-    #[default]
-    Nothing,
-    Fault(Box<FaultEvent>),
-    State(NodeState),
-}
-
-impl What {
-    /// The fault, if it is one.
-    pub(crate) fn fault(&self) -> Option<&FaultEvent> {
-        match self {
-            What::Fault(fault) => Some(fault),
-            _ => None,
-        }
-    }
-}
-
-/// The kind of a moment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Turn {
-    Fault,
-    Heal,
-    Elect,
-    Stop,
-    Effect,
-    Refuse,
-    /// A violation.
-    Bad,
-    Dark,
-    Member,
-    /// Moments were left out.
-    Gap,
-}
-
-/// A numbered moment of the story.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Moment {
-    pub(crate) t: u64,
-    pub(crate) k: Turn,
-    pub(crate) node: Option<u16>,
-    pub(crate) text: String,
-    /// What struck a process then, if anything.
-    #[serde(skip)]
-    pub(crate) what: What,
-    /// How many nodes believed and how many leaders were acting just after its own event, not after all of its
-    /// microsecond.
-    pub(crate) believing: usize,
-    pub(crate) acting: usize,
 }
 
 /// The error of a process's clocks from a time on.

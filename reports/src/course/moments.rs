@@ -1,339 +1,253 @@
-//! The numbered moments: faults, elections, first effects, refusals and violations.
+//! The moments: faults, elections, seals, first effects, refusals and violations.
 
 use super::{
-    model::{Model, Moment, Refused, Shade, Shading, Stale, Turn, What},
-    struck::{self, parts},
+    model::{Belief, Model, Shading},
+    moment::{Moment, Turn, What},
 };
-use crate::{
-    clock::Clock,
-    invariant::{Class, InvariantResult, no_stale_read, no_stale_write},
-    told,
-    words::{count, duration, grouped},
-};
+use crate::invariant::{Class, InvariantResult, no_stale_read, no_stale_write};
 use protocols::{
-    elector::Deposed,
     history::{Event, FaultEvent, Kind, NodeState, Phase},
-    types::NodeId,
+    types::{NodeId, Resource},
 };
 use std::collections::BTreeMap;
 
-/// How many moments are listed: beyond this, those in the middle are left out, except violations.
-const MOST: usize = 400;
 /// A silence is attributed to a fault at most this long before or after its last write, microseconds.
 const STRUCK_US: [u64; 2] = [50_000, 200_000];
-/// The place of a moment without an event of its own: after all events of its microsecond.
-const LAST: u64 = u64::MAX;
+/// Seals of one leadership within this time of the first are told together, microseconds, as are refused ones within
+/// this time of the last.
+const SEALED_US: [u64; 2] = [1_000_000, 5_000_000];
 
 /// Moments noted while the history streams by, since only their events tell of them.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    notes: Vec<Note>,
-    started: Vec<u16>,
+    moments: Vec<Moment>,
+    started: Vec<NodeId>,
     /// Has some member of the service led the others?
     founded: bool,
-    place: u64,
-}
-
-/// A moment and its place in the order.
-#[derive(Debug)]
-struct Note {
-    /// The place of its event in the history.
-    place: u64,
-    moment: Moment,
-    on: Vec<NodeId>,
-}
-
-fn note(t: u64, place: u64, k: Turn, node: Option<u16>, text: String) -> Note {
-    let moment = Moment { t, k, node, text, what: What::Nothing, believing: 0, acting: 0 };
-    Note { place, moment, on: node.map(NodeId).into_iter().collect() }
+    /// The last refused seal, and when it was last tried again.
+    refused: Option<(usize, u64)>,
 }
 
 impl Notes {
     fn told(&self, t: u64, node: NodeId) -> Option<usize> {
-        let of = |note: &Note| note.moment.t == t && note.on.contains(&node);
-        self.notes.iter().rposition(of).filter(|place| place + 4 > self.notes.len())
+        let latest = self.moments.len().saturating_sub(3)..self.moments.len();
+        latest.rev().find(|place| self.moments[*place].t == t && self.moments[*place].on.contains(&node))
     }
 
-    fn note(&mut self, t: u64, k: Turn, on: Vec<NodeId>, text: String) {
-        let node = on.first().filter(|_| on.len() == 1).map(|node| node.0);
-        self.notes.push(Note { on, ..note(t, self.place, k, node, text) });
-    }
-
-    /// Takes the event at `place` in the history; `name` gives a node's name, and `believes` says whether a node
-    /// believes now.
-    pub(super) fn observe(
-        &mut self,
-        event: &Event,
-        place: u64,
-        name: impl Fn(NodeId) -> String,
-        believes: impl Fn(NodeId) -> bool,
-    ) {
-        self.place = place;
+    /// Takes the event at `place` in the history. `believes` says whether a node believes now; `known`, whether it has
+    /// been seen to run.
+    pub(super) fn observe(&mut self, event: &Event, place: u64, believes: impl Fn(NodeId) -> bool, known: bool) {
         match &event.kind {
-            Kind::Fault(fault) => self.fault(event.t_us, fault, name),
+            Kind::Fault(fault) => self.fault(event.t_us, place, fault),
             Kind::Node { node, state } => {
-                if *state == NodeState::Up && !self.started.contains(&node.0) {
-                    self.started.push(node.0);
-                    return;
-                }
-                let better = matches!(state, NodeState::Up | NodeState::Resumed);
-                let text = told::node(&name(*node), *state, believes(*node));
-                match self.told(event.t_us, *node) {
-                    // The process's recovery says more than the end of its fault.
-                    Some(place) if better && self.notes[place].moment.k == Turn::Heal => {
-                        self.notes[place].moment.text = text
-                    }
-                    Some(_) if !better && !matches!(state, NodeState::Joined | NodeState::Left) => {}
-                    _ => {
-                        let k = match state {
-                            NodeState::Joined | NodeState::Left => Turn::Member,
-                            _ if better => Turn::Heal,
-                            _ => Turn::Fault,
-                        };
-                        self.note(event.t_us, k, vec![*node], text);
-                        self.notes.iter_mut().rev().take(1).for_each(|note| note.moment.what = What::State(*state));
+                if *state == NodeState::Up && !self.started.contains(node) {
+                    self.started.push(*node);
+                    // The start of a run's processes is no news.
+                    if !known {
+                        return;
                     }
                 }
+                let (state, believes) = (*state, believes(*node));
+                self.state(event.t_us, place, *node, What::State { state, believes });
             }
             // The first one led before the run began, so it is not noted.
             Kind::MemberLeads { node, leads: true } if std::mem::replace(&mut self.founded, true) => {
-                self.note(event.t_us, Turn::Member, vec![*node], told::leads_members(&name(*node)))
+                self.moments.push(Moment::new(event.t_us, place, vec![*node], What::LeadsMembers));
             }
             _ => {}
         }
     }
 
-    fn fault(&mut self, t: u64, fault: &FaultEvent, name: impl Fn(NodeId) -> String) {
-        let mut text = struck::words(fault, name);
-        if fault.point.as_ref().is_some_and(|(point, _)| point == "lease_checked") && fault.phase != Phase::End {
-            text += ", right after it has checked its lease";
+    /// Takes a process's new state, unless a fault at the same time has told it.
+    fn state(&mut self, t: u64, place: u64, node: NodeId, what: What) {
+        let (turn, on) = (what.turn(), vec![node]);
+        match self.told(t, node) {
+            // The process's recovery says more than the end of its fault.
+            Some(told) if turn == Turn::Heal && self.moments[told].what.turn() == Turn::Heal => {
+                (self.moments[told].what, self.moments[told].on) = (what, on);
+            }
+            Some(_) if turn == Turn::Fault => {}
+            _ => self.moments.push(Moment::new(t, place, on, what)),
         }
-        match fault.phase {
-            Phase::End => {
-                // A fault's text ends with its duration, but a partition's does not.
-                let lasting = fault.detail == text;
-                let what = text.rsplit_once(" for ").filter(|_| lasting).map_or(&*text, |(what, _)| what);
-                self.note(t, Turn::Heal, fault.on.clone(), format!("healed: {what}"));
+    }
+
+    fn fault(&mut self, t: u64, place: u64, fault: &FaultEvent) {
+        let what = match fault.phase {
+            Phase::End => What::Healed(Box::new(fault.clone())),
+            Phase::Begin | Phase::Once => What::Fault(Box::new(fault.clone())),
+        };
+        self.moments.push(Moment::new(t, place, fault.on.clone(), what));
+    }
+
+    /// Takes a seal of leadership `i`, which led to number `seq`.
+    pub(super) fn sealed(&mut self, event: &Event, place: u64, i: usize) {
+        let Kind::Seal { resource, incarnation, accepted, seq, .. } = &event.kind else { return };
+        let (t, r, node) = (event.t_us, resource.index(), incarnation.node);
+        if !accepted {
+            let again = self.refused.filter(|(at, last)| {
+                let same = |what: &What| matches!(what, What::SealRefused { i: of, r: on, .. } if (*of, *on) == (i, r));
+                same(&self.moments[*at].what) && t - last <= SEALED_US[1]
+            });
+            let at = again.map_or(self.moments.len(), |(at, _)| at);
+            match self.moments.get_mut(at).map(|moment| &mut moment.what) {
+                Some(What::SealRefused { n, .. }) => *n += 1,
+                _ => self.moments.push(Moment::new(t, place, vec![node], What::SealRefused { i, r, n: 1 })),
             }
-            _ => {
-                self.note(t, Turn::Fault, fault.on.clone(), text);
-                if let Some(note) = self.notes.last_mut() {
-                    note.moment.what = What::Fault(Box::new(fault.clone()));
-                }
-            }
+            self.refused = Some((at, t));
+            return;
+        }
+        let number = if *resource == Resource::SEQUENCE { *seq } else { 0 };
+        if let Some(Moment { t: first, what: What::Sealed { i: of, resources, seq }, .. }) = self.moments.last_mut()
+            && *of == i
+            && t - *first <= SEALED_US[0]
+            && !resources.contains(&r)
+        {
+            resources.push(r);
+            *seq = number.max(*seq);
+            return;
+        }
+        let what = What::Sealed { i, resources: vec![r], seq: number };
+        self.moments.push(Moment::new(t, place, vec![node], what));
+    }
+
+    /// Takes the deposition of leadership `i`.
+    pub(super) fn deposed(&mut self, event: &Event, place: u64, i: usize) {
+        if let Kind::Deposed { incarnation, reason } = &event.kind {
+            let what = What::Deposed { i, reason: *reason };
+            self.moments.push(Moment::new(event.t_us, place, vec![incarnation.node], what));
+        }
+    }
+
+    /// Takes the rewinding of a copy onto leadership `onto`.
+    pub(super) fn rewound(&mut self, event: &Event, place: u64, onto: usize) {
+        if let Kind::Rewound { node, entries, .. } = &event.kind {
+            let what = What::Rewound { onto, entries: *entries };
+            self.moments.push(Moment::new(event.t_us, place, vec![*node], what));
         }
     }
 }
 
-/// All numbered moments, in order.
+/// All moments, in order.
 pub(super) fn moments(model: &Model, notes: Notes, results: &[InvariantResult]) -> Vec<Moment> {
-    let mut all = notes.notes;
-    parted(model, &mut all);
+    let mut all = notes.moments;
     beliefs(model, &mut all);
     writes(model, &mut all);
     broken(model, results, &mut all);
     silences(model, &mut all);
-    all.sort_by_key(|note| (note.moment.t, note.place));
-    if all.len() > MOST {
-        leave_out(&mut all, model.clock);
-    }
-    for Note { place, moment, .. } in &mut all {
-        (moment.believing, moment.acting) = leaders_at(model, *place, moment.t);
-    }
-    all.into_iter().map(|note| note.moment).collect()
-}
-
-/// Adds its duration to the text of each partition.
-fn parted(model: &Model, all: &mut [Note]) {
-    for note in all.iter_mut().filter(|note| note.moment.k == Turn::Fault) {
-        let Some(fault) = note.moment.what.fault().filter(|fault| parts(fault)) else { continue };
-        let shade = model.shades.iter().find(|s| s.fault == Some(fault.index) && s.from == note.moment.t);
-        note.moment.text += &shade.map_or_else(String::new, Shade::lasted);
-    }
-}
-
-/// How many nodes believe and how many leaders are acting, on the resource with most of them, just after an event.
-fn leaders_at(model: &Model, place: u64, t: u64) -> (usize, usize) {
-    let place = if place == LAST { None } else { Some(place) };
-    let believes = |(from, to): (u64, u64), begins: u64, ends: u64, open: bool| match place {
-        Some(place) => from <= place && (open || to > place),
-        None => begins <= t && (open || ends > t),
-    };
-    let believing = model.beliefs.iter().filter(|b| believes(b.places, b.from, b.to, b.open)).count();
-    let takes = |(from, to): (u64, u64), begins: u64, ends: u64| match place {
-        Some(place) => (from..=to).contains(&place),
-        None => (begins..=ends).contains(&t),
-    };
-    let mut on = BTreeMap::<usize, usize>::new();
-    for effect in model.effects.iter().filter(|e| takes(e.places, e.from, e.to)) {
-        *on.entry(effect.r).or_default() += 1;
-    }
-    (believing, on.into_values().max().unwrap_or(0))
-}
-
-/// Leaves out moments in the middle, except violations, and says so in their place.
-fn leave_out(all: &mut Vec<Note>, clock: Clock) {
-    let (first, last) = (MOST * 3 / 4, all.len() - MOST / 4);
-    let (mut place, mut out) = (0, Vec::new());
-    all.retain(|note| {
-        place += 1;
-        let stays = place <= first || place > last || note.moment.k == Turn::Bad;
-        if !stays {
-            out.push((note.moment.t, note.place));
-        }
-        stays
-    });
-    if let (Some((t, place)), Some((until, _))) = (out.first(), out.last()) {
-        let moments = count(out.len() as u64, "moment");
-        let text =
-            format!("{moments} from here to {} left out of this list; the picture has them", clock.moment(*until));
-        all.insert(first, note(*t, *place, Turn::Gap, None, text));
-    }
+    all.sort_by_key(|moment| (moment.t, moment.place));
+    all
 }
 
 /// Adds violations that no other moment shows.
-fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Note>) {
-    for misread in &model.misread {
-        let (node, words) = (&model.nodes[usize::from(misread.node)], &misread.words);
-        let text = match misread.n {
-            1 => format!("STALE READ, answered by {node}: {words}"),
-            n => format!(
-                "STALE READS: {} answered by {node} {}; in the first {words}",
-                grouped(n),
-                until(model.clock, misread.from, misread.to)
-            ),
-        };
-        all.push(note(misread.from, misread.place, Turn::Bad, Some(misread.node), text));
-    }
+fn broken(model: &Model, results: &[InvariantResult], all: &mut Vec<Moment>) {
     let told = |name: &str| {
         (name == no_stale_write::ENTRY.name && !model.stale.is_empty())
             || (name == no_stale_read::ENTRY.name && !model.misread.is_empty())
     };
-    // One event may violate several invariants: a single note names them all.
+    // One event may violate several invariants: a single moment names them all.
     let mut at: BTreeMap<u64, Vec<&InvariantResult>> = BTreeMap::new();
     for result in results.iter().filter(|r| !r.holds && r.class != Class::Vacuity) {
         at.entry(result.violated_us.unwrap_or(model.end).min(model.end)).or_default().push(result);
     }
     for (t, together) in at {
-        let names = |of: &[&InvariantResult]| of.iter().map(|result| result.name).collect::<Vec<_>>().join(", ");
-        if let Some(note) = all.iter_mut().find(|note| note.moment.k == Turn::Bad && note.moment.t == t) {
-            note.moment.text += &format!("; violates {}", names(&together));
+        let names = |of: &[&InvariantResult]| of.iter().map(|result| result.name).collect::<Vec<_>>();
+        if let Some(moment) = all.iter_mut().find(|moment| moment.what.turn() == Turn::Bad && moment.t == t) {
+            moment.violates = names(&together);
             continue;
         }
         let untold: Vec<&InvariantResult> = together.into_iter().filter(|result| !told(result.name)).collect();
         if let Some(first) = untold.first() {
-            let text = format!("VIOLATED {}: {}", names(&untold), first.detail);
-            all.push(note(t, LAST, Turn::Bad, None, text));
+            let what = What::Violated(names(&untold), first.detail.clone());
+            all.push(Moment::new(t, Moment::LAST, Vec::new(), what));
         }
     }
 }
 
 /// Attributes each silence to the fault that struck the writer, the service or the store; without one it is a moment of
 /// its own.
-fn silences(model: &Model, all: &mut Vec<Note>) {
+fn silences(model: &Model, all: &mut Vec<Moment>) {
     for (from, _, dark_us) in &model.dark {
-        let words = told::dark(&duration(*dark_us as f64));
         let wrote = model.effects.iter().filter(|e| e.r == 0 && e.from <= *from).max_by_key(|e| e.to.min(*from));
         let wrote = wrote.map(|e| model.incarnations[e.i].node);
         let serves = |node: u16| model.lanes.iter().any(|lane| lane.node == node && lane.role != "candidate");
         let [before, after] = STRUCK_US;
-        let struck = |note: &&mut Note| {
-            let near = (from.saturating_sub(before)..=from + after).contains(&note.moment.t);
-            let those = note.on.iter().any(|node| Some(node.0) == wrote || serves(node.0));
-            note.moment.k == Turn::Fault && near && those
+        let struck = |moment: &&mut Moment| {
+            let near = (from.saturating_sub(before)..=from + after).contains(&moment.t);
+            let those = moment.on.iter().any(|node| Some(node.0) == wrote || serves(node.0));
+            moment.what.turn() == Turn::Fault && near && those
         };
         // A fault that stops a process or a link stops writes; a slow link or a clock may be a coincidence.
-        let weak = |note: &&mut Note| !note.moment.what.fault().is_some_and(|fault| fault.kind.stops_writes());
+        let weak = |moment: &&mut Moment| !moment.what.fault().is_some_and(|fault| fault.kind.stops_writes());
         match all.iter_mut().filter(struck).min_by_key(weak) {
-            Some(fault) => fault.moment.text += &format!("; {words}"),
-            None => all.push(note(*from, LAST, Turn::Dark, None, words)),
+            Some(fault) => *fault.dark_us.get_or_insert(0) += dark_us,
+            None => all.push(Moment::new(*from, Moment::LAST, Vec::new(), What::Dark(*dark_us))),
         }
     }
 }
 
-/// `until 25.999 s`, or the duration if both times would print the same.
-fn until(clock: Clock, from: u64, to: u64) -> String {
-    match to - from {
-        near @ 0..1_000 => format!("within {}", duration(near as f64)),
-        _ => format!("until {}", clock.moment(to)),
-    }
-}
-
-/// A leadership's name, as [`crate::words::Names::incarnation`] writes it.
-fn who(model: &Model, i: usize) -> String {
-    let one = &model.incarnations[i];
-    let name = &model.nodes[usize::from(one.node)];
-    if one.token.is_empty() && one.generation == 0 { name.clone() } else { format!("{name} ({})", one.label) }
-}
-
-fn beliefs(model: &Model, all: &mut Vec<Note>) {
+fn beliefs(model: &Model, all: &mut Vec<Moment>) {
+    let node = |i: usize| model.incarnations[i].node;
+    // They are in the order in which they began.
+    let mut open: Vec<&Belief> = Vec::new();
     for belief in &model.beliefs {
-        let one = &model.incarnations[belief.i];
-        let name = &model.nodes[usize::from(one.node)];
-        let others = {
-            let now = belief.places.0;
-            model.beliefs.iter().filter(move |b| b.places.0 < now && (b.open || b.places.1 > now))
+        let (i, now) = (belief.i, belief.places.0);
+        open.retain(|b| b.places.1 > now);
+        let others = open.iter().map(|b| node(b.i)).filter(|other| *other != node(i));
+        let paused = |of: u16| {
+            let mut pauses = model.shades.iter().filter(|s| s.kind == Shading::Pause && s.nodes == [of]);
+            pauses.any(|s| s.from <= belief.from && s.to > belief.from)
         };
-        let others: Vec<String> = others
-            .map(|b| model.incarnations[b.i].node)
-            .filter(|node| *node != one.node)
-            .map(|node| {
-                let paused = model.shades.iter().any(|s| {
-                    s.kind == Shading::Pause && s.nodes == [node] && s.from <= belief.from && s.to > belief.from
-                });
-                format!("{}{}", model.nodes[usize::from(node)], if paused { " (paused)" } else { "" })
-            })
-            .collect();
         // A log only shows that nobody reported their depositions.
-        let replaced = model.beliefs.iter().filter(|b| b.replaced == Some(belief.places.0));
-        let untold = replaced.map(|b| model.nodes[usize::from(model.incarnations[b.i].node)].clone());
-        let (still, untold) = if model.foreign { (Vec::new(), untold.collect()) } else { (others, Vec::new()) };
-        let text = told::elected(&who(model, belief.i), &still, &untold);
-        all.push(note(belief.from, belief.places.0, Turn::Elect, Some(one.node), text));
-        // A crash has its own moment.
-        let Some(reason) = belief.why.and_then(|why| Deposed::ALL.into_iter().find(|reason| reason.name() == why))
-        else {
-            continue;
+        let replaced = open.iter().filter(|b| b.replaced == Some(now)).map(|b| node(b.i));
+        let (still, untold) = match model.foreign {
+            true => (Vec::new(), replaced.collect()),
+            false => (others.map(|of| (of, paused(of))).collect(), Vec::new()),
         };
-        let text = told::deposed(name, reason);
-        all.push(note(belief.to, belief.places.1, Turn::Stop, Some(one.node), text));
+        let what = What::Elected { i, still, untold };
+        all.push(Moment::new(belief.from, now, vec![NodeId(node(i))], what));
+        open.push(belief);
+    }
+    // A run has elections.
+    for grant in model.grants.iter().filter(|_| model.foreign) {
+        let mut note = |t, place, what| all.push(Moment::new(t, place, vec![NodeId(grant.node)], what));
+        note(grant.from, grant.places.0, What::Granted(grant.number));
+        if let Some(why) = grant.why {
+            note(grant.to, grant.places.1, What::GrantEnded(why));
+        }
     }
 }
 
-fn writes(model: &Model, all: &mut Vec<Note>) {
+fn writes(model: &Model, all: &mut Vec<Moment>) {
     // In a log with several resources, none is the usual one.
     let several = model.foreign && model.effects.iter().any(|e| e.r > 0);
-    let on = |r: usize| model.resources.get(r).cloned().unwrap_or_else(|| format!("resource-{r}"));
-    let node = |i: usize| Some(model.incarnations[i].node);
-    for effect in model.effects.iter().filter(|e| several || e.r == 0) {
+    let mut note = |t: u64, place: u64, i: usize, what: What| {
+        all.push(Moment::new(t, place, vec![NodeId(model.incarnations[i].node)], what));
+    };
+    for (place, effect) in model.effects.iter().enumerate().filter(|(_, e)| several || e.r == 0) {
         let taken = model.stale.iter().any(|s| (s.i, s.r, s.from) == (effect.i, effect.r, effect.from));
         if !taken {
-            let name = on(effect.r);
-            let named = (model.foreign || effect.r > 0).then_some(&*name);
-            let text = told::takes_effect(&who(model, effect.i), named, effect.seq);
-            all.push(note(effect.from, effect.places.0, Turn::Effect, node(effect.i), text));
+            note(effect.from, effect.places.0, effect.i, What::TakesEffect(place));
         }
     }
-    for stale in &model.stale {
-        let Stale { i, r, from, to, n, seq, over, numbers, .. } = *stale;
-        let over = over.map_or_else(String::new, |i| format!("; {} had taken over", who(model, i)));
-        let until = if n > 1 { format!(", {}", until(model.clock, from, to)) } else { String::new() };
-        let text = told::stale(&told::writes(n, numbers, seq, &who(model, i), &on(r))) + &until + &over;
-        all.push(note(from, stale.place, Turn::Bad, node(i), text));
+    for (place, stale) in model.stale.iter().enumerate() {
+        note(stale.from, stale.place, stale.i, What::Stale(place));
     }
-    for refused in &model.refused {
-        let Refused { i, r, n, seq, numbers, .. } = *refused;
-        let what = told::writes(n, numbers, seq, &who(model, i), &on(r));
-        let text = told::refused(&what, Some(&*refused.highest).filter(|highest| *highest != "0"));
-        all.push(note(refused.from, refused.place, Turn::Refuse, node(refused.i), text));
+    for (place, refused) in model.refused.iter().enumerate() {
+        note(refused.from, refused.place, refused.i, What::Refused(place));
+    }
+    for (place, misread) in model.misread.iter().enumerate() {
+        all.push(Moment::new(misread.from, misread.place, vec![NodeId(misread.node)], What::Misread(place)));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::course::model::{Effect, Named};
-    use protocols::history::FaultKind;
+    use crate::{
+        course::model::{Effect, Named},
+        phrases::say_in_full,
+    };
+    use protocols::{history::FaultKind, types::Incarnation};
 
     fn struck(kind: FaultKind) -> FaultEvent {
         let (on, to, sides, one_way, point, detail) = Default::default();
@@ -344,18 +258,19 @@ mod tests {
     fn laid_to(faults: &[(u64, u16, FaultKind, &str)]) -> Vec<String> {
         let effect =
             Effect { i: 0, r: 0, from: 10, to: 3_000_000, n: 9, stale: 0, runs: Vec::new(), seq: 1, places: (1, 9) };
-        let named = Named { node: 0, token: "1".to_owned(), generation: 1, label: "token 1".to_owned() };
+        let (label, who) = ("token 1".to_owned(), "n1 (token 1)".to_owned());
+        let incarnation = Incarnation { token: 1, node: NodeId(0), generation: 1 };
+        let named = Named { node: 0, token: "1".to_owned(), generation: 1, label, incarnation, who };
         let (effects, incarnations, dark) = (vec![effect], vec![named], vec![(1_000_000, 2_000_000, 1_000_000)]);
         let nodes = vec!["n1".to_owned(), "n2".to_owned()];
         let model = Model { nodes, effects, incarnations, dark, ..Model::default() };
         let notes = faults.iter().map(|(t, node, kind, text)| {
-            let mut note = note(*t, *t, Turn::Fault, Some(*node), (*text).to_owned());
-            note.moment.what = What::Fault(Box::new(struck(kind.clone())));
-            note
+            let fault = FaultEvent { detail: (*text).to_owned(), ..struck(kind.clone()) };
+            Moment::new(*t, *t, vec![NodeId(*node)], What::Fault(Box::new(fault)))
         });
-        let notes = Notes { notes: notes.collect(), ..Notes::default() };
-        let all = moments(&model, notes, &[]).into_iter();
-        all.map(|m| m.text).filter(|text| text.contains("dark for")).collect()
+        let notes = Notes { moments: notes.collect(), ..Notes::default() };
+        let all = moments(&model, notes, &[]);
+        all.iter().map(|m| say_in_full(m, &model)).filter(|text| text.contains("dark for")).collect()
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! What struck the processes, with texts: pauses, crashes, partitions and other faults.
 
 use super::model::{Shade, Shading};
-use crate::{phrases::cut_off, words::duration};
+use crate::{
+    phrases::{cut_off, parts, present},
+    words::duration,
+};
 use protocols::{
     history::{Event, FaultEvent, FaultKind, Header, Kind, NodeState, Phase},
     types::NodeId,
@@ -19,21 +22,6 @@ pub(super) struct Struck {
     cuts: BTreeMap<u32, [Vec<NodeId>; 2]>,
     /// The last pause struck exactly between lease check and write.
     checked: bool,
-}
-
-/// Describes a fault; for a partition, names both sides.
-pub(super) fn words(fault: &FaultEvent, name: impl Fn(NodeId) -> String) -> String {
-    let list = |nodes: &[NodeId]| nodes.iter().map(|node| name(*node)).collect::<Vec<_>>().join(", ");
-    match cut_off(fault) {
-        (few, many) if parts(fault) => format!("{} cut off from {}", list(few), list(&many)),
-        _ if fault.detail.is_empty() => format!("{} on {}", fault.kind, list(&fault.on)),
-        _ => fault.detail.clone(),
-    }
-}
-
-/// Is it a partition that separates two sides in both directions?
-pub(super) fn parts(fault: &FaultEvent) -> bool {
-    fault.kind == FaultKind::Partition && !fault.one_way && !cut_off(fault).1.is_empty()
 }
 
 impl Struck {
@@ -55,6 +43,11 @@ impl Struck {
             Kind::Node { node, state } => self.node(event.t_us, *node, *state),
             _ => {}
         }
+    }
+
+    /// Is the process dead?
+    pub(super) fn is_down(&self, node: NodeId) -> bool {
+        self.shades.iter().any(|s| s.open && s.kind == Shading::Down && s.nodes == [node.0])
     }
 
     fn begin(&mut self, t: u64, nodes: Vec<u16>, kind: Shading, text: &str) -> &mut Shade {
@@ -101,7 +94,7 @@ impl Struck {
                 let nodes = if is_cut { cut_off(fault).0 } else { &fault.on };
                 let nodes = nodes.iter().map(|n| n.0).collect();
                 let kind = if is_cut { Shading::Cut } else { Shading::Other };
-                let text = words(fault, |node| self.name(node.0));
+                let text = present(fault, |node| self.name(node.0).into());
                 let shade = self.begin(t, nodes, kind, &text);
                 (shade.fault, shade.what) = (Some(fault.index), Some(Box::new(fault.clone())));
                 if is_cut {
@@ -244,6 +237,6 @@ mod tests {
     #[test]
     fn whoever_is_on_both_sides_is_not_cut_off_from_itself() {
         let fault = parting(0, Phase::Begin, [&[2], &[0, 1, 2]]);
-        assert_eq!(words(&fault, |node| format!("n{}", node.0)), "n2 cut off from n0, n1");
+        assert_eq!(present(&fault, |node| format!("n{}", node.0).into()), "n2 cut off from n0, n1");
     }
 }

@@ -1,7 +1,7 @@
 //! What the store accepted and refused: effect intervals, takeovers, stale writes.
 
 use super::model::{Effect, Refused, Stale, Takeover};
-use crate::{by_resource::ByResource, freshness::Freshness, told};
+use crate::{by_resource::ByResource, freshness::Freshness, phrases};
 use protocols::{
     history::{Event, Header, Kind},
     message::{Write, WriteVerdict},
@@ -32,6 +32,8 @@ pub(super) struct Writes {
     at_seq: ByResource<Option<u64>>,
     /// Writes in flight, until the store has decided.
     issued: BTreeMap<(usize, u16, u64), u64>,
+    /// How many writes were accepted.
+    pub(super) accepted: u64,
     /// The current event's place in the history.
     place: u64,
 }
@@ -41,8 +43,11 @@ impl Writes {
         Writes { freshness: Freshness::new(header), ..Writes::default() }
     }
 
-    /// Takes the event at `place` in the history, a write or a seal of leadership `i`.
-    pub(super) fn observe(&mut self, event: &Event, i: usize, place: u64) {
+    /// Takes the event at `place` in the history, a write or a seal of leadership `i`. Returns true if a moment begins
+    /// with it.
+    pub(super) fn observe(&mut self, event: &Event, i: usize, place: u64) -> bool {
+        let told = |writes: &Writes| (writes.effects.len(), writes.stale.len(), writes.refused.len());
+        let before = told(self);
         self.place = place;
         let stale = self.freshness.observe(event);
         match &event.kind {
@@ -59,6 +64,14 @@ impl Writes {
                 _ => drop(self.decided(i, write)),
             },
             _ => {}
+        }
+        told(self) != before
+    }
+
+    /// Takes what a stale clean-up has deleted.
+    pub(super) fn deleted(&mut self, t: u64, plans: usize) {
+        if let Some(stale) = self.stale.last_mut().filter(|stale| stale.to == t) {
+            stale.plans += plans as u64;
         }
     }
 
@@ -77,6 +90,7 @@ impl Writes {
     }
 
     fn accepted(&mut self, t: u64, write: &Write, i: usize, stale: bool) {
+        self.accepted += 1;
         let known = match *self.latest.of(write.resource) {
             Some((latest, known)) if latest == i => known,
             _ => self.effect(t, write, i),
@@ -152,7 +166,8 @@ impl Writes {
             over,
             since,
             issued,
-            numbers: told::numbers(write),
+            numbers: phrases::numbers(write),
+            plans: 0,
             place,
         });
     }
@@ -184,7 +199,7 @@ impl Writes {
             issued,
             over,
             since,
-            numbers: told::numbers(write),
+            numbers: phrases::numbers(write),
             place,
         });
     }

@@ -343,7 +343,7 @@ impl Invariant for ActsOnBelief {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(ending.names, |violation| match violation {
+        let violated = self.violations.sentence(|violation| match violation {
             Violation::Unbelieving(incarnation) => {
                 format!("{} sent a write without believing that it led", ending.names.incarnation(*incarnation))
             }
@@ -389,10 +389,10 @@ impl Invariant for ActsOnBelief {
         let over = !self.stopped.is_empty() || !self.lapsed.is_empty();
         let detail = violated.unwrap_or_else(|| match self.sent {
             0 if self.taken > 0 && over => {
-                format!("{} accepted, none of a node that had stopped leading", count(self.taken, "write"))
+                format!("{} accepted, none of a node that had stopped leading", count(self.taken, "write")).into()
             }
-            0 => "the history does not say when writes were sent".to_owned(),
-            sent => format!("{} sent, each by a node that believed it led", count(sent, "write")),
+            0 => "the history does not say when writes were sent".into(),
+            sent => format!("{} sent, each by a node that believed it led", count(sent, "write")).into(),
         });
         let could_fail = self.sent > 0 || !holds || (self.taken > 0 && over);
         Finding { holds, could_fail, detail }

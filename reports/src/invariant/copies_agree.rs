@@ -17,6 +17,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kinds, not_applicable};
 use crate::{
     copies::{Copies, First},
+    said::{At, Sentence, sentence},
     words::{Names, count, duration, grouped},
 };
 use protocols::history::Header;
@@ -71,7 +72,7 @@ impl Invariant for CopiesAgree {
                 true => format!("{acknowledged}, none lost; {} promoted", count(seen.promoted, "copy")),
                 false => format!("{} of {acknowledged} lost", grouped(seen.lost)),
             };
-            return Finding { holds, could_fail: seen.promoted > 1 || !holds, detail };
+            return Finding { holds, could_fail: seen.promoted > 1 || !holds, detail: detail.into() };
         };
         let losers: Vec<String> = seen
             .losers
@@ -79,27 +80,22 @@ impl Invariant for CopiesAgree {
             .map(|(by, lost)| format!("{} of {}", grouped(*lost), ending.names.incarnation(*by)))
             .collect();
         let healed = if seen.still { ", and still do at the end" } else { "" };
-        let detail = format!(
-            "{} of {acknowledged} lost ({}); {}; copies differed for {}{healed}",
-            grouped(seen.lost),
-            losers.join(", "),
-            say(&first, ending.names),
-            duration(seen.diverged_us as f64),
-        );
+        let lost = format!("{} of {acknowledged} lost ({}); ", grouped(seen.lost), losers.join(", "));
+        let diverged = format!("; copies differed for {}{healed}", duration(seen.diverged_us as f64));
+        let detail = sentence![lost, say(&first, ending.names), diverged];
         Finding { holds: false, could_fail: true, detail }
     }
 }
 
 /// Describes the first difference.
-fn say(First { t_us, resource, lost, kept }: &First, names: &Names) -> String {
+fn say(First { t_us, resource, lost, kept }: &First, names: &Names) -> Sentence {
     let number = format!("seq {} of {}", grouped(lost.seq), names.resource(*resource));
     match kept {
-        Some(kept) => format!(
-            "the first difference is {number} since {}: {} in one copy, {} in the surviving one",
-            names.at(*t_us),
-            lost.said(names),
-            kept.said(names)
-        ),
-        None => format!("the first is {number}, {} at {}", lost.said(names), names.at(*t_us)),
+        Some(kept) => {
+            let [lost, kept] = [lost, kept].map(|one| one.said(names));
+            let copies = format!(": {lost} in one copy, {kept} in the surviving one");
+            sentence![format!("the first difference is {number} since "), At(*t_us), copies]
+        }
+        None => sentence![format!("the first is {number}, {} at ", lost.said(names)), At(*t_us)],
     }
 }

@@ -96,7 +96,7 @@ impl Invariant for DoneOnce {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(ending.names, |Violation { resource, item, by, before }| {
+        let violated = self.violations.sentence(|Violation { resource, item, by, before }| {
             let (who, on) = (ending.names.incarnation(*by), ending.names.resource(*resource));
             let before = before.map_or("somebody".to_owned(), |before| ending.names.incarnation(before));
             let before = if before == who { "it".to_owned() } else { before };
@@ -113,7 +113,7 @@ impl Invariant for DoneOnce {
         Finding {
             holds: violated.is_none(),
             could_fail: self.again > 0 || violated.is_some(),
-            detail: violated.unwrap_or(seen),
+            detail: violated.unwrap_or(seen.into()),
         }
     }
 }

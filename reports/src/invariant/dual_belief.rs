@@ -16,6 +16,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
     beliefs::{Beliefs, Shown},
+    said::{At, Sentence, sentence},
     words::{count, duration},
 };
 use protocols::{history::Header, types::Incarnation};
@@ -119,7 +120,7 @@ impl Invariant for DualBelief {
             0 => "the protocol allows none".to_owned(),
             us => format!("the protocol allows at most {}", duration(us as f64)),
         };
-        let violated = self.violations.sentence(ending.names, |v| {
+        let violated = self.violations.sentence(|v| {
             let who: Vec<_> = v.who.iter().map(|i| ending.names.incarnation(*i)).collect();
             let for_long =
                 if v.us == 0 { "at one moment".to_owned() } else { format!("for {}", duration(v.us as f64)) };
@@ -131,7 +132,8 @@ impl Invariant for DualBelief {
             Some(l) => format!("two running nodes believed for at most {}; {bound}", duration(l.us as f64)),
             None => format!("{elections}; no two running nodes believed at once"),
         };
-        let seen = if self.of_log { seen + &untold(&self.beliefs, ending) } else { seen };
+        let untold = if self.of_log { untold(&self.beliefs, ending) } else { None };
+        let seen = untold.map_or_else(|| seen.as_str().into(), |untold| sentence![&*seen, "; ", untold]);
         let could_fail = if self.of_log { self.beliefs.told() > 0 } else { self.elections > 1 };
         Finding {
             could_fail: could_fail || violated.is_some(),
@@ -141,16 +143,14 @@ impl Invariant for DualBelief {
     }
 }
 
-/// The elections before which nobody reported that the previous leader had stopped, as the end of a sentence.
-pub(super) fn untold(beliefs: &Beliefs, ending: &Ending) -> String {
-    let Some(first) = beliefs.untold().first() else { return String::new() };
+/// The elections before which nobody reported that the previous leader had stopped, if there were any.
+pub(super) fn untold(beliefs: &Beliefs, ending: &Ending) -> Option<Sentence> {
+    let first = beliefs.untold().first()?;
     let [former, newer] = [first.former, first.newer].map(|i| ending.names.incarnation(i));
     let more = match beliefs.untold().len() as u64 - 1 {
         0 => String::new(),
         more => format!(" (likewise in {})", count(more, "later election")),
     };
-    format!(
-        "; when {newer} was elected at {}, {former} had not been reported as stopped{more}",
-        ending.names.at(first.t_us)
-    )
+    let stopped = format!(", {former} had not been reported as stopped{more}");
+    Some(sentence![format!("when {newer} was elected at "), At(first.t_us), stopped])
 }

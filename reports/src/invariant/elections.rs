@@ -19,7 +19,10 @@
 //! Burrows, "The Chubby lock service", OSDI 2006, §2.4 (sequencers).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations, not_applicable};
-use crate::words::{Names, count};
+use crate::{
+    said::{At, Sentence, sentence},
+    words::{Names, count},
+};
 use protocols::{
     history::Header,
     types::{Incarnation, NodeId},
@@ -219,21 +222,21 @@ impl Invariant for Elections {
             return not_applicable("the history has no election with a token");
         }
         let order_is_known = self.grants + self.voted > 0;
-        let out_of_order =
-            self.out_of_order.sentence(ending.names, |v| say(v, ending.names)).filter(|_| !order_is_known);
-        let violated = self.violations.sentence(ending.names, |v| say(v, ending.names)).or(out_of_order);
+        let out_of_order = self.out_of_order.sentence(|v| say(v, ending.names)).filter(|_| !order_is_known);
+        let violated = self.violations.sentence(|v| say(v, ending.names)).or(out_of_order);
         let could_fail =
             self.owners.len() > 1 || self.grants > 1 || self.second_votes + self.handed_over > 0 || violated.is_some();
-        Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or_else(|| self.seen()) }
+        Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or_else(|| self.seen().into()) }
     }
 }
 
-fn say(violation: &Violation, names: &Names) -> String {
+fn say(violation: &Violation, names: &Names) -> Sentence {
     let name = |node: &NodeId| names.node(*node).into_owned();
-    match violation {
+    let text = match violation {
         Violation::Overlap { of, by, until_us } => {
             let (of, by) = (name(of), name(by));
-            format!("leadership is granted to {by}, while the grant to {of} lasts until {}", names.at(*until_us))
+            let text = format!("leadership is granted to {by}, while the grant to {of} lasts until ");
+            return sentence![text, At(*until_us)];
         }
         Violation::TwoOwners { before, after } if before.node == after.node => {
             let (who, token) = (name(&after.node), after.token);
@@ -265,5 +268,6 @@ fn say(violation: &Violation, names: &Names) -> String {
             let [before, after] = [before, after].map(|i| names.incarnation(*i));
             format!("{after} is elected after {before}")
         }
-    }
+    };
+    text.into()
 }

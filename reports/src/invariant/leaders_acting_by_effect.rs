@@ -16,6 +16,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
     effects::{Effects, Overlap},
+    said::{At, Sentence, sentence},
     words::{count, duration},
     works::{Piece, Works},
 };
@@ -83,7 +84,7 @@ impl Invariant for LeadersActing {
         let turns = self.effects.turns();
         let could_fail = (self.effects.tried_most() > 1 && turns.is_none()) || self.works.compared() > 0;
         let overlap = self.overlap();
-        let over = self.over.sentence(ending.names, |(resource, one, other)| {
+        let over = self.over.sentence(|(resource, one, other)| {
             let [one_by, by] = [one.by, other.by].map(|by| ending.names.incarnation(by));
             let (from, to) = (one.from_us.max(other.from_us), one.to_us.min(other.to_us));
             let (on, both) = (ending.names.resource(*resource), duration((to - from) as f64));
@@ -94,29 +95,24 @@ impl Invariant for LeadersActing {
             return Finding { holds: false, could_fail: true, detail };
         }
         let detail = match &overlap {
-            Some(overlap) => sentence(overlap, ending),
+            Some(overlap) => at_once(overlap, ending),
             None if turns.is_some() => {
-                "nodes took turns writing, and the log does not show whether they were re-elected".to_owned()
+                "nodes took turns writing, and the log does not show whether they were re-elected".into()
             }
-            None if took_effect == 0 => "no write was accepted".to_owned(),
-            None if took_effect == 1 && could_fail => "only 1 incarnation of those that tried took effect".to_owned(),
-            None if took_effect == 1 => "1 incarnation took effect; no other tried".to_owned(),
-            None => format!("{} took effect, intervals disjoint", count(took_effect, "incarnation")),
+            None if took_effect == 0 => "no write was accepted".into(),
+            None if took_effect == 1 && could_fail => "only 1 incarnation of those that tried took effect".into(),
+            None if took_effect == 1 => "1 incarnation took effect; no other tried".into(),
+            None => format!("{} took effect, intervals disjoint", count(took_effect, "incarnation")).into(),
         };
         Finding { holds: overlap.is_none(), could_fail: could_fail || overlap.is_some(), detail }
     }
 }
 
-fn sentence(overlap: &Overlap, ending: &Ending) -> String {
+fn at_once(overlap: &Overlap, ending: &Ending) -> Sentence {
     let who: Vec<_> = overlap.intervals.iter().map(|i| ending.names.incarnation(i.incarnation)).collect();
     let from = overlap.intervals.iter().map(|i| i.first.t_us).max().unwrap_or(0);
     let to = overlap.intervals.iter().map(|i| i.last.t_us).min().unwrap_or(0);
-    format!(
-        "{} took effect on {} at once: {}, from {} for {}",
-        count(overlap.most, "incarnation"),
-        ending.names.resource(overlap.resource),
-        who.join(" and "),
-        ending.names.at(from),
-        duration((to - from) as f64)
-    )
+    let (most, on) = (count(overlap.most, "incarnation"), ending.names.resource(overlap.resource));
+    let both = format!("{most} took effect on {on} at once: {}, from ", who.join(" and "));
+    sentence![both, At(from), format!(" for {}", duration((to - from) as f64))]
 }

@@ -43,6 +43,7 @@ use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, not_ap
 use crate::{
     beliefs::Beliefs,
     cluster::{Change, Cluster, Way},
+    said::{self, Sentence, sentence},
     words::{Names, count, duration},
 };
 use claim::{At, Claim, Elected, Gap, InVain, Now};
@@ -251,10 +252,11 @@ impl Invariant for Liveness {
         let judged = self.claim.judged;
         let could_fail = judged >= self.bound_us;
         let misled = self.misled.told();
-        let unserved = self.claim.clients.violation(ending.names).map(|detail| detail + &misled);
+        let unserved = self.claim.clients.violation(ending.names).map(|detail| detail.and(&*misled));
         match (self.claim.violation(), &self.claim.longest) {
             (Some(gap), _) => {
-                let detail = format!("{}{misled}; the bound is {within}", violation(gap, &self.cluster, ending.names));
+                let rest = format!("{misled}; the bound is {within}");
+                let detail = violation(gap, &self.cluster, ending.names).and(rest);
                 Finding { holds: false, could_fail: true, detail }
             }
             _ if unserved.is_some() => Finding { holds: false, could_fail: true, detail: unserved.unwrap_or_default() },
@@ -263,13 +265,13 @@ impl Invariant for Liveness {
                 let detail = format!(
                     "somebody acted at least every {longest} while that was possible; the bound is {within}{misled}"
                 );
-                Finding { holds: true, could_fail, detail }
+                Finding { holds: true, could_fail, detail: detail.into() }
             }
             (None, Some(_)) => {
                 let judged = duration(judged as f64);
                 let detail =
                     format!("it was possible to act without interruption for {judged} only; the bound is {within}");
-                Finding { holds: true, could_fail, detail }
+                Finding { holds: true, could_fail, detail: detail.into() }
             }
             (None, None) => not_applicable("nobody was able to act at any time"),
         }
@@ -286,7 +288,7 @@ fn gone(reason: Deposed) -> &'static str {
     }
 }
 
-fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
+fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> Sentence {
     let Way { candidate, quorum } = &gap.way;
     let who = names.node(*candidate);
     let reached = match cluster.services() {
@@ -301,8 +303,7 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
             format!("{} reached each other, and {who} {reached}", all.join(", "))
         }
     };
-    let (for_us, from) = (duration(gap.us as f64), names.at(gap.from_us));
-    let mut text = format!("nobody acted for {for_us} from {from} on, although {way}");
+    let mut text = format!(" on, although {way}");
     match gap.in_vain {
         InVain { count: 1, last: Some((incarnation, reason)) } => {
             let (who, why) = (names.incarnation(incarnation), gone(reason));
@@ -322,5 +323,5 @@ fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> String {
     if gap.uncounted > 0 {
         text += &format!("; the store accepted {} of leaders that had stopped", count(gap.uncounted, "write"));
     }
-    text
+    sentence![format!("nobody acted for {} from ", duration(gap.us as f64)), said::At(gap.from_us), text]
 }

@@ -25,7 +25,10 @@ pub mod stopped_is_silent;
 pub mod tokens_monotone;
 pub mod vacuity;
 
-use crate::{said::Said, words::Names};
+use crate::{
+    said::{At, Said, Sentence, sentence},
+    words::Names,
+};
 use protocols::{
     history::{Event, Header, Kind},
     message::Write,
@@ -143,7 +146,7 @@ pub struct Finding {
     /// Did the run give it at least one opportunity to fail? Otherwise holding means nothing.
     pub could_fail: bool,
     /// One sentence for people, with the numbers.
-    pub detail: String,
+    pub detail: Sentence,
 }
 
 /// A [`Finding`] with its invariant, as in `--json`.
@@ -274,7 +277,7 @@ const fn is_aside(write: &Write) -> bool {
 
 /// The finding of an invariant that has nothing to judge.
 fn not_applicable(why: &str) -> Finding {
-    Finding { holds: true, could_fail: false, detail: format!("not applicable: {why}") }
+    Finding { holds: true, could_fail: false, detail: format!("not applicable: {why}").into() }
 }
 
 /// The first violation, and how many there were: later ones often follow from it.
@@ -304,12 +307,12 @@ impl<T> Violations<T> {
     }
 
     /// The first violation in the words of `say`, and how many followed; `None` if there was none.
-    fn sentence(&self, names: &Names, say: impl FnOnce(&T) -> String) -> Option<String> {
+    fn sentence<S: Into<Sentence>>(&self, say: impl FnOnce(&T) -> S) -> Option<Sentence> {
         let (t_us, what) = self.first.as_ref()?;
-        let text = format!("at {} {}", names.at(*t_us), say(what));
+        let first = sentence!["at ", At(*t_us), " ", say(what)];
         Some(match self.count {
-            1 => text,
-            n => format!("{text}; {} more like it", n - 1),
+            1 => first,
+            n => first.and(format!("; {} more like it", n - 1)),
         })
     }
 }

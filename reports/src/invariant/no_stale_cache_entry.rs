@@ -143,7 +143,7 @@ impl Invariant for NoStaleCacheEntry {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(ending.names, |violation| {
+        let violated = self.violations.sentence(|violation| {
             let (who, on) = (|who| ending.names.incarnation(who), |edge| ending.names.resource(edge));
             match violation {
                 Violation::SetBack { edge, by, to, newest, of } => {
@@ -170,7 +170,7 @@ impl Invariant for NoStaleCacheEntry {
         Finding {
             holds: violated.is_none(),
             could_fail: self.stale > 0 || self.handed_over || violated.is_some(),
-            detail: violated.unwrap_or(seen),
+            detail: violated.unwrap_or(seen.into()),
         }
     }
 }

@@ -156,12 +156,12 @@ impl Invariant for NoStaleDeletion {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(ending.names, |violation| say(violation, ending.names));
+        let violated = self.violations.sentence(|violation| say(violation, ending.names));
         let could_fail = self.stale > 0 || violated.is_some();
         let holds = violated.is_none();
         let detail = violated.unwrap_or_else(|| {
             let deletions = count(self.deletions, "deletion");
-            match (self.deletions, self.stale) {
+            let seen = match (self.deletions, self.stale) {
                 (0, 0) => "nothing was deleted".to_owned(),
                 (_, 0) => format!("{deletions}, none of what was live; no stale one reached the store"),
                 (_, 1) => format!("{deletions}; 1 stale clean-up or enactment reached the store, and did no harm"),
@@ -169,7 +169,8 @@ impl Invariant for NoStaleDeletion {
                     "{deletions}; {} stale clean-ups or enactments reached the store, and did no harm",
                     grouped(n)
                 ),
-            }
+            };
+            seen.into()
         });
         Finding { holds, could_fail, detail }
     }

@@ -56,7 +56,7 @@ impl Invariant for NoStaleRead {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.stale.sentence(ending.names, |read| {
+        let violated = self.stale.sentence(|read| {
             let Read { request, node, seq, known, token, known_token } = read;
             let (request, node) = (ending.names.request(*request), ending.names.node(*node));
             if !read.is_stale() {
@@ -75,6 +75,6 @@ impl Invariant for NoStaleRead {
                 format!("{} answered by {nodes}, none stale", count(n, "read"))
             }
         };
-        Finding { holds: violated.is_none(), could_fail: self.compared > 0, detail: violated.unwrap_or(seen) }
+        Finding { holds: violated.is_none(), could_fail: self.compared > 0, detail: violated.unwrap_or(seen.into()) }
     }
 }

@@ -13,6 +13,7 @@
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations};
 use crate::{
     freshness::Freshness,
+    said::{At, sentence},
     words::{count, grouped},
 };
 use protocols::{
@@ -75,7 +76,7 @@ impl Invariant for NoStaleWrite {
             let who = ending.names.incarnation(v.incarnation);
             let resource = ending.names.resource(v.resource);
             let what = if v.seq == UNKNOWN_SEQ { "a write".to_owned() } else { format!("seq {}", v.seq) };
-            format!("at {} {resource} accepted {what} of {who} after {past} had taken over", ending.names.at(*t_us))
+            sentence!["at ", At(*t_us), format!(" {resource} accepted {what} of {who} after {past} had taken over")]
         });
         let detail = match violated {
             Some(violated) => {
@@ -83,11 +84,11 @@ impl Invariant for NoStaleWrite {
                     1 => ("1 was accepted".to_owned(), ""),
                     n => (format!("{} were accepted", grouped(n)), "the first "),
                 };
-                format!("{stale} reached the store, {accepted}: {first}{violated}")
+                sentence![format!("{stale} reached the store, {accepted}: {first}"), violated]
             }
-            None if self.stale == 0 => "no stale write reached the store".to_owned(),
-            None if self.stale == 1 => "1 stale write reached the store, and was refused".to_owned(),
-            None => format!("{stale} reached the store, all refused"),
+            None if self.stale == 0 => "no stale write reached the store".into(),
+            None if self.stale == 1 => "1 stale write reached the store, and was refused".into(),
+            None => format!("{stale} reached the store, all refused").into(),
         };
         Finding { holds: self.accepted.count == 0, could_fail: self.stale > 0, detail }
     }

@@ -82,7 +82,7 @@ impl Invariant for NothingSkipped {
             could_fail |= on.handed_over;
             self.gaps(on).for_each(|(from, to, t_us)| violations.add(t_us, (resource, from, to)));
         }
-        let violated = violations.sentence(ending.names, |(resource, from, to)| {
+        let violated = violations.sentence(|(resource, from, to)| {
             let on = ending.names.resource(*resource);
             match from == to {
                 true => format!("item {} of {on} was passed, and nobody did it", grouped(*from)),
@@ -98,7 +98,7 @@ impl Invariant for NothingSkipped {
         Finding {
             holds: violated.is_none(),
             could_fail: could_fail || violated.is_some(),
-            detail: violated.unwrap_or(seen),
+            detail: violated.unwrap_or(seen.into()),
         }
     }
 }

@@ -15,7 +15,10 @@
 //! (exactly one execution while neither side crashes).
 
 use super::{Class, Ending, Entry, Event, Finding, Invariant, Kind, Kinds, Violations, not_applicable};
-use crate::words::{count, grouped};
+use crate::{
+    said::{At, sentence},
+    words::{count, grouped},
+};
 use protocols::{
     fence::checks::Fencing,
     history::{Header, Outcome, UNKNOWN_REQUEST, UNKNOWN_SEQ},
@@ -204,44 +207,43 @@ impl Invariant for OneNumber {
             return not_applicable("the store remembers no requests");
         }
         let name = |request: &RequestId| ending.names.request(*request);
-        let violated = self.violations.sentence(ending.names, |violation| match violation {
+        let violated = self.violations.sentence(|violation| match violation {
             Violation::Twice { request, before, seq } => {
                 let (request, before, seq) = (name(request), grouped(*before), grouped(*seq));
-                format!("request {request}, applied as {before}, was applied again as {seq}")
+                format!("request {request}, applied as {before}, was applied again as {seq}").into()
             }
             Violation::Accepted { request, resource, before_us, before, by } => {
                 let [before, by] = [before, by].map(|node| ending.names.node(*node));
                 let (request, resource) = (name(request), ending.names.resource(*resource));
-                format!(
-                    "{resource} accepted request {request} from {by}, which it had accepted from {before} at {}",
-                    ending.names.at(*before_us)
-                )
+                let text =
+                    format!("{resource} accepted request {request} from {by}, which it had accepted from {before} at ");
+                sentence![text, At(*before_us)]
             }
             Violation::Told { request, applied, seq } => {
                 let (request, applied, seq) = (name(request), grouped(*applied), grouped(*seq));
-                format!("request {request}, applied as {applied}, was answered {seq}")
+                format!("request {request}, applied as {applied}, was answered {seq}").into()
             }
             Violation::Denied { request, applied } => {
                 let (request, applied) = (name(request), grouped(*applied));
-                format!("request {request}, applied as {applied}, ended as if nothing had happened")
+                format!("request {request}, applied as {applied}, ended as if nothing had happened").into()
             }
         });
         let holds = violated.is_none();
         let detail = violated.unwrap_or_else(|| {
             if self.of_log.is_some() && self.again + self.answered == 0 {
                 return match self.compared {
-                    0 => "no two accepted writes say which request they served".to_owned(),
-                    n => format!(
-                        "{} that named their requests, no request twice",
-                        count(n + self.named.len() as u64, "accepted write")
-                    ),
+                    0 => "no two accepted writes say which request they served".into(),
+                    n => {
+                        let writes = count(n + self.named.len() as u64, "accepted write");
+                        format!("{writes} that named their requests, no request twice").into()
+                    }
                 };
             }
             if self.again + self.answered == 0 {
-                return "no request was repeated or answered".to_owned();
+                return "no request was repeated or answered".into();
             }
             let (again, answers) = (count(self.again, "repeated request"), count(self.answered, "answer"));
-            format!("{again} and {answers}, each request with one number")
+            format!("{again} and {answers}, each request with one number").into()
         });
         Finding { holds, could_fail: self.again + self.answered + self.compared > 0 || !holds, detail }
     }

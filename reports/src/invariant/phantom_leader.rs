@@ -300,13 +300,13 @@ impl Invariant for PhantomLeader {
         let (ungranted, none) = (&self.ungranted, Violations::default());
         let of_service = [if grants > 0 { ungranted } else { &none }, &self.outlived, &unvoted];
         let first = of_service.into_iter().filter(|v| v.count > 0).min_by_key(|v| v.first.as_ref().map(|f| f.0));
-        let violated = first.and_then(|v| v.sentence(ending.names, |v| say(v, ending.names)));
+        let violated = first.and_then(|v| v.sentence(|v| say(v, ending.names)));
         let elections = count(self.elections, "election");
         let seen = match votes {
             0 => format!("{elections}, each granted by the service before"),
             _ => format!("{elections}, each by the votes of a majority"),
         };
-        Finding { holds: violated.is_none(), could_fail: self.elections > 0, detail: violated.unwrap_or(seen) }
+        Finding { holds: violated.is_none(), could_fail: self.elections > 0, detail: violated.unwrap_or(seen.into()) }
     }
 }
 

@@ -132,7 +132,7 @@ impl Invariant for Placed {
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         self.judge(ending.t_us);
-        let wrong = self.wrong.sentence(ending.names, |(leader, owner)| {
+        let wrong = self.wrong.sentence(|(leader, owner)| {
             let name = |node: &NodeId| ending.names.node(*node);
             let led = leader.as_ref().map_or("nobody leads".to_owned(), |leader| format!("{} leads", name(leader)));
             format!("{led} the shard, which is placed at {}", name(owner))
@@ -143,6 +143,6 @@ impl Invariant for Placed {
                 format!("led by the member that it is placed at, {} after everything had settled", count(times, "time"))
             }
         };
-        Finding { holds: wrong.is_none(), could_fail: self.judged > 0, detail: wrong.unwrap_or(seen) }
+        Finding { holds: wrong.is_none(), could_fail: self.judged > 0, detail: wrong.unwrap_or(seen.into()) }
     }
 }

@@ -129,7 +129,7 @@ impl Invariant for ReadVersion {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(ending.names, |v| {
+        let violated = self.violations.sentence(|v| {
             let (resource, seq, who) =
                 (ending.names.resource(v.resource), v.seq, ending.names.incarnation(v.incarnation));
             match v.what {
@@ -148,6 +148,6 @@ impl Invariant for ReadVersion {
             0 => "no accepted write said what it was built on".to_owned(),
             n => format!("{}, each built on its predecessor", count(n, "accepted write")),
         };
-        Finding { holds: violated.is_none(), could_fail: self.checked > 0, detail: violated.unwrap_or(seen) }
+        Finding { holds: violated.is_none(), could_fail: self.checked > 0, detail: violated.unwrap_or(seen.into()) }
     }
 }

@@ -197,7 +197,7 @@ impl Invariant for Records {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(ending.names, |Violation { resource, incarnation, seq, what }| {
+        let violated = self.violations.sentence(|Violation { resource, incarnation, seq, what }| {
             let (resource, who) = (ending.names.resource(*resource), ending.names.incarnation(*incarnation));
             let of = |before: &Recorded| ending.names.incarnation(before.incarnation);
             match what {
@@ -231,7 +231,7 @@ impl Invariant for Records {
             (n, _) => format!("{}, each as it was sent, and once", count(n, "record")),
         };
         let could_fail = self.compared > 0 || violated.is_some();
-        Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or(seen) }
+        Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or(seen.into()) }
     }
 }
 

@@ -111,7 +111,7 @@ impl Invariant for SeqStrictlyIncreasing {
 
     fn finish(&mut self, ending: &Ending) -> Finding {
         let name = |request: &RequestId| ending.names.request(*request);
-        let violated = self.violations.sentence(ending.names, |v| match v {
+        let violated = self.violations.sentence(|v| match v {
             Violation::ApplyOrder { resource, incarnation, before, seq } => {
                 let (who, resource) = (ending.names.incarnation(*incarnation), ending.names.resource(*resource));
                 format!("{resource} accepted seq {seq} of {who} after seq {before}")
@@ -130,7 +130,7 @@ impl Invariant for SeqStrictlyIncreasing {
         );
         let could_fail = self.in_apply_order + self.in_real_time > 0 || violated.is_some();
         let seen = if could_fail { seen } else { "nothing to compare".to_owned() };
-        Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or(seen) }
+        Finding { holds: violated.is_none(), could_fail, detail: violated.unwrap_or(seen.into()) }
     }
 }
 

@@ -88,14 +88,14 @@ impl Invariant for StoppedIsSilent {
         for node in 0..self.stopped.len() {
             self.run(ending.t_us, NodeId(node as u16));
         }
-        let violated = self.violations.sentence(ending.names, |(node, what, for_us)| {
+        let violated = self.violations.sentence(|(node, what, for_us)| {
             let (node, for_us) = (ending.names.node(*node), duration(*for_us as f64));
             format!("{node} {what}, although it had been stopped for {for_us}")
         });
         let holds = violated.is_none();
         let detail = violated.unwrap_or_else(|| match self.stops {
-            0 => "nobody was stopped".to_owned(),
-            stops => format!("{}; no stopped process did anything", count(stops, "stop")),
+            0 => "nobody was stopped".into(),
+            stops => format!("{}; no stopped process did anything", count(stops, "stop")).into(),
         });
         Finding { holds, could_fail: self.stops > 0 || self.violations.count > 0, detail }
     }

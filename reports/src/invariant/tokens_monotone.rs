@@ -79,7 +79,7 @@ impl Invariant for TokensMonotone {
     }
 
     fn finish(&mut self, ending: &Ending) -> Finding {
-        let violated = self.violations.sentence(ending.names, |v| {
+        let violated = self.violations.sentence(|v| {
             let [before, after] = [v.before, v.after].map(|i| ending.names.incarnation(i));
             let resource = ending.names.resource(v.resource);
             match v.before.token == v.after.token {
@@ -91,6 +91,6 @@ impl Invariant for TokensMonotone {
             None | Some(0) => "no token was accepted".to_owned(),
             Some(n) => format!("{} accepted, rising, each of one leader", count(n, "token")),
         };
-        Finding { holds: violated.is_none(), could_fail: self.contested, detail: violated.unwrap_or(seen) }
+        Finding { holds: violated.is_none(), could_fail: self.contested, detail: violated.unwrap_or(seen.into()) }
     }
 }

@@ -354,7 +354,7 @@ impl Invariant for Vacuity {
                 requires.iter().map(seen).collect::<Vec<_>>().join("; ")
             }
         };
-        Finding { holds: unmet.is_none(), could_fail: !requires.is_empty(), detail }
+        Finding { holds: unmet.is_none(), could_fail: !requires.is_empty(), detail: detail.into() }
     }
 }
 

@@ -6,9 +6,10 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    course::moment::Turn,
     metrics::DarkStretch,
+    phrases,
     text::paint::{Paint, Tone, columns, middled, pad, wrap},
-    told,
     words::{count, duration},
 };
 
@@ -41,7 +42,7 @@ pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
     for row in &highlights.head {
         drawing.quiet(before, row, &mut lines);
         drawing.row(row, &mut lines);
-        before = Some(row);
+        before = row.accepted.map_or(before, |_| Some(row));
     }
     if highlights.left_out > 0 {
         let text = format!("{} left out", count(highlights.left_out, "line"));
@@ -51,7 +52,7 @@ pub(crate) fn draw(highlights: &Highlights, paint: Paint) -> Vec<String> {
     for row in &highlights.tail {
         drawing.quiet(before, row, &mut lines);
         drawing.row(row, &mut lines);
-        before = Some(row);
+        before = row.accepted.map_or(before, |_| Some(row));
     }
     lines.extend(drawing.legend());
     lines
@@ -96,11 +97,6 @@ impl<'a> Drawing<'a> {
         self.paint.paint(Tone::Dim, line.trim_end())
     }
 
-    /// Does the history report who believes that it leads?
-    fn tells_beliefs(&self) -> bool {
-        self.highlights.fixed || self.highlights.leaders().iter().any(|leader| leader.elected_us.is_some())
-    }
-
     fn legend(&self) -> Vec<String> {
         let shown = |glyph: &str| {
             let rows = self.highlights.head.iter().chain(&self.highlights.tail);
@@ -108,7 +104,7 @@ impl<'a> Drawing<'a> {
             states.any(|state| look(*state).0 == glyph || (glyph == "~" && state.cut_off))
         };
         // A log of writes does not say who leads.
-        let follows = if self.tells_beliefs() { "follows" } else { "runs; the log does not say who believes" };
+        let follows = if self.highlights.tells_beliefs { "follows" } else { "runs; the log does not say who believes" };
         let entries = LEGEND.iter().filter(|(glyph, ..)| shown(glyph));
         let entries =
             entries.map(|(glyph, tone, says)| (glyph, *tone, if *says == "follows" { follows } else { says }));
@@ -127,10 +123,11 @@ impl<'a> Drawing<'a> {
         lines.into_iter().map(|line| format!("{:width$}{line}", "", width = self.time_width)).collect()
     }
 
-    /// A line for a long interval between two others: what was accepted in it?
+    /// A line for a long interval between two others for which it is known: what was accepted in it?
     fn quiet(&self, before: Option<&Row>, row: &Row, lines: &mut Vec<String>) {
         let Some(before) = before.filter(|b| row.t_us - b.t_us >= QUIET_US) else { return };
-        let (writes, length) = (row.accepted - before.accepted, duration((row.t_us - before.t_us) as f64));
+        let (Some(until), Some(from)) = (row.accepted, before.accepted) else { return };
+        let (writes, length) = (until - from, duration((row.t_us - before.t_us) as f64));
         let (mut new, mut goes_on) = (Vec::new(), false);
         for dark in self.highlights.dark.iter().filter(|dark| is_within(dark, before, row)) {
             match self.was_told(dark, before) {
@@ -140,9 +137,9 @@ impl<'a> Drawing<'a> {
         }
         let dark = match new[..] {
             [] => None,
-            [one] => Some(told::dark(&duration(one as f64))),
+            [one] => Some(phrases::dark(one)),
             ref all => {
-                let sum = told::dark(&duration(all.iter().sum::<u64>() as f64));
+                let sum = phrases::dark(all.iter().sum());
                 Some(format!("{sum}, in {} parts", all.len()))
             }
         };
@@ -172,7 +169,7 @@ impl<'a> Drawing<'a> {
         let time = format!("{:>width$}  ", self.clock.bare(row.t_us), width = self.time_width - 2);
         let (store, tone) = self.store_cell(row);
         let indent = self.time_width + self.lanes() * self.lane_width + 1 + self.store_width;
-        let text = wrap(&row.said(self.highlights.names()), self.paint.width.saturating_sub(2 + indent).max(TEXT_MIN));
+        let text = wrap(&row.text, self.paint.width.saturating_sub(2 + indent).max(TEXT_MIN));
         let blank = " ".repeat(self.time_width);
         for (place, part) in text.iter().enumerate() {
             let (time, store) = match place {
@@ -202,10 +199,13 @@ impl<'a> Drawing<'a> {
         let name = |node| self.highlights.names().node(node).into_owned();
         match row.mark {
             Mark::Quiet => {
-                let tone = if row.text.starts_with("fault") { Tone::Warn } else { Tone::Plain };
-                (row.in_effect.map_or(String::new(), |_| "┃".to_owned()), tone)
+                let tone = match row.turn {
+                    Some(Turn::Bad) => Tone::Bad,
+                    Some(Turn::Fault) => Tone::Warn,
+                    _ => Tone::Plain,
+                };
+                (if row.in_effect { "┃".to_owned() } else { String::new() }, tone)
             }
-            Mark::Misread => (row.in_effect.map_or(String::new(), |_| "┃".to_owned()), Tone::Bad),
             Mark::Accepted(node) => (format!("✓ {}", name(node)), Tone::Plain),
             Mark::Refused(node) => (format!("✗ {}", name(node)), Tone::Good),
             Mark::Stale(node) => (format!("! {}", name(node)), Tone::Bad),
@@ -215,7 +215,7 @@ impl<'a> Drawing<'a> {
 
 fn store_tone(mark: Mark) -> Tone {
     match mark {
-        Mark::Quiet | Mark::Misread => Tone::Dim,
+        Mark::Quiet => Tone::Dim,
         Mark::Accepted(_) => Tone::Good,
         Mark::Refused(_) => Tone::Warn,
         Mark::Stale(_) => Tone::Bad,
@@ -243,7 +243,7 @@ fn is_within(dark: &DarkStretch, before: &Row, row: &Row) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::Names;
+    use crate::{Judge, stories::Stories};
     use protocols::{
         history::{Event, Kind, NodeState, Sink},
         types::NodeId,
@@ -251,12 +251,14 @@ mod tests {
 
     #[test]
     fn the_dead_neither_stop_nor_wake() {
-        let mut highlights = Highlights::new(None, &Names::new(&["n1".to_owned()]));
+        let mut stories = Stories::new(None);
+        stories.learn(&["n1".to_owned()], None);
         let states = [NodeState::Up, NodeState::Down, NodeState::Paused, NodeState::Resumed];
         for (place, state) in states.into_iter().enumerate() {
             let kind = Kind::Node { node: NodeId(0), state };
-            highlights.record(&Event { t_us: place as u64 * 1_000_000, group: 0, kind });
+            stories.record(&Event { t_us: place as u64 * 1_000_000, group: 0, kind });
         }
+        let highlights = stories.into_telling(&Judge::new(None).finish());
         let text = draw(&highlights, Paint { colour: false, width: 100 }).join("\n");
         assert!(text.contains("n1 is killed") && text.contains('×'), "{text}");
         assert!(!text.contains("paused") && !text.contains("runs again"), "{text}");

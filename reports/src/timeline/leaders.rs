@@ -1,7 +1,11 @@
-//! Every incarnation, from its election to the end of its belief, and the store's verdicts on it.
+//! Every leadership, from its election to the end of its belief, and the store's verdicts on it.
 
-use crate::by_resource::ByResource;
-use protocols::types::{Incarnation, NodeId, Resource};
+use crate::course::{
+    ends::Ended,
+    model::{Belief, Model, Named},
+    moment::What,
+};
+use protocols::types::Incarnation;
 
 /// One incarnation. Times are microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,85 +24,66 @@ pub struct Leader {
     /// Writes refused for their token.
     pub refused: u64,
     /// When its belief ended, and why; `None` if it lasted to the end of the run, or is unknown.
-    pub ended: Option<(u64, &'static str)>,
+    pub ended: Option<(u64, Ended)>,
+    /// Does the log fail to report its end, though another was elected after it?
+    pub left_open: bool,
 }
 
-/// All incarnations, in order of first appearance.
-#[derive(Debug, Default)]
-pub(super) struct Leaders {
-    all: Vec<Leader>,
-    latest: usize,
-    /// For each incarnation, by its index in `all`: has it had a write accepted on the resource?
-    took_effect: Vec<ByResource<bool>>,
+/// All leaderships of a run, in order of first appearance.
+pub(super) fn leaders(model: &Model) -> Vec<Leader> {
+    let none = |named: &Named| Leader {
+        incarnation: named.incarnation,
+        elected_us: None,
+        first_us: None,
+        last_us: None,
+        accepted: 0,
+        stale: 0,
+        refused: 0,
+        ended: None,
+        left_open: false,
+    };
+    let mut all: Vec<Leader> = model.incarnations.iter().map(none).collect();
+    for belief in &model.beliefs {
+        let leader = &mut all[belief.i];
+        leader.elected_us = leader.elected_us.or(Some(belief.from));
+        leader.ended = leader.ended.or_else(|| ended(belief, model));
+    }
+    // A log may report only the end of a leadership.
+    for moment in &model.moments {
+        if let What::Deposed { i, reason } = moment.what {
+            all[i].ended.get_or_insert((moment.t, Ended::Deposed(reason)));
+        }
+    }
+    let took = model.effects.iter().map(|e| (e.i, e.from, e.to, e.n, e.stale));
+    for (i, from, to, n, stale) in took.chain(model.works.iter().map(|(i, (from, to))| (*i, *from, *to, 0, 0))) {
+        let leader = &mut all[i];
+        leader.first_us = Some(leader.first_us.map_or(from, |first| first.min(from)));
+        leader.last_us = leader.last_us.max(Some(to));
+        (leader.accepted, leader.stale) = (leader.accepted + n, leader.stale + stale);
+    }
+    model.refused.iter().for_each(|refused| all[refused.i].refused += refused.n);
+    all.retain(|l| l.first_us.is_some() || l.elected_us.is_some() || l.ended.is_some() || l.refused > 0);
+    if model.foreign {
+        leave_open(&mut all);
+    }
+    all
 }
 
-impl Leaders {
-    pub(super) fn all(&self) -> &[Leader] {
-        &self.all
+/// Marks those that a log leaves open, although another node was elected after them.
+fn leave_open(all: &mut [Leader]) {
+    let mut elected: Vec<_> = all.iter().map(|l| (l.elected_us, l.incarnation.node)).collect();
+    elected.sort_unstable();
+    for leader in all.iter_mut().filter(|leader| leader.ended.is_none()) {
+        let later = elected.partition_point(|(at, _)| *at <= leader.elected_us);
+        leader.left_open = elected[later..].iter().any(|(_, node)| *node != leader.incarnation.node);
     }
+}
 
-    fn find(&mut self, incarnation: Incarnation) -> usize {
-        if self.all.get(self.latest).is_none_or(|l| l.incarnation != incarnation) {
-            let known = self.all.iter().rposition(|l| l.incarnation == incarnation);
-            self.latest = known.unwrap_or_else(|| {
-                self.all.push(Leader {
-                    incarnation,
-                    elected_us: None,
-                    first_us: None,
-                    last_us: None,
-                    accepted: 0,
-                    stale: 0,
-                    refused: 0,
-                    ended: None,
-                });
-                self.all.len() - 1
-            });
-        }
-        self.latest
-    }
-
-    pub(super) fn elected(&mut self, t_us: u64, incarnation: Incarnation) {
-        let place = self.find(incarnation);
-        self.all[place].elected_us.get_or_insert(t_us);
-    }
-
-    pub(super) fn ended(&mut self, t_us: u64, incarnation: Incarnation, why: &'static str) {
-        let place = self.find(incarnation);
-        self.all[place].ended.get_or_insert((t_us, why));
-    }
-
-    pub(super) fn died(&mut self, t_us: u64, node: NodeId) {
-        let of_node = |l: &&mut Leader| l.incarnation.node == node && l.ended.is_none();
-        if let Some(leader) = self.all.iter_mut().rev().find(of_node) {
-            leader.ended = Some((t_us, "died"));
-        }
-    }
-
-    pub(super) fn refused(&mut self, incarnation: Incarnation) {
-        let place = self.find(incarnation);
-        self.all[place].refused += 1;
-    }
-
-    /// Takes the end of an incarnation's work.
-    pub(super) fn worked(&mut self, incarnation: Incarnation, from_us: u64, to_us: u64) {
-        let place = self.find(incarnation);
-        let leader = &mut self.all[place];
-        leader.first_us.get_or_insert(from_us);
-        leader.last_us = leader.last_us.max(Some(to_us));
-    }
-
-    /// Takes an accepted write; returns true if it is the incarnation's first on `resource`.
-    pub(super) fn accepted(&mut self, t_us: u64, incarnation: Incarnation, resource: Resource, stale: bool) -> bool {
-        let place = self.find(incarnation);
-        if self.took_effect.len() <= place {
-            self.took_effect.resize(place + 1, ByResource::default());
-        }
-        let first = !std::mem::replace(self.took_effect[place].at(resource), true);
-        let leader = &mut self.all[place];
-        leader.first_us.get_or_insert(t_us);
-        leader.last_us = leader.last_us.max(Some(t_us));
-        leader.accepted += 1;
-        leader.stale += u64::from(stale);
-        first
+/// When a belief ended, and why, if the history reports it.
+fn ended(belief: &Belief, model: &Model) -> Option<(u64, Ended)> {
+    match belief.why? {
+        Ended::Unsaid => None,
+        Ended::Anew if model.foreign => None,
+        why => Some((belief.to, why)),
     }
 }

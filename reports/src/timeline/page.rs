@@ -1,15 +1,14 @@
 //! A run as one HTML file that needs no network. Any history can fill its model of events.
 
 mod columns;
+mod entries;
 
+use super::Highlights;
 use crate::{
     Clock, Judgement, Names,
     by_group::ByGroup,
     clock,
-    course::{
-        Course,
-        model::{Model, Moment},
-    },
+    course::{Course, model::Model, moment::Entry},
 };
 use chrono::SecondsFormat;
 use columns::{Columns, Packed};
@@ -85,20 +84,26 @@ impl Pages {
 
     /// The same as a [`Sheet`], for a page of its own or one that it shares with another run.
     pub fn into_sheet(self, judgement: &Judgement) -> Sheet {
+        self.into_both(judgement).1
+    }
+
+    /// The same with what a text report tells of that group.
+    pub fn into_both(self, judgement: &Judgement) -> (Highlights, Sheet) {
         let told = judgement.worst_group();
         let all = self.0.into_each();
         let groups = all.len();
         let shown = all.into_iter().enumerate().filter(|(group, _)| *group == told || *group < GROUPS_MAX);
-        let mut sheets: Vec<GroupSheet> = shown
+        let mut all: Vec<(Highlights, GroupSheet)> = shown
             .map(|(group, page)| {
                 let judged = judgement.groups.get(group).unwrap_or(judgement);
-                let (model, packed) = page.into_model(judged, (groups > 1).then_some((group, groups)));
-                GroupSheet { group, model, packed }
+                let (highlights, model, packed) = page.into_model(judged, (groups > 1).then_some((group, groups)));
+                (highlights, GroupSheet { group, model, packed })
             })
             .collect();
-        let place = sheets.iter().position(|sheet| sheet.group == told).unwrap_or(0);
-        let GroupSheet { group, model, packed } = sheets.remove(place);
-        Sheet { group, model, packed, others: sheets }
+        let place = all.iter().position(|(_, sheet)| sheet.group == told).unwrap_or(0);
+        let (highlights, GroupSheet { group, model, packed }) = all.remove(place);
+        let others = all.into_iter().map(|(_, sheet)| sheet).collect();
+        (highlights, Sheet { group, model, packed, others })
     }
 }
 
@@ -156,8 +161,8 @@ impl Sheet {
     /// Where the moments of two runs begin to differ; `None` if they are the same.
     pub fn apart(&self, other: &Sheet) -> Option<Apart> {
         let own = |one: &Model, other: &Model| {
-            let known = |m: &Moment| other.moments.iter().any(|o| (o.t, &o.text) == (m.t, &m.text));
-            one.moments.iter().find(|m| !known(m)).map(|m| (m.t, m.text.clone()))
+            let known = |m: &Entry| other.entries.iter().any(|o| (o.t, &o.text) == (m.t, &m.text));
+            one.entries.iter().find(|m| !known(m)).map(|m| (m.t, m.text.clone()))
         };
         let (first, second) = (own(&self.model, &other.model), own(&other.model, &self.model));
         let t_us = [&first, &second].into_iter().flatten().map(|(t, _)| *t).min()?;
@@ -182,8 +187,10 @@ impl Page {
         Page { course: Course::new(header, names), columns: Columns::default() }
     }
 
-    fn into_model(self, judgement: &Judgement, group: Option<(usize, usize)>) -> (Model, Packed) {
-        (self.course.into_model(judgement, group), self.columns.pack())
+    fn into_model(self, judgement: &Judgement, group: Option<(usize, usize)>) -> (Highlights, Model, Packed) {
+        let (highlights, mut model) = Highlights::of(self.course, judgement, group);
+        model.entries = entries::entries(&model);
+        (highlights, model, self.columns.pack())
     }
 }
 

@@ -6,4 +6,5 @@ mod figures;
 mod groups;
 mod histories;
 mod memory;
+mod names;
 mod plots;

@@ -47,7 +47,7 @@ impl Invariant for Panics {
     }
 
     fn finish(&mut self, _: &Ending) -> Finding {
-        Finding { holds: true, could_fail: true, detail: String::new() }
+        Finding { holds: true, could_fail: true, detail: "".into() }
     }
 }
 

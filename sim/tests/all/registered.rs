@@ -73,7 +73,7 @@ impl Invariant for OneReign {
 
     fn finish(&mut self, _: &Ending) -> Finding {
         let detail = format!("{} elections", self.elections);
-        Finding { holds: self.elections < 2, could_fail: self.elections > 0, detail }
+        Finding { holds: self.elections < 2, could_fail: self.elections > 0, detail: detail.into() }
     }
 }
 

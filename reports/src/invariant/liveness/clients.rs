@@ -2,6 +2,7 @@
 
 use crate::{
     cluster::Cluster,
+    said::{At, Sentence, sentence},
     words::{Names, count, duration},
 };
 use protocols::{history::Outcome, types::NodeId};
@@ -91,13 +92,14 @@ impl Clients {
     }
 
     /// The client that waited longest in vain, if that was too long.
-    pub(super) fn violation(&self, names: &Names) -> Option<String> {
+    pub(super) fn violation(&self, names: &Names) -> Option<Sentence> {
         let Unserved { client, from_us, us, ended } = self.longest.as_ref()?;
         let (client, asked) = (names.node(*client), count(*ended, "request"));
-        let (from, us, within) = (names.at(*from_us), duration(*us as f64), duration(self.bound_us as f64));
-        Some(format!(
-            "{client} got no number for {us} from {from} on, and ended {asked} without one, although it reached every \
-             candidate, and writes were accepted; the bound is {within}"
-        ))
+        let (us, within) = (duration(*us as f64), duration(self.bound_us as f64));
+        let rest = format!(
+            " on, and ended {asked} without one, although it reached every candidate, and writes were accepted; the \
+             bound is {within}"
+        );
+        Some(sentence![format!("{client} got no number for {us} from "), At(*from_us), rest])
     }
 }

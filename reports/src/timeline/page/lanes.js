@@ -324,7 +324,7 @@ function drawBelief(ctx, b, top, height) {
   ctx.setLineDash([6, 4]);
   ctx.strokeRect(from + 1, top + 1, Math.max(1, x1 - from - 2), height - 2);
   ctx.setLineDash([]);
-  const start = Math.max(from + 4, right + 4), grant = b.outlived[1].startsWith("its grant"), never = b.outlived[1].startsWith("the service never");
+  const start = Math.max(from + 4, right + 4), grant = b.outlived[2] === "grant", never = b.outlived[2] === "never";
   for (const words of [never ? "believes: the service never granted it" : grant ? "still believes: its grant has ended" : "still believes: another was elected", never ? "never granted" : "still believes", "!"])
     if (widthOf(ctx, words) + 15 < x1 - start) { pill(ctx, start, top + 3, words, ink.panel, ink.bad, { border: ink.bad }); break; }
 }

@@ -1,7 +1,9 @@
 
 // The text around the picture: verdict and cause, the list of moments, the tables, the key.
-/// Text in which [[t]] becomes a time to jump to.
-const linked = words => escape(words).replace(/\[\[(\d+)\]\]/g, (_, t) => `<button data-t="${t}">${at(+t)}</button>`);
+/// A time to jump to.
+const timeLink = t => `<button data-t="${t}">${at(t)}</button>`;
+/// A sentence of text and times.
+const linked = parts => parts.map(part => typeof part === "number" ? timeLink(part) : escape(part)).join("");
 function stepAt(steps, t) {
   let value = 0;
   for (const [from, n] of steps) if (from <= t) value = n;
@@ -11,10 +13,10 @@ function stepAt(steps, t) {
 function head() {
   const safe = M.verdict === "Safe", sign = M.bad ? "✗" : safe ? "✓" : "?", of = run.n ? "-b" : "", tag = TWO ? "h2" : "h1";
   const broken = M.broken.map(([name, detail]) => `<li><b>✗ ${escape(name)}</b> ${escape(detail)}</li>`).join("");
-  const same = run.n > 0 && M.cause[0] === RUNS[0].M.cause[0];
+  const same = run.n > 0 && linked(M.cause[0] ?? []) === linked(RUNS[0].M.cause[0] ?? []);
   return `<section${same ? ' class="same"' : ""}><p class="meta">${TWO ? `<b class="letter">${run.letter}</b>` : ""}<span class="chip ${M.bad ? "bad" : safe ? "" : "open"}">${sign} ${escape(M.verdict)}</span>` +
     `<span>${escape(M.title)} · ${plural(M.events, "event")} in ${duration(M.end - M.begin)}${M.clock ? ` · times: ${daysOf(M.clock)}` : M.epoch ? ` · 0 s is ${escape(M.epoch)}` : ""}${M.unshown ? ` · ${plural(M.unshown, "more resource")} written to, without a strip` : ""}</span></p>` +
-    `<${tag} class="cause" id="cause${of}">${linked(M.cause[0] ?? "")}</${tag}><p class="why" id="why${of}">${M.cause.slice(1).map(linked).join(" ")}</p>` +
+    `<${tag} class="cause" id="cause${of}">${linked(M.cause[0] ?? [])}</${tag}><p class="why" id="why${of}">${M.cause.slice(1).map(linked).join(" ")}</p>` +
     (broken && `<details class="broken"><summary>${plural(M.broken.length, "invariant")} violated: ${M.broken.map(([name]) => `<b>${escape(name)}</b>`).join(", ")}</summary><ul>${broken}</ul></details>`) + "</section>";
 }
 /// Where two runs diverge, known once their events are decoded.
@@ -24,8 +26,8 @@ function fillDifference() {
   if (place < 0) { $("differ").textContent = "The two runs are the same, event for event."; return; }
   const t = Math.min(...RUNS.filter(r => place < r.E.n).map(r => r.E.t[place])), after = MOMENTS.find(m => m.t >= t - 1 && m.runs.length === 1);
   const event = r => { const text = lineIn(r, place); return text ? `<code>${escape(text)}</code>` : "<i>it has ended</i>"; };
-  const alike = place ? `The same for ${plural(place, "event")}, up to ${linked(`[[${t}]]`)}.` : "They differ from the first event on.";
-  $("differ").innerHTML = `<p>${alike}${after ? ` What shows first: ${linked(`[[${after.t}]]`)}, in ${runsOf(after)}: ${escape(after.text)}.` : ""}</p>` +
+  const alike = place ? `The same for ${plural(place, "event")}, up to ${timeLink(t)}.` : "They differ from the first event on.";
+  $("differ").innerHTML = `<p>${alike}${after ? ` What shows first: ${timeLink(after.t)}, in ${runsOf(after)}: ${escape(after.text)}.` : ""}</p>` +
     `<details><summary>The first event that differs</summary><p>${a.letter} ${event(a)}</p><p>${b.letter} ${event(b)}</p></details>`;
   for (const button of $("differ").querySelectorAll("button[data-t]")) button.onclick = () => jump(+button.dataset.t);
 }
