@@ -65,7 +65,7 @@ pub fn wait(on: On, until: Option<Until>) -> bool {
     let next = inside(|kernel, me| {
         kernel.wait(me, on, until);
         let next = kernel.next_thread().ok()?;
-        Some((next != me).then(|| (Turn::of(kernel, next), kernel.threads[me].go)))
+        Some((next != me).then(|| (Next::of(kernel, next), kernel.threads[me].go)))
     });
     match next {
         Some(Some(Some((next, mine)))) => {
@@ -81,14 +81,14 @@ pub fn wait(on: On, until: Option<Until>) -> bool {
 }
 
 /// What it takes to hand the baton over, when nothing of the kernel is borrowed any more.
-struct Turn {
+struct Next {
     go: &'static AtomicU32,
     system: u32,
 }
 
-impl Turn {
-    fn of(kernel: &Kernel, place: usize) -> Turn {
-        Turn { go: kernel.threads[place].go, system: kernel.threads[place].system }
+impl Next {
+    fn of(kernel: &Kernel, place: usize) -> Next {
+        Next { go: kernel.threads[place].go, system: kernel.threads[place].system }
     }
 
     fn give(self) {
@@ -219,7 +219,7 @@ unsafe extern "C" fn last_words(rounds: *mut c_void) {
             let _: std::io::Result<()> = kernel.exchange(Then::Exit { code: 0 });
             return None;
         }
-        kernel.next_thread().ok().map(|next| Turn::of(kernel, next))
+        kernel.next_thread().ok().map(|next| Next::of(kernel, next))
     });
     match next {
         Some(Some(next)) => {

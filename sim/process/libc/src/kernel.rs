@@ -30,6 +30,8 @@ use threads::{On, Thread};
 
 /// The first simulated descriptor: the machine's own are below.
 pub const FIRST: i32 = 1 << 20;
+/// A process may have so many.
+const DESCRIPTORS_MAX: usize = 1 << 16;
 
 /// After so many readings of the clock, or yields, without a wait, somebody is waiting for time to pass.
 const SPINS_MAX: u32 = 10_000;
@@ -258,7 +260,7 @@ impl Kernel {
     /// # Errors
     /// `EBADF`.
     pub fn find(&self, descriptor: i32) -> Result<usize, i32> {
-        let at = usize::try_from(descriptor - FIRST).map_err(|_| libc::EBADF)?;
+        let at = place(descriptor)?;
         self.descriptors.get(at).copied().flatten().map(|found| found.object).ok_or(libc::EBADF)
     }
 
@@ -303,6 +305,12 @@ impl Kernel {
         }
         self.wake(|on| on.waits_for(object), usize::MAX);
     }
+}
+
+/// A descriptor's place in the table.
+fn place(descriptor: i32) -> Result<usize, i32> {
+    let place = descriptor.checked_sub(FIRST).and_then(|place| usize::try_from(place).ok());
+    place.filter(|place| *place < DESCRIPTORS_MAX).ok_or(libc::EBADF)
 }
 
 /// An address and a port, as the standard library has them.

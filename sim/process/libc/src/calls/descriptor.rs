@@ -65,6 +65,7 @@ pub extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
 /// `fcntl`, whose last argument is a word or missing: then it is not looked at.
 fn control(fd: c_int, command: c_int, word: usize) -> Option<Result<c_int, c_int>> {
     on(fd, |kernel, object| match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC if word > i32::MAX as usize => Err(libc::EINVAL),
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
             Ok(kernel.describe(object, word as c_int, command == libc::F_DUPFD_CLOEXEC))
         }

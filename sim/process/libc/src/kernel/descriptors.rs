@@ -1,6 +1,6 @@
 //! The table of descriptors, and what becomes of an object when its last one is closed.
 
-use super::{Descriptor, FIRST, Kernel, Kind, Object};
+use super::{Descriptor, FIRST, Kernel, Kind, Object, place};
 
 impl Kernel {
     /// A new object, without a descriptor yet.
@@ -20,7 +20,8 @@ impl Kernel {
 
     /// The lowest free descriptor, from `least` on, stands for the object.
     pub fn describe(&mut self, object: usize, least: i32, close_on_exec: bool) -> i32 {
-        let least = usize::try_from(least - FIRST).unwrap_or(0);
+        // Those of the machine are below all of these.
+        let least = place(least).unwrap_or(0);
         self.descriptors.resize(self.descriptors.len().max(least), None);
         let free = (least..self.descriptors.len()).find(|at| self.descriptors[*at].is_none());
         let at = free.unwrap_or(self.descriptors.len());
@@ -42,10 +43,7 @@ impl Kernel {
     /// `EBADF`.
     pub fn describe_as(&mut self, old: i32, new: i32, close_on_exec: bool) -> Result<i32, i32> {
         let object = self.find(old)?;
-        let at = usize::try_from(new - FIRST).map_err(|_| libc::EBADF)?;
-        if at > 1 << 20 {
-            return Err(libc::EBADF);
-        }
+        let at = place(new)?;
         if old != new {
             // As in the kernel, a descriptor that was in use is closed silently.
             let _: Result<(), i32> = self.close(new);
@@ -61,7 +59,7 @@ impl Kernel {
 
     /// The descriptor's own flag.
     pub fn close_on_exec(&mut self, descriptor: i32) -> Option<&mut bool> {
-        let at = usize::try_from(descriptor - FIRST).ok()?;
+        let at = place(descriptor).ok()?;
         self.descriptors.get_mut(at)?.as_mut().map(|found| &mut found.close_on_exec)
     }
 

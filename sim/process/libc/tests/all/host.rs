@@ -105,11 +105,19 @@ fn start(name: &str) -> Start {
 /// Files are the machine's, so that whoever waits for one waits outside of the world.
 fn waits_outside() {
     let thread = std::thread::Builder::new().name("a worker".to_owned());
-    let thread = thread.spawn(|| std::fs::File::open(std::env::var("FIFO").unwrap()).map(drop));
+    let thread = thread.spawn(|| {
+        std::thread::sleep(Duration::from_millis(3));
+        std::fs::File::open(std::env::var("FIFO").unwrap()).map(drop)
+    });
+    // The other one runs in between.
+    std::thread::sleep(Duration::from_millis(2));
     thread.unwrap().join().unwrap().unwrap();
 }
 
 fn computes() {
+    // Another thread ran before.
+    std::thread::spawn(|| std::thread::sleep(Duration::from_millis(3)));
+    std::thread::sleep(Duration::from_millis(4));
     let mut number = std::process::id();
     while number > 0 {
         number = std::hint::black_box(number) | 1;
@@ -124,14 +132,18 @@ fn who_does_not_come_back_is_named() {
     assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
     for (main, doing) in [
         (main_of(waits_outside), "its thread \"a worker\" waits in openat(2), outside of the world"),
-        (main_of(computes), "computes without a system call"),
+        (main_of(computes), "its thread \"exe\" computes without a system call"),
     ] {
         let mut child = zygote().fork("n1", main).unwrap();
         let pid = child.pid();
         child.set_patience(Duration::from_millis(300));
         let mut start = start("n1");
         start.env = vec![("FIFO".to_owned(), fifo.to_str().unwrap().to_owned())];
-        let error = child.begin(&start).expect_err("it does not come back");
+        let mut turn = child.begin(&start);
+        while let Ok(Turn { then: Then::Wait { until }, .. }) = turn {
+            turn = child.go(&Go { mono: until.unwrap(), ..start.go.clone() });
+        }
+        let error = turn.expect_err("it does not come back");
         assert!(matches!(error, Error::Stuck { .. }), "{error}");
         let text = error.to_string();
         assert!(text.starts_with("n1 has not come back for 0.3 s of real time: "), "{text}");

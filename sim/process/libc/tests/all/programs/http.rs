@@ -10,10 +10,10 @@ use std::{collections::HashMap, time::Duration};
 
 #[tokio::main]
 async fn server() {
-    use axum::{Json, Router, routing::get};
+    use axum::{Router, routing::get};
     let list = get(|| async {
         let all: HashMap<u32, &str> = [(1, "one"), (2, "two"), (3, "three"), (4, "four")].into();
-        Json(all)
+        format!("{all:?}")
     });
     let echo = axum::routing::post(|body: String| async move { format!("you said {} bytes", body.len()) });
     let app = Router::new().route("/list", list).route("/echo", echo);

@@ -71,7 +71,24 @@ fn quiet_times_change_nothing() {
         });
         assert_eq!(quiet, not, "{name}");
     }
+    // What happens at one instant keeps its order, too.
+    let [quiet, not] = [true, false].map(|says_quiet| {
+        SAYS_QUIET.set(says_quiet);
+        let mut world = World::new(5);
+        world.process("a", fencepost_libc::main_of(ticks)).process("b", fencepost_libc::main_of(ticks));
+        minute(world).log
+    });
+    assert_eq!(quiet, not);
     assert!(exchanges[1] < exchanges[0], "{exchanges:?}");
+}
+
+fn ticks() {
+    for n in 0..20 {
+        println!("tick {n}");
+        // The first time nothing is done; then both at one instant.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
 }
 
 thread_local! {

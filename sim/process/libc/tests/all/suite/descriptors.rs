@@ -120,6 +120,14 @@ fn bad(out: &mut Out) {
         out.call("fcntl", libc::fcntl(it, F_GETFL));
         out.call("listen", libc::listen(it, 1));
         out.call("shutdown", libc::shutdown(it, 0));
+        out.call("close of the least number", libc::close(i32::MIN));
+        out.call("copy to below zero", libc::fcntl(fd(&client), F_DUPFD, -1));
+        out.call("copy to far above", libc::dup2(fd(&client), i32::MAX));
+        let mut event = libc::epoll_event { events: 1, u64: 0 };
+        let epoll = libc::epoll_create1(0);
+        out.call("watch the least number", libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, i32::MIN, &mut event));
+        out.call("watch the greatest", libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, i32::MAX, &mut event));
+        libc::close(epoll);
     }
     let [reads, writes] = ends(0);
     // SAFETY: numbers.

@@ -3,7 +3,7 @@
 use super::Out;
 use libc::c_long;
 
-pub const CASES: &[super::Case] = &[("system calls by hand", by_hand), ("rustix", by_rustix)];
+pub const CASES: &[super::Case] = &[("system calls by hand", by_hand), ("a connection by hand", tcp)];
 
 /// A system call as assembly: its result, or its error's number below zero.
 pub fn call(number: c_long, a: [usize; 4]) -> isize {
@@ -60,36 +60,40 @@ fn by_hand(out: &mut Out) {
     out.say(masked.join().unwrap());
 }
 
-/// rustix makes its system calls itself.
-fn by_rustix(out: &mut Out) {
-    use rustix::{
-        event::{PollFd, PollFlags, poll},
-        net::{self, AddressFamily, RecvFlags, SendFlags, Shutdown, SocketType},
-    };
-    let any = std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
-    let listener = net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
-    net::bind(&listener, &any).unwrap();
-    net::listen(&listener, 4).unwrap();
-    let at: std::net::SocketAddrV4 = net::getsockname(&listener).unwrap().try_into().unwrap();
-    out.say(at.port() > 0);
+/// A connection, as libraries that make their system calls themselves (rustix) open and use it.
+fn tcp(out: &mut Out) {
+    let socket = || call(libc::SYS_socket, [libc::AF_INET as usize, libc::SOCK_STREAM as usize, 0, 0]) as usize;
+    // SAFETY: zeros are an address.
+    let mut at: libc::sockaddr_in = unsafe { std::mem::zeroed() };
+    at.sin_family = libc::AF_INET as _;
+    at.sin_addr.s_addr = u32::from_ne_bytes([127, 0, 0, 1]);
+    let (address, mut length) = (&raw mut at as usize, size_of::<libc::sockaddr_in>() as u32);
+    let listener = socket();
+    out.say(call(libc::SYS_bind, [listener, address, length as usize, 0]));
+    out.say(call(libc::SYS_listen, [listener, 4, 0, 0]));
+    out.say(call(libc::SYS_getsockname, [listener, address, &raw mut length as usize, 0]));
+    out.say(at.sin_port != 0);
     let answers = std::thread::spawn(move || {
-        let stream = net::accept(&listener).unwrap();
+        let stream = call(libc::SYS_accept4, [listener, 0, 0, 0]) as usize;
         let mut room = [0u8; 32];
-        while let Ok((count @ 1.., _)) = net::recv(&stream, &mut room[..], RecvFlags::empty()) {
-            net::send(&stream, &room[..count], SendFlags::NOSIGNAL).unwrap();
+        loop {
+            let count = call(libc::SYS_recvfrom, [stream, room.as_mut_ptr() as usize, room.len(), 0]);
+            if count <= 0 || call(libc::SYS_sendto, [stream, room.as_ptr() as usize, count as usize, 0]) != count {
+                return (call(libc::SYS_close, [stream, 0, 0, 0]), call(libc::SYS_close, [listener, 0, 0, 0]));
+            }
         }
     });
-    let client = net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
-    out.say(format!("{:?}", net::connect(&client, &at)));
-    out.say(format!("{:?}", net::send(&client, b"by hand", SendFlags::NOSIGNAL)));
-    let mut entries = [PollFd::new(&client, PollFlags::IN)];
-    out.say(format!("{:?}", poll(&mut entries, None)));
-    let mut room = [0u8; 32];
-    out.say(format!("{:?}", net::recv(&client, &mut room[..], RecvFlags::DONTWAIT)));
-    out.say(format!("{:?}", net::recv(&client, &mut room[..], RecvFlags::DONTWAIT)));
-    net::shutdown(&client, Shutdown::Write).unwrap();
-    out.say(format!("{:?}", net::recv(&client, &mut room[..], RecvFlags::empty())));
-    answers.join().unwrap();
-    let other = net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
-    out.say(format!("{:?}", net::connect(&other, &at)));
+    let client = socket();
+    out.say(call(libc::SYS_connect, [client, address, length as usize, 0]));
+    out.say(call(libc::SYS_write, [client, b"by hand".as_ptr() as usize, 7, 0]));
+    let mut entry = libc::pollfd { fd: client as i32, events: libc::POLLIN, revents: 0 };
+    out.say(call(libc::SYS_ppoll, [&raw mut entry as usize, 1, 0, 0]));
+    let (mut room, dont_wait) = ([0u8; 32], libc::MSG_DONTWAIT as usize);
+    let mut receive = |flags| call(libc::SYS_recvfrom, [client, room.as_mut_ptr() as usize, 32, flags]);
+    out.say(receive(dont_wait));
+    out.say(receive(dont_wait) == -(libc::EAGAIN as isize));
+    out.say(call(libc::SYS_shutdown, [client, libc::SHUT_WR as usize, 0, 0]));
+    out.say(receive(0));
+    out.say(format!("{:?}", answers.join().unwrap()));
+    out.say(call(libc::SYS_connect, [socket(), address, length as usize, 0]) == -(libc::ECONNREFUSED as isize));
 }
