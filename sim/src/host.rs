@@ -1,7 +1,7 @@
 //! The host: a clock and entropy around a run, and the executor of its tasks. madsim, which only `ambient.rs` names,
 //! intercepts libc's clock and entropy; the world owns time, the network and everything that is judged.
 //!
-//! Bit-for-bit replay requires a fresh OS thread per run on which [`Ambient`] is created first (otherwise `HashMap` keys
+//! Bit-for-bit replay requires a fresh OS thread per run on which `Ambient` is created first (otherwise `HashMap` keys
 //! and other thread-locals leak). Around it runs a tokio runtime with a fixed seed; it is unconstrained (otherwise
 //! tokio's `select!` and `watch` draw from a process-wide counter) and has no time, so that a real timer panics.
 

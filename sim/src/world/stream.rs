@@ -12,10 +12,13 @@ mod sockets;
 use super::{World, queue::Event, retransmit::Gap};
 use protocols::types::NodeId;
 use segment::Segment;
-use std::{collections::VecDeque, io, task::Waker};
+use std::{collections::VecDeque, io, ops::Range, task::Waker};
 
 /// Bytes in flight before a writer has to wait.
 pub(super) const WINDOW: usize = 256 * 1024;
+
+/// The ports of connecting ends, by Linux's default.
+const EPHEMERAL: Range<u16> = 32_768..60_999;
 
 /// One end of a connection.
 #[derive(Default)]
@@ -224,7 +227,7 @@ impl World {
         let mine = Side { node: from.0, starts: process.starts, ..Side::default() };
         let theirs = Side { node: to.0, starts: u32::MAX, ..Side::default() };
         let (opening, sides) = (Opening::Asked, [mine, theirs]);
-        let from_port = sockets::EPHEMERAL.start + (number % sockets::EPHEMERAL.len() as u64) as u16;
+        let from_port = EPHEMERAL.start + (number % EPHEMERAL.len() as u64) as u16;
         self.conns.push(Conn { number, from_port, sides, opening, opener: None, hangs: 0, withheld: Vec::new() });
         let conn = self.conns.len() as u32 - 1;
         self.send_segment(Segment::Syn { conn, port }, self.now);

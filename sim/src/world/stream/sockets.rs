@@ -1,14 +1,11 @@
 //! What the sockets of unmodified programs ask of connections, beside what our own clients do.
 
-use super::{
-    super::{World, keepalive::Keepalive, keepalive::Probing},
-    Waker,
+use crate::world::{
+    World,
+    keepalive::{Keepalive, Probing},
 };
 use protocols::types::NodeId;
-use std::ops::Range;
-
-/// The ports of connecting ends, by Linux's default.
-pub const EPHEMERAL: Range<u16> = 32_768..60_999;
+use std::task::Waker;
 
 impl World {
     /// The node and port at the other end.
