@@ -7,7 +7,7 @@ pub(crate) mod store;
 
 use crate::{
     host,
-    world::{self, env::SimEnv},
+    world::{self, env::SimEnv, stall::Stall},
 };
 use fencepost_process::{Child, Error, Go, Main, Op, Start, Then, Turn, Zygote};
 use protocols::{
@@ -137,8 +137,9 @@ impl Running {
         // As containers have it.
         env.push(("HOSTNAME".to_owned(), name.clone()));
         let start = Start { name, pid, ip, seed, cpus: CPUS, env, go: self.go(Vec::new()) };
-        let mut turn = child.begin(&start)?;
+        let (mut turn, mut stall) = (child.begin(&start)?, Stall::default());
         loop {
+            stall.event(world::with(|w| w.now()));
             let Turn { ops, then, .. } = turn;
             ops.into_iter().for_each(|op| self.carry_out(op));
             let events = match then {
