@@ -257,9 +257,16 @@ fn trigger(whole: &Whole, trigger_of: &Trigger) -> Checked {
         }
         Trigger::Passage { point, node, nth, after, delay_ms } => (point, node, nth, after, delay_ms),
     };
-    if Point::from_name(point).is_none() {
-        let known = list(Point::ALL.iter().map(|point| point.name()));
-        return Err(format!("waits for a point `{point}`, which does not exist; there are {known}"));
+    match Point::from_name(point) {
+        None => {
+            let known = list(Point::ALL.iter().map(|point| point.name()));
+            return Err(format!("waits for a point `{point}`, which does not exist; there are {known}"));
+        }
+        // It would never strike, and the run would pass without it.
+        Some(Point::BeforeSend) => {
+            return Err(format!("waits for `{point}`, which only programs pass, and not protocols"));
+        }
+        Some(_) => {}
     }
     whom(whole, node)?;
     if *node == Who::Trigger || !may_elect(whole, node) {

@@ -10,9 +10,9 @@
 //! that gets no answer is paused, and one whose answer comes late has a slow machine.
 //!
 //! ```no_run
-//! # fn main() -> Result<(), fencepost_process::Error> {
-//! use fencepost_process::{Go, Main, Start, Then, Zygote};
-//! # let (main, start): (Main, Start) = todo!();
+//! # use fencepost_process::{Error, Main, Start};
+//! # fn drive(main: Main, start: Start) -> Result<(), Error> {
+//! use fencepost_process::{Go, Then, Zygote};
 //! let zygote = Zygote::start()?;
 //! let mut child = zygote.fork("n1", main)?;
 //! let mut turn = child.begin(&start)?;

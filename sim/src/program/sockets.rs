@@ -5,7 +5,7 @@ use fencepost_process::{Broken, Event, Op, ROOM};
 use protocols::types::{NodeId, SECOND};
 use protocols_clients::env::Env;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     future::{Future, poll_fn},
     net::Ipv4Addr,
     pin::pin,
@@ -52,13 +52,22 @@ pub struct Sockets {
     /// The process's incarnation in the world, by port.
     listening: BTreeMap<u16, u32>,
     accepted: u32,
+    /// The world's connections of the process with itself by 127.0.0.1.
+    loopback: BTreeSet<u32>,
     /// What happened already, and the process has not heard of yet.
     due: Vec<Event>,
 }
 
 impl Sockets {
     pub fn new(node: NodeId) -> Sockets {
-        Sockets { node, open: BTreeMap::new(), listening: BTreeMap::new(), accepted: 0, due: Vec::new() }
+        Sockets {
+            node,
+            open: BTreeMap::new(),
+            listening: BTreeMap::new(),
+            accepted: 0,
+            loopback: BTreeSet::new(),
+            due: Vec::new(),
+        }
     }
 
     /// What happens next, or nothing if the process's clock shows `until` first.
@@ -133,7 +142,8 @@ impl Sockets {
 
     fn connect(&mut self, conn: u32, from_port: u16, to: Ipv4Addr, port: u16) {
         let nodes = with(|world| world.nodes());
-        let to = match to.is_loopback() {
+        let by_loopback = to.is_loopback();
+        let to = match by_loopback {
             true => Some(self.node),
             false => (0..nodes).map(NodeId).find(|node| ip_of(*node) == to),
         };
@@ -145,6 +155,9 @@ impl Sockets {
             world.set_from_port(number, from_port);
             number
         });
+        if by_loopback {
+            self.loopback.insert(number);
+        }
         self.open.insert(conn, Socket::new(number, 0, State::Opening));
     }
 
@@ -155,7 +168,10 @@ impl Sockets {
                 let conn = 2 * self.accepted + 1;
                 self.accepted += 1;
                 let (from, from_port) = with(|world| world.other_end(number, 1));
-                let (at, from) = (ip_of(self.node), ip_of(from));
+                let (at, from) = match self.loopback.remove(&number) {
+                    true => (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST),
+                    false => (ip_of(self.node), ip_of(from)),
+                };
                 self.due.push(Event::Accepted { conn, at, port: *port, from, from_port });
                 self.open.insert(conn, Socket::new(number, 1, State::Open));
             }

@@ -2,5 +2,6 @@
 
 mod failover;
 mod fencing;
+mod loopback;
 mod traces;
 mod world;

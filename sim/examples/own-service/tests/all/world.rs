@@ -1,5 +1,6 @@
 //! A world with Redis, a store and three nodes that run the service as it is.
 
+use fencepost_process::Main;
 use protocols::{election, types::NodeId};
 use scenarios::{
     Params, Plan,
@@ -47,6 +48,14 @@ pub fn plan_at(seed: u64, when: Trigger, fault: Option<Fault>) -> Plan {
 pub fn run(plan: &Plan) -> (String, Vec<Line>) {
     let (run, lines) = run_all(plan);
     (run.trace_hash().to_owned(), lines)
+}
+
+/// What processes that run `main` print.
+pub fn lines_of(plan: &Plan, main: Main) -> Vec<Line> {
+    let program = Program::new(main).unwrap();
+    let registry = Registry { program: Some(program.clone()), ..Registry::default() };
+    run::run(plan, Options { registry, ..Options::default() }).unwrap();
+    program.take_printed()
 }
 
 pub fn run_all(plan: &Plan) -> (Run, Vec<Line>) {
