@@ -156,13 +156,13 @@ impl Cluster {
         a == b || (good((a, b)) && good((b, a)))
     }
 
-    /// Can it serve clients, if it leads? It needs the store and one client.
+    /// Can it serve clients, if it leads? It needs the store and one client, where there are clients.
     pub(crate) fn can_act(&self, node: NodeId) -> bool {
         let client = |client: NodeId| self.is_able(client) && self.is_good(node, client);
         self.node(node).narrowed == 0
             && self.is_able(self.store)
             && self.is_good(node, self.store)
-            && self.clients.clone().map(NodeId).any(client)
+            && (self.clients.is_empty() || self.clients.clone().map(NodeId).any(client))
     }
 
     /// A node for which others may wait in vain: it is heard, but does not hear everything, or not in time. If a

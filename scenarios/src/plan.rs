@@ -11,6 +11,7 @@ mod limits;
 mod network;
 mod own;
 mod parameters;
+pub mod program;
 mod redundant;
 mod tenure;
 mod timers;
@@ -323,7 +324,8 @@ impl Plan {
             requires: self.requires.clone(),
             services: topology.members().collect(),
             services_needed: if needed > 1 { needed } else { 0 },
-            tick_ms: self.load.tick_ms,
+            // What a program's leader does besides, and when, is its own business.
+            tick_ms: if protocol.is_program() { 0 } else { self.load.tick_ms },
             store: Some(topology.store()),
             // If a majority of the copies decides, nobody acts without one either.
             majority: protocol.majority || self.copies == Some(Copies::Majority),

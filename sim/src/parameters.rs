@@ -8,6 +8,7 @@ use protocols::{
         rules::{Manner, Rules},
     },
     fence::checks::Fencing,
+    point::Point,
     sharding::Placement,
     types::MILLISECOND,
     work::work_set::Asked,
@@ -45,8 +46,11 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     if !set.is_empty() {
         rows.push(pair("timers", set.join(", ")));
     }
+    if plan.load.clients > 0 {
+        let clients = count(plan.load.clients.into(), "client");
+        rows.push(pair("load", format!("{} requests/s from {clients}", plan.load.rate)));
+    }
     rows.extend([
-        pair("load", format!("{} requests/s from {}", plan.load.rate, count(plan.load.clients.into(), "client"))),
         pair(
             "network",
             format!(
@@ -170,6 +174,9 @@ fn bandwidth(plan: &Plan) -> Vec<(String, String)> {
 fn lease(plan: &Plan, protocol: Option<&Protocol>) -> (String, String) {
     let timings = &plan.timings;
     let renewed = timings.renew_interval_ms;
+    if protocol.is_some_and(Protocol::is_program) {
+        return ("takeover".to_owned(), format!("{} ms after a leader's death, as measured", timings.lease_ttl_ms));
+    }
     match (timings.election_timeout_ms, protocol.is_some_and(Protocol::elects_among_peers)) {
         (Some((min_ms, max_ms)), _) => {
             ("timeout".to_owned(), format!("{min_ms} to {max_ms} ms until others stand; heartbeat every {renewed} ms"))
@@ -253,6 +260,7 @@ pub fn describe(fault: &PlannedFault) -> String {
     let (from, to) = fault.what.groups();
     let names = |group: &[Who]| -> Vec<String> {
         let name = |who: &Who| match who {
+            Who::Trigger if let Trigger::Passage { node: Who::Named(name), .. } = &fault.when => name.clone(),
             Who::Leader | Who::Trigger => "the leader".to_owned(),
             Who::Followers | Who::Clients => format!("the {who}"),
             Who::Service => "the service".to_owned(),
@@ -274,6 +282,14 @@ pub fn describe(fault: &PlannedFault) -> String {
     };
     let when = match &fault.when {
         Trigger::At { ms } => format!("at {:.3} s", ms / 1e3),
+        Trigger::Passage { point, node, nth, after, .. } if point == Point::BeforeSend.name() => {
+            let from = match after.as_deref() {
+                Some(Trigger::At { ms }) if *ms > 0.0 => format!(" from {:.3} s on", ms / 1e3),
+                Some(Trigger::Passage { .. }) => ", counted from an earlier one".to_owned(),
+                _ => String::new(),
+            };
+            format!("before send {nth} of {}{from}", names(std::slice::from_ref(node)).join(", "))
+        }
         Trigger::Passage { point, nth, after: None, .. } => format!("at passage {nth} of `{point}`"),
         Trigger::Passage { point, delay_ms, after: Some(after), .. } => match &**after {
             Trigger::Passage { point: before, nth, .. } => {

@@ -2,59 +2,34 @@
 //! runs whenever the world lets it, and a task of the world carries out what it did. So faults reach it as they reach any
 //! task: one that is dropped has killed the process, and one that does not run has paused it.
 
+mod said;
 mod sockets;
 pub(crate) mod store;
+
+pub use crate::world::programs::{From, Line, Sent};
+pub use said::{NoPattern, Pattern};
 
 use crate::{
     host,
     world::{self, env::SimEnv, stall::Stall},
 };
 use fencepost_process::{Child, Error, Go, Main, Op, Start, Then, Turn, Zygote};
-use protocols::{
-    history::{self, Kind, Sink},
-    point::Point,
-    types::NodeId,
-};
+use protocols::{point::Point, types::NodeId};
 use protocols_clients::env::Env;
-use reports::{Judgement, invariant, judges::Judges};
 use sockets::Sockets;
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::fmt;
 
 /// How many processors a process sees.
 const CPUS: u16 = 2;
 
-/// What every candidate of a run runs, and what it prints.
+/// What every candidate of a run runs.
 #[derive(Clone)]
 pub struct Program {
     zygote: Zygote,
     main: Main,
     env: Vec<(String, String)>,
-    printed: Arc<Mutex<Vec<Line>>>,
-}
-
-/// A line that a process printed, or the sentence that refused something it called.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
-    /// True time, in nanoseconds.
-    pub now: u64,
-    pub node: NodeId,
-    /// How many times the process had been started before.
-    pub starts: u32,
-    pub from: From,
-    pub text: String,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum From {
-    Output,
-    Error,
-    /// A call that is not simulated.
-    Refused,
-    /// The end of a process that ended by itself.
-    End,
+    leads_when: Vec<Pattern>,
+    stops_when: Vec<Pattern>,
 }
 
 impl fmt::Debug for Program {
@@ -69,7 +44,8 @@ impl Program {
     /// # Errors
     /// This executable cannot be executed once more, or does not link `fencepost-libc`.
     pub fn new(main: Main) -> Result<Program, Error> {
-        Ok(Program { zygote: Zygote::start()?, main, env: Vec::new(), printed: Arc::default() })
+        let (env, leads_when, stops_when) = Default::default();
+        Ok(Program { zygote: Zygote::start()?, main, env, leads_when, stops_when })
     }
 
     /// With this variable in its environment, which is otherwise empty.
@@ -78,17 +54,16 @@ impl Program {
         self
     }
 
-    /// Everything that has been printed so far; what is printed from now on is kept apart.
-    pub fn take_printed(&self) -> Vec<Line> {
-        std::mem::take(&mut self.printed.lock().unwrap_or_else(PoisonError::into_inner))
+    /// A process that prints a line with this part leads from then on. Such a line is printed once for each leadership.
+    pub fn leads_when(mut self, says: Pattern) -> Program {
+        self.leads_when.push(says);
+        self
     }
 
-    /// The verdict on what the store accepted and refused in a run, as on a log of which nothing else is known.
-    pub fn judge(events: &[history::Event]) -> Judgement {
-        let mut judges = Judges::by(&invariant::ALL, None);
-        let of_store = |event: &&history::Event| matches!(event.kind, Kind::Apply { .. });
-        events.iter().filter(of_store).for_each(|event| judges.record(event));
-        judges.finish()
+    /// A process that prints a line with this part leads no more.
+    pub fn stops_when(mut self, says: Pattern) -> Program {
+        self.stops_when.push(says);
+        self
     }
 
     /// The first task of a process.
@@ -118,7 +93,10 @@ impl Running {
         let env = SimEnv::new(node);
         let (name, starts) = world::with(|w| (w.process(node).name.clone(), w.process(node).starts - 1));
         let (sockets, lines) = (Sockets::new(node), [Vec::new(), Vec::new()]);
-        let stops = world::with(|w| w.waits_for(Point::BeforeSend));
+        let stops = world::with(|w| w.waits_for(Point::BeforeSend) || w.counts_sends());
+        if !program.leads_when.is_empty() {
+            world::with(|w| w.observe());
+        }
         let mut running = Running { program, env, starts, sockets, stops, lines };
         let child = running.program.zygote.fork(&name, running.program.main);
         let ended = match child {
@@ -126,7 +104,10 @@ impl Running {
             Err(why) => Err(why),
         };
         match ended {
-            Ok(how) => running.print(From::End, how),
+            Ok(how) => {
+                running.print(From::End, how);
+                world::with(|w| w.crash(node));
+            }
             Err(why) => panic!("{why}"),
         }
     }
@@ -145,6 +126,7 @@ impl Running {
             let events = match then {
                 Then::Wait { until } => self.sockets.next(self.env, until).await,
                 Then::Send { .. } => {
+                    world::with(|w| w.sends(self.env.node));
                     self.env.point(Point::BeforeSend).await;
                     Vec::new()
                 }
@@ -177,7 +159,19 @@ impl Running {
     }
 
     fn print(&self, from: From, text: String) {
-        let line = Line { now: world::with(|w| w.now()), node: self.env.node, starts: self.starts, from, text };
-        self.program.printed.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        let (node, Program { leads_when, stops_when, .. }) = (self.env.node, &self.program);
+        let said = |patterns: &[Pattern]| patterns.iter().find_map(|pattern| pattern.find(&text));
+        let (leads, stops) = match from {
+            From::Output | From::Error => (said(leads_when), said(stops_when)),
+            From::Refused | From::End => (None, None),
+        };
+        world::with(|w| {
+            w.print(node, from, text);
+            match (leads, stops) {
+                (Some(token), _) => w.says_it_leads(node, token),
+                (None, Some(_)) => w.says_it_stopped(node),
+                (None, None) => {}
+            }
+        });
     }
 }

@@ -6,7 +6,11 @@ use crate::{
     service::{self, Entry},
     world::env::SimEnv,
 };
-use protocols::{election::Protocol, work::Kind};
+use protocols::{
+    election::{Protocol, program},
+    service::Service,
+    work::Kind,
+};
 use protocols_clients::registry::{Client, Clients};
 use reports::invariant::{self, Entry as Invariant};
 use scenarios::{Scenario, registry::Twice};
@@ -49,7 +53,7 @@ impl From<scenarios::Registry> for Registry {
         Registry {
             plans,
             clients: Clients::ours(),
-            models: service::MODELS.to_vec(),
+            models: service::ours(),
             invariants: invariant::ALL.to_vec(),
             program: None,
         }
@@ -63,6 +67,20 @@ impl Registry {
     /// The name is taken.
     pub fn with_protocol(self, protocol: &'static Protocol) -> Result<Registry, NotAdded> {
         Ok(Registry { plans: self.plans.with_protocol(protocol)?, ..self })
+    }
+
+    /// Plans of this program, which finds these services in the world, and writes with tokens if it is `tokened`.
+    ///
+    /// # Errors
+    /// The registry has a program.
+    pub fn with_program(
+        self,
+        program: Program,
+        services: &[&'static Service],
+        tokened: bool,
+    ) -> Result<Registry, NotAdded> {
+        let registry = self.with_protocol(program::of(services, tokened))?;
+        Ok(Registry { program: Some(program), ..registry })
     }
 
     /// Adds a scenario; reports show it last.
@@ -121,7 +139,7 @@ mod tests {
         let model = |service| Entry { service, members: |_, _| Vec::new() };
         let client = |service| Client { service, run: |_, _, _, _| Box::pin(async {}) };
         let own = Registry::default().with_service(model("own"), client("own")).expect("a new name");
-        assert_eq!(own.models.len(), service::MODELS.len() + 1);
+        assert_eq!(own.models.len(), service::ours().len() + 1);
         let refused =
             |model, client| own.clone().with_service(model, client).err().map_or(String::new(), |why| why.to_string());
         assert_eq!(refused(model("own"), client("own")), "there are two models of `own`");

@@ -4,9 +4,10 @@ use crate::{
     error::Failed,
     fleet::Fleet,
     host,
+    program::{Line, Sent},
     recorder::{Listeners, Recorder},
     registry::Registry,
-    world::{Driver, Finished, World},
+    world::{Driver, Finished, World, programs::Programs},
 };
 use protocols::{
     coverage::Marks,
@@ -41,6 +42,8 @@ pub struct Options {
     pub keep: usize,
     /// Write the history here, as JSON lines.
     pub history: Option<Box<dyn Write + Send>>,
+    /// Count the sends of programs; see [`Run::sent`].
+    pub count_sends: bool,
     /// Write the trace as text here, one line per event.
     pub trace: Option<Box<dyn Write + Send>>,
     /// End when the program is asked to; the run is judged as far as it got. See [`Run::cut_short`].
@@ -50,6 +53,10 @@ pub struct Options {
     /// Report the run's virtual time here, in microseconds.
     pub now_us: Option<Arc<AtomicU64>>,
 }
+
+/// Why a run of a program without tokens shows nothing.
+const UNTOLD: &str = "the store accepted writes without a token, and no line says when a leadership begins: a write of a \
+                      former leader cannot be told from one of a leader that was elected again";
 
 /// A judged run.
 pub struct Run {
@@ -71,6 +78,10 @@ pub struct Run {
     pub kept: Option<Vec<Event>>,
     /// The coverage marks that it reached.
     pub marks: Marks,
+    /// What its programs printed, if its candidates were programs.
+    pub printed: Vec<Line>,
+    /// Their sends, if requested.
+    pub sent: Vec<Sent>,
     /// The number of faults that struck; a triggered fault may wait until the run ends.
     pub faults: u64,
 }
@@ -114,10 +125,16 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         recorder.now_us = options.now_us;
         recorder.stops = options.stops;
         let plan = plan.clone();
-        move || World::new(plan, protocol, topology, options.driver, recorder, options.trace)
+        move || {
+            let mut world = World::new(plan, protocol, topology, options.driver, recorder, options.trace);
+            if options.count_sends {
+                world.count_sends();
+            }
+            world
+        }
     };
     let finished = host::run(plan.seed, make_world, Box::new(move |node| fleet.start(node)))?;
-    let Finished { trace_hash, trace_error, events, recorder, marks } = *finished;
+    let Finished { trace_hash, trace_error, events, recorder, marks, programs } = *finished;
     let faults = recorder.faults;
     let Listeners { judges, stories, pages, history, kept, .. } = recorder.finish()?;
     if let Some(error) = trace_error {
@@ -131,6 +148,9 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
     if cut_short {
         judgement.cut_short(plan.duration_ms.saturating_mul(1_000));
     }
+    if programs.untold > 0 {
+        judgement.shows_nothing(UNTOLD.to_owned());
+    }
     let (highlights, page) = pages.map(|pages| pages.into_both(&judgement)).unzip();
     let highlights = highlights.or_else(|| stories.map(|stories| stories.into_telling(&judgement)));
     let facts = RunFacts {
@@ -140,5 +160,21 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         read_lease: read_lease(&plan, protocol),
         wall_ms: Some(started.elapsed().as_millis() as u64),
     };
-    Ok(Run { plan, protocol, header, facts, judgement, highlights, page, cut_short, kept, marks, faults })
+    let Programs { printed, sent, .. } = programs;
+    let sent = sent.unwrap_or_default();
+    Ok(Run {
+        plan,
+        protocol,
+        header,
+        facts,
+        judgement,
+        highlights,
+        page,
+        cut_short,
+        kept,
+        marks,
+        printed,
+        sent,
+        faults,
+    })
 }

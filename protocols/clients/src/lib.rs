@@ -13,6 +13,7 @@
 pub mod client;
 pub mod consul;
 pub mod env;
+#[cfg(feature = "etcd")]
 pub mod etcd;
 pub mod http;
 pub mod kubernetes;

@@ -2,7 +2,7 @@
 
 pub use crate::client::{Client, Deliver, Running};
 use crate::{
-    consul, env::Env, etcd, kubernetes, object_store, postgres, raft, redis, redis_sentinel, redis_servers, site::Site,
+    consul, env::Env, kubernetes, object_store, postgres, raft, redis, redis_sentinel, redis_servers, site::Site,
     zookeeper,
 };
 use protocols::{
@@ -25,12 +25,13 @@ impl<E> Clone for Clients<E> {
 impl<E: Env> Clients<E> {
     /// The clients for the services of our own protocols.
     pub fn ours() -> Self {
-        Clients(vec![
+        Clients(Vec::from([
             // One line per service.
             redis::client(),
             redis_servers::client(),
             redis_sentinel::client(),
-            etcd::client(),
+            #[cfg(feature = "etcd")]
+            crate::etcd::client(),
             consul::client(),
             kubernetes::client(),
             object_store::client(),
@@ -40,7 +41,7 @@ impl<E: Env> Clients<E> {
             postgres::check_ins(),
             postgres::sessions(),
             postgres::pooled(),
-        ])
+        ]))
     }
 
     /// Adds a client. If two serve the same service, the first wins.

@@ -20,6 +20,7 @@ pub mod lowest_id_phi;
 pub mod object_lease;
 pub mod pg_advisory;
 pub mod phi;
+pub mod program;
 pub mod promise;
 pub mod raft;
 pub mod raft_core;

@@ -1,7 +1,7 @@
 //! While a way is open, some leader keeps acting, whatever else is broken.
 //!
 //! **Formula.** A *way* is open while all of the following hold:
-//! - a candidate runs, and reaches the store and a client, in both directions;
+//! - a candidate runs, and reaches the store and, where there are clients, one of them, in both directions;
 //! - it reaches the coordination service, if there is one; and if a majority has to elect (the header says so), it
 //!   belongs to a majority of all candidates that reach each other pairwise. Reachability need not be transitive;
 //! - if candidates elect along a ring, each running one reaches the next running one.
@@ -64,7 +64,10 @@ pub const ENTRY: Entry = Entry {
     class: Class::Liveness,
     only_defects: false,
     new: |header| match header.and_then(|h| Some((h, Cluster::new(h)?))) {
-        Some((header, cluster)) if header.rate > 0 => Box::new(Liveness::new(header, cluster)),
+        // Without clients, leaders work of their own accord.
+        Some((header, cluster)) if header.rate > 0 || cluster.clients() == 0 => {
+            Box::new(Liveness::new(header, cluster))
+        }
         _ => Box::new(Unknown(header.map(|h| h.rate))),
     },
 };
@@ -107,7 +110,7 @@ struct Liveness {
 
 impl Liveness {
     fn new(header: &Header, cluster: Cluster) -> Self {
-        let between_us = cluster.clients().saturating_mul(1_000_000) / header.rate;
+        let between_us = cluster.clients().saturating_mul(1_000_000) / header.rate.max(1);
         let bound_us = header.liveness_bound_ms.saturating_mul(1000).saturating_add(between_us);
         let answered_us = bound_us.saturating_add(between_us).saturating_add(header.dark_after_ms.saturating_mul(1000));
         let claim = || Claim::new(bound_us, Clients::new(&cluster, answered_us));
@@ -128,7 +131,9 @@ impl Liveness {
     /// Takes an accepted write. Costs a comparison or two if it is of the same incarnation as the last.
     fn accepted(&mut self, t_us: u64, incarnation: Incarnation) {
         if self.acting != Some(incarnation) {
-            if self.elected.is_some() && self.beliefs.of(incarnation.node) != Some(incarnation) {
+            // Of programs, what they say may have no token, and what they write may have another.
+            let believes = self.cluster.clients() == 0 || self.beliefs.of(incarnation.node) == Some(incarnation);
+            if self.elected.is_some() && !believes {
                 self.claim.uncounted += 1;
                 self.all_heard.uncounted += 1;
                 return;
@@ -291,10 +296,12 @@ fn gone(reason: Deposed) -> &'static str {
 fn violation(gap: &Gap, cluster: &Cluster, names: &Names) -> Sentence {
     let Way { candidate, quorum } = &gap.way;
     let who = names.node(*candidate);
+    let others = if cluster.clients() == 0 { "the store" } else { "the store and a client" };
+    let with = if cluster.clients() == 0 { " and" } else { "," };
     let reached = match cluster.services() {
-        [] => "the store and a client".to_owned(),
-        [service] => format!("{}, the store and a client", names.node(*service)),
-        _ => "enough of the service, the store and a client".to_owned(),
+        [] => others.to_owned(),
+        [service] => format!("{}{with} {others}", names.node(*service)),
+        _ => format!("enough of the service{with} {others}"),
     };
     let way = match quorum.as_slice() {
         [_] => format!("{who} reached {reached}"),

@@ -8,7 +8,7 @@ use super::{
     },
     own,
     parameters::{Whole, may_elect, parameters},
-    tenure, timers,
+    program, tenure, timers,
 };
 use crate::{
     fault::{PlannedFault, RESERVED, Trigger, Who},
@@ -55,7 +55,8 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     range("liveness_bound_ms", plan.liveness_bound_ms, 1, LONGEST_MS)?;
     candidates(plan, known)?;
     members(plan, protocol)?;
-    load(plan)?;
+    load(plan, protocol)?;
+    program::check(plan, protocol)?;
     groups::check(plan, protocol, known.works)?;
     work_set(plan)?;
     charge_check(plan)?;
@@ -165,9 +166,11 @@ fn is_taken(name: &str, known: &Known) -> bool {
         || known.protocols.iter().filter_map(|p| p.service.process).any(|service| topology::names_member(name, service))
 }
 
-fn load(plan: &Plan) -> Checked {
-    range("load.clients", u64::from(plan.load.clients), 1, u64::from(CLIENTS_MAX))?;
-    range("load.rate", plan.load.rate, 1, RATE_MAX)?;
+fn load(plan: &Plan, protocol: &Protocol) -> Checked {
+    // Nobody asks programs for anything.
+    let least = u64::from(!protocol.is_program());
+    range("load.clients", u64::from(plan.load.clients), least, u64::from(CLIENTS_MAX))?;
+    range("load.rate", plan.load.rate, least, RATE_MAX)?;
     range("load.tick_ms", plan.load.tick_ms, 1, LONGEST_MS)?;
     range("load.reads_per_s", plan.load.reads_per_s, 0, RATE_MAX)
 }
@@ -225,6 +228,7 @@ fn network(network: &Network) -> Checked {
 fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
     groups::check_fault(whole.plan, planned)?;
     trigger(whole, &planned.when)?;
+    program::fault(whole.protocol, &whole.topology, &planned.what)?;
     let by_passage = matches!(planned.when, Trigger::Passage { .. });
     for who in planned.what.whom() {
         whom(whole, who)?;
@@ -262,11 +266,7 @@ fn trigger(whole: &Whole, trigger_of: &Trigger) -> Checked {
             let known = list(Point::ALL.iter().map(|point| point.name()));
             return Err(format!("waits for a point `{point}`, which does not exist; there are {known}"));
         }
-        // It would never strike, and the run would pass without it.
-        Some(Point::BeforeSend) => {
-            return Err(format!("waits for `{point}`, which only programs pass, and not protocols"));
-        }
-        Some(_) => {}
+        Some(point) => program::point(whole.protocol, point)?,
     }
     whom(whole, node)?;
     if *node == Who::Trigger || !may_elect(whole, node) {

@@ -43,6 +43,7 @@ pub mod needs;
 pub mod outage_recovery;
 pub mod partition;
 pub mod power_outage;
+pub mod program;
 mod promise;
 pub mod quorum_loss;
 pub mod read_lease;
@@ -255,7 +256,9 @@ impl Scenario {
         // to place.
         let placement = params.placement.filter(|_| params.groups > 1);
         let checked = Params { placement, ..params.clone() };
-        checked.plan(self.name, protocol, seed, 1_000).validate_among(&known)?;
+        let mut checked = checked.plan(self.name, protocol, seed, 1_000);
+        program::fit(&mut checked, protocol);
+        checked.validate_among(&known)?;
         let fewest = self.needs.candidates_min();
         if params.nodes < fewest {
             return Err(Invalid(format!(
@@ -273,6 +276,7 @@ impl Scenario {
         plan.dual_belief_bound_ms = belief::bound_ms(&plan, protocol);
         let owners = plan.works.iter().map(String::as_str).chain([protocol.name]);
         plan.set = set::keep(&params.set, owners);
+        program::fit(&mut plan, protocol);
         // A scenario may be about a bug, which its plan switches on.
         let own = known_bugs::ALL.into_iter().filter(|bug| plan.bugs.iter().any(|id| id == bug.id));
         let bugs: Vec<_> = params.bugs.iter().copied().chain(own).collect();

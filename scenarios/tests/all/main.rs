@@ -5,4 +5,5 @@ mod elections;
 mod errors;
 mod own_timers;
 mod plans;
+mod programs;
 mod trouble;

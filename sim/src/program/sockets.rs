@@ -38,6 +38,10 @@ struct Socket {
     room: usize,
     shut: bool,
     closed: bool,
+    /// It leads to the store.
+    to_store: bool,
+    /// Something has been sent since the other end last answered.
+    asked: bool,
 }
 
 impl Drop for Socket {
@@ -109,7 +113,15 @@ impl Sockets {
                 };
                 self.due.push(Event::Resolved { query, ips });
             }
-            Op::Send { conn, bytes } => self.on(conn, |socket| socket.unsent.extend(bytes)),
+            Op::Send { conn, bytes } => {
+                let node = self.node;
+                self.on(conn, |socket| {
+                    if socket.to_store && !std::mem::replace(&mut socket.asked, true) {
+                        with(|world| world.begins_request(node, socket.conn));
+                    }
+                    socket.unsent.extend(bytes);
+                });
+            }
             Op::Consumed { conn, bytes } => self.on(conn, |socket| socket.room += bytes as usize),
             Op::Shutdown { conn } => self.on(conn, |socket| socket.shut = true),
             Op::Close { conn, reset: true } => {
@@ -158,7 +170,9 @@ impl Sockets {
         if by_loopback {
             self.loopback.insert(number);
         }
-        self.open.insert(conn, Socket::new(number, 0, State::Opening));
+        let mut socket = Socket::new(number, 0, State::Opening);
+        socket.to_store = with(|world| world.is_store(to));
+        self.open.insert(conn, socket);
     }
 
     /// Looks at everything that the process waits for.
@@ -194,7 +208,8 @@ impl Drop for Sockets {
 /// Each step answers whether the connection is still of use.
 impl Socket {
     fn new(conn: u32, end: u8, state: State) -> Socket {
-        Socket { conn, end, state, unsent: VecDeque::new(), taken: 0, room: ROOM, shut: false, closed: false }
+        let (unsent, to_store, asked) = (VecDeque::new(), false, false);
+        Socket { conn, end, state, unsent, taken: 0, room: ROOM, shut: false, closed: false, to_store, asked }
     }
 
     fn open(&mut self, conn: u32, waker: &Waker, due: &mut Vec<Event>) -> bool {
@@ -253,6 +268,7 @@ impl Socket {
                 }
                 Some(Ok(())) => {
                     self.room -= bytes.len();
+                    self.asked = false;
                     due.push(Event::Bytes { conn, bytes });
                 }
             }

@@ -15,6 +15,7 @@ use protocols::{
         ledger::Ledger,
         store::{self, Ledgers},
     },
+    history::Kind,
     message::{Message, Write, WriteVerdict},
     types::{NodeId, Operation, Resource},
 };
@@ -29,11 +30,11 @@ const SEQUENCE: Resource = Resource(0);
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Mutex<Inner>>,
-    compares: bool,
 }
 
 struct Inner {
     ledgers: Ledgers,
+    compares: bool,
     written: u64,
 }
 
@@ -42,8 +43,8 @@ impl Store {
     pub fn new(fencing: Fencing) -> Store {
         let mut checks = fencing.checks();
         checks.rules.seal = false;
-        let inner = Inner { ledgers: vec![Ledger::new(checks)], written: 0 };
-        Store { inner: Arc::new(Mutex::new(inner)), compares: checks.token }
+        let inner = Inner { ledgers: vec![Ledger::new(checks)], compares: checks.token, written: 0 };
+        Store { inner: Arc::new(Mutex::new(inner)) }
     }
 
     /// Serves until the process ends.
@@ -53,7 +54,7 @@ impl Store {
             async move { store.answer(from, &request) }
         };
         // It ends when its machine does.
-        let _: std::io::Result<()> = http::serve_to(env, PORT, SimStream::other_end, answer).await;
+        let _: std::io::Result<()> = http::serve_to(env, PORT, SimStream::client, answer).await;
     }
 
     fn answer(&self, from: (NodeId, u32), request: &Request<Bytes>) -> Answer {
@@ -63,14 +64,16 @@ impl Store {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         match *request.method() {
             Method::GET => http::text(StatusCode::OK, format!("{}", inner.ledgers[0].seq())),
-            Method::PUT | Method::POST => match self.token(request) {
+            Method::PUT | Method::POST => match inner.token(request) {
                 Ok(token) => inner.write(from, token),
                 Err(why) => http::text(StatusCode::BAD_REQUEST, why),
             },
             _ => http::text(StatusCode::METHOD_NOT_ALLOWED, "GET and PUT only"),
         }
     }
+}
 
+impl Inner {
     fn token(&self, request: &Request<Bytes>) -> Result<u64, String> {
         match request.headers().get(TOKEN) {
             None if self.compares => Err(format!("a write needs a {TOKEN}: this store compares tokens")),
@@ -81,16 +84,15 @@ impl Store {
             }
         }
     }
-}
 
-impl Inner {
-    fn write(&mut self, (node, starts): (NodeId, u32), token: u64) -> Answer {
+    fn write(&mut self, (node, conn): (NodeId, u32), token: u64) -> Answer {
         self.written += 1;
+        let of = with(|world| world.leadership_of(node, conn, token));
         let ledger = &self.ledgers[0];
         let write = Write {
             resource: SEQUENCE,
             operation: Operation::Record,
-            generation: starts,
+            generation: of.generation,
             token,
             seq: ledger.seq() + 1,
             read_version: ledger.version(),
@@ -98,10 +100,23 @@ impl Inner {
             number: self.written,
             payload: None,
         };
-        let Some((kind, message)) = store::answer(&mut self.ledgers, node, Message::Write(write)) else {
+        let Some((mut kind, message)) = store::answer(&mut self.ledgers, node, Message::Write(write)) else {
             return http::text(StatusCode::NOT_FOUND, "there is no such resource");
         };
-        with(|world| world.record(kind));
+        // The store goes by the token that it is shown, the judge by who is known to have shown it.
+        if let Kind::Apply { write, .. } = &mut kind {
+            write.token = of.token;
+        }
+        let accepted = matches!(message, Message::Written { verdict: WriteVerdict::Ok, .. });
+        with(|world| {
+            if world.is_told(node, conn) {
+                world.record(Kind::Issue { node, write: Write { token: of.token, ..write } });
+            }
+            world.record(kind);
+            if accepted {
+                world.took_effect(of);
+            }
+        });
         match message {
             Message::Written { verdict: WriteVerdict::Fenced { highest }, .. } => {
                 http::text(StatusCode::CONFLICT, format!("token {token} is outdated: the highest is {highest}"))

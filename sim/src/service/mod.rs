@@ -2,6 +2,7 @@
 
 pub mod cluster;
 pub mod consul;
+#[cfg(feature = "etcd")]
 pub mod etcd;
 pub mod grants;
 pub mod http;
@@ -18,9 +19,9 @@ use postgres::model::Watched;
 use protocols::{
     bug::Bugs,
     service::{
-        Service, consul as consul_service, etcd as etcd_service, kubernetes as kubernetes_service,
-        object_store as object_service, postgres as postgres_service, redis as redis_service,
-        redis_sentinel as sentinel_service, redis_servers, zookeeper as zookeeper_service,
+        Service, consul as consul_service, kubernetes as kubernetes_service, object_store as object_service,
+        postgres as postgres_service, redis as redis_service, redis_sentinel as sentinel_service, redis_servers,
+        zookeeper as zookeeper_service,
     },
 };
 use std::sync::Arc;
@@ -44,7 +45,6 @@ protocols::registry! {
         Entry { service: postgres_service::CHECK_INS.name, members: |count, _| postgres::members(count, Watched::CheckIn) },
         Entry { service: postgres_service::SESSIONS.name, members: |count, _| postgres::members(count, Watched::Session) },
         Entry { service: postgres_service::POOLED.name, members: |count, _| postgres::members(count, Watched::Pool) },
-        Entry { service: etcd_service::SERVICE.name, members: etcd::members },
         Entry { service: zookeeper_service::SERVICE.name, members: |count, _| zookeeper::members(count) },
         Entry { service: consul_service::SERVICE.name, members: |count, _| consul::members(count) },
         Entry {
@@ -56,6 +56,15 @@ protocols::registry! {
             members: |count, _| alone(count, || Arc::new(kubernetes::Kubernetes::default())),
         },
     ];
+}
+
+/// The same, and the models that a feature adds.
+pub fn ours() -> Vec<Entry> {
+    let optional = [
+        #[cfg(feature = "etcd")]
+        Entry { service: protocols::service::etcd::SERVICE.name, members: etcd::members },
+    ];
+    MODELS.into_iter().chain(optional).collect()
 }
 
 /// `count` members with separate states.

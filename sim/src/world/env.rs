@@ -200,12 +200,9 @@ pub struct SimStream {
 }
 
 impl SimStream {
-    /// The node at the other end, and how many times its process had been started before.
-    pub fn other_end(&self) -> (NodeId, u32) {
-        with(|world| {
-            let (node, _) = world.other_end(self.conn, self.end);
-            (node, world.process(node).starts - 1)
-        })
+    /// The node at the other end, and the connection's number.
+    pub fn client(&self) -> (NodeId, u32) {
+        (with(|world| world.other_end(self.conn, self.end)).0, self.conn)
     }
 }
 

@@ -361,6 +361,7 @@ impl World {
             process.pauses = 0;
             self.links.uplink(node).forget();
             self.believers.retain(|(_, b)| b.node != node);
+            self.forget_program(node);
             self.forget(node, node == self.topology.store());
             let disk = &mut self.processes[node.index()].disk;
             if crash {

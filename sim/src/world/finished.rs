@@ -1,6 +1,6 @@
 //! The results of a run.
 
-use super::World;
+use super::{World, programs::Programs};
 use crate::recorder::Recorder;
 use protocols::coverage::{self, Marks};
 
@@ -15,6 +15,8 @@ pub struct Finished {
     pub recorder: Recorder,
     /// The coverage marks that the run reached.
     pub marks: Marks,
+    /// What programs did, if candidates were programs.
+    pub programs: Programs,
 }
 
 impl World {
@@ -22,6 +24,7 @@ impl World {
     pub fn finish(mut self: Box<Self>) -> Finished {
         let (hash, trace_error) = self.trace.finish();
         let marks = coverage::take();
-        Finished { trace_hash: hash, trace_error, events: self.trace.count(), recorder: self.recorder, marks }
+        let (events, recorder, programs) = (self.trace.count(), self.recorder, self.programs);
+        Finished { trace_hash: hash, trace_error, events, recorder, marks, programs }
     }
 }

@@ -22,6 +22,7 @@ pub mod keepalive;
 pub mod model;
 mod network;
 mod packet;
+pub mod programs;
 mod queue;
 mod record;
 pub(crate) mod retransmit;
@@ -43,6 +44,7 @@ use grants::Grants;
 pub use grants::Holder;
 use network::Links;
 use packet::Said;
+use programs::Programs;
 use protocols::{
     clock::Now,
     core::Core,
@@ -129,6 +131,7 @@ pub struct World {
     /// The times of requests to services in the last second, counted from the first fault on.
     asked: Option<VecDeque<u64>>,
     driver: Driver,
+    programs: Programs,
     outputs: Vec<protocols::core::Output>,
     todo: VecDeque<HostAction>,
     woke: bool,
@@ -218,6 +221,7 @@ impl World {
             driver,
             topology: topology.clone(),
             claim: protocol.claim,
+            programs: Programs::default(),
             outputs: Vec::new(),
             todo: VecDeque::new(),
             woke: true,

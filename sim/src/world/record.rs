@@ -53,9 +53,10 @@ impl World {
         }
     }
 
-    /// The last node elected in a group that still believes.
+    /// The last node elected in a group that still believes; if nobody says so, the program that took effect last.
     pub(super) fn leader(&self, group: u16) -> Option<NodeId> {
-        self.believers.iter().rev().find(|(of, _)| *of == group).map(|(_, believer)| believer.node)
+        let believer = self.believers.iter().rev().find(|(of, _)| *of == group);
+        believer.map(|(_, believer)| believer.node).or_else(|| self.acting())
     }
 
     pub fn groups(&self) -> u16 {

@@ -7,7 +7,7 @@ use super::{
 use std::{collections::BTreeSet, fs};
 
 /// Our crates, and the crates that each may import.
-const MAY_IMPORT: [(&str, &[&str]); 12] = [
+const MAY_IMPORT: [(&str, &[&str]); 13] = [
     ("servers", &[]),
     ("fencepost-process", &[]),
     ("fencepost-libc", &["fencepost-process"]),
@@ -18,6 +18,7 @@ const MAY_IMPORT: [(&str, &[&str]); 12] = [
     ("reports", &["protocols"]),
     ("logs", &["protocols", "scenarios", "reports"]),
     ("sim", &["protocols", "protocols-clients", "scenarios", "reports", "fencepost-process", "fencepost-libc"]),
+    ("fencepost", &["protocols", "scenarios", "reports", "sim", "fencepost-process", "fencepost-libc"]),
     ("sim-real", &["protocols", "protocols-clients", "protocols-real", "scenarios", "reports", "sim", "servers"]),
     (
         "sim-cli",

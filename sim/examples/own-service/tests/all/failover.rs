@@ -1,16 +1,19 @@
 //! Whatever happens to the leader, another follows.
 
 use crate::world::{
-    SENDS, SENDS_FROM_S, STRIKES_S, TAKEOVER_S, before_send, leader, leaders, plan, plan_at, run, run_all, seconds,
+    SENDS, SENDS_FROM_S, STRIKES_S, TAKEOVER_S, before_send, leader, leaders, plan, plan_at, run, seconds,
 };
 use scenarios::fault::{Fault, Who};
-use sim::program::{From, Line};
+use sim::{
+    program::{From, Line},
+    run::Run,
+};
 use std::process::Command;
 
 /// The lines of a run in which this happens to the leader, and who leads next and when.
 fn struck(seed: u64, what: impl Fn(Who) -> Fault) -> (Vec<Line>, f64) {
     let (leader, who) = leader(seed);
-    let (_, lines) = run(&plan(seed, Some(what(who))));
+    let Run { printed: lines, .. } = run(&plan(seed, Some(what(who))));
     let next = leaders(&lines).into_iter().find(|(at, node)| *at > STRIKES_S && *node != leader);
     let (at, _) = next.unwrap_or_else(|| panic!("nobody else leads: {lines:?}"));
     assert!(at < STRIKES_S + TAKEOVER_S, "{lines:?}");
@@ -34,7 +37,7 @@ fn another_leads_after_a_kill_and_the_killed_process_says_no_more() {
 fn a_process_that_starts_again_begins_anew() {
     let (killed, node) = leader(1);
     let kill = Fault::Kill { node, restart_after_ms: Some(1_000.0) };
-    let (_, lines) = run(&plan(1, Some(kill)));
+    let Run { printed: lines, .. } = run(&plan(1, Some(kill)));
     let tokens =
         lines.iter().filter_map(|line| line.text.split_once("leads with token ").map(|(_, token)| (line, token)));
     let tokens: Vec<_> = tokens.map(|(line, token)| (line.node, line.starts, token)).collect();
@@ -68,9 +71,10 @@ fn whichever_message_a_leader_dies_before_another_leads() {
     for send in 1..=SENDS {
         let plan =
             plan_at(1, before_send(&node, send), Some(Fault::Kill { node: Who::Trigger, restart_after_ms: None }));
-        let (run, lines) = run_all(&plan);
+        let run = run(&plan);
+        let lines = &run.printed;
         assert_eq!(run.faults, 1, "there is no send {send}: {lines:?}");
-        let next = leaders(&lines).into_iter().find(|(_, node)| *node != leader);
+        let next = leaders(lines).into_iter().find(|(_, node)| *node != leader);
         assert!(
             next.is_some_and(|(at, _)| at < SENDS_FROM_S + 1.0 + TAKEOVER_S),
             "killed before send {send}: {lines:?}"
@@ -80,7 +84,7 @@ fn whichever_message_a_leader_dies_before_another_leads() {
 
 #[test]
 fn nothing_is_refused_and_nobody_ends() {
-    let (_, lines) = run(&plan(1, None));
+    let Run { printed: lines, .. } = run(&plan(1, None));
     assert!(lines.iter().all(|line| line.from == From::Output), "{lines:?}");
 }
 
@@ -88,16 +92,15 @@ fn nothing_is_refused_and_nobody_ends() {
 fn the_same_plan_gives_the_same_bytes_here_and_in_a_fresh_process() {
     let (_, who) = leader(7);
     let plan = plan(7, Some(partition(who, 6_000.0)));
-    let (first, second) = (run(&plan), run(&plan));
+    let [first, second] = [run(&plan), run(&plan)].map(|run| format!("{} {:?}", run.trace_hash(), run.printed));
     assert_eq!(first, second);
-    let text = |(hash, lines): &(String, Vec<Line>)| format!("{hash} {lines:?}");
     const AGAIN: &str = "OWN_SERVICE_AGAIN";
     if std::env::var_os(AGAIN).is_some() {
-        return println!("<{}>", text(&first));
+        return println!("<{}>", first);
     }
     let name = "failover::the_same_plan_gives_the_same_bytes_here_and_in_a_fresh_process";
     let fresh =
         Command::new(std::env::current_exe().unwrap()).args(["--exact", name, "--nocapture"]).env(AGAIN, "1").output();
     let said = String::from_utf8(fresh.unwrap().stdout).unwrap();
-    assert!(said.contains(&format!("<{}>", text(&first))), "{said}\nis not\n{}", text(&first));
+    assert!(said.contains(&format!("<{}>", first)), "{said}\nis not\n{}", first);
 }

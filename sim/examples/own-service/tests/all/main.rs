@@ -1,7 +1,8 @@
 //! Fencepost without flags, as a crate of one's own builds it.
 
+mod defects;
 mod failover;
-mod fencing;
+mod found;
 mod loopback;
 mod traces;
 mod world;

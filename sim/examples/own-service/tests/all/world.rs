@@ -1,7 +1,7 @@
 //! A world with Redis, a store and three nodes that run the service as it is.
 
 use fencepost_process::Main;
-use protocols::{election, types::NodeId};
+use protocols::{election::program, service::redis, types::NodeId};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -9,7 +9,6 @@ use scenarios::{
 };
 use sim::{
     program::{Line, Program},
-    recorder::KEPT_MAX,
     registry::Registry,
     run::{self, Options, Run},
 };
@@ -34,37 +33,28 @@ pub fn plan(seed: u64, fault: Option<Fault>) -> Plan {
 }
 
 pub fn plan_at(seed: u64, when: Trigger, fault: Option<Fault>) -> Plan {
-    let story = scenario::find("steady").unwrap();
-    let mut plan = story.compile(&Params::default(), election::find("redis-lease").unwrap(), seed).unwrap();
+    let steady = scenario::find("steady").unwrap();
+    let params = Params { read_lease: Some(false), reads_per_s: Some(0), ..Params::default() };
+    let mut plan = steady.compile(&params, program::of(&[&redis::SERVICE], true), seed).unwrap();
     plan.duration_ms = (DURATION_S * 1_000.0) as u64;
-    plan.requires.clear();
-    // Nobody asks this service for anything.
-    plan.load.rate = 1;
     plan.faults = fault.into_iter().map(|what| PlannedFault { when: when.clone(), what, group: 0 }).collect();
     plan
 }
 
-/// The trace's hash, and what the processes printed.
-pub fn run(plan: &Plan) -> (String, Vec<Line>) {
-    let (run, lines) = run_all(plan);
-    (run.trace_hash().to_owned(), lines)
+fn run_main(plan: &Plan, main: Main) -> Run {
+    let program =
+        Program::new(main).unwrap().with_env("REDIS_URL", "redis://redis:6379").with_env("STORE_URL", "http://store");
+    let registry = Registry::default().with_program(program, &[&redis::SERVICE], true).unwrap();
+    run::run(plan, Options { registry, ..Options::default() }).unwrap()
+}
+
+pub fn run(plan: &Plan) -> Run {
+    run_main(plan, fencepost_libc::main_of(own_service::main))
 }
 
 /// What processes that run `main` print.
 pub fn lines_of(plan: &Plan, main: Main) -> Vec<Line> {
-    let program = Program::new(main).unwrap();
-    let registry = Registry { program: Some(program.clone()), ..Registry::default() };
-    run::run(plan, Options { registry, ..Options::default() }).unwrap();
-    program.take_printed()
-}
-
-pub fn run_all(plan: &Plan) -> (Run, Vec<Line>) {
-    let main = fencepost_libc::main_of(own_service::main);
-    let program =
-        Program::new(main).unwrap().with_env("REDIS_URL", "redis://redis:6379").with_env("STORE_URL", "http://store");
-    let registry = Registry { program: Some(program.clone()), ..Registry::default() };
-    let run = run::run(plan, Options { registry, keep: KEPT_MAX, ..Options::default() }).unwrap();
-    (run, program.take_printed())
+    run_main(plan, main).printed
 }
 
 pub fn seconds(line: &Line) -> f64 {
@@ -78,7 +68,7 @@ pub fn leaders(lines: &[Line]) -> Vec<(f64, NodeId)> {
 
 /// The only leader of a world without faults.
 pub fn leader(seed: u64) -> (NodeId, Who) {
-    let (_, lines) = run(&plan(seed, None));
+    let lines = run(&plan(seed, None)).printed;
     let [(_, leader)] = leaders(&lines)[..] else { panic!("{lines:?}") };
     (leader, Who::Named(format!("n{}", leader.0 + 1)))
 }

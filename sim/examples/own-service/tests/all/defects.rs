@@ -1,0 +1,88 @@
+//! Defects that services have, put one at a time into a small one: a test of fifteen lines finds each, and the service
+//! without any passes it.
+
+mod service;
+
+use fencepost::{Checked, Failure, World, failure::Kind, redis, scenarios, store};
+use service::{Defect, run};
+use std::{process::Termination, time::Duration};
+
+/// With a store that compares tokens, wherever the leader is stopped.
+fn fenced<F, T>(main: F) -> Result<Checked, Failure>
+where
+    F: Fn() -> T + Copy + 'static,
+    T: Termination,
+{
+    let all = [
+        scenarios::gc_pause(),
+        scenarios::partition(),
+        scenarios::clean_kill(),
+        scenarios::takeovers(),
+        scenarios::scenario("clock-skew"),
+        scenarios::clock_set_back(),
+    ];
+    world(main).store(store()).scenarios(all).seeds(0..8).pause_before_every_send().try_check()
+}
+
+/// With a store that compares nothing. A service with a lease is safe there as long as nothing stops it.
+fn unfenced<F, T>(main: F) -> Result<Checked, Failure>
+where
+    F: Fn() -> T + Copy + 'static,
+    T: Termination,
+{
+    let all = ["partition", "clean-kill", "rolling-restart", "flapping"];
+    world(main).store(store().unfenced()).scenarios(all.map(scenarios::scenario)).seeds(0..8).try_check()
+}
+
+fn world<F, T>(main: F) -> World
+where
+    F: Fn() -> T + Copy + 'static,
+    T: Termination,
+{
+    let world = World::new().service(redis()).fleet(3, main).shrink_runs(0).belief_overlap(Duration::from_millis(150));
+    world.leads_when("leads with token {token}").stops_when("leads no more")
+}
+
+macro_rules! found {
+    ($($name:ident: $defect:ident $world:ident $kind:ident;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let failure = $world(|| run(Defect::$defect)).expect_err("the defect is found");
+                assert_eq!(failure.kind, Kind::$kind, "{failure}");
+                let at = failure.broken.as_ref().map(|b| format!("{}, seed {}, run {}", b.scenario, b.seed, b.runs));
+                println!("{:?}: {}", Defect::$defect, at.unwrap_or_else(|| format!("{:?}", failure.kind)));
+            }
+        )*
+    };
+}
+
+found! {
+    no_deadline: NoDeadline unfenced Safety;
+    wall_clock: WallClock fenced Safety;
+    no_timeout: NoTimeout unfenced Safety;
+    error_ignored: ErrorIgnored unfenced Safety;
+    answer_ignored: AnswerIgnored fenced Safety;
+    belief_from_answer: BeliefFromAnswer fenced Safety;
+    not_joined: NotJoined unfenced Safety;
+    checked_once_per_batch: CheckedOncePerBatch unfenced Safety;
+    blocks_the_runtime: BlocksTheRuntime unfenced Safety;
+    fails_open: FailsOpen unfenced Safety;
+    overwrites: Overwrites unfenced Safety;
+    no_expiry: NoExpiry unfenced NobodyTakesOver;
+    wrong_unit: WrongUnit unfenced Safety;
+    renews_too_late: RenewsTooLate unfenced Safety;
+    one_name_for_all: OneNameForAll unfenced Safety;
+    token_cached: TokenCached fenced Safety;
+    token_at_write: TokenAtWrite fenced Safety;
+    token_of_wall_clock: TokenOfWallClock fenced Safety;
+    followers_write: FollowersWrite unfenced Safety;
+    leads_once: LeadsOnce fenced Liveness;
+    old_work_goes_on: OldWorkGoesOn fenced Safety;
+}
+
+#[test]
+fn without_a_defect_both_pass() {
+    println!("{}", fenced(|| run(Defect::None)).expect("it has no defect"));
+    println!("{}", unfenced(|| run(Defect::None)).expect("it has no defect"));
+}

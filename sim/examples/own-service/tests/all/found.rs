@@ -1,0 +1,74 @@
+//! With a store that compares nothing, the test finds two leaders, and what it prints finds them again.
+
+use fencepost::{Failure, World, failure::Kind, redis, scenarios, store};
+use std::process::Command;
+
+fn unfenced() -> Result<fencepost::Checked, Failure> {
+    World::new()
+        .service(redis())
+        .store(store().unfenced())
+        .fleet(3, own_service::main)
+        .env("REDIS_URL", "redis://redis:6379")
+        .env("STORE_URL", "http://store")
+        .leads_when("leads with token {token}")
+        .stops_when("leads no more")
+        .scenarios([scenarios::clean_kill()])
+        .seeds(0..2)
+        .pause_before_every_send()
+        .try_check()
+}
+
+#[test]
+fn without_fencing_two_take_effect_and_the_message_says_how_to_see_it_again() {
+    let failure = unfenced().expect_err("nobody refuses a stale write");
+    let said = failure.to_string();
+    assert_eq!(failure.kind, Kind::Safety, "{said}");
+    let broken = failure.broken.expect("a run failed");
+    assert!(broken.violated.contains(&"leaders_acting_by_effect"), "{said}");
+    // Repeated by its own command, this test finds the same.
+    if std::env::var_os("FENCEPOST_PLAN").is_some() {
+        return println!("<{}>", broken.violated.join(" "));
+    }
+    assert_eq!(broken.scenario, "every-send", "{said}");
+    for file in ["timeline.html", "report.txt", "plan.json", "plan.min.json", "output.txt", "history.jsonl"] {
+        assert!(broken.folder.join(file).is_file(), "{file} is missing: {said}");
+    }
+    let commands =
+        said.lines().filter(|line| line.contains("FENCEPOST_PLAN=")).map(|line| &line[line.find('(').unwrap()..]);
+    let commands: Vec<&str> = commands.collect();
+    assert_eq!(commands.len(), 2, "{said}");
+    for command in commands {
+        let again = Command::new("sh").args(["-c", command]).output().expect("a shell");
+        let again = format!("{}{}", String::from_utf8_lossy(&again.stdout), String::from_utf8_lossy(&again.stderr));
+        assert!(again.contains(&format!("<{}>", broken.violated.join(" "))), "{command}: {again}");
+    }
+}
+
+fn wrong(world: World) -> String {
+    let failure = world.try_check().expect_err("it cannot be run");
+    assert!(matches!(failure.kind, Kind::Wrong | Kind::NobodyWrites), "{failure}");
+    failure.to_string()
+}
+
+#[test]
+fn what_cannot_be_run_is_said_in_one_sentence() {
+    assert_eq!(wrong(World::new()), "there is no fleet; name the processes with `fleet(3, my_service::main)`");
+    let world = || World::new().fleet(3, idle);
+    assert_eq!(wrong(world()), "nothing happens; name `scenarios`, or `pause_before_every_send`");
+    assert_eq!(wrong(world().pause_before_every_send().seeds(3..3)), "there are no seeds in 3..3");
+    let said = wrong(world().pause_before_every_send().leads_when("{token}"));
+    assert!(said.contains("it needs some text before {token}"), "{said}");
+    let said = wrong(world().pause_before_every_send());
+    assert!(
+        said.starts_with("nobody wrote to the store in 180 virtual seconds without any fault; it refuses"),
+        "{said}"
+    );
+    assert!(said.contains("n1 I do nothing"), "{said}");
+}
+
+fn idle() {
+    println!("I do nothing");
+    loop {
+        std::thread::sleep(std::time::Duration::from_secs(3_600));
+    }
+}

@@ -1,0 +1,210 @@
+//! How a check is described.
+
+use crate::{
+    Checked, Failure,
+    again::{Again, Asked},
+    scenarios::{CLOCK_SET_BACK, EVERY_SEND, Scenario, TAKEOVERS},
+    services::{Service, Store},
+    trial::Trial,
+};
+use fencepost_libc::main_of;
+use fencepost_process::Main;
+use protocols::election::program;
+use sim::{
+    program::{Pattern, Program},
+    registry::Registry,
+};
+use std::{num::NonZero, ops::Range, panic::Location, process::Termination, thread, time::Duration};
+
+/// A world with services, a store and the processes of one's own service; see the [crate](crate).
+#[must_use = "`check` runs it"]
+#[derive(Default)]
+pub struct World {
+    services: Vec<Service>,
+    store: Option<Store>,
+    fleet: Option<Fleet>,
+    env: Vec<(String, String)>,
+    leads_when: Vec<String>,
+    stops_when: Vec<String>,
+    belief_overlap: Option<Duration>,
+    scenarios: Vec<Scenario>,
+    every_scenario: bool,
+    seeds: Option<Range<u64>>,
+    every_send: bool,
+    shrink_runs: Option<u64>,
+    jobs: Option<usize>,
+}
+
+struct Fleet {
+    nodes: u16,
+    main: Main,
+}
+
+/// How many runs the search for the smallest plan may take.
+const SHRINK_RUNS: u64 = 60;
+/// The seeds of a check that names none.
+const SEEDS: Range<u64> = 0..20;
+
+impl World {
+    pub fn new() -> World {
+        World::default()
+    }
+
+    /// Adds a service. It answers at its usual name and port.
+    pub fn service(mut self, service: Service) -> World {
+        self.services.push(service);
+        self
+    }
+
+    /// The store that leaders write to; [`store`](crate::store) if none is named.
+    pub fn store(self, store: Store) -> World {
+        World { store: Some(store), ..self }
+    }
+
+    /// So many processes, named `n1`, `n2` and so on, each of which runs this `main` as it is. A closure may not capture
+    /// anything: it runs in another process.
+    pub fn fleet<F, T>(self, nodes: u16, main: F) -> World
+    where
+        F: Fn() -> T + Copy + 'static,
+        T: Termination,
+    {
+        World { fleet: Some(Fleet { nodes, main: main_of(main) }), ..self }
+    }
+
+    /// A variable in the environment of every process. There is no other but `HOSTNAME`, the process's name.
+    pub fn env(mut self, name: &str, value: &str) -> World {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A process leads when it prints a line with this part, which may have `{token}` in it: `leads with token {token}`.
+    /// Such a line is printed once for each leadership. Without tokens, nothing else tells one leadership from the next.
+    pub fn leads_when(mut self, line: &str) -> World {
+        self.leads_when.push(line.to_owned());
+        self
+    }
+
+    /// A process leads no more when it prints a line with this part.
+    pub fn stops_when(mut self, line: &str) -> World {
+        self.stops_when.push(line.to_owned());
+        self
+    }
+
+    /// Two running processes may believe that they lead at the same time for so long, as their lines say. Without this,
+    /// beliefs may overlap as they like: only effects are judged.
+    pub fn belief_overlap(self, most: Duration) -> World {
+        World { belief_overlap: Some(most), ..self }
+    }
+
+    /// Runs each of these scenarios at each seed.
+    pub fn scenarios(mut self, scenarios: impl IntoIterator<Item = Scenario>) -> World {
+        self.scenarios.extend(scenarios);
+        self
+    }
+
+    /// Runs every scenario of Fencepost that applies to programs with these services.
+    pub fn every_scenario(self) -> World {
+        World { every_scenario: true, ..self }
+    }
+
+    /// The seeds of scenarios; 0..20 if none are named.
+    pub fn seeds(self, seeds: Range<u64>) -> World {
+        World { seeds: Some(seeds), ..self }
+    }
+
+    /// Runs once for each send of the first leader, from its start until it could have been replaced, and stops it there
+    /// for longer than it takes until another leads: wherever it can be caught between checking and writing.
+    pub fn pause_before_every_send(self) -> World {
+        World { every_send: true, ..self }
+    }
+
+    /// Looks for the smallest plan that fails the same way in at most so many runs; 60 if it is not said, and 0 for not at
+    /// all.
+    pub fn shrink_runs(self, runs: u64) -> World {
+        World { shrink_runs: Some(runs), ..self }
+    }
+
+    /// At most so many runs at a time; as many as there are cores if it is not said.
+    pub fn jobs(self, jobs: usize) -> World {
+        World { jobs: Some(jobs), ..self }
+    }
+
+    /// Runs everything, and returns what was run.
+    ///
+    /// # Panics
+    /// A run violated an invariant, a scenario showed nothing, or the world could not be made; the message says what to
+    /// do.
+    #[track_caller]
+    pub fn check(self) -> Checked {
+        match self.try_check() {
+            Ok(checked) => checked,
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+
+    /// As [`World::check`], with the failure as a value.
+    ///
+    /// # Errors
+    /// What [`World::check`] panics with.
+    #[track_caller]
+    pub fn try_check(self) -> Result<Checked, Failure> {
+        let again = Again::new(Location::caller());
+        let trial = self.trial(again)?;
+        match Asked::plan()? {
+            Some(asked) => trial.repeat(&asked),
+            None => trial.all(),
+        }
+    }
+
+    fn trial(self, again: Again) -> Result<Trial, Failure> {
+        let Some(Fleet { nodes, main }) = self.fleet else {
+            return Err(Failure::wrong("there is no fleet; name the processes with `fleet(3, my_service::main)`"));
+        };
+        let seeds = self.seeds.unwrap_or(SEEDS);
+        if seeds.is_empty() {
+            return Err(Failure::wrong(format!("there are no seeds in {}..{}", seeds.start, seeds.end)));
+        }
+        if self.scenarios.is_empty() && !self.every_scenario && !self.every_send {
+            return Err(Failure::wrong("nothing happens; name `scenarios`, or `pause_before_every_send`"));
+        }
+        if self.belief_overlap.is_some() && (self.leads_when.is_empty() || self.stops_when.is_empty()) {
+            return Err(Failure::wrong("nothing says who believes; name lines with `leads_when` and `stops_when`"));
+        }
+        let store = self.store.unwrap_or(crate::store());
+        let mut tokened = store.fencing.checks().token;
+        let mut program = Program::new(main).map_err(Failure::wrong)?;
+        for (name, value) in &self.env {
+            program = program.with_env(name, value);
+        }
+        for line in &self.leads_when {
+            let pattern = Pattern::new(line).map_err(Failure::wrong)?;
+            tokened = pattern.has_token();
+            program = program.leads_when(pattern);
+        }
+        for line in &self.stops_when {
+            program = program.stops_when(Pattern::new(line).map_err(Failure::wrong)?);
+        }
+        let services: Vec<_> = self.services.iter().map(|service| service.service).collect();
+        let registry = Registry::default().with_program(program, &services, tokened).map_err(Failure::wrong)?;
+        let added = [&EVERY_SEND, &TAKEOVERS, &CLOCK_SET_BACK];
+        let registry = added.into_iter().try_fold(registry, Registry::with_scenario);
+        let registry = registry.map_err(Failure::wrong)?;
+        let jobs = self.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
+        Ok(Trial {
+            protocol: program::of(&services, tokened),
+            members: self.services.iter().filter_map(|s| Some((s.service.process?.to_owned(), s.members?))).collect(),
+            registry,
+            observed: !self.leads_when.is_empty(),
+            nodes,
+            fencing: store.fencing,
+            scenarios: self.scenarios,
+            every_scenario: self.every_scenario,
+            seeds,
+            every_send: self.every_send,
+            belief_overlap_ms: self.belief_overlap.map(|most| most.as_secs_f64() * 1e3),
+            shrink_runs: self.shrink_runs.unwrap_or(SHRINK_RUNS),
+            jobs: jobs.max(1),
+            again,
+        })
+    }
+}

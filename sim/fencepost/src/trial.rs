@@ -1,0 +1,293 @@
+//! The runs of a check.
+
+mod broken;
+
+use crate::{
+    Checked, Failure,
+    again::{Again, Asked},
+    failure::Kind,
+    scenarios::{EVERY_SEND, Scenario},
+    tempo::{self, Tempo},
+};
+use protocols::{
+    election::Protocol,
+    fence::checks::Fencing,
+    history::{Fact, Requirement},
+};
+use reports::Verdict;
+use scenarios::{
+    Params, Plan,
+    fault::Trigger,
+    scenario::{self, program::paused_before_send},
+    streams, suggest,
+};
+use sim::{
+    pool,
+    program::Line,
+    recorder::KEPT_MAX,
+    registry::Registry,
+    run::{self, Options, Run},
+};
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
+
+/// A check, as described.
+pub struct Trial {
+    pub registry: Registry,
+    pub protocol: &'static Protocol,
+    /// The number of members of services, where it is not the usual.
+    pub members: Vec<(String, u16)>,
+    pub nodes: u16,
+    /// Whether lines say who leads.
+    pub observed: bool,
+    pub fencing: Fencing,
+    pub scenarios: Vec<Scenario>,
+    pub every_scenario: bool,
+    pub seeds: Range<u64>,
+    pub every_send: bool,
+    pub belief_overlap_ms: Option<f64>,
+    pub shrink_runs: u64,
+    pub jobs: usize,
+    pub again: Again,
+}
+
+/// One seed in so many is run for so long that nobody could stay silent for ever.
+const LIVENESS_EVERY: u64 = 4;
+/// The most sends before which the leader is stopped.
+const SENDS_MAX: usize = 400;
+
+/// What a finished run says.
+struct Ran {
+    plan: Plan,
+    verdict: Verdict,
+    /// Why it shows nothing, if so.
+    nothing: String,
+    trace_hash: String,
+    refused: Vec<String>,
+}
+
+impl Trial {
+    pub fn all(&self) -> Result<Checked, Failure> {
+        let started = Instant::now();
+        let tempo = Tempo::measure(self)?;
+        let plans = self.plans(&tempo)?;
+        let mut checked = Checked {
+            runs: tempo.runs,
+            takeover: Duration::from_secs_f64(tempo.takeover_ms / 1e3),
+            refused: tempo.refused.clone(),
+            ..Checked::default()
+        };
+        let (mut failed, mut shown) = (None, Shown::default());
+        pool::each(
+            plans.len() as u64,
+            self.jobs,
+            |place| self.one(&plans[place as usize]),
+            |_, ran| {
+                checked.runs += 1;
+                match ran {
+                    Ok(ran) if ran.verdict == Verdict::Pass || ran.verdict == Verdict::Vacuous => {
+                        shown.add(&ran, &mut checked);
+                        true
+                    }
+                    other => {
+                        failed = Some(other);
+                        false
+                    }
+                }
+            },
+        );
+        checked.took = started.elapsed();
+        match failed {
+            Some(Err(why)) => return Err(why),
+            Some(Ok(ran)) => return Err(self.broken(&ran, checked.runs)),
+            None => shown.anything()?,
+        }
+        println!("fencepost: {checked}");
+        Ok(checked)
+    }
+
+    /// Runs the plan that the environment asks for, and tells everything about it.
+    pub fn repeat(&self, asked: &Asked) -> Result<Checked, Failure> {
+        let started = Instant::now();
+        let wrong = |why: &dyn std::fmt::Display| Failure::wrong(format!("{}: {why}", asked.file.display()));
+        let plan = self.registry.plans.read(&asked.text).map_err(|why| wrong(&why))?;
+        let ran = self.one(&plan)?;
+        let told = self.told(&plan, &ran.trace_hash)?;
+        println!("{}\n{}", self.printed(&told.run, None), told.report);
+        match ran.verdict {
+            Verdict::Pass => {}
+            Verdict::Vacuous => {
+                return Err(Failure::new(Kind::Inconclusive, inconclusive(&plan.scenario, &ran.nothing)));
+            }
+            _ => return Err(self.broken(&ran, 1)),
+        }
+        Ok(Checked { runs: 1, refused: ran.refused, took: started.elapsed(), ..Checked::default() })
+    }
+
+    fn one(&self, plan: &Plan) -> Result<Ran, Failure> {
+        let run = self.run(plan, Options { registry: self.registry.clone(), ..Options::default() })?;
+        let nothing = run.judgement.invariant("vacuity").map_or(String::new(), |vacuity| vacuity.detail.to_string());
+        Ok(Ran {
+            plan: plan.clone(),
+            verdict: run.judgement.verdict,
+            nothing,
+            trace_hash: run.trace_hash().to_owned(),
+            refused: tempo::refused(&run),
+        })
+    }
+
+    /// A run whose events and sends are kept.
+    pub fn run_counting(&self, plan: &Plan) -> Result<Run, Failure> {
+        let registry = self.registry.clone();
+        self.run(plan, Options { registry, keep: KEPT_MAX, count_sends: true, ..Options::default() })
+    }
+
+    fn run(&self, plan: &Plan, options: Options) -> Result<Run, Failure> {
+        run::run(plan, options).map_err(|why| Failure::harness(format!("a run could not be finished: {why}")))
+    }
+
+    /// What processes printed, one line each; of many lines the last ones before `until`, in nanoseconds.
+    pub fn printed(&self, run: &Run, last: Option<(usize, u64)>) -> String {
+        let (most, until) = last.unwrap_or((usize::MAX, u64::MAX));
+        let lines: Vec<&Line> = run.printed.iter().filter(|line| line.now <= until).collect();
+        let line = |line: &&Line| {
+            let name = run.plan.candidates.get(line.node.index()).map_or("?", |candidate| candidate.name.as_str());
+            format!("  {:>10.6} {name} {}\n", line.now as f64 / 1e9, broken::said(line))
+        };
+        let text: String = lines[lines.len().saturating_sub(most)..].iter().map(line).collect();
+        match text.is_empty() {
+            true => "The processes printed nothing.\n".to_owned(),
+            false if lines.len() > most => format!("The last that the processes printed:\n{text}"),
+            false => format!("The processes printed:\n{text}"),
+        }
+    }
+
+    /// A plan in which nothing happens.
+    pub fn quiet(&self, tempo: Option<&Tempo>, seed: u64) -> Result<Plan, Failure> {
+        self.plan(EVERY_SEND.name, tempo, seed)
+    }
+
+    fn plans(&self, tempo: &Tempo) -> Result<Vec<Plan>, Failure> {
+        let mut plans = Vec::new();
+        for Scenario(name) in &self.scenarios {
+            for seed in self.seeds.clone() {
+                plans.push(self.plan(name, Some(tempo), seed)?);
+            }
+        }
+        if self.every_scenario {
+            let known = self.registry.plans.scenarios.iter().map(|scenario| scenario.name);
+            let others = known.filter(|name| *name != EVERY_SEND.name && !self.scenarios.iter().any(|s| s.0 == *name));
+            for name in others {
+                // Those that do not apply say so by the plan's error.
+                let all: Result<Vec<Plan>, _> =
+                    self.seeds.clone().map(|seed| self.plan(name, Some(tempo), seed)).collect();
+                plans.extend(all.unwrap_or_default());
+            }
+        }
+        if self.every_send {
+            plans.extend(self.paused_before_sends(tempo)?);
+        }
+        Ok(plans)
+    }
+
+    fn plan(&self, name: &str, tempo: Option<&Tempo>, seed: u64) -> Result<Plan, Failure> {
+        let known = &self.registry.plans.scenarios;
+        let Some(scenario) = known.iter().find(|scenario| scenario.name == name) else {
+            let names: Vec<&str> = known.iter().map(|scenario| scenario.name).collect();
+            return Err(Failure::wrong(suggest::unknown("scenario", name, &names)));
+        };
+        let params = self.params(tempo);
+        let mut plan = scenario.compile(&params, self.protocol, seed).map_err(|why| Failure::wrong(why.0))?;
+        plan.service_members.extend(self.members.iter().cloned());
+        plan.dual_belief_bound_ms = self.belief_overlap_ms;
+        if let Some(tempo) = tempo {
+            let settled_ms = scenario::settled_ms(&params, self.protocol) as f64;
+            let by_ms = (tempo.acted_ms + tempo.between_ms - settled_ms).max(0.0).ceil();
+            let mut random = streams::stream(seed, "sends");
+            plan.duration_ms += by_ms as u64;
+            for planned in &mut plan.faults {
+                match &mut planned.when {
+                    Trigger::At { ms } => *ms += by_ms,
+                    Trigger::Passage { nth, after, .. } => {
+                        *nth = streams::between(&mut random, 1, tempo.sends());
+                        *after = Some(Box::new(Trigger::At { ms: settled_ms + by_ms }));
+                    }
+                }
+            }
+            let longer_ms = tempo.bound_ms().saturating_sub(plan.liveness_bound_ms);
+            plan.liveness_bound_ms = tempo.bound_ms();
+            plan.duration_ms += if seed % LIVENESS_EVERY == 0 { longer_ms } else { 0 };
+        }
+        self.registry.plans.validate(&plan).map_err(|why| Failure::wrong(why.0))?;
+        Ok(plan)
+    }
+
+    fn params(&self, tempo: Option<&Tempo>) -> Params {
+        let lease_ttl_ms = tempo.map(|tempo| (tempo.takeover_ms.ceil() as u64).max(3));
+        Params {
+            nodes: self.nodes,
+            fencing: self.fencing,
+            lease_ttl_ms,
+            pause_ms: tempo.map(Tempo::pause_ms),
+            // Nobody asks programs for anything, and they read from their own memory as they like.
+            read_lease: Some(false),
+            reads_per_s: Some(0),
+            ..Params::default()
+        }
+    }
+
+    /// One plan for each send of the first leader.
+    fn paused_before_sends(&self, tempo: &Tempo) -> Result<Vec<Plan>, Failure> {
+        let quiet = self.quiet(Some(tempo), self.seeds.start)?;
+        let (pause_ms, until_ms) = (tempo.pause_ms(), tempo.acted_ms + tempo.between_ms + tempo.takeover_ms);
+        let sends = tempo.sends_ms.iter().take_while(|at_ms| **at_ms <= until_ms).take(SENDS_MAX);
+        let plan = |(place, at_ms): (usize, &f64)| {
+            let plan = paused_before_send(quiet.clone(), &tempo.leader, 0.0, place as u64 + 1, pause_ms as f64);
+            // Once it leads, another has to take over. Before, another may lead from the start.
+            let leaders = if *at_ms > tempo.acted_ms { 2 } else { 1 };
+            Plan {
+                duration_ms: (*at_ms + pause_ms as f64 + tempo.takeover_ms).ceil() as u64 + 3_000,
+                requires: [(Fact::Pauses, 1), (Fact::LeadersTookEffect, leaders)]
+                    .map(|(fact, at_least)| Requirement { fact, at_least })
+                    .into(),
+                ..plan
+            }
+        };
+        Ok(sends.enumerate().map(plan).collect())
+    }
+}
+
+/// Which scenarios showed something.
+#[derive(Default)]
+struct Shown(Vec<(String, bool, String)>);
+
+impl Shown {
+    fn add(&mut self, ran: &Ran, checked: &mut Checked) {
+        let (name, shows) = (&ran.plan.scenario, ran.verdict == Verdict::Pass);
+        checked.inconclusive += u64::from(!shows);
+        checked.sends += u64::from(name == EVERY_SEND.name);
+        for sentence in &ran.refused {
+            if !checked.refused.contains(sentence) {
+                checked.refused.push(sentence.clone());
+            }
+        }
+        match self.0.iter_mut().find(|(known, ..)| known == name) {
+            Some((_, any, _)) => *any |= shows,
+            None => self.0.push((name.clone(), shows, ran.nothing.clone())),
+        }
+    }
+
+    /// Every scenario must have shown something.
+    fn anything(self) -> Result<(), Failure> {
+        match self.0.into_iter().find(|(_, any, _)| !any) {
+            Some((name, _, why)) => Err(Failure::new(Kind::Inconclusive, inconclusive(&name, &why))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn inconclusive(scenario: &str, why: &str) -> String {
+    format!("INCONCLUSIVE: {scenario} shows nothing: {why}")
+}
