@@ -31,7 +31,6 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
     };
     let skew = span(&mut plan.candidates.iter().map(|c| c.wall_offset_ms));
     let drift = span(&mut plan.candidates.iter().map(|c| c.rate_ppm));
-    let network = &plan.network;
     let pair = |name: &str, value: String| (name.to_owned(), value);
     let mut rows = vec![
         pair("protocol", plan.protocol.clone()),
@@ -51,19 +50,7 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         rows.push(pair("load", format!("{} requests/s from {clients}", plan.load.rate)));
     }
     rows.extend([
-        pair(
-            "network",
-            format!(
-                "{}, {} one way{}",
-                network.profile,
-                between(network.latency_us, network.latency_us + network.jitter_us),
-                if network.loss > 0.0 {
-                    format!(", {} % lost", (network.loss * 1e6).round() / 1e4)
-                } else {
-                    String::new()
-                }
-            ),
-        ),
+        pair("network", network_of(plan)),
         pair("duration", format!("{} s{time}", plan.duration_ms as f64 / 1e3)),
     ]);
     if !plan.timings.rules.are_usual() {
@@ -95,6 +82,14 @@ pub fn parameters(plan: &Plan, protocol: Option<&Protocol>, time: &str) -> Vec<(
         rows.push(pair("fault", describe(fault)));
     }
     rows
+}
+
+fn network_of(plan: &Plan) -> String {
+    let network = &plan.network;
+    let lost = (network.loss * 1e6).round() / 1e4;
+    let lost = if network.loss > 0.0 { format!(", {lost} % lost") } else { String::new() };
+    let trip = between(network.latency_us, network.latency_us + network.jitter_us);
+    format!("{}, {trip} one way{lost}", network.profile)
 }
 
 /// The parameters of the protocol and of works that have no field of their own, by owner.

@@ -61,7 +61,7 @@ fn scenarios_that_need_nothing_from_inside_fit_programs() {
     ];
     assert_eq!(fit(&redis::SERVICE), fit_redis);
     let more: Vec<_> = fit(&etcd::SERVICE).into_iter().filter(|name| !fit_redis.contains(name)).collect();
-    let of_members = ["service-failover", "service-quorum-loss", "service-leader-stall", "service-leader-isolated"];
+    let of_members = ["service-failover", "service-quorum-loss", "service-leader-isolated", "service-leader-cut-off"];
     assert!(of_members.iter().all(|name| more.contains(name)), "{more:?}");
 }
 

@@ -29,6 +29,7 @@ pub struct World {
     belief_overlap: Option<Duration>,
     scenarios: Vec<Scenario>,
     every_scenario: bool,
+    swarm: Option<Range<u64>>,
     seeds: Option<Range<u64>>,
     every_send: bool,
     shrink_runs: Option<u64>,
@@ -107,6 +108,12 @@ impl World {
         World { every_scenario: true, ..self }
     }
 
+    /// Runs a drawn plan for each of these seeds: several faults at once, on any process, and then quiet for long enough
+    /// that somebody must write again.
+    pub fn swarm(self, seeds: Range<u64>) -> World {
+        World { swarm: Some(seeds), ..self }
+    }
+
     /// The seeds of scenarios; 0..20 if none are named.
     pub fn seeds(self, seeds: Range<u64>) -> World {
         World { seeds: Some(seeds), ..self }
@@ -164,7 +171,8 @@ impl World {
         if seeds.is_empty() {
             return Err(Failure::wrong(format!("there are no seeds in {}..{}", seeds.start, seeds.end)));
         }
-        if self.scenarios.is_empty() && !self.every_scenario && !self.every_send {
+        let nothing = self.scenarios.is_empty() && !self.every_scenario && !self.every_send && self.swarm.is_none();
+        if nothing {
             return Err(Failure::wrong("nothing happens; name `scenarios`, or `pause_before_every_send`"));
         }
         if self.belief_overlap.is_some() && (self.leads_when.is_empty() || self.stops_when.is_empty()) {
@@ -199,6 +207,7 @@ impl World {
             fencing: store.fencing,
             scenarios: self.scenarios,
             every_scenario: self.every_scenario,
+            swarm: self.swarm.unwrap_or(0..0),
             seeds,
             every_send: self.every_send,
             belief_overlap_ms: self.belief_overlap.map(|most| most.as_secs_f64() * 1e3),

@@ -27,11 +27,15 @@
 //! command that repeats the run. The same plan gives the same run, bit for bit.
 
 mod again;
+mod broken;
 mod builder;
+mod check;
 mod checked;
 pub mod failure;
+mod measure;
 pub mod scenarios;
 mod services;
+mod swarm;
 mod tempo;
 mod trial;
 

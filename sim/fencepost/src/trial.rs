@@ -1,13 +1,11 @@
-//! The runs of a check.
-
-mod broken;
+//! A check as described, its plans, and one run.
 
 use crate::{
-    Checked, Failure,
-    again::{Again, Asked},
-    failure::Kind,
+    Failure,
+    again::Again,
     scenarios::{EVERY_SEND, Scenario},
-    tempo::{self, Tempo},
+    swarm,
+    tempo::Tempo,
 };
 use protocols::{
     election::Protocol,
@@ -22,16 +20,12 @@ use scenarios::{
     streams, suggest,
 };
 use sim::{
-    pool,
-    program::Line,
+    program::{From, Line},
     recorder::KEPT_MAX,
     registry::Registry,
     run::{self, Options, Run},
 };
-use std::{
-    ops::Range,
-    time::{Duration, Instant},
-};
+use std::ops::Range;
 
 /// A check, as described.
 pub struct Trial {
@@ -45,6 +39,7 @@ pub struct Trial {
     pub fencing: Fencing,
     pub scenarios: Vec<Scenario>,
     pub every_scenario: bool,
+    pub swarm: Range<u64>,
     pub seeds: Range<u64>,
     pub every_send: bool,
     pub belief_overlap_ms: Option<f64>,
@@ -55,78 +50,23 @@ pub struct Trial {
 
 /// One seed in so many is run for so long that nobody could stay silent for ever.
 const LIVENESS_EVERY: u64 = 4;
+/// How often a plan is drawn until it is valid.
+const REDRAWN: u64 = 100;
 /// The most sends before which the leader is stopped.
 const SENDS_MAX: usize = 400;
 
 /// What a finished run says.
-struct Ran {
-    plan: Plan,
-    verdict: Verdict,
+pub struct Ran {
+    pub plan: Plan,
+    pub verdict: Verdict,
     /// Why it shows nothing, if so.
-    nothing: String,
-    trace_hash: String,
-    refused: Vec<String>,
+    pub nothing: String,
+    pub trace_hash: String,
+    pub refused: Vec<String>,
 }
 
 impl Trial {
-    pub fn all(&self) -> Result<Checked, Failure> {
-        let started = Instant::now();
-        let tempo = Tempo::measure(self)?;
-        let plans = self.plans(&tempo)?;
-        let mut checked = Checked {
-            runs: tempo.runs,
-            takeover: Duration::from_secs_f64(tempo.takeover_ms / 1e3),
-            refused: tempo.refused.clone(),
-            ..Checked::default()
-        };
-        let (mut failed, mut shown) = (None, Shown::default());
-        pool::each(
-            plans.len() as u64,
-            self.jobs,
-            |place| self.one(&plans[place as usize]),
-            |_, ran| {
-                checked.runs += 1;
-                match ran {
-                    Ok(ran) if ran.verdict == Verdict::Pass || ran.verdict == Verdict::Vacuous => {
-                        shown.add(&ran, &mut checked);
-                        true
-                    }
-                    other => {
-                        failed = Some(other);
-                        false
-                    }
-                }
-            },
-        );
-        checked.took = started.elapsed();
-        match failed {
-            Some(Err(why)) => return Err(why),
-            Some(Ok(ran)) => return Err(self.broken(&ran, checked.runs)),
-            None => shown.anything()?,
-        }
-        println!("fencepost: {checked}");
-        Ok(checked)
-    }
-
-    /// Runs the plan that the environment asks for, and tells everything about it.
-    pub fn repeat(&self, asked: &Asked) -> Result<Checked, Failure> {
-        let started = Instant::now();
-        let wrong = |why: &dyn std::fmt::Display| Failure::wrong(format!("{}: {why}", asked.file.display()));
-        let plan = self.registry.plans.read(&asked.text).map_err(|why| wrong(&why))?;
-        let ran = self.one(&plan)?;
-        let told = self.told(&plan, &ran.trace_hash)?;
-        println!("{}\n{}", self.printed(&told.run, None), told.report);
-        match ran.verdict {
-            Verdict::Pass => {}
-            Verdict::Vacuous => {
-                return Err(Failure::new(Kind::Inconclusive, inconclusive(&plan.scenario, &ran.nothing)));
-            }
-            _ => return Err(self.broken(&ran, 1)),
-        }
-        Ok(Checked { runs: 1, refused: ran.refused, took: started.elapsed(), ..Checked::default() })
-    }
-
-    fn one(&self, plan: &Plan) -> Result<Ran, Failure> {
+    pub fn one(&self, plan: &Plan) -> Result<Ran, Failure> {
         let run = self.run(plan, Options { registry: self.registry.clone(), ..Options::default() })?;
         let nothing = run.judgement.invariant("vacuity").map_or(String::new(), |vacuity| vacuity.detail.to_string());
         Ok(Ran {
@@ -134,7 +74,7 @@ impl Trial {
             verdict: run.judgement.verdict,
             nothing,
             trace_hash: run.trace_hash().to_owned(),
-            refused: tempo::refused(&run),
+            refused: refused(&run),
         })
     }
 
@@ -154,7 +94,7 @@ impl Trial {
         let lines: Vec<&Line> = run.printed.iter().filter(|line| line.now <= until).collect();
         let line = |line: &&Line| {
             let name = run.plan.candidates.get(line.node.index()).map_or("?", |candidate| candidate.name.as_str());
-            format!("  {:>10.6} {name} {}\n", line.now as f64 / 1e9, broken::said(line))
+            format!("  {:>10.6} {name} {}\n", line.now as f64 / 1e9, said(line))
         };
         let text: String = lines[lines.len().saturating_sub(most)..].iter().map(line).collect();
         match text.is_empty() {
@@ -169,7 +109,7 @@ impl Trial {
         self.plan(EVERY_SEND.name, tempo, seed)
     }
 
-    fn plans(&self, tempo: &Tempo) -> Result<Vec<Plan>, Failure> {
+    pub fn plans(&self, tempo: &Tempo) -> Result<Vec<Plan>, Failure> {
         let mut plans = Vec::new();
         for Scenario(name) in &self.scenarios {
             for seed in self.seeds.clone() {
@@ -185,6 +125,9 @@ impl Trial {
                     self.seeds.clone().map(|seed| self.plan(name, Some(tempo), seed)).collect();
                 plans.extend(all.unwrap_or_default());
             }
+        }
+        for seed in self.swarm.clone() {
+            plans.push(self.drawn(tempo, seed)?);
         }
         if self.every_send {
             plans.extend(self.paused_before_sends(tempo)?);
@@ -218,7 +161,7 @@ impl Trial {
             }
             let longer_ms = tempo.bound_ms().saturating_sub(plan.liveness_bound_ms);
             plan.liveness_bound_ms = tempo.bound_ms();
-            plan.duration_ms += if seed % LIVENESS_EVERY == 0 { longer_ms } else { 0 };
+            plan.duration_ms += if (seed - self.seeds.start) % LIVENESS_EVERY == 0 { longer_ms } else { 0 };
         }
         self.registry.plans.validate(&plan).map_err(|why| Failure::wrong(why.0))?;
         Ok(plan)
@@ -236,6 +179,15 @@ impl Trial {
             reads_per_s: Some(0),
             ..Params::default()
         }
+    }
+
+    fn drawn(&self, tempo: &Tempo, seed: u64) -> Result<Plan, Failure> {
+        let quiet = self.quiet(Some(tempo), seed)?;
+        let has_services = !self.protocol.service.is_none();
+        let plan = |attempt| swarm::plan(quiet.clone(), tempo, has_services, seed, attempt);
+        // Of two drawn faults, one may mean nothing beside the other, and then both are drawn again.
+        let valid = (0..REDRAWN).map(plan).find(|plan| self.registry.plans.validate(plan).is_ok());
+        valid.ok_or_else(|| Failure::harness(format!("no valid plan was drawn for seed {seed}")))
     }
 
     /// One plan for each send of the first leader.
@@ -259,35 +211,23 @@ impl Trial {
     }
 }
 
-/// Which scenarios showed something.
-#[derive(Default)]
-struct Shown(Vec<(String, bool, String)>);
-
-impl Shown {
-    fn add(&mut self, ran: &Ran, checked: &mut Checked) {
-        let (name, shows) = (&ran.plan.scenario, ran.verdict == Verdict::Pass);
-        checked.inconclusive += u64::from(!shows);
-        checked.sends += u64::from(name == EVERY_SEND.name);
-        for sentence in &ran.refused {
-            if !checked.refused.contains(sentence) {
-                checked.refused.push(sentence.clone());
-            }
-        }
-        match self.0.iter_mut().find(|(known, ..)| known == name) {
-            Some((_, any, _)) => *any |= shows,
-            None => self.0.push((name.clone(), shows, ran.nothing.clone())),
+/// The calls of a run that are not simulated, each once.
+pub fn refused(run: &Run) -> Vec<String> {
+    let mut refused: Vec<String> = Vec::new();
+    for line in run.printed.iter().filter(|line| line.from == From::Refused) {
+        if !refused.contains(&line.text) {
+            refused.push(line.text.clone());
         }
     }
-
-    /// Every scenario must have shown something.
-    fn anything(self) -> Result<(), Failure> {
-        match self.0.into_iter().find(|(_, any, _)| !any) {
-            Some((name, _, why)) => Err(Failure::new(Kind::Inconclusive, inconclusive(&name, &why))),
-            None => Ok(()),
-        }
-    }
+    refused
 }
 
-fn inconclusive(scenario: &str, why: &str) -> String {
-    format!("INCONCLUSIVE: {scenario} shows nothing: {why}")
+/// A line, with where it comes from if that is not standard output.
+fn said(line: &Line) -> String {
+    match line.from {
+        From::Output => line.text.clone(),
+        From::Error => format!("[stderr] {}", line.text),
+        From::Refused => format!("[not simulated] {}", line.text),
+        From::End => format!("[ended: {}]", line.text),
+    }
 }

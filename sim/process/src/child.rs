@@ -21,7 +21,8 @@ pub struct Child {
     to: PipeWriter,
     control: Arc<Mutex<Control>>,
     watched: Arc<Watched>,
-    buffer: Vec<u8>,
+    sent: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Child {
@@ -32,7 +33,7 @@ impl Child {
         control: Arc<Mutex<Control>>,
         watched: Arc<Watched>,
     ) -> Child {
-        Child { name: name.to_owned(), pid, from, to, control, watched, buffer: Vec::new() }
+        Child { name: name.to_owned(), pid, from, to, control, watched, sent: Vec::new(), received: Vec::new() }
     }
 
     /// Its number on this machine.
@@ -63,8 +64,8 @@ impl Child {
 
     fn exchange(&mut self, say: &impl Plain) -> Result<Turn, Error> {
         self.watched.step();
-        let sent = wire::send(say, &mut self.to, &mut self.buffer);
-        let received = sent.and_then(|()| wire::receive(&mut self.from, &mut self.buffer));
+        let sent = wire::send(say, &mut self.to, &mut self.sent);
+        let received = sent.and_then(|()| wire::receive(&mut self.from, &mut self.received));
         self.watched.step();
         match received {
             Ok(bytes) => {

@@ -46,20 +46,21 @@ plain! {
 /// The connection with a zygote. When it is dropped, the zygote and its processes end.
 pub(crate) struct Control {
     stream: UnixStream,
-    buffer: Vec<u8>,
+    sent: Vec<u8>,
+    received: Vec<u8>,
     process: Child,
 }
 
 impl Control {
     pub(crate) fn new(stream: UnixStream, process: Child) -> Control {
-        Control { stream, buffer: Vec::new(), process }
+        Control { stream, sent: Vec::new(), received: Vec::new(), process }
     }
 
     /// # Errors
     /// The zygote is gone, or answers what nobody understands.
     pub(crate) fn ask(&mut self, order: &Order) -> io::Result<Reply> {
-        wire::send(order, &mut self.stream, &mut self.buffer)?;
-        let bytes = wire::receive(&mut self.stream, &mut self.buffer)?;
+        wire::send(order, &mut self.stream, &mut self.sent)?;
+        let bytes = wire::receive(&mut self.stream, &mut self.received)?;
         Reply::of(bytes).map_err(|why| io::Error::new(ErrorKind::InvalidData, why))
     }
 }

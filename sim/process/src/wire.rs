@@ -259,14 +259,20 @@ pub fn send(message: &impl Plain, to: &mut impl Write, buffer: &mut Vec<u8>) -> 
     to.write_all(buffer)
 }
 
-/// Receives a message's bytes, without their length; usually with one call of `read`, as neither end sends a second
+/// How many bytes one read takes at first.
+const READ: usize = 4096;
+
+/// Receives a message's bytes, without their length, into a buffer that nothing else uses; usually with one call of `read`, as neither end sends a second
 /// message before it has an answer.
 ///
 /// # Errors
 /// The other end is gone ([`io::ErrorKind::UnexpectedEof`]), or nothing came within the descriptor's timeout.
 pub fn receive<'a>(from: &mut impl Read, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
     let (mut have, mut whole) = (0, 4);
-    buffer.resize(buffer.capacity().max(4096), 0);
+    // Filled with zeros once, and not for each message: in a debug build that takes longer than all the rest.
+    if buffer.is_empty() {
+        *buffer = vec![0; READ];
+    }
     loop {
         match from.read(&mut buffer[have..]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -283,7 +289,9 @@ pub fn receive<'a>(from: &mut impl Read, buffer: &'a mut Vec<u8>) -> io::Result<
         if buffer.len() < whole {
             // A garbled length may be anything: room is made for what comes.
             let room = whole.min(have * 2);
-            buffer.resize(room.max(buffer.len()), 0);
+            let mut larger = vec![0; room.max(buffer.len())];
+            larger[..have].copy_from_slice(&buffer[..have]);
+            *buffer = larger;
         }
     }
 }

@@ -76,7 +76,8 @@ pub struct Link {
 
 pub struct Kernel {
     link: Link,
-    buffer: Vec<u8>,
+    sent: Vec<u8>,
+    received: Vec<u8>,
     ops: Vec<Op>,
     pub mono: u64,
     pub wall: u64,
@@ -117,7 +118,8 @@ impl Kernel {
     pub fn new(link: Link, start: Start) -> Kernel {
         let mut kernel = Kernel {
             link,
-            buffer: Vec::with_capacity(16 << 10),
+            sent: Vec::with_capacity(16 << 10),
+            received: Vec::new(),
             ops: Vec::new(),
             mono: 0,
             wall: 0,
@@ -160,14 +162,14 @@ impl Kernel {
     pub fn exchange(&mut self, then: Then) -> io::Result<()> {
         self.passed = 0;
         let turn = Turn { mono: self.mono, ops: std::mem::take(&mut self.ops), then };
-        send(&turn, &mut self.link.to, &mut self.buffer)?;
+        send(&turn, &mut self.link.to, &mut self.sent)?;
         // The list's memory is used again.
         self.ops = turn.ops;
         self.ops.clear();
         if matches!(turn.then, Then::Exit { .. } | Then::Died { .. }) {
             return Ok(());
         }
-        let go = Go::of(receive(&mut self.link.from, &mut self.buffer)?);
+        let go = Go::of(receive(&mut self.link.from, &mut self.received)?);
         self.apply(go.map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?);
         Ok(())
     }

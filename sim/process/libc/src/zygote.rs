@@ -99,8 +99,8 @@ fn serve() -> io::Result<()> {
     let mut world = UnixStream::from(take_over(0)?);
     let libc = catch::code_of_libc();
     // Nothing is allocated from here on: in every process, memory looks as it does in the first one.
-    let mut buffer = Vec::with_capacity(4096);
-    send(&Hello { running_at: baton::RUNNING.as_ptr().addr() as u64 }, &mut world, &mut buffer)?;
+    let (mut sent, mut buffer) = (Vec::with_capacity(4096), Vec::new());
+    send(&Hello { running_at: baton::RUNNING.as_ptr().addr() as u64 }, &mut world, &mut sent)?;
     while let Ok(bytes) = receive(&mut world, &mut buffer) {
         let order = Order::of(bytes).map_err(io::Error::other)?;
         let reply = match order {
@@ -108,7 +108,7 @@ fn serve() -> io::Result<()> {
             Order::Kill { pid } => kill(pid),
         };
         let reply = reply.unwrap_or_else(|e| Reply::Failed { errno: e.raw_os_error().unwrap_or(libc::EIO) });
-        send(&reply, &mut world, &mut buffer)?;
+        send(&reply, &mut world, &mut sent)?;
     }
     // With this process, those that it made end.
     Ok(())

@@ -34,6 +34,15 @@ where
     world(main).store(store().unfenced()).scenarios(all.map(scenarios::scenario)).seeds(0..8).try_check()
 }
 
+/// Whatever is drawn.
+fn drawn<F, T>(main: F) -> Result<Checked, Failure>
+where
+    F: Fn() -> T + Copy + 'static,
+    T: Termination,
+{
+    world(main).store(store()).swarm(0..SWARM).try_check()
+}
+
 fn world<F, T>(main: F) -> World
 where
     F: Fn() -> T + Copy + 'static,
@@ -42,6 +51,9 @@ where
     let world = World::new().service(redis()).fleet(3, main).shrink_runs(0).belief_overlap(Duration::from_millis(150));
     world.leads_when("leads with token {token}").stops_when("leads no more")
 }
+
+/// How many drawn plans.
+const SWARM: u64 = 60;
 
 macro_rules! found {
     ($($name:ident: $defect:ident $world:ident $kind:ident;)*) => {
@@ -69,6 +81,7 @@ found! {
     blocks_the_runtime: BlocksTheRuntime unfenced Safety;
     fails_open: FailsOpen unfenced Safety;
     overwrites: Overwrites unfenced Safety;
+    takes_old_lease: TakesOldLease drawn Safety;
     no_expiry: NoExpiry unfenced NobodyTakesOver;
     wrong_unit: WrongUnit unfenced Safety;
     renews_too_late: RenewsTooLate unfenced Safety;
@@ -79,6 +92,13 @@ found! {
     followers_write: FollowersWrite unfenced Safety;
     leads_once: LeadsOnce fenced Liveness;
     old_work_goes_on: OldWorkGoesOn fenced Safety;
+}
+
+/// Several faults at once are no defect either.
+#[test]
+fn without_a_defect_drawn_plans_pass() {
+    let checked = drawn(|| run(Defect::None)).expect("it has no defect");
+    assert!(checked.inconclusive < SWARM / 2, "{checked}");
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub enum Defect {
     FailsOpen,
     /// The lease is counted from the answer, and the deadline is not looked at between renewals.
     BeliefFromAnswer,
+    /// Who finds a lease of its own that it had given up takes it for a new one.
+    TakesOldLease,
     /// The key is set although there is one.
     Overwrites,
     /// The key never expires.
@@ -133,9 +135,11 @@ impl Service {
             _ => drop(set.arg("PX").arg(LEASE.as_millis() as u64)),
         }
         let taken = set.query_async::<Option<String>>(redis).await?.is_some();
-        let is_ours = |holder: Option<String>| holder.as_deref() == Some(self.holder());
-        // An answer may have been lost.
-        let ours = taken || is_ours(redis::cmd("GET").arg("leader").query_async(redis).await?);
+        // An answer may have been lost. What is left of a lease of ours is not a new one.
+        let ours = match self.defect {
+            Defect::TakesOldLease => taken || self.is_ours(redis).await?,
+            _ => taken || self.renew(redis).await?,
+        };
         if !ours {
             return Ok(None);
         }
@@ -202,10 +206,14 @@ impl Service {
         }
     }
 
-    /// Whether the lease is still ours.
-    async fn renew(&self, redis: &mut MultiplexedConnection) -> redis::RedisResult<bool> {
+    async fn is_ours(&self, redis: &mut MultiplexedConnection) -> redis::RedisResult<bool> {
         let holder: Option<String> = redis::cmd("GET").arg("leader").query_async(redis).await?;
-        if holder.as_deref() != Some(self.holder()) {
+        Ok(holder.as_deref() == Some(self.holder()))
+    }
+
+    /// Whether the lease is still ours, and lasts.
+    async fn renew(&self, redis: &mut MultiplexedConnection) -> redis::RedisResult<bool> {
+        if !self.is_ours(redis).await? {
             return Ok(false);
         }
         if self.has(Defect::NoExpiry) {

@@ -1,16 +1,15 @@
 //! What is told of a run that failed.
 
-use super::{Ran, Trial};
 use crate::{
     Failure,
     failure::{Broken, Kind},
+    trial::{Ran, Trial},
 };
 use reports::{Verdict, text};
 use scenarios::Plan;
 use sim::{
     artifacts::{self, Again, Look},
     parameters::describe,
-    program::{From, Line},
     reduce::{self, Ending, Looked, Shrunk},
     run::Run,
 };
@@ -36,7 +35,7 @@ impl Trial {
     }
 
     /// What is to be said about a run that failed. Its files are written beside.
-    pub(super) fn broken(&self, ran: &Ran, runs: u64) -> Failure {
+    pub fn broken(&self, ran: &Ran, runs: u64) -> Failure {
         self.try_broken(ran, runs).unwrap_or_else(|why| why)
     }
 
@@ -100,16 +99,6 @@ fn told_smallest(shrunk: &Shrunk) -> String {
     let faults: String = plan.faults.iter().map(|fault| text::paragraph(&describe(fault), WIDTH)).collect();
     let faults = if faults.is_empty() { "  without any fault\n".to_owned() } else { faults };
     format!("The smallest plan{ended} that fails the same way ({nodes}, {runs} runs):\n{faults}\n")
-}
-
-/// A line, with where it comes from if that is not standard output.
-pub fn said(line: &Line) -> String {
-    match line.from {
-        From::Output => line.text.clone(),
-        From::Error => format!("[stderr] {}", line.text),
-        From::Refused => format!("[not simulated] {}", line.text),
-        From::End => format!("[ended: {}]", line.text),
-    }
 }
 
 fn save(file: &Path, text: &str) -> Result<(), Failure> {
