@@ -68,7 +68,7 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
         || given.renew_interval_ms.is_some()
         || given.election_timeout_ms.is_some()
         || !given.set.is_empty()
-        || given.own_ms != Params::default().own_ms;
+        || given.retry_period_ms.is_some();
     let told = Told { case: &case, timers_given, seen: &seen, changes: &changes, commands: &commands };
     match (show.json, show.quiet) {
         (true, _) => print(&reports::json::pretty(&as_json(&told))),
@@ -118,7 +118,7 @@ fn makes_sense(case: &Case) -> Result<(), Failed> {
     let params = Params { pause_ms: case.hazards.pause_ms, ..case.params.clone() };
     sense::options(&params)?;
     sense::timers(&params, case.protocol)?;
-    sense::own_timers(&params.own_ms, case.protocol)?;
+    sense::own_timers(&params, case.protocol)?;
     let scenario = case.scenario()?;
     case.plan(params.fencing, 0)?;
     Ok(sense::meant(&params, &[(scenario, case.protocol)], 0)?)
