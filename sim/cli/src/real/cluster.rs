@@ -2,6 +2,7 @@
 
 use super::{
     args::{ClusterArgs, WorldArgs},
+    node::only_timers,
     process::{asked_to_end, block_on},
     table,
     words::DEFAULT_DIR,
@@ -47,6 +48,7 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
     });
     sense::options(&params)?;
     sense::own_timers(&params, args.backend)?;
+    only_timers(&params)?;
     sense::timers(&params, args.backend)?;
     // An operator's faults take the place of a plan's.
     let mut plan = parse::scenario("steady")?.compile(&params, args.backend, 0)?;

@@ -28,6 +28,7 @@ use protocols_real::{
 };
 use rustls_pki_types::ServerName;
 use scenarios::{
+    Params,
     plan::LONGEST_MS,
     sense,
     topology::{member_name, names_member},
@@ -333,11 +334,7 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
 fn own_timers(protocol: &Protocol, args: &NodeArgs, granted: u64) -> Result<Timers, Stop> {
     let params = args.own.add_to(Params::default());
     sense::own_timers(&params, protocol)?;
-    if let Some(other) = params.set.iter().find(|setting| !setting.is_timer()) {
-        return Err(Stop::usage(format!(
-            "--set {other} is for the simulation; a node only takes its protocol's timers"
-        )));
-    }
+    only_timers(&params)?;
     if params.set.timer(protocol, Timer::ReplicaLag).is_some() {
         return Err(Stop::usage("replica-lag is for simulated servers; a real replica's lag cannot be set"));
     }
@@ -352,4 +349,14 @@ fn own_timers(protocol: &Protocol, args: &NodeArgs, granted: u64) -> Result<Time
     };
     let given = |timer| given_ms(timer).map(|ms: u64| ms.saturating_mul(MILLISECOND));
     Ok(Timers::from(|timer| given(timer).or(usual.get(timer))))
+}
+
+/// Rejects what only simulated nodes can be told by `--set`.
+pub(super) fn only_timers(params: &Params) -> Result<(), Stop> {
+    match params.set.iter().find(|setting| !setting.is_timer()) {
+        Some(other) => {
+            Err(Stop::usage(format!("--set {other} is for the simulation; real nodes only take timers by it")))
+        }
+        None => Ok(()),
+    }
 }

@@ -7,12 +7,12 @@ use super::common::{
     servers::{self, find},
 };
 use protocols::{
-    election::{self, Protocol, Timers},
+    election::{self, Protocol},
     history::Fact,
     point::Point,
 };
 use scenarios::{
-    Params, belief,
+    Params, Registry, belief,
     fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,
     scenario::{self, at, gc_pause, require, settled_ms},
