@@ -31,12 +31,12 @@ impl World {
     pub(super) fn enter(&mut self, group: Option<u16>, kind: &mut Kind) {
         let group = match group {
             Some(group) => group,
-            None if self.division.is_real() => self.division.of_event(kind).unwrap_or(0),
+            None if self.grants.division.is_real() => self.grants.division.of_event(kind).unwrap_or(0),
             None => 0,
         };
         match kind {
-            Kind::Elected(incarnation) => self.believers.push((group, *incarnation)),
-            Kind::Deposed { incarnation, .. } => self.believers.retain(|b| *b != (group, *incarnation)),
+            Kind::Elected(incarnation) => self.grants.believers.push((group, *incarnation)),
+            Kind::Deposed { incarnation, .. } => self.grants.believers.retain(|b| *b != (group, *incarnation)),
             _ => {}
         }
         let waiting_for_leader = matches!(kind, Kind::Elected(_));
@@ -55,10 +55,10 @@ impl World {
 
     /// The last node elected in a group that still believes.
     pub(super) fn leader(&self, group: u16) -> Option<NodeId> {
-        self.believers.iter().rev().find(|(of, _)| *of == group).map(|(_, believer)| believer.node)
+        self.grants.believers.iter().rev().find(|(of, _)| *of == group).map(|(_, believer)| believer.node)
     }
 
     pub fn groups(&self) -> u16 {
-        self.division.groups
+        self.grants.division.groups
     }
 }
