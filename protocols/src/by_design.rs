@@ -54,7 +54,8 @@ pub const K8S_NO_MARGIN: ByDesign = ByDesign {
                partition two nodes believe.",
         source: "apache/flink, KubernetesLeaderElectionConfiguration: both are 15 s",
         violation: "metrics.dual_belief_ms",
-        shown: Shown::by("partition", "k8s-lease", 12).with("--lease-ttl 15s --renew-deadline 15s --fencing off"),
+        shown: Shown::by("partition", "k8s-lease", 12)
+            .with("--lease-ttl 15s --set k8s-lease.renew-deadline=15s --fencing off"),
     },
     mended: Shown::by("partition", "k8s-lease", 12).with("--lease-ttl 15s --fencing off"),
 };
@@ -97,9 +98,10 @@ pub const PROMOTED_UNFENCED: ByDesign = ByDesign {
                other.",
         source: "GitHub, October 21 post-incident analysis (github.blog, 2018-10-30), of MySQL under Orchestrator",
         violation: "leaders_acting_by_effect",
-        shown: Shown::by("incident-github-2016", "redis-sentinel", 4).with("--replica-lag 1s --fencing off"),
+        shown: Shown::by("incident-github-2016", "redis-sentinel", 4)
+            .with("--set redis-sentinel.replica-lag=1s --fencing off"),
     },
-    mended: Shown::by("incident-github-2016", "redis-sentinel", 4).with("--replica-lag 1s"),
+    mended: Shown::by("incident-github-2016", "redis-sentinel", 4).with("--set redis-sentinel.replica-lag=1s"),
 };
 
 /// Expiry by the observer's clock.

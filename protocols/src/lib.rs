@@ -8,13 +8,13 @@
 //!
 //! ```
 //! use protocols::{
-//!     fence::ledger::Ledger,
+//!     fence::ledger::{Fence, Ledger},
 //!     message::{Write, WriteVerdict},
 //!     types::{NodeId, Operation, Resource},
 //! };
 //!
 //! let (paused, successor, client) = (NodeId(0), NodeId(1), NodeId(9));
-//! let mut ledger: Ledger = Ledger::new(true);
+//! let mut ledger = Ledger::new();
 //! assert!(ledger.seal(paused, 1, 5));
 //! let first = Write {
 //!     resource: Resource::SEQUENCE,

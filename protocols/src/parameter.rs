@@ -1,7 +1,10 @@
 //! Parameters of one protocol, work or scenario. Their owner declares them as data, and the command line takes them as
 //! `--set OWNER.NAME=VALUE`.
 
-use crate::{election::rules::Rules, types::MILLISECOND};
+use crate::{
+    election::{rules::Rules, timer::Timer},
+    types::MILLISECOND,
+};
 
 /// A parameter, as its owner declares it.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +58,8 @@ pub enum Place {
     Values,
     /// In `timings.rules`.
     Rules(fn(&mut Rules, u64)),
+    /// In `timings`, as this timer. The protocol's `timers` list it, with its default.
+    Timer(Timer),
 }
 
 impl Parameter {

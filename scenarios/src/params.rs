@@ -15,7 +15,7 @@ use protocols::{
     address,
     bug::Bug,
     copies::Copies,
-    election::{self, Protocol, Timers},
+    election::{self, Protocol},
     fence::{charge_check::ChargeCheck, checks::Fencing},
     service::Service,
     sharding::Placement,
@@ -52,10 +52,9 @@ pub struct Params {
     pub election_timeout_ms: Option<(u64, u64)>,
     /// From one renewal to the next, milliseconds; `None`: the protocol's share of the granted lease.
     pub renew_interval_ms: Option<u64>,
-    /// How long a leader keeps trying to renew, how long a candidate waits between two attempts, and how long the
-    /// service withholds a lost lock from everybody, milliseconds; `None`: the protocol's own. Meaningless for a
-    /// protocol without such a timer.
-    pub own_ms: Timers,
+    /// Time between a candidate's attempts to acquire, milliseconds; `None`: the protocol's own. Meaningless for a
+    /// protocol without a retry period.
+    pub retry_period_ms: Option<u64>,
     /// Timeout of one request to the service, milliseconds; `None`: a third of the lease, at most 1 s.
     pub request_timeout_ms: Option<u64>,
     /// Each candidate's wall clock is off by up to this many milliseconds, either way.
@@ -123,7 +122,7 @@ impl Default for Params {
             lease_ttl_ms: None,
             election_timeout_ms: None,
             renew_interval_ms: None,
-            own_ms: Timers::NONE,
+            retry_period_ms: None,
             request_timeout_ms: None,
             clock_skew_ms: 200,
             clock_drift_ppm: CLOCK_DRIFT_DEFAULT_PPM,

@@ -9,7 +9,7 @@ use crate::{
     units::{duration_text, duration_us_text},
 };
 use protocols::{
-    election::{Protocol, Timer, Timers},
+    election::{Protocol, Timer},
     fence::charge_check::ChargeCheck,
     types::MILLISECOND,
     work::{
@@ -52,10 +52,7 @@ pub fn options(params: &Params) -> Result<(), Invalid> {
     }
     lasts("lease-ttl", params.lease_ttl_ms)?;
     lasts("renew-interval", params.renew_interval_ms)?;
-    for timer in Timer::ALL {
-        let zero = timer.may_be_zero() && params.own_ms.get(timer) == Some(0);
-        lasts(timer.option().trim_start_matches('-'), params.own_ms.get(timer).filter(|_| !zero))?;
-    }
+    lasts("retry-period", params.retry_period_ms)?;
     lasts("request-timeout", params.request_timeout_ms)?;
     lasts("election-timeout", params.election_timeout_ms.map(|(_, max_ms)| max_ms))?;
     lasts("pause", params.pause_ms)?;
@@ -161,7 +158,7 @@ pub fn timers(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
         }));
     }
     if let (true, Some(renew_ms), Some(retry_ms)) =
-        (protocol.timers.renews_at_retry, params.renew_interval_ms, params.own_ms.retry_period)
+        (protocol.timers.renews_at_retry, params.renew_interval_ms, params.retry_period_ms)
         && renew_ms != retry_ms
     {
         return Err(Invalid(format!("`{name}` renews once in every --retry-period; leave --renew-interval out")));
@@ -251,34 +248,25 @@ fn concerns(setting: &Setting, params: &Params, cell: Cell, seed: u64) -> bool {
     cell.1.name == setting.owner || plan(params, cell, seed).is_some_and(is_work)
 }
 
-/// The parameters without an own timer.
-fn without(params: &Params, timer: Timer) -> Params {
-    let own_ms = Timers::from(|other| params.own_ms.get(other).filter(|_| other != timer));
-    Params { own_ms, ..params.clone() }
-}
-
-/// The parameters with another value of an own timer, if it was given.
-fn another(params: &Params, timer: Timer) -> Option<Params> {
-    let given_ms = params.own_ms.get(timer)?;
-    let own_ms =
-        Timers::from(|other| params.own_ms.get(other).map(|ms| if other == timer { given_ms + 1 } else { ms }));
-    Some(Params { own_ms, ..params.clone() })
-}
-
-/// Rejects the first timer that the protocol does not have.
+/// Rejects timers that the protocol does not have.
 ///
 /// # Errors
-/// One sentence about it.
-pub fn own_timers(own: &Timers, protocol: &Protocol) -> Result<(), Invalid> {
-    match Timer::ALL.into_iter().find(|timer| own.get(*timer).is_some() && protocol.timers.find(*timer).is_none()) {
-        Some(timer) => {
-            Err(Invalid(format!("`{}` has no {}; leave {} out", protocol.name, timer.words(), timer.option())))
+/// One sentence about the first.
+pub fn own_timers(params: &Params, protocol: &Protocol) -> Result<(), Invalid> {
+    let name = protocol.name;
+    if params.retry_period_ms.is_some() && protocol.timers.find(Timer::RetryPeriod).is_none() {
+        return Err(Invalid(format!("`{name}` has no {}; leave --retry-period out", Timer::RetryPeriod.words())));
+    }
+    match params.set.iter().find(|setting| setting.is_timer() && setting.owner != name) {
+        Some(Setting { owner, parameter, .. }) => {
+            let set = format!("--set {owner}.{}", parameter.name);
+            Err(Invalid(format!("`{name}` has no {}; leave {set} out", parameter.name.replace('-', " "))))
         }
         None => Ok(()),
     }
 }
 
-const GIVEN: [Given; 9] = [
+const GIVEN: [Given; 5] = [
     Given {
         name: "--election-timeout",
         another: |p| {
@@ -288,29 +276,9 @@ const GIVEN: [Given; 9] = [
         without: |p| Params { election_timeout_ms: None, ..p.clone() },
     },
     Given {
-        name: Timer::RenewDeadline.option(),
-        another: |p| another(p, Timer::RenewDeadline),
-        without: |p| without(p, Timer::RenewDeadline),
-    },
-    Given {
-        name: Timer::RetryPeriod.option(),
-        another: |p| another(p, Timer::RetryPeriod),
-        without: |p| without(p, Timer::RetryPeriod),
-    },
-    Given {
-        name: Timer::LockDelay.option(),
-        another: |p| another(p, Timer::LockDelay),
-        without: |p| without(p, Timer::LockDelay),
-    },
-    Given {
-        name: Timer::EntryInterval.option(),
-        another: |p| another(p, Timer::EntryInterval),
-        without: |p| without(p, Timer::EntryInterval),
-    },
-    Given {
-        name: Timer::ReplicaLag.option(),
-        another: |p| another(p, Timer::ReplicaLag),
-        without: |p| without(p, Timer::ReplicaLag),
+        name: "--retry-period",
+        another: |p| Some(Params { retry_period_ms: Some(p.retry_period_ms? + 1), ..p.clone() }),
+        without: |p| Params { retry_period_ms: None, ..p.clone() },
     },
     Given {
         name: "--charge-check",

@@ -6,7 +6,7 @@ use crate::{
     units::{Unread, duration_ms, duration_text},
 };
 use protocols::{
-    election::{Protocol, rules::Rules},
+    election::{Protocol, Timer, rules::Rules},
     parameter::{Parameter, Place, Takes, Values},
 };
 use std::fmt;
@@ -53,6 +53,13 @@ impl Setting {
         };
         let value = read(parameter.takes, value).map_err(|why| Wrong::Value(owner, parameter.name, why))?;
         Ok(Setting { owner, parameter: *parameter, value })
+    }
+}
+
+impl Setting {
+    /// Whether it sets a protocol's own timer.
+    pub fn is_timer(&self) -> bool {
+        matches!(self.parameter.place, Place::Timer(_))
     }
 }
 
@@ -140,6 +147,26 @@ impl Settings {
     /// The value of the owner's parameter, if it was given.
     pub fn get(&self, owner: &str, name: &str) -> Option<u64> {
         self.of(owner).find(|setting| setting.parameter.name == name).map(|setting| setting.value)
+    }
+
+    /// The given value of one of the protocol's own timers, milliseconds.
+    pub fn timer(&self, protocol: &Protocol, timer: Timer) -> Option<u64> {
+        self.get(protocol.name, protocol.parameter_of(timer)?.name)
+    }
+
+    /// Whether any of the protocol's own timers is given.
+    pub fn has_timers(&self, protocol: &Protocol) -> bool {
+        self.of(protocol.name).any(Setting::is_timer)
+    }
+
+    /// The same with other lengths of timers.
+    #[must_use]
+    pub fn with_timers(&self, convert: impl Fn(u64) -> u64) -> Settings {
+        let converted = |setting: &Setting| match setting.is_timer() {
+            true => Setting { value: convert(setting.value), ..*setting },
+            false => *setting,
+        };
+        self.iter().map(converted).collect()
     }
 
     pub fn rules(&self, protocol: &Protocol) -> Rules {

@@ -2,6 +2,7 @@
 
 use crate::{
     error::Failed,
+    interrupt,
     probe::{Probe, Seen, Violation},
     registry::Registry,
 };
@@ -29,54 +30,73 @@ pub struct Break {
     pub violated: Vec<&'static str>,
 }
 
-/// The result of a search.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The result of a search. If it was interrupted, the true edge lies between the two drifts.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Found {
     /// The smallest drift that breaks; `None` if none that was tried does.
     pub breaks: Option<Break>,
-    /// The largest smaller drift at which every seed was safe, in parts per million; `None` if it breaks without drift.
+    /// The largest smaller drift at which every seed was safe, in parts per million; `None` if it breaks without drift,
+    /// or if an interrupted search tried no smaller one.
     pub holds_ppm: Option<u64>,
+    /// How many drifts were tried until the search was interrupted; `None` if it came to its end.
+    pub interrupted_after: Option<u64>,
 }
 
 impl Bisect<'_> {
-    /// Searches from no drift to the largest that plans allow, and passes every drift tried to `tried`.
+    /// Searches from no drift to the largest that plans allow, and passes every drift tried to `tried`. If the program
+    /// is asked to end, returns what was found by then.
     ///
     /// # Errors
-    /// The parameters make no sense, or a run could not be finished.
+    /// The parameters make no sense, a run could not be finished, or the search ended before one drift was tried.
     pub fn search(&self, tried: impl Fn(u64, Option<&Break>)) -> Result<Found, Failed> {
+        let (mut found, mut drifts) = (Found::default(), 0);
+        match self.narrow(&mut found, |ppm, breaks| {
+            drifts += 1;
+            tried(ppm, breaks);
+        }) {
+            Err(_) if interrupt::asked() && drifts > 0 => found.interrupted_after = Some(drifts),
+            ended => ended?,
+        }
+        Ok(found)
+    }
+
+    /// Narrows the edge down in `found`.
+    fn narrow(&self, found: &mut Found, mut tried: impl FnMut(u64, Option<&Break>)) -> Result<(), Failed> {
         let mut before = None;
         let mut try_at = |ppm| {
-            let found = self.first_break(ppm, before)?;
-            tried(ppm, found.as_ref());
-            before = found.as_ref().map(|b| b.seed).or(before);
-            Ok::<_, Failed>(found)
+            let seen = self.first_break(ppm, before)?;
+            tried(ppm, seen.as_ref());
+            before = seen.as_ref().map(|b| b.seed).or(before);
+            Ok::<_, Failed>(seen)
         };
         // With clocks far off, nobody may lead, and nothing breaks; a smaller drift may still break.
         let mut wide = PPM_MAX;
-        let mut breaks = loop {
-            match (try_at(wide)?, wide) {
-                (Some(found), _) => break found,
-                (None, 0) => return Ok(Found { breaks: None, holds_ppm: Some(PPM_MAX) }),
-                (None, _) => wide /= 4,
+        found.breaks = loop {
+            match try_at(wide)? {
+                None if wide > 0 => wide /= 4,
+                seen => break seen,
             }
         };
-        let mut holds = 0;
-        if breaks.ppm > 0 {
-            if let Some(found) = try_at(0)? {
-                breaks = found;
+        if found.breaks.is_none() {
+            found.holds_ppm = Some(PPM_MAX);
+        }
+        if wide > 0 {
+            match try_at(0)? {
+                None => found.holds_ppm = Some(0),
+                seen => found.breaks = seen,
             }
         }
-        if breaks.ppm == 0 {
-            return Ok(Found { breaks: Some(breaks), holds_ppm: None });
-        }
-        while breaks.ppm - holds > 1 {
+        while let (Some(breaks), Some(holds)) = (&found.breaks, found.holds_ppm) {
+            if breaks.ppm - holds <= 1 {
+                break;
+            }
             let middle = holds + (breaks.ppm - holds) / 2;
             match try_at(middle)? {
-                Some(found) => breaks = found,
-                None => holds = middle,
+                None => found.holds_ppm = Some(middle),
+                seen => found.breaks = seen,
             }
         }
-        Ok(Found { breaks: Some(breaks), holds_ppm: Some(holds) })
+        Ok(())
     }
 
     fn first_break(&self, ppm: u64, before: Option<u64>) -> Result<Option<Break>, Failed> {

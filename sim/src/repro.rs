@@ -1,7 +1,7 @@
 //! The command that repeats a run. It is built from the run's own parameters, so that no relevant option is missing,
 //! and works in any folder.
 
-use protocols::{election::Timer, fence::checks::Fencing};
+use protocols::fence::checks::Fencing;
 use scenarios::{
     Params,
     units::{bandwidth_text, duration_text, duration_us_text, percent_text},
@@ -36,9 +36,7 @@ pub fn options(params: &Params) -> Vec<String> {
     add("duration", params.duration_ms.map(duration_text));
     add("lease-ttl", params.lease_ttl_ms.map(duration_text));
     add("renew-interval", params.renew_interval_ms.map(duration_text));
-    for timer in Timer::ALL {
-        add(timer.option().trim_start_matches('-'), params.own_ms.get(timer).map(duration_text));
-    }
+    add("retry-period", params.retry_period_ms.map(duration_text));
     add("request-timeout", params.request_timeout_ms.map(duration_text));
     add("election-timeout", params.election_timeout_ms.map(|r| range(r, duration_text)));
     add("clock-skew", (params.clock_skew_ms != usual.clock_skew_ms).then(|| duration_text(params.clock_skew_ms)));

@@ -13,6 +13,20 @@ pub fn each<T: Send>(
     work: impl Fn(u64) -> Result<T, Failed> + Sync,
     done: impl Fn() + Sync,
 ) -> Result<Vec<T>, Failed> {
+    let results = so_far(seeds, jobs, work, done)?;
+    if interrupt::asked() { Err(Failed::Unfinished) } else { Ok(results) }
+}
+
+/// As [`each`], but an interruption ends it with the results of the first seeds, as many as were done by then.
+///
+/// # Errors
+/// The failure of the smallest seed whose work failed before any interruption.
+pub fn so_far<T: Send>(
+    seeds: Range<u64>,
+    jobs: usize,
+    work: impl Fn(u64) -> Result<T, Failed> + Sync,
+    done: impl Fn() + Sync,
+) -> Result<Vec<T>, Failed> {
     let mut results = Vec::new();
     let one = |index: u64| {
         let result = work(seeds.start + index);
@@ -24,10 +38,11 @@ pub fn each<T: Send>(
         results.push(result);
         goes_on
     });
-    if interrupt::asked() {
-        return Err(Failed::Unfinished);
+    match interrupt::asked() {
+        // A run that was abandoned failed for no other reason.
+        true => Ok(results.into_iter().map_while(Result::ok).collect()),
+        false => results.into_iter().collect(),
     }
-    results.into_iter().collect()
 }
 
 #[cfg(test)]

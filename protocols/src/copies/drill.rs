@@ -5,7 +5,7 @@
 use super::{log::Disk, message::Message, mode::Copies, replica::Replica};
 use crate::{
     core::Output,
-    fence::checks::Fencing,
+    fence::{checks::Fencing, ledger::Fence},
     history::Kind,
     message::{Message as ToLeader, Write, WriteVerdict},
     node::Standing,

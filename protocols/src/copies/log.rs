@@ -2,8 +2,9 @@
 
 use crate::{
     fence::{
+        ablated::AnyLedger,
         checks::Checks,
-        ledger::Ledger,
+        ledger::Fence,
         store::{Ledgers, answer, deleted},
     },
     history::Kind,
@@ -79,7 +80,7 @@ impl Disk {
 
 impl Durable {
     fn new(checks: Vec<Checks>) -> Self {
-        let ledgers = checks.iter().map(|checks| Ledger::new(*checks)).collect();
+        let ledgers = checks.iter().map(|checks| AnyLedger::new(*checks)).collect();
         Durable { checks, entries: Vec::new(), ledgers, untold: BTreeMap::new(), promised: None, followed: None }
     }
 
@@ -158,7 +159,7 @@ impl Durable {
     pub fn rewind(&mut self, place: u64) {
         self.entries.truncate(place as usize);
         self.untold.split_off(&(place + 1));
-        self.ledgers = self.checks.iter().map(|checks| Ledger::new(*checks)).collect();
+        self.ledgers = self.checks.iter().map(|checks| AnyLedger::new(*checks)).collect();
         for entry in &self.entries {
             answer(&mut self.ledgers, entry.by.node, entry.message());
         }

@@ -3,6 +3,7 @@
 use super::log::Durable;
 use crate::{
     core::Output,
+    fence::ledger::Fence,
     history::{Kind, UNKNOWN_VERSION},
     message::{Message, WriteVerdict},
     types::Incarnation,

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     core::Output,
+    fence::ledger::Fence,
     history::Kind,
     message::Message as ToLeader,
     node::Standing,

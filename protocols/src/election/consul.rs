@@ -36,12 +36,21 @@ use super::{
 };
 use crate::{
     elector::boxed,
+    parameter::{Parameter, Place, Takes},
     service::consul,
     types::{MILLISECOND, SECOND},
 };
 use lock::Lock;
 use timing::{LOCK_DELAY, RETRY, TTL_MULTIPLIER, lock_delay, refuses, retry, session_ttl};
 pub use timing::{LOCK_INDEX, RENEWAL_NOT_RETRIED, UNVERIFIED_READS, key_of};
+
+const DELAY: Parameter = Parameter {
+    name: "lock-delay",
+    takes: Takes::Duration { least_ms: 0 },
+    usual: "15 s",
+    about: "How long nobody may take a lock after its holder's session has ended",
+    place: Place::Timer(Timer::LockDelay),
+};
 
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
@@ -66,7 +75,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
-    parameters: &[],
+    parameters: &[DELAY],
     timers: OwnTimers {
         list: &[
             OwnTimer { timer: Timer::RetryPeriod, default: Some(|_| RETRY) },

@@ -17,7 +17,7 @@
 //! **What breaks it.**
 //! - leaseDuration = renewDeadline, which client-go refuses but Flink has by default (apache/flink,
 //!   `KubernetesLeaderElectionConfiguration`: both 15 s): then two may believe after a partition, for up to a
-//!   retryPeriod, even with perfect clocks. `--renew-deadline`; `tests/all/client_timers.rs`.
+//!   retryPeriod, even with perfect clocks. `--set k8s-lease.renew-deadline`; `tests/all/client_timers.rs`.
 //! - The compared record has times in whole seconds, so a change is seen at most once a second. With a retryPeriod
 //!   below 1 s, others may count from a renewal that is up to a second old; leases below 5 s have no margin for it.
 //! - A pause. The deadline is set when a round *begins*: a leader that pauses between two rounds wakes up, finds the
@@ -42,6 +42,7 @@ use super::{
 };
 use crate::{
     elector::boxed,
+    parameter::{Parameter, Place, Takes},
     service::kubernetes,
     types::{MILLISECOND, SECOND},
 };
@@ -69,6 +70,14 @@ fn overlap(timings: &Timings, c: &Conditions) -> Option<u64> {
     Some(belief.saturating_add(late).saturating_sub(lease))
 }
 
+const DEADLINE: Parameter = Parameter {
+    name: "renew-deadline",
+    takes: Takes::Duration { least_ms: 1 },
+    usual: "two thirds of the lease",
+    about: "How long a leader keeps trying to renew before it gives up",
+    place: Place::Timer(Timer::RenewDeadline),
+};
+
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "k8s-lease",
@@ -91,7 +100,7 @@ pub const PROTOCOL: Protocol = Protocol {
     forgets_to_wait: false,
     transfers: false,
     changes_members: false,
-    parameters: &[],
+    parameters: &[DEADLINE],
     timers: OwnTimers {
         list: &[
             OwnTimer { timer: Timer::RenewDeadline, default: Some(|ttl| ttl / 15 * 10) },

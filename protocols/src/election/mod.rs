@@ -36,6 +36,7 @@ pub mod ring_lelann;
 pub mod rules;
 pub mod stonith;
 pub mod swim;
+pub mod timer;
 pub mod timers;
 pub mod token_counter;
 pub mod zab_fle;
@@ -44,7 +45,8 @@ pub mod zk_selector;
 pub mod zookeeper;
 
 pub use promise::{BeliefOverlap, Bounds, Conditions, Notice, Notices, Promise};
-pub use timers::{OwnTimer, OwnTimers, Timer, Timers};
+pub use timer::Timer;
+pub use timers::{OwnTimer, OwnTimers, Timers};
 
 use crate::{
     bug::Bugs,
@@ -363,6 +365,12 @@ impl Protocol {
             Notice::AsDead => Some((self.granted_ttl)(timings.lease_ttl) + (self.takeover_max)(timings, candidates)),
             Notice::AtOnce => Some(0),
         }
+    }
+
+    /// The parameter that sets one of its own timers.
+    pub fn parameter_of(&self, timer: Timer) -> Option<&'static Parameter> {
+        let sets = |parameter: &&Parameter| matches!(parameter.place, Place::Timer(its) if its == timer);
+        self.parameters.iter().find(sets)
     }
 
     /// Whether it has [`rules`] that can be switched off.

@@ -11,7 +11,7 @@
 //! **How it elects.** A server that has heard nothing for an election timeout first asks for pre-votes (`pre-vote`),
 //! then for votes in a new term. A server votes once per term, for a log at least as good as its own. Term, vote and
 //! log are on disk before any message that follows from them: one thread waits for its disk. The winner starts its term
-//! with a no-op entry. The log has others only if the leader appends them (`--entry-interval`), at its followers' cost.
+//! with a no-op entry. The log has others only if the leader appends them (`--set raft-core.entry-interval`), at its followers' cost.
 //!
 //! **How it ends.** With `leader-lease` a leader believes for nine tenths of the shortest election timeout after it
 //! *sent* the last heartbeat that a majority acknowledged, or for the requested lease if that is shorter; a new leader

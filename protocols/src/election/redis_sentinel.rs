@@ -15,7 +15,7 @@
 //! another owner, or a lower one: the resource refuses both, since it orders tokens and knows each one's owner. So
 //! fencing keeps the resource correct, but a rightful leader may be refused, once per lost token; in real mode the
 //! remedy is `raise-token --backend redis` at the new primary. `min-replicas-to-write` narrows the window but does not
-//! close it; `--replica-lag` widens it, as distance or a lagging replica would.
+//! close it; `--set redis-sentinel.replica-lag` widens it, as distance or a lagging replica would.
 //!
 //! A primary that returns without its keys before it is missed also discards its replicas' keys.
 //!
@@ -23,13 +23,25 @@
 //! acknowledge, and what is left afterwards. With fencing off: `gc-pause`.
 
 use super::{Hazard, OwnTimer, OwnTimers, Promise, Protocol, Timer, asking::RETRIED, promise::UNCHECKED, redis_fenced};
-use crate::service::redis_sentinel;
+use crate::{
+    parameter::{Parameter, Place, Takes},
+    service::redis_sentinel,
+};
+
+const LAG: Parameter = Parameter {
+    name: "replica-lag",
+    takes: Takes::Duration { least_ms: 1 },
+    usual: "none",
+    about: "How long an acknowledged write takes from the primary to its replicas, besides the travel time",
+    place: Place::Timer(Timer::ReplicaLag),
+};
 
 /// The registry entry.
 pub const PROTOCOL: Protocol = Protocol {
     name: "redis-sentinel",
     about: "redis-fenced on a primary with asynchronous replicas, which Redis Sentinel replaces when it falls silent",
     service: &redis_sentinel::SERVICE,
+    parameters: &[LAG],
     timers: OwnTimers::of(&[RETRIED, OwnTimer { timer: Timer::ReplicaLag, default: None }]),
     promise: |hazard, fencing| match hazard {
         // The primary may suffer anything; a token granted twice is refused, but was granted twice all the same.

@@ -1,4 +1,4 @@
-//! Which of the ledger's checks are made: all, none, or a single one to show its purpose.
+//! Which of the ledger's checks an ablated one makes: none, or a single one to show its purpose; or all.
 //!
 //! In JSON a bool where possible, for compatibility: `true` for all, `false` for none; otherwise the name of the single
 //! check.
@@ -208,6 +208,11 @@ impl Checks {
         let collected = bugs.has(&NAMES_COLLECTED);
         let rules = Rules { seal: !unsealed, again, owner, authentic, enactments, deletions, collected };
         Checks { memory: self.memory && !bugs.has(&RETRY_WITHOUT_ID), rules, ..self }
+    }
+
+    /// Whether they are those of the ledger that production runs, and no others.
+    pub fn are_whole(&self) -> bool {
+        *self == Fencing::On.checks()
     }
 
     /// Whether tokens, order or earlier requests are checked.

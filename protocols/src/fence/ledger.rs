@@ -5,9 +5,8 @@
 //! "How to do distributed locking" (2016), and Chubby's sequencers (Burrows, OSDI 2006, §2.4).
 
 use super::{
-    checks::{Checks, FORGED},
+    checks::FORGED,
     plans::{Plan, Plans},
-    rows::Rows,
 };
 use crate::{
     message::{Write, WriteVerdict},
@@ -52,14 +51,53 @@ pub enum Recall {
     TooOld,
 }
 
-/// One resource's ledger. With the default memory, its size is bounded by clients × [`REMEMBERED_REQUESTS`].
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// What a store decides by: this module's [`Ledger`], or in the simulation one of [`super::ablated`].
+pub trait Fence {
+    /// Fences off everything older than `token` (rule 2: before the state is read). Returns whether it was accepted;
+    /// sealing twice in the same leadership is harmless.
+    fn seal(&mut self, node: NodeId, generation: u32, token: u64) -> bool;
+
+    /// Decides on a read, which is refused where a write would be, so that the answer goes to the newest leader.
+    fn read(&self, node: NodeId, generation: u32, token: u64) -> WriteVerdict;
+
+    /// Decides on a write, and applies it if it is `Ok`.
+    fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict;
+
+    fn state(&self) -> State;
+
+    fn plans(&self) -> &Plans;
+
+    /// The highest accepted token; 0 before the first.
+    fn highest(&self) -> u64 {
+        self.state().highest
+    }
+
+    fn seq(&self) -> u64 {
+        self.state().seq
+    }
+
+    /// The version: the number of writes applied, plus those that burnt their number.
+    fn version(&self) -> u64 {
+        self.state().version
+    }
+
+    fn payload(&self) -> Option<Payload> {
+        self.state().payload
+    }
+
+    /// The plans removed by the last deletion, in order of creation.
+    fn deleted(&self) -> &[Plan] {
+        self.plans().deleted()
+    }
+}
+
+/// One resource's ledger, with every check. With the default memory, its size is bounded by clients ×
+/// [`REMEMBERED_REQUESTS`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Ledger<M = Window> {
-    checks: Checks,
-    state: State,
-    memory: M,
+    pub(super) state: State,
+    pub(super) memory: M,
     plans: Plans,
-    rows: Rows,
 }
 
 /// Remembers each client's latest [`REMEMBERED_REQUESTS`].
@@ -82,17 +120,16 @@ struct Client {
 }
 
 impl Ledger {
-    /// An empty resource. With fewer than all checks it accepts what they would refuse: the ablations that show each
-    /// check's purpose.
-    pub fn new(checks: impl Into<Checks>) -> Self {
-        Ledger::restore(checks, State::default(), Window::default())
+    /// An empty resource.
+    pub fn new() -> Self {
+        Ledger::default()
     }
 }
 
 impl<M: Memory> Ledger<M> {
     /// A ledger with this state and memory, and without plans.
-    pub fn restore(checks: impl Into<Checks>, state: State, memory: M) -> Self {
-        Ledger { checks: checks.into(), state, memory, plans: Plans::default(), rows: Rows::default() }
+    pub fn restore(state: State, memory: M) -> Self {
+        Ledger { state, memory, plans: Plans::default() }
     }
 
     /// Adds plans.
@@ -100,120 +137,45 @@ impl<M: Memory> Ledger<M> {
         Ledger { plans, ..self }
     }
 
-    /// The state that [`Ledger::restore`] needs besides the memory.
-    pub fn state(&self) -> State {
-        self.state
-    }
-
     pub fn memory(&self) -> &M {
         &self.memory
     }
 
-    /// The highest accepted token; 0 before the first.
-    pub fn highest(&self) -> u64 {
-        self.state.highest
-    }
-
-    pub fn seq(&self) -> u64 {
-        self.state.seq
-    }
-
-    /// The version: the number of writes applied, plus those that burnt their number.
-    pub fn version(&self) -> u64 {
-        self.state.version
-    }
-
-    pub fn payload(&self) -> Option<Payload> {
-        self.state.payload
-    }
-
-    pub fn plans(&self) -> &Plans {
-        &self.plans
-    }
-
-    /// The plans removed by the last deletion, in order of creation.
-    pub fn deleted(&self) -> &[Plan] {
-        self.plans.deleted()
-    }
-
-    /// Fences off everything older than `token` (rule 2: before the state is read). Returns whether it was accepted;
-    /// sealing twice in the same leadership is harmless.
-    pub fn seal(&mut self, node: NodeId, generation: u32, token: u64) -> bool {
-        if self.unchecked(token) {
-            return true;
-        }
-        if token == FORGED && self.checks.rules.authentic {
-            return false;
-        }
-        if token > self.state.highest {
-            if self.checks.rules.seal {
-                self.raise(token, (node, generation));
-            }
-            return true;
-        }
-        !self.checks.token || (token == self.state.highest && self.is_owner((node, generation)))
-    }
-
     /// Refuses everything older from now on.
-    fn raise(&mut self, token: u64, owner: (NodeId, u32)) {
+    pub(super) fn raise(&mut self, token: u64, owner: (NodeId, u32)) {
         self.state.highest = token;
         self.state.owner = Some(owner);
     }
 
-    /// Whether the highest token belongs to that leadership.
-    fn is_owner(&self, leadership: (NodeId, u32)) -> bool {
-        self.state.owner == Some(leadership) || !self.checks.rules.owner
+    fn is_owner(&self, token: u64, leadership: (NodeId, u32)) -> bool {
+        token == self.state.highest && self.state.owner == Some(leadership)
     }
 
-    /// Decides on a read, which is refused where a write would be, so that the answer goes to the newest leader.
-    pub fn read(&self, node: NodeId, generation: u32, token: u64) -> WriteVerdict {
-        let newest = token == self.state.highest && self.is_owner((node, generation));
-        let unsealed = token > self.state.highest && !self.checks.rules.seal;
-        if newest || unsealed || !self.checks.token || self.unchecked(token) {
-            WriteVerdict::Ok
-        } else {
-            WriteVerdict::Fenced { highest: self.state.highest }
-        }
+    /// A protocol without tokens gives a ledger nothing to check. Once a token has been seen, it is required.
+    pub(super) fn is_tokenless(&self, token: u64) -> bool {
+        token == 0 && self.state.highest == 0
     }
 
-    /// Decides on a write, and applies it if it is `Ok`.
+    /// Refuses a former leader's write.
+    pub(super) fn refuse(&self) -> WriteVerdict {
+        crate::mark!("ledger: a write of an older leader is refused");
+        WriteVerdict::Fenced { highest: self.state.highest }
+    }
+
+    /// Refuses a write whose number is beyond the next one.
     #[inline]
-    pub fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
-        if self.checks.rows
-            && let Some(highest) = self.rows.refuses(write)
-        {
-            return WriteVerdict::Fenced { highest };
-        }
-        if self.unchecked(write.token) {
-            return self.write_unchecked(node, write);
-        }
-        if write.token > self.state.highest && !self.checks.rules.seal {
-            self.raise(write.token, (node, write.generation));
-        }
-        let held = write.token == self.state.highest && self.is_owner((node, write.generation));
-        let owned = held && self.checks.rules.again;
-        if !owned && self.checks.token {
-            if !self.checks.rules.fences(write.operation) {
-                // An unfenced operation bypasses all checks.
-                self.record(node, write);
-                return WriteVerdict::Ok;
-            }
-            if self.checks.rules.forgot(write.seq, self.state.seq) {
-                // The put succeeds, but lands behind everything that will be read.
-                return WriteVerdict::Ok;
-            }
-            crate::mark!("ledger: a write of an older leader is refused");
-            return WriteVerdict::Fenced { highest: self.state.highest };
-        }
+    pub(super) fn refuse_early(&self, write: &Write) -> Option<WriteVerdict> {
         let expected = self.state.seq + 1;
-        if write.seq > expected && self.checks.order {
+        (write.seq > expected).then(|| {
             crate::mark!("ledger: a write out of turn is refused");
-            return WriteVerdict::Failed { expected };
-        }
-        // Without the order check, every number is in turn.
-        let in_turn = write.seq == expected || !self.checks.order;
-        let recalled = if self.checks.memory { self.memory.recall(write.request()) } else { Recall::New };
-        match (recalled, in_turn) {
+            WriteVerdict::Failed { expected }
+        })
+    }
+
+    /// Decides on the newest leader's write by what is remembered of its request.
+    #[inline]
+    pub(super) fn write_once(&mut self, node: NodeId, write: &Write, in_turn: bool) -> WriteVerdict {
+        match (self.memory.recall(write.request()), in_turn) {
             (Recall::Applied(seq), in_turn) => {
                 crate::mark!("ledger: a request comes again");
                 // The number that the leader had meant for it is burnt, or its next write would be out of turn.
@@ -224,11 +186,8 @@ impl<M: Memory> Ledger<M> {
                 WriteVerdict::Duplicate { seq }
             }
             (Recall::New, true) => {
-                self.take(write.seq);
-                self.record(node, write);
-                if self.checks.memory {
-                    self.memory.remember(write.request(), write.seq);
-                }
+                self.apply(node, write);
+                self.memory.remember(write.request(), write.seq);
                 WriteVerdict::Ok
             }
             // Burnt as well; otherwise an old request would block all later ones of this leader.
@@ -236,13 +195,12 @@ impl<M: Memory> Ledger<M> {
                 self.take(write.seq);
                 WriteVerdict::Failed { expected: self.state.seq + 1 }
             }
-            (Recall::New | Recall::TooOld, false) => WriteVerdict::Failed { expected },
+            (Recall::New | Recall::TooOld, false) => WriteVerdict::Failed { expected: self.state.seq + 1 },
         }
     }
 
-    /// Applies a write without checks except its key: an external party does not know tokens.
-    fn write_unchecked(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
-        let keyed = write.operation == Operation::Effect && self.checks.memory;
+    /// Applies a write of an external party, which knows no tokens: only its key is checked, if it has one.
+    pub(super) fn write_keyed(&mut self, node: NodeId, write: &Write, keyed: bool) -> WriteVerdict {
         self.take(write.seq);
         if keyed && let Recall::Applied(seq) = self.memory.recall(write.request()) {
             return WriteVerdict::Duplicate { seq };
@@ -254,6 +212,12 @@ impl<M: Memory> Ledger<M> {
         WriteVerdict::Ok
     }
 
+    /// Applies a write without any check.
+    pub(super) fn apply(&mut self, node: NodeId, write: &Write) {
+        self.take(write.seq);
+        self.record(node, write);
+    }
+
     /// Uses the number up.
     fn take(&mut self, seq: u64) {
         self.state.seq = seq;
@@ -262,7 +226,7 @@ impl<M: Memory> Ledger<M> {
 
     /// Records the write's payload, and carries out its operation.
     #[inline]
-    fn record(&mut self, node: NodeId, write: &Write) {
+    pub(super) fn record(&mut self, node: NodeId, write: &Write) {
         if write.payload.is_some() {
             self.state.payload = write.operation.leaves(self.state.payload, write.payload);
         }
@@ -270,10 +234,47 @@ impl<M: Memory> Ledger<M> {
             self.plans.carry_out(node, write);
         }
     }
+}
 
-    /// A protocol without tokens gives a ledger nothing to check. Once a token has been seen, it is required.
-    fn unchecked(&self, token: u64) -> bool {
-        !self.checks.any() || (token == 0 && self.state.highest == 0)
+impl<M: Memory> Fence for Ledger<M> {
+    fn seal(&mut self, node: NodeId, generation: u32, token: u64) -> bool {
+        if token == FORGED {
+            return false;
+        }
+        if token > self.state.highest {
+            self.raise(token, (node, generation));
+            return true;
+        }
+        self.is_tokenless(token) || self.is_owner(token, (node, generation))
+    }
+
+    fn read(&self, node: NodeId, generation: u32, token: u64) -> WriteVerdict {
+        match self.is_owner(token, (node, generation)) || self.is_tokenless(token) {
+            true => WriteVerdict::Ok,
+            false => WriteVerdict::Fenced { highest: self.state.highest },
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, node: NodeId, write: &Write) -> WriteVerdict {
+        if self.is_tokenless(write.token) {
+            return self.write_keyed(node, write, write.operation == Operation::Effect);
+        }
+        if !self.is_owner(write.token, (node, write.generation)) {
+            return self.refuse();
+        }
+        if let Some(early) = self.refuse_early(write) {
+            return early;
+        }
+        self.write_once(node, write, write.seq == self.state.seq + 1)
+    }
+
+    fn state(&self) -> State {
+        self.state
+    }
+
+    fn plans(&self) -> &Plans {
+        &self.plans
     }
 }
 
@@ -337,4 +338,4 @@ impl Client {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

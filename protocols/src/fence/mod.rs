@@ -1,6 +1,7 @@
 //! Protection against former leaders: the fenced store, a resource that refuses their writes, and the fencing device,
 //! which cuts their power.
 
+pub mod ablated;
 pub mod charge_check;
 pub mod checks;
 pub mod ledger;

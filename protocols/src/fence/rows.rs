@@ -34,12 +34,12 @@ impl Rows {
 mod tests {
     use super::*;
     use crate::{
-        fence::{charge_check::ChargeCheck, ledger::Ledger},
+        fence::{ablated::AnyLedger, charge_check::ChargeCheck, ledger::Fence},
         message::WriteVerdict,
         types::{NodeId, Payload, Resource},
     };
 
-    fn completes(ledger: &mut Ledger, token: u64, row: u64) -> bool {
+    fn completes(ledger: &mut AnyLedger, token: u64, row: u64) -> bool {
         let payload = Payload { number: row.try_into().unwrap(), at_us: row };
         let (resource, client, payload, operation) = (Resource(2), NodeId(0), Some(payload), Operation::Complete);
         let (seq, number) = (ledger.seq() + 1, row);
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_printed_check_lets_a_stale_leader_take_an_untouched_row_and_a_newer_one_overwrite_it() {
-        let mut table = Ledger::new(ChargeCheck::Row.table());
+        let mut table = AnyLedger::new(ChargeCheck::Row.table());
         assert!(table.seal(NodeId(5), 1, 5) && completes(&mut table, 5, 1));
         // The successor has read that row 2 is pending.
         assert!(table.seal(NodeId(6), 1, 6));
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_sealed_table_refuses_what_the_rows_let_in() {
-        let mut table = Ledger::new(ChargeCheck::Sealed.table());
+        let mut table = AnyLedger::new(ChargeCheck::Sealed.table());
         assert!(table.seal(NodeId(5), 1, 5) && completes(&mut table, 5, 1));
         assert!(table.seal(NodeId(6), 1, 6));
         assert!(!completes(&mut table, 5, 2));

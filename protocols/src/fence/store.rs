@@ -3,10 +3,7 @@
 //! Everything it has answered survives a crash: otherwise it would be no store. So the core keeps its ledgers across a
 //! restart.
 
-use super::{
-    checks::Checks,
-    ledger::{Ledger, Memory, Window},
-};
+use super::{ablated::AnyLedger, checks::Checks, ledger::Fence};
 use crate::{
     bug::{Bug, Shown},
     clock::Now,
@@ -19,8 +16,8 @@ use crate::{
     types::{Incarnation, NodeId, Operation},
 };
 
-/// The ledgers, by [`crate::types::Resource`].
-pub type Ledgers<M = Window> = Vec<Ledger<M>>;
+/// A simulated store's ledgers, by [`crate::types::Resource`].
+pub type Ledgers = Vec<AnyLedger>;
 
 /// Acknowledges writes before they are durable.
 pub const FORGOTTEN_ON_RESTART: Bug = Bug {
@@ -44,7 +41,7 @@ pub struct Store {
 impl Store {
     /// An empty store for `groups` groups, with these checks for the resources of each.
     pub fn new(checks: &[Checks], groups: usize) -> Self {
-        let of_group = |_| checks.iter().map(|checks| Ledger::new(*checks));
+        let of_group = |_| checks.iter().map(|checks| AnyLedger::new(*checks));
         Store { ledgers: (0..groups).flat_map(of_group).collect(), counters: vec![0; groups], one_identity: None }
     }
 
@@ -70,7 +67,7 @@ impl Store {
 /// The ledgers' decision on a message to the store: the event for the history, and the answer. `None` if the message is
 /// not for a store, or concerns a resource that it does not have. Simulated and real stores decide here.
 #[inline]
-pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Message) -> Option<(Kind, Message)> {
+pub fn answer(ledgers: &mut [impl Fence], from: NodeId, message: Message) -> Option<(Kind, Message)> {
     match message {
         Message::Write(write) => {
             let ledger = ledgers.get_mut(write.resource.index())?;
@@ -99,7 +96,7 @@ pub fn answer<M: Memory>(ledgers: &mut [Ledger<M>], from: NodeId, message: Messa
 /// The plans removed by an accepted deletion, for the history; `None` if there were none, or it was another operation.
 /// Call it right after [`answer`].
 #[inline]
-pub fn deleted<M: Memory>(ledgers: &[Ledger<M>], decided: &Kind) -> Option<Kind> {
+pub fn deleted(ledgers: &[impl Fence], decided: &Kind) -> Option<Kind> {
     let Kind::Apply { node, write, verdict: WriteVerdict::Ok, .. } = decided else { return None };
     if write.operation != Operation::Delete {
         return None;
@@ -114,7 +111,7 @@ pub fn deleted<M: Memory>(ledgers: &[Ledger<M>], decided: &Kind) -> Option<Kind>
 
 /// The answer to a read of the last number; `None` for other messages. The store records nothing of it: the client's
 /// reply does.
-pub fn read<M: Memory>(ledgers: &[Ledger<M>], from: NodeId, message: Message) -> Option<Message> {
+pub fn read(ledgers: &[impl Fence], from: NodeId, message: Message) -> Option<Message> {
     let Message::ReadStore { resource, request, generation, token } = message else { return None };
     let ledger = ledgers.get(resource.index())?;
     let (verdict, seq) = (ledger.read(from, generation, token), ledger.seq());

@@ -189,11 +189,14 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fence::ledger::Ledger, types::NodeId};
+    use crate::{
+        fence::ledger::{Fence, Ledger},
+        types::NodeId,
+    };
 
     #[test]
     fn a_request_too_old_to_tell_does_not_hold_up_those_behind_it() {
-        let (mut ledger, node, client) = (Ledger::new(true), NodeId(0), NodeId(9));
+        let (mut ledger, node, client) = (Ledger::new(), NodeId(0), NodeId(9));
         assert!(ledger.seal(node, 1, 5));
         let mut outbox = Outbox::new(Resource::SEQUENCE, 1, 5, ledger.seq(), ledger.version());
         // A client that starts with a high number and returns to its first request.

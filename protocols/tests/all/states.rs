@@ -9,7 +9,7 @@ use protocols::{
     election::{self, Protocol, bully, kraft, lowest_id, raft_core},
     elector::{self, AnyElector, ServiceInput, ServiceOutput, boxed},
     error::Failure,
-    fence::ledger::Ledger,
+    fence::ledger::{Fence, Ledger},
     message::{Message, Write},
     node::{Node, Place, STORE_SILENCE},
     payload::Payload,
@@ -235,7 +235,7 @@ fn ledgers_are_compared_with_their_memory() {
         number,
         payload: None,
     };
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     let (mut one, mut other) = (ledger.clone(), ledger.clone());
     assert!(one == other && hash(&one) == hash(&other));

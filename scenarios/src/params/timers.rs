@@ -13,8 +13,9 @@ impl Params {
         let usual = protocol.timers.defaults(granted);
         let asked_ms = |timer| match timer {
             // One timer with two names.
-            Timer::RetryPeriod if protocol.timers.renews_at_retry => self.own_ms.get(timer).or(self.renew_interval_ms),
-            timer => self.own_ms.get(timer),
+            Timer::RetryPeriod if protocol.timers.renews_at_retry => self.retry_period_ms.or(self.renew_interval_ms),
+            Timer::RetryPeriod => self.retry_period_ms,
+            timer => self.set.timer(protocol, timer),
         };
         Timers::from(|timer| {
             protocol.timers.find(timer)?;

@@ -5,7 +5,7 @@
 //! OSDI 2006, §2.4: up to a minute; hashicorp/consul `agent/consul/state/delay.go`: 15 s, at most 60 s). Writes that
 //! the former holder had checked and not yet sent may arrive meanwhile, and so may the news that it lost the lock.
 //!
-//! - *It is needed.* With `--lock-delay 0s` a waiting candidate is elected when the session ends, and the sleeper
+//! - *It is needed.* With `--set consul-session.lock-delay=0s` a waiting candidate is elected when the session ends, and the sleeper
 //!   writes after it.
 //! - *It is not enough.* With `--pause 45s` the sleeper sleeps for longer than session and lock-delay together. Nothing
 //!   bounds a pause, so a delay only makes the damage rarer; a token that the resource checks needs no delay.

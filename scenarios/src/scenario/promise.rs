@@ -7,7 +7,7 @@ use super::{
 use crate::params::Params;
 use protocols::{
     copies::Copies,
-    election::{Bounds, Hazard, Notice, Promise, Protocol, Timers, Transport, promise::GRANTED_AGAIN},
+    election::{Bounds, Hazard, Notice, Promise, Protocol, Timer, Transport, promise::GRANTED_AGAIN},
     fence::checks::Fencing,
 };
 
@@ -123,7 +123,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Promise::Holds
             if unchecked
                 && scenario.hazard == Hazard::PauseWithinLockDelay
-                && (params.pause_ms.is_some() || params.own_ms.lock_delay.is_some()) =>
+                && (params.pause_ms.is_some() || params.set.timer(protocol, Timer::LockDelay).is_some()) =>
         {
             Promise::May
         }
@@ -209,7 +209,8 @@ fn told_apart(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Prom
 pub fn bounds(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Bounds {
     let own_timers = params.renew_interval_ms.is_none() && params.request_timeout_ms.is_none();
     let own_timers = own_timers && params.lease_ttl_ms.is_none() && params.election_timeout_ms.is_none();
-    let own_timers = own_timers && params.own_ms == Timers::NONE && params.set.rules(protocol).are_usual();
+    let own_timers = own_timers && params.retry_period_ms.is_none() && !params.set.has_timers(protocol);
+    let own_timers = own_timers && params.set.rules(protocol).are_usual();
     // A leader whose health checks err is replaced without need.
     if params.network().loss > 0.0 || !own_timers || params.tenure.check_errors_ppm > 0 {
         return Bounds::default();

@@ -2,12 +2,14 @@
 
 use protocols::{
     election::{self, OwnTimer, OwnTimers, Protocol, Timer, Timers, redis_fenced},
+    parameter::{Parameter, Place, Takes},
     types::{MILLISECOND, SECOND},
 };
 use scenarios::{
     Params, Plan,
-    plan::{Invalid, Known, LONGEST_MS},
+    plan::{Invalid, Known},
     scenario, sense,
+    set::Setting,
 };
 
 /// With the timers of client-go's leader election, and its checks.
@@ -25,6 +27,7 @@ static LIKE_CLIENT_GO: Protocol = Protocol {
             refused.then(|| "the renew deadline must be shorter than the lease".to_owned())
         },
     },
+    parameters: &[timer("renew-deadline", 1, Timer::RenewDeadline)],
     ..redis_fenced::PROTOCOL
 };
 
@@ -32,9 +35,15 @@ static LIKE_CLIENT_GO: Protocol = Protocol {
 static LIKE_CONSUL: Protocol = Protocol {
     name: "like-consul",
     timers: OwnTimers::of(&[OwnTimer { timer: Timer::LockDelay, default: Some(|_| 15 * SECOND) }]),
+    parameters: &[timer("lock-delay", 0, Timer::LockDelay)],
     claim: None,
     ..redis_fenced::PROTOCOL
 };
+
+const fn timer(name: &'static str, least_ms: u64, timer: Timer) -> Parameter {
+    let place = Place::Timer(timer);
+    Parameter { name, takes: Takes::Duration { least_ms }, usual: "its own", about: "A test's", place }
+}
 
 fn plan(params: &Params, protocol: &Protocol) -> Result<Plan, Invalid> {
     scenario::find("steady").expect("a scenario").compile(params, protocol, 1)
@@ -46,8 +55,11 @@ fn refused(params: &Params, protocol: &Protocol) -> String {
     of_timers.and_then(|()| sense::meant(params, &[(steady, protocol)], 1)).expect_err("it makes no sense").0
 }
 
-fn own(own_ms: Timers) -> Params {
-    Params { own_ms, ..Params::default() }
+/// These settings of the protocol, as on the command line.
+fn set(protocol: &'static Protocol, settings: &[&str]) -> Params {
+    let owners = vec![(protocol.name, protocol.parameters)];
+    let read = |text: &&str| Setting::read(&format!("{}.{text}", protocol.name), &owners).expect("a setting");
+    Params { set: settings.iter().map(read).collect(), ..Params::default() }
 }
 
 #[test]
@@ -61,7 +73,8 @@ fn a_protocols_own_timers_stand_in_its_plans() {
     assert_eq!(resolved.retry_period(), 2 * SECOND);
 
     let asked = Timers { renew_deadline: Some(2_500), retry_period: Some(300), ..Timers::NONE };
-    let asked_plan = plan(&own(asked), &LIKE_CLIENT_GO).unwrap();
+    let asked_params = Params { retry_period_ms: Some(300), ..set(&LIKE_CLIENT_GO, &["renew-deadline=2500ms"]) };
+    let asked_plan = plan(&asked_params, &LIKE_CLIENT_GO).unwrap();
     assert_eq!(asked_plan.timings.own_ms(), asked);
     assert_eq!(asked_plan.timings.renew_interval_ms, 300, "it renews at the retry period");
     let json = asked_plan.to_json_pretty();
@@ -74,24 +87,54 @@ fn a_protocols_own_timers_stand_in_its_plans() {
 
 #[test]
 fn a_delay_may_be_nothing_and_a_period_may_not() {
-    let none = Timers { lock_delay: Some(0), ..Timers::NONE };
-    assert_eq!(plan(&own(none), &LIKE_CONSUL).unwrap().timings.lock_delay_ms, Some(0));
+    assert_eq!(plan(&set(&LIKE_CONSUL, &["lock-delay=0s"]), &LIKE_CONSUL).unwrap().timings.lock_delay_ms, Some(0));
     assert_eq!(plan(&Params::default(), &LIKE_CONSUL).unwrap().timings.lock_delay_ms, Some(15_000));
-    let none = own(Timers { retry_period: Some(0), ..Timers::NONE });
+    let none = Params { retry_period_ms: Some(0), ..Params::default() };
     assert_eq!(refused(&none, &redis_fenced::PROTOCOL), "--retry-period is 0ms; it must be 1ms to 24h");
-    let late = own(Timers { lock_delay: Some(LONGEST_MS + 1), ..Timers::NONE });
-    assert!(refused(&late, &LIKE_CONSUL).contains("--lock-delay is"), "{}", refused(&late, &LIKE_CONSUL));
+    let owners = vec![(LIKE_CONSUL.name, LIKE_CONSUL.parameters)];
+    let late = Setting::read("like-consul.lock-delay=25h", &owners).expect_err("longer than a plan may be");
+    assert_eq!(late.to_string(), "like-consul.lock-delay: `25h` must be 0ms to 24h");
+}
+
+#[test]
+fn every_own_timer_but_the_retry_period_is_a_parameter_of_its_protocol() {
+    let mut declared = 0;
+    for protocol in election::ALL {
+        for timer in Timer::ALL {
+            let has = timer != Timer::RetryPeriod && protocol.timers.find(timer).is_some();
+            let parameter = protocol.parameter_of(timer);
+            assert_eq!(parameter.is_some(), has, "{} {timer:?}", protocol.name);
+            let Some(parameter) = parameter else { continue };
+            declared += 1;
+            let name = timer.words().replace(' ', "-");
+            let least = if timer.may_be_zero() { 0 } else { 1 };
+            assert_eq!((parameter.name, parameter.field().as_str()), (name.as_str(), timer.field()));
+            assert!(parameter.takes.allows(least) && !parameter.takes.allows(least.wrapping_sub(1)), "{name}");
+            let params = set(protocol, &[&format!("{name}=1234ms")]);
+            assert_eq!(params.set.timer(protocol, timer), Some(1_234));
+            let longer = params.set.with_timers(|ms| 2 * ms);
+            assert_eq!(longer.timer(protocol, timer), Some(2_468));
+        }
+    }
+    assert!(declared >= 4, "{declared}");
 }
 
 #[test]
 fn a_timer_that_a_protocol_does_not_have_is_refused() {
+    let owner = |timer: Timer| election::ALL.into_iter().find(|protocol| protocol.parameter_of(timer).is_some());
     for protocol in election::ALL {
         for timer in Timer::ALL.into_iter().filter(|timer| protocol.timers.find(*timer).is_none()) {
-            let params = own(Timers::from(|other| (other == timer).then_some(1_000)));
+            let (params, option) = match owner(timer) {
+                Some(owner) => {
+                    let name = timer.words().replace(' ', "-");
+                    (set(owner, &[&format!("{name}=1s")]), format!("--set {}.{name}", owner.name))
+                }
+                None => (Params { retry_period_ms: Some(1_000), ..Params::default() }, "--retry-period".to_owned()),
+            };
             let sentence = refused(&params, protocol);
-            assert!(sentence.starts_with(timer.option()) && sentence.contains("means nothing"), "{sentence}");
-            let sentence = sense::own_timers(&params.own_ms, protocol).expect_err("it has none").0;
-            assert!(sentence.contains(timer.option()) && sentence.contains(protocol.name), "{sentence}");
+            assert!(sentence.starts_with(&option) && sentence.contains("means nothing"), "{sentence}");
+            let sentence = sense::own_timers(&params, protocol).expect_err("it has none").0;
+            assert_eq!(sentence, format!("`{}` has no {}; leave {option} out", protocol.name, timer.words()));
             let mut plan = plan(&Params::default(), protocol).unwrap();
             match timer {
                 Timer::RenewDeadline => plan.timings.renew_deadline_ms = Some(1),
@@ -109,10 +152,10 @@ fn a_timer_that_a_protocol_does_not_have_is_refused() {
 
 #[test]
 fn what_the_client_refuses_is_refused_in_its_words() {
-    let late = own(Timers { renew_deadline: Some(3_000), ..Timers::NONE });
+    let late = set(&LIKE_CLIENT_GO, &["renew-deadline=3s"]);
     let why = "the renew deadline must be shorter than the lease";
     assert_eq!(refused(&late, &LIKE_CLIENT_GO), format!("`like-client-go` refuses these timers: {why}"));
     assert_eq!(plan(&late, &LIKE_CLIENT_GO), Err(Invalid(format!("timings: {why}"))));
-    let two = Params { renew_interval_ms: Some(200), ..own(Timers { retry_period: Some(300), ..Timers::NONE }) };
+    let two = Params { renew_interval_ms: Some(200), retry_period_ms: Some(300), ..Params::default() };
     assert!(refused(&two, &LIKE_CLIENT_GO).contains("leave --renew-interval out"));
 }

@@ -243,7 +243,13 @@ impl Cluster {
         let routes: Vec<String> = told.filter_map(route).collect();
         let routes = (!routes.is_empty()).then(|| ("--routes", routes.join(",")));
         let own_ms = plan.timings.own_ms();
-        let own = Timer::ALL.into_iter().filter_map(|timer| Some((timer.option(), ms(own_ms.get(timer)?))));
+        let own = Timer::ALL.into_iter().filter_map(|timer| {
+            let length = ms(own_ms.get(timer)?);
+            Some(match plan.election().and_then(|protocol| protocol.parameter_of(timer)) {
+                Some(set) => ("--set", format!("{}.{}={length}", plan.protocol, set.name)),
+                None => ("--retry-period", length),
+            })
+        });
         let step_down_after_ms = plan.tenure.step_down_after_ms;
         let stuck = (step_down_after_ms > 0).then(|| ("--step-down-after", ms(step_down_after_ms)));
         for (name, value) in

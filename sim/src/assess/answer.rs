@@ -1,7 +1,7 @@
 //! The answer that timers and runs together give.
 
-use super::{Along, Case, Edge, Event, Outcome, SEEDS, search::Found};
-use crate::error::Failed;
+use super::{Along, Case, Edge, Event, Outcome, search::Found};
+use crate::{error::Failed, interrupt};
 use protocols::{election::Promise, fence::checks::Fencing};
 use scenarios::{clearance, scenario};
 
@@ -40,6 +40,8 @@ pub enum Why {
     NothingStruck,
     /// The timers do not exclude a violation, and no run shows one.
     NotExcluded,
+    /// The program was asked to end before the runs could decide.
+    Interrupted,
 }
 
 /// The result for a setting under a hazard.
@@ -64,6 +66,8 @@ pub struct Assessment {
     pub most: u64,
     /// The number of runs made.
     pub runs: u64,
+    /// Whether the program was asked to end first. Then there may be fewer runs, and edges may be lower than found.
+    pub interrupted: bool,
 }
 
 impl Assessment {
@@ -86,17 +90,23 @@ impl Case<'_> {
         self.protocol.tokened && matches!(self.params.fencing, Fencing::On | Fencing::Token)
     }
 
-    /// Makes the runs and draws the conclusion.
+    /// Makes the runs and draws the conclusion, or tells what is known when the program is asked to end. `seen` gets the
+    /// runs at each of the two values at which every seed runs: that asked for, and the largest.
     ///
     /// # Errors
-    /// The parameters make no sense, or a run could not be finished.
-    pub fn assess(&self) -> Result<Assessment, Failed> {
+    /// The parameters make no sense, a run could not be finished, or the program was asked to end before the first one
+    /// was.
+    pub fn assess(&self, seen: impl Fn(u64, Fencing, &[Outcome])) -> Result<Assessment, Failed> {
         let params = self.hazards.params(self.params);
         // The margins assume a leader that is cut off but not paused.
         let cut = Case { hazards: super::Hazards { pause_ms: None, ..self.hazards }, ..self.clone() };
         let cut = cut.plan(Fencing::Off, 0)?;
-        let asked = self.several(self.params.fencing, SEEDS)?;
-        let Found { edges, at_most, runs } = self.search(&asked)?;
+        let asked = self.so_far(self.params.fencing)?;
+        if asked.is_empty() {
+            return Err(Failed::Unfinished);
+        }
+        seen(self.asked(), self.params.fencing, &asked);
+        let Found { edges, at_most, runs } = self.search(&asked, seen)?;
         let mut assessment = Assessment {
             answer: Answer::Unknown,
             why: Why::NotExcluded,
@@ -107,8 +117,10 @@ impl Case<'_> {
             edges,
             at_most,
             most: self.most(),
-            runs: runs + SEEDS,
+            runs,
+            interrupted: interrupt::asked(),
         };
+        assessment.runs += assessment.asked.len() as u64;
         (assessment.answer, assessment.why) = self.answer(&assessment)?;
         Ok(assessment)
     }
@@ -122,6 +134,10 @@ impl Case<'_> {
         let without = !self.compares();
         if let Some(edge) = seen.edge(Event::Violation).filter(|edge| without && edge.at <= value) {
             return Ok((Answer::NotSafe, Why::Violated { at: edge.at, seed: edge.seed }));
+        }
+        // Everything below follows from all runs together.
+        if seen.interrupted {
+            return Ok((Answer::Unknown, Why::Interrupted));
         }
         if !seen.asked.iter().any(|outcome| outcome.struck) {
             return Ok((Answer::Unknown, Why::NothingStruck));

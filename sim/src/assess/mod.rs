@@ -116,4 +116,9 @@ impl Case<'_> {
     pub fn several(&self, fencing: Fencing, number: u64) -> Result<Vec<Outcome>, Failed> {
         seeds::each(0..number, self.jobs, |seed| self.one(fencing, seed), || {})
     }
+
+    /// Makes a run of each seed, or of as many as end before the program is asked to.
+    fn so_far(&self, fencing: Fencing) -> Result<Vec<Outcome>, Failed> {
+        seeds::so_far(0..SEEDS, self.jobs, |seed| self.one(fencing, seed), || {})
+    }
 }

@@ -4,8 +4,8 @@
 //! surely that of one of the few seeds in which the event came soonest, so only these are examined: the first is
 //! bisected, then those of the others that show the event below its result.
 
-use super::{Along, Case, Outcome, SEEDS};
-use crate::{error::Failed, seeds};
+use super::{Along, Case, Outcome};
+use crate::{error::Failed, interrupt, seeds};
 use protocols::fence::checks::Fencing;
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ impl Seed<'_, '_> {
     }
 
     /// The lowest value at which `event` happens, if it happens at `most`. If another seed shows it at `known`, only a
-    /// lower value counts, by at least the resolution.
+    /// lower value counts, by at least the resolution. If interrupted, the lowest value so far.
     fn lowest(&mut self, event: Event, most: u64, known: Option<&Edge>) -> Result<Option<Edge>, Failed> {
         let (step, near) = ((most / PARTS).max(1), (most / NEAR).max(1));
         let mut high = known.map_or(most, |edge| edge.at.saturating_sub(step));
@@ -110,7 +110,7 @@ impl Seed<'_, '_> {
                 if event.is_in(&seen) { (high, at_high) = (guess, seen) } else { low = guess }
             }
         }
-        while high - low > step {
+        while high - low > step && !interrupt::asked() {
             let middle = low + (high - low) / 2;
             let seen = self.look(middle)?;
             if event.is_in(&seen) { (high, at_high) = (middle, seen) } else { low = middle }
@@ -119,16 +119,27 @@ impl Seed<'_, '_> {
     }
 }
 
+/// No edge instead of the failure of a run that was abandoned because the program was asked to end.
+fn unless_interrupted(edge: Result<Option<Edge>, Failed>) -> Result<Option<Edge>, Failed> {
+    if interrupt::asked() { Ok(edge.unwrap_or(None)) } else { edge }
+}
+
 impl Case<'_> {
     /// Fencing for the search: a store that checks tokens would hide the events, so its checks are off.
     fn search_fencing(&self) -> Fencing {
         if self.compares() { Fencing::Off } else { self.params.fencing }
     }
 
-    /// Searches with the store's checks off; `asked` are the runs at the value asked for.
-    pub(super) fn search(&self, asked: &[Outcome]) -> Result<Found, Failed> {
+    /// Searches with the store's checks off; `asked` are the runs at the value asked for, and `seen` gets those at the
+    /// largest value. If interrupted, returns what was found by then.
+    pub(super) fn search(&self, asked: &[Outcome], seen: impl Fn(u64, Fencing, &[Outcome])) -> Result<Found, Failed> {
         let most = self.most();
-        let at_most = self.at(most).several(self.search_fencing(), SEEDS)?;
+        let at_most = self.at(most).so_far(self.search_fencing())?;
+        if interrupt::asked() {
+            let runs = at_most.len() as u64;
+            return Ok(Found { edges: Event::ALL.map(|_| None).into(), at_most, runs });
+        }
+        seen(most, self.search_fencing(), &at_most);
         let mut soonest: Vec<&Outcome> = at_most.iter().collect();
         let when = |outcome: &Outcome| outcome.takeover_ms.unwrap_or(f64::INFINITY);
         soonest.sort_by(|a, b| when(a).total_cmp(&when(b)));
@@ -138,13 +149,13 @@ impl Case<'_> {
             let seen = BTreeMap::from([(most, outcome.clone())]);
             let mut seed = Seed { case: self, seed: outcome.seed, seen };
             let edges = Event::ALL.iter().zip(known).map(|(event, known)| seed.lowest(*event, most, known.as_ref()));
-            let edges = edges.collect::<Result<Vec<_>, Failed>>()?;
+            let edges = edges.map(unless_interrupted).collect::<Result<Vec<_>, Failed>>()?;
             Ok::<_, Failed>((edges, seed.seen.len() as u64 - 1))
         };
         let first = bisected(0, &Event::ALL.map(|_| None))?;
-        let others = seeds::each(1..soonest.len() as u64, self.jobs, |place| bisected(place, &first.0), || {})?;
+        let others = seeds::so_far(1..soonest.len() as u64, self.jobs, |place| bisected(place, &first.0), || {})?;
         let bisected: Vec<_> = [first].into_iter().chain(others).collect();
-        let mut runs = SEEDS + bisected.iter().map(|(_, runs)| runs).sum::<u64>();
+        let mut runs = at_most.len() as u64 + bisected.iter().map(|(_, runs)| runs).sum::<u64>();
         let lowest = |place: usize| {
             let of = bisected.iter().filter_map(|(edges, _)| edges[place].clone());
             of.min_by_key(|edge| (edge.at, edge.seed))
@@ -164,7 +175,8 @@ impl Case<'_> {
     fn below_asked(&self, event: Event, shown: &Outcome, edge: &mut Option<Edge>) -> Result<u64, Failed> {
         let mut seed = Seed { case: self, seed: shown.seed, seen: BTreeMap::new() };
         let asked = Edge { at: self.asked(), seed: shown.seed, outcome: shown.clone() };
-        *edge = Some(seed.lowest(event, self.asked(), None)?.unwrap_or(asked));
+        let lower = unless_interrupted(seed.lowest(event, self.asked(), None))?;
+        *edge = Some(lower.unwrap_or(asked));
         Ok(seed.seen.len() as u64)
     }
 }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     error::Failed,
+    interrupt,
     registry::Registry,
     repro,
     run::{self, Options},
@@ -38,6 +39,8 @@ pub struct Measured {
     pub refusals: Vec<Refusal>,
     /// Who led when in the first run of each cell, with its scenario and its variant.
     pub strips: Vec<(String, String, Strip)>,
+    /// Whether the program was asked to end before all parts were measured.
+    pub interrupted: bool,
 }
 
 /// One run's results.
@@ -53,7 +56,16 @@ struct One {
     strip: Option<Strip>,
 }
 
-/// Runs an experiment's plan sets; `done` is called after each cell.
+/// How many parts [`measure`] has: one for each protocol of a plan set, and one for a sweep over times to live.
+///
+/// # Errors
+/// A plan set cannot be read.
+pub fn parts(registry: &Registry, experiment: &Experiment, reduced: bool) -> Result<u64, Failed> {
+    let of = |set: &PlanSet| Ok(if set.scenario == TTL_SWEEP { 1 } else { set.protocols(registry)?.len() as u64 });
+    experiment.sets(reduced).iter().map(of).sum()
+}
+
+/// Runs an experiment's plan sets until the program is asked to end; `done` is called after each part.
 ///
 /// # Errors
 /// A plan cannot be made, or a run could not be finished.
@@ -62,39 +74,24 @@ pub fn measure(
     experiment: &Experiment,
     reduced: bool,
     jobs: usize,
-    done: impl Fn(&str) + Sync,
+    mut done: impl FnMut(&str),
 ) -> Result<Measured, Failed> {
     let mut measured = Measured::default();
     for set in experiment.sets(reduced) {
         let params = set.params(registry)?;
         let protocols = set.protocols(registry)?;
-        if set.scenario == TTL_SWEEP {
-            let sweep = ttl_sweep::measure(registry, &set.ttls_ms, &protocols, set.seeds(), jobs, || ())?;
-            measured.cells.extend(sweep_cells(experiment, &protocols, &sweep));
-            done(TTL_SWEEP);
-            continue;
-        }
-        for protocol in protocols {
-            if set.scenario == RENEWALS {
-                measured.cells.extend(renewals::cells(registry, experiment, set, protocol, jobs)?);
-                done(protocol.name);
-                continue;
+        let together = set.scenario == TTL_SWEEP;
+        for part in protocols.chunks(if together { protocols.len() } else { 1 }) {
+            let work = Work { registry, experiment, set, params: &params, protocol: part[0] };
+            match if together { work.sweep(part, jobs, &mut measured) } else { work.part(jobs, &mut measured) } {
+                Err(_) if interrupt::asked() => {}
+                ended => ended?,
             }
-            if set.scenario == PAUSES {
-                measured.cells.extend(pauses::cells(registry, experiment, set, protocol, jobs)?);
-                done(protocol.name);
-                continue;
+            if interrupt::asked() {
+                measured.interrupted = true;
+                return Ok(measured);
             }
-            if let Some(axes) = &set.frontier {
-                let figures = frontiers::search(registry, set, axes, &params, protocol, jobs)?;
-                measured.cells.extend(frontiers::cells(experiment, &figures, protocol, params.fencing));
-                done(protocol.name);
-                continue;
-            }
-            let work = Work { registry, experiment, set, params: &params, protocol };
-            let runs = seeds::each(set.seeds(), jobs, |seed| work.one(seed), || ())?;
-            work.gather(runs, &mut measured);
-            done(protocol.name);
+            done(if together { TTL_SWEEP } else { work.protocol.name });
         }
     }
     Ok(measured)
@@ -109,6 +106,29 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// Measures the plan set with all of its protocols.
+    fn sweep(&self, protocols: &[&'static Protocol], jobs: usize, measured: &mut Measured) -> Result<(), Failed> {
+        let Work { registry, set, .. } = *self;
+        let sweep = ttl_sweep::measure(registry, &set.ttls_ms, protocols, set.seeds(), jobs, || ())?;
+        measured.cells.extend(sweep_cells(self.experiment, protocols, &sweep));
+        Ok(())
+    }
+
+    /// Measures the plan set with its protocol.
+    fn part(&self, jobs: usize, measured: &mut Measured) -> Result<(), Failed> {
+        let Work { registry, experiment, set, params, protocol } = *self;
+        match (set.scenario.as_str(), &set.frontier) {
+            (RENEWALS, _) => measured.cells.extend(renewals::cells(registry, experiment, set, protocol, jobs)?),
+            (PAUSES, _) => measured.cells.extend(pauses::cells(registry, experiment, set, protocol, jobs)?),
+            (_, Some(axes)) => {
+                let figures = frontiers::search(registry, set, axes, params, protocol, jobs)?;
+                measured.cells.extend(frontiers::cells(experiment, &figures, protocol, params.fencing));
+            }
+            (_, None) => self.gather(seeds::each(set.seeds(), jobs, |seed| self.one(seed), || ())?, measured),
+        }
+        Ok(())
+    }
+
     fn plan(&self, seed: u64) -> Result<Plan, Failed> {
         let (params, protocol) = (self.params, self.protocol);
         if self.set.scenario == CHURN {

@@ -15,7 +15,7 @@ mod strips;
 
 pub use drawn::{sweep, told};
 pub use frontiers::drawn as frontiers;
-pub use measure::{Measured, measure};
+pub use measure::{Measured, measure, parts};
 pub use sets::{
     ADVICE, Axes, CHURN, Experiment, PAUSES, PlanSet, RENEWALS, TEMPLATE, TTL_SWEEP, With, committed, find,
 };

@@ -14,7 +14,7 @@ use scenarios::{Params, units::duration_text};
 pub(super) fn renewed(params: &Params, protocol: &Protocol, renew_ms: u64) -> Params {
     let mut params = Params { renew_interval_ms: Some(renew_ms), ..params.clone() };
     if protocol.timers.renews_at_retry {
-        (params.renew_interval_ms, params.own_ms.retry_period) = (None, Some(renew_ms));
+        (params.renew_interval_ms, params.retry_period_ms) = (None, Some(renew_ms));
     }
     params
 }

@@ -187,7 +187,7 @@ impl PlanSet {
         params.groups = groups.unwrap_or(params.groups);
         params.nodes = nodes.unwrap_or(params.nodes);
         params.rate = rate.unwrap_or(params.rate);
-        params.own_ms.retry_period = *retry_period_ms;
+        params.retry_period_ms = *retry_period_ms;
         if *fencing == Some(false) {
             params.fencing = Fencing::Off;
         }

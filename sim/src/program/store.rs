@@ -11,8 +11,9 @@ use crate::{
 use hyper::{Method, Request, StatusCode, body::Bytes};
 use protocols::{
     fence::{
+        ablated::AnyLedger,
         checks::Fencing,
-        ledger::Ledger,
+        ledger::Fence,
         store::{self, Ledgers},
     },
     history::Kind,
@@ -43,7 +44,7 @@ impl Store {
     pub fn new(fencing: Fencing) -> Store {
         let mut checks = fencing.checks();
         checks.rules.seal = false;
-        let inner = Inner { ledgers: vec![Ledger::new(checks)], compares: checks.token, written: 0 };
+        let inner = Inner { ledgers: vec![AnyLedger::new(checks)], compares: checks.token, written: 0 };
         Store { inner: Arc::new(Mutex::new(inner)) }
     }
 

@@ -15,7 +15,7 @@ pub fn tell(holder: Option<Holder>, why: GrantEnd) {
 
 /// The same for one group.
 pub fn tell_of(group: u16, holder: Option<Holder>, why: GrantEnd) {
-    world::try_with(|world| world.granted_to(group, holder, why));
+    world::try_with(|world| world.note_grant(group, holder, why));
 }
 
 /// The same for members that agree on a log: a member has applied the entry at `index`. Only the first member's
@@ -24,17 +24,17 @@ pub fn tell_agreed(index: u64, (term, data): (u64, &[u8]), why: GrantEnd, holder
     let mut hasher = DefaultHasher::new();
     (term, data).hash(&mut hasher);
     let entry = hasher.finish();
-    if world::try_with(|world| world.is_first_to_apply(index, entry)) == Some(true) {
+    if world::try_with(|world| world.note_applied(index, entry)) == Some(true) {
         for group in 0..groups() {
             let holder = holder(group);
-            world::try_with(|world| world.granted_by_agreement(group, holder, why));
+            world::try_with(|world| world.note_agreed_grant(group, holder, why));
         }
     }
 }
 
 /// A service's member was elected in this epoch; no other may be.
 pub fn tell_elected(epoch: u64, member: &str) {
-    world::try_with(|world| world.elected_in(epoch, member));
+    world::try_with(|world| world.note_elected(epoch, member));
 }
 
 /// Records that a member of the service started or stopped leading the others.

@@ -62,7 +62,7 @@ impl World {
         if !message.is_data() {
             self.count(message.kind());
         }
-        let packet = self.said.keep(message);
+        let packet = self.links.said.keep(message);
         self.send_packet(from, to, packet);
     }
 
@@ -79,11 +79,11 @@ impl World {
         if self.queue.lane_len(from, to) + link.unread >= MESSAGES_MAX {
             return self.lose("full", from, to, message);
         }
-        let left = self.leaves(from, &message);
+        let left = self.send_out(from, &message);
         let link = self.links.get(from, to);
         let sent = link.message(left);
         let at = if sent.lost == 0 && !link.gap.is_open() {
-            link.behind(sent.arrives)
+            link.queue_behind(sent.arrives)
         } else {
             self.send_at_gap(from, to, sent)
         };
@@ -92,9 +92,9 @@ impl World {
 
     /// When a message sent now has left its sender's machine.
     #[inline]
-    pub(super) fn leaves(&mut self, from: NodeId, message: &Packet) -> u64 {
-        let traffic = if self.said.elects(message) { Traffic::Control } else { Traffic::Data };
-        self.links.leaves(from, self.now, MESSAGE_BYTES, traffic)
+    pub(super) fn send_out(&mut self, from: NodeId, message: &Packet) -> u64 {
+        let traffic = if self.links.said.elects(message) { Traffic::Control } else { Traffic::Data };
+        self.links.send_out(from, self.now, MESSAGE_BYTES, traffic)
     }
 
     /// The arrival time of a message that is lost, or that follows a lost one. It may hasten the resend of earlier
@@ -105,19 +105,19 @@ impl World {
         let now = self.now;
         let link = self.links.get(from, to);
         link.gap.expire(now);
-        let Some((was, at)) = link.gap.note(sent, trip) else { return link.behind(sent.arrives) };
+        let Some((was, at)) = link.gap.note(sent, trip) else { return link.queue_behind(sent.arrives) };
         link.stall(now, at);
         if was == 0 {
-            return link.behind(at);
+            return link.queue_behind(at);
         }
         let last = self.queue.retime_lane(from, to, was, at);
         link.retime(last);
-        link.behind(sent.arrives)
+        link.queue_behind(sent.arrives)
     }
 
     /// The round-trip time in nanoseconds, if arrivals are acknowledged.
-    pub(super) fn acknowledged_trip(&mut self, from: NodeId, to: NodeId) -> Option<u64> {
-        let silent = self.is_silent(from, to) || self.links.get(to, from).is_blocked();
+    pub(super) fn acknowledged_trip(&self, from: NodeId, to: NodeId) -> Option<u64> {
+        let silent = self.is_silent(from, to) || self.links.see(to, from).is_blocked();
         (!silent).then(|| self.links.trip(from, to))
     }
 
@@ -147,7 +147,7 @@ impl World {
     }
 
     fn note_connection(&mut self, what: &'static str, from: NodeId, to: NodeId) {
-        let number = self.links.get(from, to).connection.number;
+        let number = self.links.see(from, to).connection.number;
         let code = what.bytes().fold(0x200, |h: u64, b| h.rotate_left(5) ^ u64::from(b));
         let words = [code | u64::from(from.0) << 40 | u64::from(to.0) << 52, u64::from(number), 0];
         let processes = &self.processes;
@@ -164,21 +164,21 @@ impl World {
     #[cold]
     pub(super) fn lose(&mut self, why: &'static str, from: NodeId, to: NodeId, message: Packet) {
         self.note_lost(why, from, to, &message);
-        self.said.forget(message);
+        self.links.said.forget(message);
     }
 
     #[cold]
     fn note_lost(&mut self, why: &'static str, from: NodeId, to: NodeId, message: &Packet) {
         protocols::mark!("world: a message is lost");
         let code = why.bytes().fold(0, |h: u64, b| h.rotate_left(5) ^ u64::from(b));
-        let [kind, b, c] = self.said.words(message);
+        let [kind, b, c] = self.links.said.words(message);
         let words = [0x30 | u64::from(from.0) << 8 | u64::from(to.0) << 24, code << 32 ^ kind, b ^ c.rotate_left(17)];
-        let said = &self.said;
+        let said = &self.links.said;
         self.trace.note(self.now, words, || format!("{why} {from:?} > {to:?} {}", said.text(message)));
     }
 
-    fn is_silent(&mut self, from: NodeId, to: NodeId) -> bool {
-        self.links.get(from, to).is_blocked() || !self.processes[to.index()].powered
+    fn is_silent(&self, from: NodeId, to: NodeId) -> bool {
+        self.links.see(from, to).is_blocked() || !self.processes[to.index()].powered
     }
 
     /// Handles an arrival during a partition, or on a connection that the receiver does not know.
@@ -188,7 +188,7 @@ impl World {
         let (lane, connection) = (link.lane, link.connection);
         if lane == Lane::Datagram {
             // A datagram is lost in a partition, and at a dead process.
-            self.said.forget(message);
+            self.links.said.forget(message);
             return;
         }
         if self.is_silent(from, to) {
@@ -220,16 +220,16 @@ impl World {
 
     #[inline(never)]
     pub(super) fn arrives(&mut self, from: NodeId, to: NodeId, message: Packet) {
-        self.delivered += 1;
-        if let Some(input) = self.said.input(from, message) {
+        self.counts.delivered += 1;
+        if let Some(input) = self.links.said.input(from, message) {
             self.deliver(to, input);
         }
     }
 
     /// The number of the connection that carries messages in this direction.
-    fn connection_number(&mut self, from: NodeId, to: NodeId) -> u32 {
-        let (from, to) = if self.links.get(from, to).lane == Lane::Backward { (to, from) } else { (from, to) };
-        self.links.get(from, to).connection.number
+    fn connection_number(&self, from: NodeId, to: NodeId) -> u32 {
+        let (from, to) = if self.links.see(from, to).lane == Lane::Backward { (to, from) } else { (from, to) };
+        self.links.see(from, to).connection.number
     }
 
     fn park(&mut self, late: Late, given_up: bool) {
@@ -242,7 +242,7 @@ impl World {
                 link.parked_since = now;
             }
         }
-        self.parked.push(Parked { since: self.now, late, given_up });
+        self.links.parked.push(Parked { since: self.now, late, given_up });
     }
 
     /// A message arrives on a connection that was given up.
@@ -250,7 +250,7 @@ impl World {
         let Late { from, to, number, starts, .. } = late;
         self.note_lost("late", from, to, &late.message);
         let behind = |p: &Parked| p.given_up && (p.late.from, p.late.to, p.late.number) == (from, to, number);
-        if self.is_silent(from, to) || self.parked.iter().any(behind) {
+        if self.is_silent(from, to) || self.links.parked.iter().any(behind) {
             return self.park(late, true);
         }
         let process = &self.processes[to.index()];
@@ -272,11 +272,11 @@ impl World {
         let link = self.links.get(from, to);
         let number = link.connection.number;
         if !std::mem::replace(&mut link.connection.reset_sent, true) {
-            let left = self.links.leaves(to, self.now, RESET_BYTES, Traffic::Data);
+            let left = self.links.send_out(to, self.now, RESET_BYTES, Traffic::Data);
             let back = self.links.get(to, from);
             let at = back.segment(left);
             // The reset does not overtake earlier answers.
-            let at = if back.lane == Lane::Backward { back.behind(at) } else { at };
+            let at = if back.lane == Lane::Backward { back.queue_behind(at) } else { at };
             self.queue.push(at, Event::Reset { from: to, to: from, number });
         }
     }
@@ -316,7 +316,7 @@ impl World {
         // Until the connection is established, only the request for it has left the sender.
         let rest = if connection.established { rest } else { Rest::Lost };
         let mut behind_silence = false;
-        self.parked.retain_mut(|p| {
+        self.links.parked.retain_mut(|p| {
             let of_it = (p.late.from, p.late.to, p.late.number) == (from, to, number);
             p.given_up |= of_it;
             behind_silence |= of_it;
@@ -329,7 +329,9 @@ impl World {
             match rest {
                 Rest::Lost => {}
                 Rest::OnTheWire if at > wire => {}
-                Rest::Lingers if behind_silence => self.parked.push(Parked { since: self.now, late, given_up: true }),
+                Rest::Lingers if behind_silence => {
+                    self.links.parked.push(Parked { since: self.now, late, given_up: true })
+                }
                 _ => drop(self.queue.push(at, Event::Late(Box::new(late)))),
             }
         }
@@ -374,7 +376,7 @@ impl World {
             for (at, message) in self.queue.take_lane(node, peer).into_iter().take_while(|(at, _)| *at <= wire) {
                 self.queue.push_lane(at, node, peer, message);
             }
-            self.parked.retain(|p| p.given_up || (p.late.from, p.late.to) != (node, peer));
+            self.links.parked.retain(|p| p.given_up || (p.late.from, p.late.to) != (node, peer));
         }
     }
 }

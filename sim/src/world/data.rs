@@ -43,8 +43,8 @@ impl World {
         let named = plan.faults[fault as usize].what.groups().0.iter();
         let nodes: Vec<NodeId> = named.filter_map(|who| self.topology.resolve(who)).flatten().collect();
         for node in nodes {
-            let twin = self.members.get(&node).and_then(|state| state.twin(Disk::Copied));
-            let files = || Copy::Files(self.processes[node.index()].disk.copy());
+            let twin = self.disks.members.get(&node).and_then(|state| state.twin(Disk::Copied));
+            let files = || Copy::Files(self.disks.folders[node.index()].copy());
             self.faults.copies.insert((fault, node), twin.map_or_else(files, Copy::State));
         }
     }
@@ -53,22 +53,22 @@ impl World {
     pub(super) fn replace_data(&mut self, node: NodeId, fault: u32, restart_after_ms: Option<f64>) {
         self.kill(node, true, restart_after_ms);
         let empty = || {
-            let twin = self.members.get(&node).and_then(|state| state.twin(Disk::Empty));
+            let twin = self.disks.members.get(&node).and_then(|state| state.twin(Disk::Empty));
             twin.map_or_else(|| Copy::Files(Files::new()), Copy::State)
         };
         let state = match self.faults.copies.remove(&(fault, node)).unwrap_or_else(empty) {
             Copy::State(state) => state,
-            Copy::Files(files) => return self.processes[node.index()].disk.set_to(files),
+            Copy::Files(files) => return self.disks.of(node).set_to(files),
         };
         let wall_ms = self.clocks(node).wall / MILLISECOND;
         for group in 0..self.groups() {
-            self.granted_to(group, state.holder(group, wall_ms), GrantEnd::Lost);
+            self.note_grant(group, state.holder(group, wall_ms), GrantEnd::Lost);
         }
-        self.members.insert(node, state);
+        self.disks.members.insert(node, state);
     }
 
     /// The durable state of a member that has run before.
     pub fn member_state(&self, node: NodeId) -> Option<State> {
-        self.members.get(&node).cloned()
+        self.disks.members.get(&node).cloned()
     }
 }

@@ -138,7 +138,7 @@ impl Folder {
         }
         self.free_at = now;
         let numbers: Vec<u64> = self.under_way.iter().map(|operation| operation.number).collect();
-        numbers.into_iter().map(|number| (number, self.next_free(now))).collect()
+        numbers.into_iter().map(|number| (number, self.book(now))).collect()
     }
 
     /// Syncs fail from now on, silently or not; or such a fault ends.
@@ -157,15 +157,15 @@ impl Folder {
 
     /// Begins an operation at `now`; returns its number, and when it will finish.
     fn begin(&mut self, now: u64, file: &str, what: What, for_core: bool, starts: u32) -> (u64, u64) {
-        let at = self.next_free(now);
+        let at = self.book(now);
         self.numbers += 1;
         let number = self.numbers;
         self.under_way.push_back(Operation { number, file: file.to_owned(), what, for_core, starts });
         (number, at)
     }
 
-    /// When one more operation would finish.
-    fn next_free(&mut self, now: u64) -> u64 {
+    /// Books the disk for one more operation; returns when that finishes.
+    fn book(&mut self, now: u64) -> u64 {
         let takes = SYNC_MIN + ((u64::from(self.random.next_u32()) * SYNC_JITTER) >> 32) + self.extra;
         self.free_at = self.free_at.max(now) + takes;
         self.free_at
@@ -205,8 +205,8 @@ impl Folder {
         file.holes.push(hole);
     }
 
-    /// Whether the operation failed; returns true only once.
-    fn has_failed(&mut self, number: u64) -> bool {
+    /// Takes the failure of an operation, if it failed.
+    fn take_failure(&mut self, number: u64) -> bool {
         self.failed.remove(&number)
     }
 
@@ -293,21 +293,22 @@ impl World {
 
     fn begin_on_disk(&mut self, node: NodeId, file: &str, what: What, for_core: bool) -> u64 {
         let now = self.now;
-        let process = &mut self.processes[node.index()];
-        let (number, at) = process.disk.begin(now, file, what, for_core, process.starts);
+        let starts = self.processes[node.index()].starts;
+        let (number, at) = self.disks.of(node).begin(now, file, what, for_core, starts);
         self.queue.push(at, Event::Disk { node, number });
         number
     }
 
     /// An operation finishes, unless power was lost meanwhile.
-    pub(super) fn disk_is_done(&mut self, node: NodeId, number: u64) {
-        let process = &mut self.processes[node.index()];
-        if process.disk.under_way.front().is_none_or(|o| o.number != number) {
+    pub(super) fn finish_on_disk(&mut self, node: NodeId, number: u64) {
+        let disk = self.disks.of(node);
+        if disk.under_way.front().is_none_or(|o| o.number != number) {
             return;
         }
-        let Some((operation, done)) = process.disk.finish() else { return };
+        let Some((operation, done)) = disk.finish() else { return };
+        let wakers = std::mem::take(&mut disk.waiting);
+        let process = &self.processes[node.index()];
         let told = process.up && process.starts == operation.starts;
-        let wakers = std::mem::take(&mut process.disk.waiting);
         self.trace.note(self.now, [0x26 | u64::from(node.0) << 8, number, 0], || format!("disk {node:?} {number}"));
         for waker in wakers {
             self.wake(Some(waker));
@@ -323,7 +324,7 @@ impl World {
     /// A hang of a disk ends: waiting operations are performed now.
     pub(super) fn end_hang(&mut self, node: NodeId) {
         let now = self.now;
-        for (number, at) in self.processes[node.index()].disk.end_hang(now) {
+        for (number, at) in self.disks.of(node).end_hang(now) {
             self.queue.push(at, Event::Disk { node, number });
         }
     }
@@ -339,16 +340,15 @@ pub struct SimDisk {
 impl SimDisk {
     fn begin(self, file: &str, what: impl FnOnce(&Folder) -> What) -> impl Future<Output = io::Result<()>> + Send {
         let number = super::with(|world| {
-            let what = what(&world.process(self.node).disk);
+            let what = what(world.disks.of(self.node));
             world.begin_on_disk(self.node, file, what, false)
         });
         poll_fn(move |context| {
             super::with(|world| {
-                let process = world.process(self.node);
-                let (up, disk) = (process.up, &mut process.disk);
+                let (up, disk) = (world.processes[self.node.index()].up, world.disks.of(self.node));
                 // A dead process is told nothing.
                 if disk.done >= number && up {
-                    let failed = disk.has_failed(number);
+                    let failed = disk.take_failure(number);
                     return Poll::Ready(if failed { Err(io::Error::from_raw_os_error(EIO)) } else { Ok(()) });
                 }
                 if !disk.waiting.iter().any(|w| w.will_wake(context.waker())) {
@@ -362,11 +362,11 @@ impl SimDisk {
 
 impl Disk for SimDisk {
     async fn read(&self, file: &str) -> io::Result<Option<Vec<u8>>> {
-        Ok(super::with(|world| world.process(self.node).disk.read(&named(file, self.group))))
+        Ok(super::with(|world| world.disks.of(self.node).read(&named(file, self.group))))
     }
 
     async fn append(&self, file: &str, bytes: Vec<u8>) -> io::Result<()> {
-        super::with(|world| world.process(self.node).disk.append(&named(file, self.group), &bytes));
+        super::with(|world| world.disks.of(self.node).append(&named(file, self.group), &bytes));
         Ok(())
     }
 

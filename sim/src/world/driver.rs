@@ -67,7 +67,7 @@ impl World {
 
     #[inline]
     pub(super) fn send_datagram(&mut self, from: NodeId, to: NodeId, message: Packet) {
-        let left = self.leaves(from, &message);
+        let left = self.send_out(from, &message);
         match self.links.get(from, to).datagram(left) {
             Passage::InOrder(at) => self.queue.push_lane(at, from, to, message),
             Passage::Astray(at) => {
@@ -76,7 +76,7 @@ impl World {
             }
             Passage::Twice(at, again) => {
                 protocols::mark!("world: a message arrives twice");
-                let copy = self.said.copy(message);
+                let copy = self.links.said.copy(message);
                 self.queue.push_lane(at, from, to, message);
                 self.queue.push(again, Event::Datagram(Box::new((from, to, copy))));
             }
@@ -86,9 +86,9 @@ impl World {
 
     #[inline]
     pub(super) fn message_arrives(&mut self, from: NodeId, to: NodeId, message: Packet) {
-        let [kind, b, c] = self.said.words(&message);
+        let [kind, b, c] = self.links.said.words(&message);
         let a = kind | u64::from(from.0) << 32 | u64::from(to.0) << 48;
-        let (processes, said) = (&self.processes, &self.said);
+        let (processes, said) = (&self.processes, &self.links.said);
         self.trace.note(self.now, [a, b, c], || {
             format!("{} > {} {}", processes[from.index()].name, processes[to.index()].name, said.text(&message))
         });
@@ -97,7 +97,7 @@ impl World {
         }
         // Fast path: most messages are not between candidates, and are copied as little as possible.
         let Packet::Message(message) = message else { return self.arrives(from, to, message) };
-        self.delivered += 1;
+        self.counts.delivered += 1;
         let process = &self.processes[to.index()];
         if process.paused || process.driven.inputs.is_some() {
             return self.hand_over(to, Input::Message { from, message });
@@ -142,7 +142,7 @@ impl World {
         } else if let Some(inputs) = &process.driven.inputs {
             // The receiver's task wakes.
             if inputs.send(input).is_ok() {
-                self.woke = true;
+                self.drivers.woke = true;
             }
         }
     }
@@ -153,7 +153,7 @@ impl World {
         let process = &mut self.processes[node.index()];
         let Some(mut core) = process.driven.core.take() else { return };
         let now = process.clocks.at(self.now);
-        let mut outputs = std::mem::take(&mut self.outputs);
+        let mut outputs = std::mem::take(&mut self.drivers.outputs);
         core.step(now, input(), &mut outputs);
         let process = &mut self.processes[node.index()];
         process.driven.core = Some(core);
@@ -173,7 +173,7 @@ impl World {
             break;
         }
         outputs.clear();
-        self.outputs = outputs;
+        self.drivers.outputs = outputs;
     }
 
     /// Carries out an output; returns whether it stopped the process. The most frequent outputs are copied from where
@@ -183,7 +183,7 @@ impl World {
         match output {
             Output::Send { to, message } => self.send(node, *to, message),
             Output::Record(kind) => self.enter(None, kind),
-            Output::Point(point) => return self.point(node, 0, *point),
+            Output::Point(point) => return self.pass_point(node, 0, *point),
             Output::SetTimer { id, at } => self.set_timer(node, *id, *at),
             Output::CancelTimer(id) => {
                 if let Some(timer) = self.processes[node.index()].driven.timers.get_mut(*id as usize) {
@@ -216,7 +216,7 @@ impl World {
     fn carry_out_of_group(&mut self, node: NodeId, group: u16, output: Output) -> bool {
         match output {
             Output::Record(kind) => self.record_in(group, kind),
-            Output::Point(point) => return self.point(node, group, point),
+            Output::Point(point) => return self.pass_point(node, group, point),
             Output::Service(output) => self.ask_service(node, group, *output),
             // Other outputs do not depend on the group.
             _ => {}
@@ -228,7 +228,7 @@ impl World {
         self.count_request(&output);
         let service = self.processes[node.index()].driven.service.get(usize::from(group));
         if service.is_some_and(|service| service.send(output).is_ok()) {
-            self.woke = true;
+            self.drivers.woke = true;
         }
     }
 
@@ -281,7 +281,7 @@ impl World {
 
     /// Passes a named point; returns whether the process stops there.
     #[inline]
-    pub fn point(&mut self, node: NodeId, group: u16, point: Point) -> bool {
+    pub fn pass_point(&mut self, node: NodeId, group: u16, point: Point) -> bool {
         if !self.faults.watches(point) {
             return false;
         }
@@ -361,11 +361,11 @@ impl World {
         self.record(protocols::history::Kind::Node { node, state: protocols::history::NodeState::Up });
         self.flush_held();
         self.connect_early(node);
-        self.todo.push_back(HostAction::Start(node));
+        self.drivers.todo.push_back(HostAction::Start(node));
     }
 
     pub fn driver(&self) -> Driver {
-        self.driver
+        self.drivers.kind
     }
 
     /// Whether the process already has a core, as a restarted store does.

@@ -112,7 +112,7 @@ impl Env for SimEnv {
     }
 
     async fn point(&self, point: Point) {
-        let stops = with(|world| world.point(self.node, self.group, point));
+        let stops = with(|world| world.pass_point(self.node, self.group, point));
         if stops {
             // If the process was killed here, the task is never woken: it is about to be dropped.
             poll_fn(|context| match with(|world| world.poll_past_point(self.node, context.waker())) {

@@ -73,7 +73,7 @@ impl World {
     /// The member that leads the service.
     fn service_leader(&self) -> Option<NodeId> {
         let leads = |(node, state): &(&NodeId, &State)| self.processes[node.index()].up && state.leads();
-        self.members.iter().find(leads).map(|(node, _)| *node)
+        self.disks.members.iter().find(leads).map(|(node, _)| *node)
     }
 
     fn moment(&self, group: u16, passed_by: Option<NodeId>) -> Moment {
@@ -180,10 +180,10 @@ impl World {
             Fault::ClockStep { by_ms, .. } => nodes.iter().for_each(|n| self.step_clock(*n, *by_ms)),
             Fault::ClockRate { ppm, .. } => nodes.iter().for_each(|n| self.change_rate(*n, *ppm, on)),
             Fault::SlowDisk { extra_us, .. } => self.each_disk(nodes, *extra_us, on),
-            Fault::SyncHang { .. } if on => nodes.iter().for_each(|n| self.processes[n.index()].disk.hang()),
+            Fault::SyncHang { .. } if on => nodes.iter().for_each(|n| self.disks.of(*n).hang()),
             Fault::SyncHang { .. } => nodes.iter().for_each(|n| self.end_hang(*n)),
             Fault::SyncFail { silent, .. } => {
-                nodes.iter().for_each(|n| self.processes[n.index()].disk.fail_syncs(*silent, on));
+                nodes.iter().for_each(|n| self.disks.of(*n).fail_syncs(*silent, on));
             }
             Fault::DropLease { .. } => nodes.iter().for_each(|n| self.drop_leadership(*n, group, Dropped::Lease)),
             Fault::DropKey { node: Who::Service } => {
@@ -251,13 +251,13 @@ impl World {
 
     fn each_disk(&mut self, nodes: &[NodeId], extra_us: u64, on: bool) {
         for node in nodes {
-            self.processes[node.index()].disk.slow(extra_us * MICROSECOND, on);
+            self.disks.of(*node).slow(extra_us * MICROSECOND, on);
         }
     }
 
     /// Sets the state of a running member of a service.
     pub fn set_member_state(&mut self, node: NodeId, state: State) {
-        self.members.insert(node, state);
+        self.disks.members.insert(node, state);
         self.service_leads();
     }
 
@@ -273,18 +273,20 @@ impl World {
     /// Takes leadership from a candidate at every member of the coordination service, from outside. A member that is
     /// down is not changed.
     fn drop_leadership(&mut self, node: NodeId, group: u16, what: Dropped) {
-        let up: Vec<NodeId> = self.members.keys().copied().filter(|n| self.processes[n.index()].up).collect();
+        let up: Vec<NodeId> = self.disks.members.keys().copied().filter(|n| self.processes[n.index()].up).collect();
         up.into_iter().for_each(|server| self.drop_from(server, node, group, what));
     }
 
     /// The same at one member.
     fn drop_from(&mut self, server: NodeId, node: NodeId, group: u16, what: Dropped) {
         let wall_ms = self.clocks(server).wall / MILLISECOND;
-        let Some(service) = self.members.get(&server).filter(|_| self.processes[server.index()].up) else { return };
+        let Some(service) = self.disks.members.get(&server).filter(|_| self.processes[server.index()].up) else {
+            return;
+        };
         let holder = service.drop_leadership(&self.processes[node.index()].name, group, what, wall_ms);
-        self.granted_to(group, holder, GrantEnd::Lost);
+        self.note_grant(group, holder, GrantEnd::Lost);
         // Its watchers are notified.
-        self.woke = true;
+        self.drivers.woke = true;
     }
 
     /// A fault changes the rate of a process's clocks, or ends. Of several active ones, the last to strike counts.
@@ -323,7 +325,7 @@ impl World {
         if process.up && !process.paused {
             process.paused = true;
             self.record(Kind::Node { node, state: NodeState::Paused });
-            self.todo.push_back(HostAction::Pause(node));
+            self.drivers.todo.push_back(HostAction::Pause(node));
         }
     }
 
@@ -333,7 +335,7 @@ impl World {
         if process.up && process.paused && process.pauses == 0 {
             process.paused = false;
             self.record(Kind::Node { node, state: NodeState::Resumed });
-            self.todo.push_back(HostAction::Resume(node));
+            self.drivers.todo.push_back(HostAction::Resume(node));
             self.catch_up(node);
         }
     }
@@ -360,10 +362,10 @@ impl World {
             process.paused = false;
             process.pauses = 0;
             self.links.uplink(node).forget();
-            self.believers.retain(|(_, b)| b.node != node);
+            self.grants.believers.retain(|(_, b)| b.node != node);
             self.forget_program(node);
             self.forget(node, node == self.topology.store());
-            let disk = &mut self.processes[node.index()].disk;
+            let disk = self.disks.of(node);
             if crash {
                 disk.lose_process()
             } else {
@@ -371,7 +373,7 @@ impl World {
             }
             let state = if crash { NodeState::Down } else { NodeState::Off };
             self.record(Kind::Node { node, state });
-            self.todo.push_back(HostAction::Kill(node));
+            self.drivers.todo.push_back(HostAction::Kill(node));
         }
         if let Some(ms) = restart_after_ms {
             self.queue.push(self.now + nanoseconds(ms), Event::Boot { node });

@@ -1,4 +1,4 @@
-//! Leadership in the coordination service's own state, from grant to end.
+//! Who leads: leadership in the coordination service's own state, from grant to end, and who believes that it leads.
 //!
 //! A grant timed by the service's wall clock ends when that clock says so, even while the service is down or paused, or
 //! nobody looks. So the world keeps that time, and moves it when the clock is stepped or its rate changes.
@@ -9,8 +9,9 @@
 
 use super::{World, queue::Event};
 use protocols::{
+    division::Division,
     history::{GrantEnd, Kind},
-    types::NodeId,
+    types::{Incarnation, NodeId},
 };
 use scenarios::fault::PlannedFault;
 use std::collections::BTreeMap;
@@ -42,11 +43,16 @@ pub(super) struct Grants {
     log: Vec<u64>,
     /// By epoch, the member that the others elected, for elections that are not in a log.
     elected: BTreeMap<u64, String>,
+    /// Who believes, with its group, in the order of elections.
+    pub(super) believers: Vec<(u16, Incarnation)>,
+    /// Which resources and clients belong to which group.
+    pub(super) division: Division,
 }
 
 impl Grants {
-    pub(super) fn new(groups: u16) -> Grants {
-        Grants { groups: (0..groups).map(|_| Granted::default()).collect(), log: Vec::new(), elected: BTreeMap::new() }
+    pub(super) fn new(groups: u16, division: Division) -> Grants {
+        let groups = (0..groups).map(|_| Granted::default()).collect();
+        Grants { groups, log: Vec::new(), elected: BTreeMap::new(), believers: Vec::new(), division }
     }
 }
 
@@ -65,19 +71,19 @@ fn some(token: u64) -> Option<u64> {
 impl World {
     /// The service's state may have changed: it now grants a group's leadership to `holder`. A different former grant
     /// has ended: for the reason `why`, or because its time was up. A holder that is no candidate counts as none.
-    pub fn granted_to(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
+    pub fn note_grant(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
         let grant = self.grant_of(holder);
-        self.granted(group, grant, why);
+        self.set_grant(group, grant, why);
     }
 
-    /// A member of a service has applied the log entry at `index`, counted from 1 and identified by `entry`; returns
-    /// whether it is the first member to do so. A service that was set back to an earlier log continues from there.
+    /// Notes that a member of a service has applied the log entry at `index`, counted from 1 and identified by `entry`;
+    /// returns whether it is the first member to do so. A service that was set back to an earlier log continues from there.
     ///
     /// # Panics
     /// Another member has applied a different entry at that index, and no fault of the plan loses data: the members
     /// disagree, which makes the run worthless. The panic is reported with the plan.
-    pub fn is_first_to_apply(&mut self, index: u64, entry: u64) -> bool {
-        let log = &self.granted.log;
+    pub fn note_applied(&mut self, index: u64, entry: u64) -> bool {
+        let log = &self.grants.log;
         let place = (index as usize).saturating_sub(1);
         if log.get(place) == Some(&entry) {
             return false;
@@ -85,7 +91,7 @@ impl World {
         if log.get(place).is_some() {
             assert!(self.is_set_back(), "members of the service disagree: two entries are applied at index {index}");
         }
-        let log = &mut self.granted.log;
+        let log = &mut self.grants.log;
         log.truncate(place);
         log.push(entry);
         true
@@ -102,19 +108,19 @@ impl World {
     /// # Panics
     /// Another member was elected in the same epoch, and no fault of the plan loses data: the members do not keep their
     /// votes.
-    pub fn elected_in(&mut self, epoch: u64, member: &str) {
+    pub fn note_elected(&mut self, epoch: u64, member: &str) {
         if self.is_set_back() {
             return;
         }
-        let before = self.granted.elected.entry(epoch).or_insert_with(|| member.to_owned());
+        let before = self.grants.elected.entry(epoch).or_insert_with(|| member.to_owned());
         assert!(
             before == member,
             "members of the service do not keep to their votes: two are elected in epoch {epoch}"
         );
     }
 
-    /// The same as [`World::granted_to`], for members that agree on a log.
-    pub fn granted_by_agreement(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
+    /// The same as [`World::note_grant`], for members that agree on a log.
+    pub fn note_agreed_grant(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
         let grant = self.grant_of(holder);
         self.record_grant(group, grant, why);
     }
@@ -126,7 +132,7 @@ impl World {
 
     /// Replaces a group's grant; returns the former one if it differs.
     fn record_grant(&mut self, group: u16, grant: Option<Grant>, why: GrantEnd) -> Option<Grant> {
-        let before = std::mem::replace(&mut self.granted.groups[usize::from(group)].grant, grant);
+        let before = std::mem::replace(&mut self.grants.groups[usize::from(group)].grant, grant);
         let same = |a: Grant, b: Grant| (a.node, a.token) == (b.node, b.token);
         if before.zip(grant).is_some_and(|(before, now)| same(before, now)) {
             return before;
@@ -140,9 +146,9 @@ impl World {
         before
     }
 
-    fn granted(&mut self, group: u16, grant: Option<Grant>, why: GrantEnd) {
+    fn set_grant(&mut self, group: u16, grant: Option<Grant>, why: GrantEnd) {
         let Some(service) = self.topology.only_member() else { return };
-        let is_up = self.granted.groups[usize::from(group)].grant.is_some_and(|before| self.is_up(service, before));
+        let is_up = self.grants.groups[usize::from(group)].grant.is_some_and(|before| self.is_up(service, before));
         let before = self.record_grant(group, grant, if is_up { GrantEnd::Expired } else { why });
         if before.and_then(|before| before.until) != grant.and_then(|now| now.until) {
             self.schedule_grant_end(group, service);
@@ -154,7 +160,7 @@ impl World {
     }
 
     fn schedule_grant_end(&mut self, group: u16, service: NodeId) {
-        let granted = &mut self.granted.groups[usize::from(group)];
+        let granted = &mut self.grants.groups[usize::from(group)];
         granted.generation += 1;
         let (generation, grant) = (granted.generation, granted.grant);
         let Some(until) = grant.and_then(|grant| grant.until) else { return };
@@ -163,11 +169,11 @@ impl World {
     }
 
     /// A grant ends, unless it was renewed meanwhile.
-    pub(super) fn grant_ends(&mut self, group: u16, generation: u32) {
+    pub(super) fn end_grant(&mut self, group: u16, generation: u32) {
         let Some(service) = self.topology.only_member() else { return };
-        let granted = &self.granted.groups[usize::from(group)];
+        let granted = &self.grants.groups[usize::from(group)];
         if granted.generation == generation && granted.grant.is_some_and(|grant| self.is_up(service, grant)) {
-            self.granted(group, None, GrantEnd::Expired);
+            self.set_grant(group, None, GrantEnd::Expired);
         }
     }
 

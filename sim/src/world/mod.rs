@@ -11,14 +11,18 @@ pub mod action;
 mod adversary;
 pub mod clocks;
 mod connection;
+mod counts;
 mod data;
 pub mod disk;
+mod disks;
 mod driver;
+mod drivers;
 pub mod env;
 mod faults;
 mod finished;
 mod grants;
 pub mod keepalive;
+mod links;
 pub mod model;
 mod network;
 mod packet;
@@ -29,45 +33,36 @@ pub(crate) mod retransmit;
 mod sleep;
 pub mod stall;
 mod stream;
+mod streams;
 mod trace;
 mod uplink;
 
+use self::streams::Streams;
 use crate::{interrupt, recorder::Recorder};
 use action::HostAction;
 use clocks::Clocks;
-use connection::Parked;
-use disk::Folder;
+use counts::Counts;
+use disks::Disks;
 use driver::Driven;
+use drivers::Drivers;
 use faults::Faults;
 pub use finished::Finished;
 use grants::Grants;
 pub use grants::Holder;
-use network::Links;
-use packet::Said;
+use links::Links;
 use programs::Programs;
 use protocols::{
     clock::Now,
     core::Core,
-    division::Division,
     election::Protocol,
-    elector::ServiceOutput,
-    history::{Kind, SERVICE_REQUESTS, SERVICE_REQUESTS_BURST, SERVICE_REQUESTS_PEAK},
     payload::Opaque,
-    types::{Incarnation, MILLISECOND, NodeId, SECOND},
+    types::{MILLISECOND, NodeId},
 };
 use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
-use scenarios::{plan::Plan, streams, topology::Topology};
-use sleep::Sleep;
+use scenarios::{plan::Plan, streams as random, topology::Topology};
 use stall::Stall;
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, VecDeque},
-    io::Write,
-    sync::Arc,
-    task::Waker,
-};
-use stream::{Conn, Held, Listening};
+use std::{cell::RefCell, io::Write, sync::Arc, task::Waker};
 pub use trace::Trace;
 
 /// How cores are stepped.
@@ -96,47 +91,28 @@ pub struct Process {
     pauses: u32,
     connections: u64,
     driven: Driven,
-    disk: Folder,
 }
 
-/// The world of one run.
+/// The world of one run: what happens next, the processes, and five states that they share.
 pub struct World {
     now: u64,
     queue: Queue,
-    links: Links,
+    stall: Stall,
+    done: bool,
     processes: Vec<Process>,
-    conns: Vec<Conn>,
-    listeners: BTreeMap<(NodeId, u16), Listening>,
-    held: Vec<Held>,
-    parked: Vec<Parked>,
-    sleeps: Vec<Sleep>,
-    free_sleeps: Vec<u32>,
+    links: Links,
+    streams: Streams,
+    disks: Disks,
+    grants: Grants,
+    drivers: Drivers,
     faults: Faults,
-    granted: Grants,
-    /// Messages between candidates in flight.
-    said: Said,
-    /// With their groups, in the order of their elections.
-    believers: Vec<(u16, Incarnation)>,
-    division: Division,
     topology: Arc<Topology>,
     /// Makes the message with which a leader announces itself; adversaries forge it.
     claim: Option<fn(NodeId, u16, u64) -> Opaque>,
-    /// The states of the services' members, for operators' interventions.
-    members: BTreeMap<NodeId, model::State>,
+    counts: Counts,
     trace: Trace,
     recorder: Recorder,
-    delivered: u64,
-    /// Messages sent for elections, by kind.
-    by_kind: BTreeMap<&'static str, u64>,
-    /// The times of requests to services in the last second, counted from the first fault on.
-    asked: Option<VecDeque<u64>>,
-    driver: Driver,
     programs: Programs,
-    outputs: Vec<protocols::core::Output>,
-    todo: VecDeque<HostAction>,
-    woke: bool,
-    done: bool,
-    stall: Stall,
 }
 
 thread_local! {
@@ -189,44 +165,30 @@ impl World {
                 up: false,
                 powered: true,
                 paused: false,
-                random: streams::stream(plan.seed, &format!("node/{name}")),
+                random: random::stream(plan.seed, &format!("node/{name}")),
                 pauses: 0,
                 connections: 0,
                 driven: Driven::default(),
-                disk: Folder::new(plan.seed, name),
             }
         };
         let mut world = World {
             now: 0,
             queue: Queue::new(names.len()),
-            links: Links::new(&plan, protocol, &topology),
+            stall: Stall::default(),
+            done: false,
             processes: names.iter().enumerate().map(process).collect(),
-            conns: Vec::new(),
-            listeners: BTreeMap::new(),
-            held: Vec::new(),
-            parked: Vec::new(),
-            sleeps: Vec::new(),
-            free_sleeps: Vec::new(),
+            links: Links::new(&plan, protocol, &topology),
+            streams: Streams::default(),
+            disks: Disks::new(plan.seed, names),
+            grants: Grants::new(plan.groups, plan.division(&topology)),
+            drivers: Drivers::new(driver),
             faults: Faults::new(plan.clone()),
-            granted: Grants::new(plan.groups),
-            said: Said::default(),
-            believers: Vec::new(),
-            division: plan.division(&topology),
-            members: BTreeMap::new(),
-            trace: Trace::new(text, names.to_vec()),
-            recorder,
-            delivered: 0,
-            by_kind: BTreeMap::new(),
-            asked: None,
-            driver,
             topology: topology.clone(),
             claim: protocol.claim,
             programs: Programs::default(),
-            outputs: Vec::new(),
-            todo: VecDeque::new(),
-            woke: true,
-            done: false,
-            stall: Stall::default(),
+            counts: Counts::default(),
+            trace: Trace::new(text, names.to_vec()),
+            recorder,
         };
         world.schedule(&plan);
         world
@@ -272,53 +234,24 @@ impl World {
         self.processes.len() as u16
     }
 
-    /// Counts a message of the election.
-    pub fn count(&mut self, kind: &'static str) {
-        *self.by_kind.entry(kind).or_default() += 1;
-    }
-
-    /// Counts a request of an elector to its service's client.
-    pub fn count_request(&mut self, output: &ServiceOutput) {
-        let asks =
-            matches!(output, ServiceOutput::Request { .. } | ServiceOutput::Push(_) | ServiceOutput::Open { .. });
-        if asks {
-            self.count(SERVICE_REQUESTS);
-            let Some(asked) = &mut self.asked else { return };
-            asked.push_back(self.now);
-            while asked.front().is_some_and(|at| at + SECOND <= self.now) {
-                asked.pop_front();
-            }
-            let burst = asked.iter().rev().take_while(|at| **at + 10 * MILLISECOND > self.now).count();
-            for (kind, many) in [(SERVICE_REQUESTS_PEAK, asked.len()), (SERVICE_REQUESTS_BURST, burst)] {
-                let most = self.by_kind.entry(kind).or_default();
-                *most = (*most).max(many as u64);
-            }
-        }
-    }
-
-    /// A fault strikes. Peaks count from the first fault on, since requests at the start are not due to faults.
-    fn count_peak(&mut self) {
-        self.asked.get_or_insert_default();
-    }
-
     pub fn is_done(&self) -> bool {
         self.done
     }
 
     /// All woken tasks have run.
     pub fn forget_woken(&mut self) {
-        self.woke = false;
+        self.drivers.woke = false;
     }
 
     /// The host's next action, if any.
     pub fn next_action(&mut self) -> Option<HostAction> {
-        self.todo.pop_front()
+        self.drivers.todo.pop_front()
     }
 
     #[inline]
     fn wake(&mut self, waker: Option<Waker>) {
         if let Some(waker) = waker {
-            self.woke = true;
+            self.drivers.woke = true;
             waker.wake();
         }
     }
@@ -328,12 +261,12 @@ impl World {
         if self.recorder.stops && !self.done && interrupt::asked() {
             return self.end();
         }
-        while !self.woke && !self.done && self.todo.is_empty() {
+        while !self.drivers.woke && !self.done && self.drivers.todo.is_empty() {
             if !self.take_next() {
                 return;
             }
         }
-        let sleeps = &self.sleeps;
+        let sleeps = &self.drivers.sleeps;
         self.queue.compact(|event| {
             matches!(event, Event::Sleep { slot, generation } if sleeps[*slot as usize].generation != *generation)
         });
@@ -353,13 +286,13 @@ impl World {
                     self.deliver(node, *input);
                 }
             }
-            Event::Sleep { slot, generation } => self.sleep_is_due(slot, generation),
-            Event::Disk { node, number } => self.disk_is_done(node, number),
+            Event::Sleep { slot, generation } => self.end_sleep(slot, generation),
+            Event::Disk { node, number } => self.finish_on_disk(node, number),
             Event::Stream(segment) => self.segment_arrives(segment),
             Event::Strike { fault } => self.strike(fault, None),
             Event::Heal { fault } => self.heal(fault),
             Event::KeepAlive(probe) => self.probe(probe.0, probe.1),
-            Event::GrantEnds { group, generation } => self.grant_ends(group, generation),
+            Event::GrantEnds { group, generation } => self.end_grant(group, generation),
             Event::Boot { node } => self.boot(node),
             Event::Copy { fault } => self.copy_data(fault),
             Event::End => self.end(),
@@ -367,8 +300,8 @@ impl World {
     }
 
     fn end(&mut self) {
-        let by_kind = std::mem::take(&mut self.by_kind).into_iter().map(|(kind, n)| (kind.to_owned(), n));
-        self.record(Kind::End { messages: self.delivered, by_kind: by_kind.collect() });
+        let end = self.end_of_history();
+        self.record(end);
         self.trace.seal();
         self.done = true;
     }

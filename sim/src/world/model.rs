@@ -70,7 +70,7 @@ impl World {
             services.map(|service| service.nodes().collect::<Vec<_>>()).find(|m| m.contains(&node)).unwrap_or_default();
         let mut random = streams::stream(self.faults.plan.seed, streams::FOUNDER);
         let founder = streams::between(&mut random, 0, (members.len() as u64).saturating_sub(1));
-        let founder = (!self.processes[node.index()].disk.is_replaced()).then_some(founder as usize);
+        let founder = (!self.disks.folders[node.index()].is_replaced()).then_some(founder as usize);
         (members.into_iter().map(|member| self.topology.name(member).to_owned()).collect(), founder)
     }
 

@@ -1,21 +1,10 @@
-//! Links: one per direction between any two processes, each with its own random stream, so that events on one never
-//! affect another.
+//! A link: one direction between two processes, with its own random stream, so that events on one never affect another.
 
-use super::{
-    retransmit::{Gap, LOST_MAX, RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts},
-    uplink::{Traffic, Uplink},
-};
-use protocols::{
-    election::{Protocol, Transport},
-    types::{MICROSECOND, MILLISECOND, NodeId},
-};
+use super::retransmit::{Gap, LOST_MAX, RETRANSMIT_FIRST, SYN_RETRANSMIT_FIRST, Sent, late_by_timeouts};
+use protocols::types::MICROSECOND;
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
-use scenarios::{
-    plan::{Network, Plan},
-    streams,
-    topology::Topology,
-};
+use scenarios::{plan::Network, streams};
 
 /// The size of a message for bandwidth and windows: a small request with its headers.
 pub const MESSAGE_BYTES: u64 = scenarios::plan::MESSAGE_BYTES;
@@ -104,7 +93,7 @@ fn threshold(probability: f64) -> u32 {
 }
 
 impl Link {
-    fn new(network: &Network, seed: u64, from: &str, to: &str) -> Self {
+    pub fn new(network: &Network, seed: u64, from: &str, to: &str) -> Self {
         Link {
             random: streams::stream(seed, &format!("network/{from}>{to}")),
             latency: network.latency_us * MICROSECOND,
@@ -131,19 +120,19 @@ impl Link {
     }
 
     /// Marks a link within one machine: a leader's node writes to its own copy.
-    fn make_loopback(&mut self) {
+    pub fn make_loopback(&mut self) {
         (self.latency, self.jitter) = (LOOPBACK, 0);
         (self.loss, self.duplicate, self.reorder) = (0, 0, 0);
     }
 
     #[inline]
-    fn chance(&mut self, threshold: u32) -> bool {
+    fn draw_chance(&mut self, threshold: u32) -> bool {
         // No draw for a zero probability: a quiet profile costs nothing.
         threshold != 0 && self.random.next_u32() < threshold
     }
 
     #[inline]
-    fn latency(&mut self) -> u64 {
+    fn draw_latency(&mut self) -> u64 {
         let jitter = if self.jitter == 0 { 0 } else { (u64::from(self.random.next_u32()) * self.jitter) >> 32 };
         self.latency + self.extra + jitter
     }
@@ -151,18 +140,18 @@ impl Link {
     /// A datagram that leaves at `left`.
     #[inline]
     pub fn datagram(&mut self, left: u64) -> Passage {
-        let at = left + self.latency();
-        if self.chance(self.loss) || self.chance(self.extra_loss) {
+        let at = left + self.draw_latency();
+        if self.draw_chance(self.loss) || self.draw_chance(self.extra_loss) {
             return Passage::Lost;
         }
-        if self.chance(self.reorder) {
-            let detour = self.latency();
+        if self.draw_chance(self.reorder) {
+            let detour = self.draw_latency();
             return Passage::Astray(at + 2 * detour);
         }
         let at = at.max(self.last_at);
         self.last_at = at;
-        if self.chance(self.duplicate) {
-            let detour = self.latency();
+        if self.draw_chance(self.duplicate) {
+            let detour = self.draw_latency();
             return Passage::Twice(at, at + detour);
         }
         Passage::InOrder(at)
@@ -177,15 +166,15 @@ impl Link {
     /// Transmits a segment that leaves at `left`.
     #[inline]
     pub fn transmit(&mut self, left: u64) -> Sent {
-        let arrives = left + self.latency();
-        Sent { left, arrives, lost: self.losses() }
+        let arrives = left + self.draw_latency();
+        Sent { left, arrives, lost: self.draw_losses() }
     }
 
     /// How many times in a row a segment is lost.
     #[inline]
-    fn losses(&mut self) -> u32 {
+    fn draw_losses(&mut self) -> u32 {
         let mut lost = 0;
-        while (self.chance(self.loss) || self.chance(self.extra_loss)) && lost < LOST_MAX {
+        while (self.draw_chance(self.loss) || self.draw_chance(self.extra_loss)) && lost < LOST_MAX {
             lost += 1;
         }
         lost
@@ -195,17 +184,17 @@ impl Link {
     #[inline]
     pub fn message(&mut self, left: u64) -> Sent {
         let left = left.max(self.opens_at);
-        let mut arrives = left + self.latency();
-        if self.chance(self.reorder) {
-            arrives += 2 * self.latency();
+        let mut arrives = left + self.draw_latency();
+        if self.draw_chance(self.reorder) {
+            arrives += 2 * self.draw_latency();
         }
-        Sent { left, arrives, lost: self.losses() }
+        Sent { left, arrives, lost: self.draw_losses() }
     }
 
     /// When a message resent at `left`, after silence, arrives: never before its predecessor.
     pub fn in_order(&mut self, left: u64) -> u64 {
         let sent = self.message(left);
-        self.behind(sent.arrives + late_by_timeouts(sent.lost, RETRANSMIT_FIRST))
+        self.queue_behind(sent.arrives + late_by_timeouts(sent.lost, RETRANSMIT_FIRST))
     }
 
     /// Nothing arrives on the connection from now until `at`.
@@ -216,14 +205,49 @@ impl Link {
 
     /// `at`, or the arrival of the predecessor if that is later.
     #[inline]
-    pub fn behind(&mut self, at: u64) -> u64 {
+    pub fn queue_behind(&mut self, at: u64) -> u64 {
         self.last_at = self.last_at.max(at);
         self.last_at
     }
 
+    /// The lane's kind; between candidates, how long a connection may be stuck before the sender's transport gives it
+    /// up, in nanoseconds.
+    pub fn lay(&mut self, lane: Lane, patience: u64) {
+        (self.lane, self.patience) = (lane, patience);
+        self.refresh();
+    }
+
+    /// Requests a connection, which opens once this direction's first packet has travelled, at `from` or later.
+    pub fn dial(&mut self, from: u64) {
+        self.opens_at = from + self.draw_greeting();
+        self.open = true;
+    }
+
+    /// Adds a partition, or removes one.
+    pub fn block(&mut self, on: bool) {
+        self.blocked = if on { self.blocked + 1 } else { self.blocked.saturating_sub(1) };
+        self.refresh();
+    }
+
+    /// Adds latency, in microseconds, or removes it.
+    pub fn slow(&mut self, extra_us: u64, on: bool) {
+        let extra = extra_us * MICROSECOND;
+        self.extra = if on { self.extra + extra } else { self.extra.saturating_sub(extra) };
+    }
+
+    /// Adds loss, or removes it.
+    pub fn lose(&mut self, probability: f64, on: bool) {
+        if on {
+            self.losses.push(probability);
+        } else if let Some(place) = self.losses.iter().position(|other| *other == probability) {
+            self.losses.swap_remove(place);
+        }
+        self.extra_loss = threshold(self.losses.iter().fold(0.0, |all, one| all + one - all * one));
+    }
+
     /// How long the first packet of a connection takes in this direction.
-    fn greeting(&mut self) -> u64 {
-        self.latency() + late_by_timeouts(self.losses(), SYN_RETRANSMIT_FIRST)
+    pub fn draw_greeting(&mut self) -> u64 {
+        self.draw_latency() + late_by_timeouts(self.draw_losses(), SYN_RETRANSMIT_FIRST)
     }
 
     /// The connection has ended; another may follow.
@@ -259,7 +283,7 @@ impl Link {
     }
 
     /// The average time of a packet on the wire if it is not lost, in nanoseconds.
-    fn wire(&self) -> u64 {
+    pub fn wire(&self) -> u64 {
         self.latency + self.jitter / 2 + self.extra
     }
 
@@ -277,112 +301,5 @@ impl Link {
     #[inline]
     pub fn is_blocked(&self) -> bool {
         self.blocked > 0
-    }
-}
-
-pub struct Links {
-    /// The uplink of each process.
-    uplinks: Vec<Uplink>,
-    links: Vec<Link>,
-    nodes: usize,
-    store: NodeId,
-}
-
-impl Links {
-    pub fn new(plan: &Plan, protocol: &Protocol, topology: &Topology) -> Self {
-        let names = topology.names();
-        let pairs = names.iter().flat_map(|from| names.iter().map(move |to| (from, to)));
-        let links = pairs.map(|(from, to)| Link::new(&plan.network, plan.seed, from, to)).collect();
-        let uplinks = vec![Uplink::new(&plan.network); names.len()];
-        let mut links = Links { uplinks, links, nodes: names.len(), store: topology.store() };
-        links.lay_lanes(plan, protocol, topology);
-        if plan.copies.is_some() {
-            topology.candidates().for_each(|node| links.get(node, node).make_loopback());
-        }
-        links
-    }
-
-    /// Clients connect to candidates, and candidates to the store, as in production; the protocol chooses how
-    /// candidates talk to each other. Messages to a fencing device are datagrams, as with IPMI.
-    fn lay_lanes(&mut self, plan: &Plan, protocol: &Protocol, topology: &Topology) {
-        let candidates = || topology.candidates();
-        if protocol.transport == Transport::Stream {
-            // The transport's timeout is that of a request.
-            let patience = plan.timings.request_timeout_ms.saturating_mul(MILLISECOND);
-            for (from, to) in candidates().flat_map(|a| candidates().map(move |b| (a, b))).filter(|(a, b)| a != b) {
-                let link = self.get(from, to);
-                (link.lane, link.patience) = (Lane::Forward, patience);
-                link.refresh();
-            }
-        }
-        if plan.network.datagrams {
-            return;
-        }
-        let asking = topology.clients().flat_map(|client| candidates().map(move |node| (client, node)));
-        for (from, to) in asking.chain(candidates().map(|node| (node, topology.store()))) {
-            for (link, lane) in [((from, to), Lane::Forward), ((to, from), Lane::Backward)] {
-                let link = self.get(link.0, link.1);
-                link.lane = lane;
-                link.refresh();
-            }
-        }
-    }
-
-    /// A process requests a connection to another at `now`: nothing else leaves before a round trip.
-    pub fn dial(&mut self, from: NodeId, to: NodeId, now: u64) {
-        let back = self.get(to, from).greeting();
-        let link = self.get(from, to);
-        link.opens_at = now + link.greeting() + back;
-        link.open = true;
-    }
-
-    pub fn store(&self) -> NodeId {
-        self.store
-    }
-
-    /// The link in one direction.
-    #[inline]
-    pub fn get(&mut self, from: NodeId, to: NodeId) -> &mut Link {
-        &mut self.links[from.index() * self.nodes + to.index()]
-    }
-
-    /// When data handed to the machine at `now` has left it, in nanoseconds.
-    #[inline]
-    pub fn leaves(&mut self, from: NodeId, now: u64, bytes: u64, traffic: Traffic) -> u64 {
-        self.uplinks[from.index()].leaves(now, bytes, traffic)
-    }
-
-    pub fn uplink(&mut self, node: NodeId) -> &mut Uplink {
-        &mut self.uplinks[node.index()]
-    }
-
-    /// The round-trip time between two processes, in nanoseconds.
-    pub fn trip(&mut self, from: NodeId, to: NodeId) -> u64 {
-        self.get(from, to).wire() + self.get(to, from).wire()
-    }
-
-    /// Adds a partition to one direction, or removes one.
-    pub fn block(&mut self, from: NodeId, to: NodeId, on: bool) {
-        let link = self.get(from, to);
-        link.blocked = if on { link.blocked + 1 } else { link.blocked.saturating_sub(1) };
-        link.refresh();
-    }
-
-    /// Adds latency to one direction, in microseconds, or removes it.
-    pub fn slow(&mut self, from: NodeId, to: NodeId, extra_us: u64, on: bool) {
-        let link = self.get(from, to);
-        let extra = extra_us * MICROSECOND;
-        link.extra = if on { link.extra + extra } else { link.extra.saturating_sub(extra) };
-    }
-
-    /// Adds loss to one direction, or removes it.
-    pub fn lose(&mut self, from: NodeId, to: NodeId, probability: f64, on: bool) {
-        let link = self.get(from, to);
-        if on {
-            link.losses.push(probability);
-        } else if let Some(place) = link.losses.iter().position(|other| *other == probability) {
-            link.losses.swap_remove(place);
-        }
-        link.extra_loss = threshold(link.losses.iter().fold(0.0, |all, one| all + one - all * one));
     }
 }

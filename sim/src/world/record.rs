@@ -31,12 +31,12 @@ impl World {
     pub(super) fn enter(&mut self, group: Option<u16>, kind: &mut Kind) {
         let group = match group {
             Some(group) => group,
-            None if self.division.is_real() => self.division.of_event(kind).unwrap_or(0),
+            None if self.grants.division.is_real() => self.grants.division.of_event(kind).unwrap_or(0),
             None => 0,
         };
         match kind {
-            Kind::Elected(incarnation) => self.believers.push((group, *incarnation)),
-            Kind::Deposed { incarnation, .. } => self.believers.retain(|b| *b != (group, *incarnation)),
+            Kind::Elected(incarnation) => self.grants.believers.push((group, *incarnation)),
+            Kind::Deposed { incarnation, .. } => self.grants.believers.retain(|b| *b != (group, *incarnation)),
             _ => {}
         }
         let waiting_for_leader = matches!(kind, Kind::Elected(_));
@@ -55,11 +55,11 @@ impl World {
 
     /// The last node elected in a group that still believes; if nobody says so, the program that took effect last.
     pub(super) fn leader(&self, group: u16) -> Option<NodeId> {
-        let believer = self.believers.iter().rev().find(|(of, _)| *of == group);
+        let believer = self.grants.believers.iter().rev().find(|(of, _)| *of == group);
         believer.map(|(_, believer)| believer.node).or_else(|| self.acting())
     }
 
     pub fn groups(&self) -> u16 {
-        self.division.groups
+        self.grants.division.groups
     }
 }

@@ -20,18 +20,18 @@ impl World {
             return None;
         }
         let sleep = Sleep { node, due, generation: 0, live: true, fired: false, waker: Some(waker.clone()) };
-        let slot = match self.free_sleeps.pop() {
+        let slot = match self.drivers.free_sleeps.pop() {
             Some(slot) => {
-                let generation = self.sleeps[slot as usize].generation;
-                self.sleeps[slot as usize] = Sleep { generation, ..sleep };
+                let generation = self.drivers.sleeps[slot as usize].generation;
+                self.drivers.sleeps[slot as usize] = Sleep { generation, ..sleep };
                 slot
             }
             None => {
-                self.sleeps.push(sleep);
-                self.sleeps.len() as u32 - 1
+                self.drivers.sleeps.push(sleep);
+                self.drivers.sleeps.len() as u32 - 1
             }
         };
-        let generation = self.sleeps[slot as usize].generation;
+        let generation = self.drivers.sleeps[slot as usize].generation;
         let at = self.processes[node.index()].clocks.true_time(due);
         self.queue.push(at, Event::Sleep { slot, generation });
         Some(slot)
@@ -39,15 +39,15 @@ impl World {
 
     /// Whether the sleep has ended; if not, `waker` will be called.
     pub(super) fn poll_sleep(&mut self, slot: u32, waker: &Waker) -> bool {
-        let sleep = &mut self.sleeps[slot as usize];
+        let sleep = &mut self.drivers.sleeps[slot as usize];
         if !sleep.fired && !sleep.waker.as_ref().is_some_and(|w| w.will_wake(waker)) {
             sleep.waker = Some(waker.clone());
         }
         sleep.fired
     }
 
-    pub(super) fn sleep_is_due(&mut self, slot: u32, generation: u32) {
-        let sleep = &mut self.sleeps[slot as usize];
+    pub(super) fn end_sleep(&mut self, slot: u32, generation: u32) {
+        let sleep = &mut self.drivers.sleeps[slot as usize];
         if sleep.generation != generation || !sleep.live {
             return;
         }
@@ -63,12 +63,12 @@ impl World {
 
     /// Ends a sleep. Returns its waker, to be dropped outside the world's borrow.
     pub(super) fn drop_sleep(&mut self, slot: u32) -> Option<Waker> {
-        let sleep = &mut self.sleeps[slot as usize];
+        let sleep = &mut self.drivers.sleeps[slot as usize];
         let fired = sleep.fired;
         sleep.generation += 1;
         sleep.live = false;
         let waker = sleep.waker.take();
-        self.free_sleeps.push(slot);
+        self.drivers.free_sleeps.push(slot);
         if !fired {
             self.queue.note_cancelled();
         }
@@ -77,8 +77,8 @@ impl World {
 
     /// A node's clock rate has changed, so its sleeps are due at other true times.
     pub(super) fn reschedule_sleeps(&mut self, node: NodeId) {
-        for slot in 0..self.sleeps.len() {
-            let sleep = &mut self.sleeps[slot];
+        for slot in 0..self.drivers.sleeps.len() {
+            let sleep = &mut self.drivers.sleeps[slot];
             if sleep.node == node && sleep.live && !sleep.fired {
                 // The event scheduled before is void; only a holder of the slot checks `live`, so moving on is safe.
                 let at = self.processes[node.index()].clocks.true_time(sleep.due).max(self.now);

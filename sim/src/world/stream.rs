@@ -54,7 +54,7 @@ pub struct Conn {
     number: u64,
     /// The connecting end's port.
     from_port: u16,
-    sides: [Side; 2],
+    pub(super) sides: [Side; 2],
     opening: Opening,
     opener: Option<Waker>,
     /// The number of faults that make it hang, and what has arrived meanwhile.
@@ -75,24 +75,15 @@ pub struct Held {
 }
 
 impl World {
-    fn ends(&self, conn: u32, to: u8) -> (NodeId, NodeId) {
-        let sides = &self.conns[conn as usize].sides;
-        (NodeId(sides[1 - to as usize].node), NodeId(sides[to as usize].node))
-    }
-
-    fn side(&mut self, conn: u32, side: u8) -> &mut Side {
-        &mut self.conns[conn as usize].sides[side as usize]
-    }
-
     fn is_open(&self, conn: u32, side: u8) -> bool {
-        let side = &self.conns[conn as usize].sides[side as usize];
+        let side = &self.streams.conns[conn as usize].sides[side as usize];
         let process = &self.processes[side.node as usize];
         process.up && process.starts == side.starts && !side.closed
     }
 
     fn note_segment(&mut self, what: &'static str, conn: u32, to: u8, size: u64, hash: u64) {
-        let (from, node) = self.ends(conn, to);
-        let number = self.conns[conn as usize].number;
+        let (from, node) = self.streams.ends(conn, to);
+        let number = self.streams.conns[conn as usize].number;
         let code = what.bytes().fold(0x100, |h: u64, b| h.rotate_left(5) ^ u64::from(b));
         let words = [code | u64::from(from.0) << 40 | u64::from(node.0) << 52, number << 32 | size, hash];
         let processes = &self.processes;
@@ -105,13 +96,13 @@ impl World {
     /// A segment arrives, or meets silence.
     pub(super) fn segment_arrives(&mut self, segment: Segment) {
         let (conn, to) = segment.conn_and_side();
-        let (from, node) = self.ends(conn, to);
-        if self.links.get(from, node).is_blocked() || !self.processes[node.index()].powered {
+        let (from, node) = self.streams.ends(conn, to);
+        if self.links.see(from, node).is_blocked() || !self.processes[node.index()].powered {
             self.note_segment("silence", conn, to, 0, 0);
             protocols::mark!("world: a segment meets silence");
             // A reset is not resent; a side that missed it learns from its next send.
             if !matches!(segment, Segment::Reset { .. }) {
-                self.held.push(Held { since: self.now, segment });
+                self.streams.held.push(Held { since: self.now, segment });
             }
             return;
         }
@@ -120,7 +111,7 @@ impl World {
             Segment::Syn { conn, port } => self.syn_arrives(conn, node, port),
             Segment::SynAck { conn } => {
                 self.note_segment("accepted", conn, to, 0, 0);
-                let conn = &mut self.conns[conn as usize];
+                let conn = &mut self.streams.conns[conn as usize];
                 conn.opening = Opening::Established;
                 let waker = conn.opener.take();
                 self.wake(waker);
@@ -129,19 +120,19 @@ impl World {
             Segment::Fin { conn, to } => {
                 self.note_segment("fin", conn, to, 0, 0);
                 if !self.is_open(conn, to) {
-                    if !self.side(conn, 1 - to).closed {
+                    if !self.streams.side(conn, 1 - to).closed {
                         self.send_segment(Segment::Reset { conn, to: 1 - to }, self.now);
                     }
                     return;
                 }
-                let side = self.side(conn, to);
+                let side = self.streams.side(conn, to);
                 side.eof = true;
                 let waker = side.reader.take();
                 self.wake(waker);
             }
             Segment::Reset { conn, to } => self.reset_arrives(conn, to),
             Segment::Window { conn, to, bytes } => {
-                let side = self.side(conn, to);
+                let side = self.streams.side(conn, to);
                 side.in_flight = side.in_flight.saturating_sub(bytes);
                 let waker = side.writer.take();
                 self.wake(waker);
@@ -154,7 +145,7 @@ impl World {
         let process = &self.processes[node.index()];
         let starts = process.starts;
         let up = process.up;
-        let waker = match self.listeners.get_mut(&(node, port)) {
+        let waker = match self.streams.listeners.get_mut(&(node, port)) {
             Some(listening) if up && listening.starts == starts => {
                 listening.queue.push_back(conn);
                 listening.waker.take()
@@ -165,7 +156,7 @@ impl World {
                 return;
             }
         };
-        self.side(conn, 1).starts = starts;
+        self.streams.side(conn, 1).starts = starts;
         self.wake(waker);
         // The kernel accepts, even while the process is paused.
         self.send_segment(Segment::SynAck { conn }, self.now);
@@ -173,12 +164,12 @@ impl World {
 
     fn data_arrives(&mut self, conn: u32, to: u8, bytes: Vec<u8>) {
         self.note_segment("data", conn, to, bytes.len() as u64, xxhash_rust::xxh3::xxh3_64(&bytes));
-        self.delivered += 1;
+        self.counts.delivered += 1;
         if !self.is_open(conn, to) {
             self.send_segment(Segment::Reset { conn, to: 1 - to }, self.now);
             return;
         }
-        let side = self.side(conn, to);
+        let side = self.streams.side(conn, to);
         side.received.push_back(bytes);
         let waker = side.reader.take();
         self.wake(waker);
@@ -187,7 +178,7 @@ impl World {
     fn reset_arrives(&mut self, conn: u32, to: u8) {
         protocols::mark!("world: a connection is reset");
         self.note_segment("reset", conn, to, 0, 0);
-        let conn = &mut self.conns[conn as usize];
+        let conn = &mut self.streams.conns[conn as usize];
         if conn.opening == Opening::Asked {
             conn.opening = Opening::Refused;
         }
@@ -205,13 +196,13 @@ impl World {
     pub(super) fn close_all(&mut self, node: NodeId, crash: bool) {
         self.drop_connections(node, crash);
         let starts = self.processes[node.index()].starts;
-        for conn in 0..self.conns.len() as u32 {
+        for conn in 0..self.streams.conns.len() as u32 {
             for end in 0..2u8 {
-                let side = self.side(conn, end);
+                let side = self.streams.side(conn, end);
                 if side.node == node.0 && side.starts == starts && !side.closed {
                     side.closed = true;
                     side.received = VecDeque::new();
-                    if crash && self.conns[conn as usize].opening != Opening::Refused {
+                    if crash && self.streams.conns[conn as usize].opening != Opening::Refused {
                         self.send_segment(Segment::Reset { conn, to: 1 - end }, self.now);
                     }
                 }
@@ -228,15 +219,23 @@ impl World {
         let theirs = Side { node: to.0, starts: u32::MAX, ..Side::default() };
         let (opening, sides) = (Opening::Asked, [mine, theirs]);
         let from_port = EPHEMERAL.start + (number % EPHEMERAL.len() as u64) as u16;
-        self.conns.push(Conn { number, from_port, sides, opening, opener: None, hangs: 0, withheld: Vec::new() });
-        let conn = self.conns.len() as u32 - 1;
+        self.streams.conns.push(Conn {
+            number,
+            from_port,
+            sides,
+            opening,
+            opener: None,
+            hangs: 0,
+            withheld: Vec::new(),
+        });
+        let conn = self.streams.conns.len() as u32 - 1;
         self.send_segment(Segment::Syn { conn, port }, self.now);
         conn
     }
 
     /// Whether the connection is open; `None` if not yet, and then `waker` will be called.
     pub fn poll_connected(&mut self, conn: u32, waker: &Waker) -> Option<io::Result<()>> {
-        let conn = &mut self.conns[conn as usize];
+        let conn = &mut self.streams.conns[conn as usize];
         match conn.opening {
             Opening::Asked => {
                 conn.opener = Some(waker.clone());
@@ -251,10 +250,10 @@ impl World {
     /// taken.
     pub fn listen(&mut self, node: NodeId, port: u16) -> Option<u32> {
         let starts = self.processes[node.index()].starts;
-        if self.listeners.get(&(node, port)).is_some_and(|l| l.starts == starts) {
+        if self.streams.listeners.get(&(node, port)).is_some_and(|l| l.starts == starts) {
             return None;
         }
-        self.listeners.insert((node, port), Listening { starts, queue: VecDeque::new(), waker: None });
+        self.streams.listeners.insert((node, port), Listening { starts, queue: VecDeque::new(), waker: None });
         Some(starts)
     }
 
@@ -266,9 +265,9 @@ impl World {
             // The process is gone, and everything is already closed.
             return None;
         }
-        let listening = self.listeners.remove(&(node, port))?;
+        let listening = self.streams.listeners.remove(&(node, port))?;
         for conn in listening.queue {
-            let side = self.side(conn, 1);
+            let side = self.streams.side(conn, 1);
             if !side.closed {
                 side.closed = true;
                 side.received = VecDeque::new();
@@ -280,7 +279,7 @@ impl World {
 
     /// The next connection to a port; `None` if there is none yet, and then `waker` will be called.
     pub fn poll_accept(&mut self, node: NodeId, port: u16, waker: &Waker) -> Option<io::Result<u32>> {
-        let Some(listening) = self.listeners.get_mut(&(node, port)) else {
+        let Some(listening) = self.streams.listeners.get_mut(&(node, port)) else {
             return Some(Err(io::ErrorKind::NotConnected.into()));
         };
         let conn = listening.queue.pop_front();
@@ -300,7 +299,7 @@ impl World {
         mut put: impl FnMut(&[u8]),
         waker: &Waker,
     ) -> Option<io::Result<()>> {
-        let side = self.side(conn, end);
+        let side = self.streams.side(conn, end);
         let mut read = 0;
         while room > 0 {
             let Some(front) = side.received.front() else { break };
@@ -333,7 +332,7 @@ impl World {
     /// Writes as much as the window allows; `None` if it is full, and then `waker` will be called.
     pub fn poll_write(&mut self, conn: u32, end: u8, bytes: &[u8], waker: &Waker) -> Option<io::Result<usize>> {
         let now = self.now;
-        let side = self.side(conn, end);
+        let side = self.streams.side(conn, end);
         if side.reset {
             return Some(Err(io::ErrorKind::ConnectionReset.into()));
         }
@@ -356,13 +355,13 @@ impl World {
             return Some(Ok(take));
         }
         let slot = self.send_segment(Segment::Data { conn, to: 1 - end, bytes: bytes[..take].to_vec() }, now);
-        self.side(conn, end).last_segment = (now, slot);
+        self.streams.side(conn, end).last_segment = (now, slot);
         Some(Ok(take))
     }
 
     /// Half-close: nothing more will be written.
     pub fn shutdown(&mut self, conn: u32, end: u8) {
-        let side = self.side(conn, end);
+        let side = self.streams.side(conn, end);
         if !side.fin_sent && !side.reset && !side.closed {
             side.fin_sent = true;
             self.send_segment(Segment::Fin { conn, to: 1 - end }, self.now);
@@ -371,23 +370,23 @@ impl World {
 
     /// The handle was dropped. Returns wakers, to be dropped outside the world's borrow.
     pub fn close(&mut self, conn: u32, end: u8) -> [Option<Waker>; 2] {
-        let unread = !self.side(conn, end).received.is_empty();
+        let unread = !self.streams.side(conn, end).received.is_empty();
         self.close_as(conn, end, unread)
     }
 
     /// As in TCP, data that nobody will read (`unread`) is answered with a reset.
     fn close_as(&mut self, conn: u32, end: u8, unread: bool) -> [Option<Waker>; 2] {
-        let side = self.side(conn, end);
+        let side = self.streams.side(conn, end);
         let wakers = [side.reader.take(), side.writer.take()];
         let (node, starts) = (side.node, side.starts);
         if side.closed || self.processes[node as usize].starts != starts {
             return wakers;
         }
-        let side = self.side(conn, end);
+        let side = self.streams.side(conn, end);
         side.closed = true;
         let (reset, fin_sent) = (side.reset, side.fin_sent);
         side.received = VecDeque::new();
-        let refused = self.conns[conn as usize].opening == Opening::Refused;
+        let refused = self.streams.conns[conn as usize].opening == Opening::Refused;
         if unread && !reset {
             self.send_segment(Segment::Reset { conn, to: 1 - end }, self.now);
         } else if !reset && !fin_sent && !refused {

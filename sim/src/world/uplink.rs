@@ -34,7 +34,7 @@ impl Queue {
         Queue { byte_cost: (8 * 1_000_000 * 1_024_u64).checked_div(kbps).unwrap_or(0), free_at: 0 }
     }
 
-    fn leaves(&mut self, now: u64, bytes: u64) -> u64 {
+    fn send_out(&mut self, now: u64, bytes: u64) -> u64 {
         self.free_at = self.free_at.max(now) + ((bytes * self.byte_cost) >> 10);
         self.free_at
     }
@@ -64,14 +64,14 @@ impl Uplink {
 
     /// When a packet of `bytes` bytes handed over at `now` has left.
     #[inline]
-    pub fn leaves(&mut self, now: u64, bytes: u64, traffic: Traffic) -> u64 {
+    pub fn send_out(&mut self, now: u64, bytes: u64, traffic: Traffic) -> u64 {
         // The common case.
         if !self.limited {
             return now;
         }
         match (traffic, &mut self.control) {
-            (Traffic::Control, Some(control)) => control.leaves(now, bytes),
-            _ => self.data.leaves(now, bytes),
+            (Traffic::Control, Some(control)) => control.send_out(now, bytes),
+            _ => self.data.send_out(now, bytes),
         }
     }
 
@@ -112,19 +112,19 @@ mod tests {
     fn packets_leave_one_after_the_other() {
         let mut link = uplink(1, false);
         // 1,000 bytes take 8 ms at 1 Mbit/s.
-        assert_eq!(link.leaves(SECOND, 1_000, Traffic::Data), SECOND + 8 * MILLISECOND);
-        assert_eq!(link.leaves(SECOND, 125, Traffic::Control), SECOND + 9 * MILLISECOND);
-        assert_eq!(link.leaves(2 * SECOND, 125, Traffic::Control), 2 * SECOND + MILLISECOND);
-        assert_eq!(uplink(0, false).leaves(SECOND, u64::MAX, Traffic::Data), SECOND, "unlimited");
+        assert_eq!(link.send_out(SECOND, 1_000, Traffic::Data), SECOND + 8 * MILLISECOND);
+        assert_eq!(link.send_out(SECOND, 125, Traffic::Control), SECOND + 9 * MILLISECOND);
+        assert_eq!(link.send_out(2 * SECOND, 125, Traffic::Control), 2 * SECOND + MILLISECOND);
+        assert_eq!(uplink(0, false).send_out(SECOND, u64::MAX, Traffic::Data), SECOND, "unlimited");
     }
 
     #[test]
     fn control_with_a_link_of_its_own_waits_for_no_data() {
         let mut link = uplink(1, true);
-        link.leaves(0, 125_000, Traffic::Data);
-        assert_eq!(link.leaves(0, 125, Traffic::Control), MILLISECOND);
+        link.send_out(0, 125_000, Traffic::Data);
+        assert_eq!(link.send_out(0, 125, Traffic::Control), MILLISECOND);
         link.narrow(0, 8, true);
-        assert_eq!(link.leaves(MILLISECOND, 125, Traffic::Control), 2 * MILLISECOND, "a fault is of the data's");
+        assert_eq!(link.send_out(MILLISECOND, 125, Traffic::Control), 2 * MILLISECOND, "a fault is of the data's");
     }
 
     #[test]
@@ -132,10 +132,10 @@ mod tests {
         let mut link = uplink(0, false);
         link.narrow(0, 80, true);
         link.narrow(0, 8, true);
-        assert_eq!(link.leaves(0, 1_000, Traffic::Data), SECOND);
+        assert_eq!(link.send_out(0, 1_000, Traffic::Data), SECOND);
         link.narrow(0, 8, false);
-        assert_eq!(link.leaves(0, 1_000, Traffic::Data), 100 * MILLISECOND);
+        assert_eq!(link.send_out(0, 1_000, Traffic::Data), 100 * MILLISECOND);
         link.narrow(50 * MILLISECOND, 80, false);
-        assert_eq!(link.leaves(50 * MILLISECOND, 1_000, Traffic::Data), 50 * MILLISECOND);
+        assert_eq!(link.send_out(50 * MILLISECOND, 1_000, Traffic::Data), 50 * MILLISECOND);
     }
 }

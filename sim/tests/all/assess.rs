@@ -91,7 +91,7 @@ fn runs_alone_make_nothing_safe() {
     let protocol = election::find("bully").expect("a protocol");
     let hazards = Hazards { pause_ms: Some(1_000), ..Hazards::default() };
     let case = Case { registry: &registry, protocol, params: &params(protocol), hazards, jobs: 2 };
-    let assessment = case.assess().expect("runs");
+    let assessment = case.assess(|_, _, _| ()).expect("runs");
     assert!(assessment.asked.iter().all(|run| run.struck && !run.took_over()));
     assert_eq!((assessment.answer, assessment.why), (Answer::Unknown, Why::FarFromEdge));
 }
@@ -103,7 +103,7 @@ fn what_runs_of_the_value_asked_for_show_is_not_called_unseen() {
     let params = Params { fencing: Fencing::Off, ..defaults(protocol) };
     let hazards = Hazards { skew_ms: Some(300_000), ..Hazards::default() };
     let case = Case { registry: &registry, protocol, params: &params, hazards, jobs: 2 };
-    let seen = case.assess().expect("runs");
+    let seen = case.assess(|_, _, _| ()).expect("runs");
     assert!(seen.asked.iter().any(|outcome| outcome.unled), "{:#?}", seen.asked);
     for event in Event::ALL.into_iter().filter(|event| seen.asked.iter().any(|outcome| event.is_in(outcome))) {
         let edge = seen.edge(event).map(|edge| edge.at);

@@ -1,9 +1,9 @@
 //! What the timers of Consul's and Kubernetes' clients protect against, and what not.
 
 use crate::common::run;
-use protocols::election::{self, Timers};
+use protocols::election;
 use reports::{Judgement, Verdict};
-use scenarios::{Params, scenario};
+use scenarios::{Params, Registry, scenario, set::Settings};
 
 fn judged(scenario: &str, protocol: &str, params: &Params, seed: u64) -> Judgement {
     let scenario = scenario::find(scenario).expect("a scenario");
@@ -11,11 +11,15 @@ fn judged(scenario: &str, protocol: &str, params: &Params, seed: u64) -> Judgeme
     run(&scenario.compile(params, protocol, seed).expect("the parameters make sense")).judgement
 }
 
+fn set(text: &str) -> Settings {
+    Registry::default().setting(text).into_iter().collect()
+}
+
 /// The leader is paused under a lock-delay. A session of 10 s ends 20 s after its last renewal, which came up to 5 s
 /// before the pause.
 fn asleep(lock_delay_ms: u64, pause_ms: u64, fencing: bool, seed: u64) -> Judgement {
-    let own_ms = Timers { lock_delay: Some(lock_delay_ms), ..Timers::NONE };
-    let params = Params { own_ms, pause_ms: Some(pause_ms), fencing: fencing.into(), rate: 20, ..Params::default() };
+    let set = set(&format!("consul-session.lock-delay={lock_delay_ms}ms"));
+    let params = Params { set, pause_ms: Some(pause_ms), fencing: fencing.into(), rate: 20, ..Params::default() };
     judged("gc-pause", "consul-session", &params, seed)
 }
 
@@ -42,10 +46,9 @@ fn lock_delay_is_needed_and_not_enough() {
 /// The longest dual belief over a few seeds when the leader is cut off from the API server and all clocks are right, in
 /// milliseconds.
 fn dual_belief_ms(renew_deadline_ms: u64) -> f64 {
-    let own_ms = Timers { renew_deadline: Some(renew_deadline_ms), ..Timers::NONE };
     let params = Params {
         lease_ttl_ms: Some(15_000),
-        own_ms,
+        set: set(&format!("k8s-lease.renew-deadline={renew_deadline_ms}ms")),
         nodes: 7,
         rate: 20,
         clock_drift_ppm: 0,

@@ -106,7 +106,8 @@ fn bisection_ends_where_one_part_in_a_million_decides() {
     let protocol = election::find("redis-fenced").expect("a protocol");
     let scenario = scenario::find("read-lease").expect("a scenario");
     let bisect = Bisect { registry: &Registry::default(), scenario, protocol, seeds: 0..2, params: &params, jobs: 2 };
-    let Found { breaks: Some(found), holds_ppm: Some(holds_ppm) } = bisect.search(|_, _| {}).expect("the runs end")
+    let Found { breaks: Some(found), holds_ppm: Some(holds_ppm), interrupted_after: None } =
+        bisect.search(|_, _| {}).expect("the runs end")
     else {
         panic!("it breaks somewhere, and not without any drift")
     };

@@ -15,9 +15,10 @@ use super::{
 };
 use protocols::{
     fence::{
-        ledger::{self, Ledger, Memory, Recall},
+        ablated::AnyLedger,
+        ledger::{self, Fence, Ledger, Memory, Recall},
         plans::{Plan, Plans},
-        store::{Ledgers, answer, deleted},
+        store::{answer, deleted},
     },
     history::{
         Event,
@@ -80,7 +81,7 @@ pub struct Applied<'a> {
 #[derive(Debug)]
 pub struct LoadedLedgers {
     names: Names,
-    ledgers: Ledgers<Requests>,
+    ledgers: Vec<AnyLedger<Requests>>,
     /// The plans of each ledger before the batch.
     plans: Vec<StoredPlans>,
     lines: Vec<String>,
@@ -175,7 +176,7 @@ impl LoadedLedgers {
             });
             let restored = Plans::restore(made.collect(), remembered.plans.live);
             plans.push(remembered.plans);
-            Ledger::restore(fencing, state, requests).with_plans(restored)
+            AnyLedger::of(fencing, Ledger::restore(state, requests).with_plans(restored))
         };
         let ledgers = rows.into_iter().map(restore).collect();
         LoadedLedgers { names, ledgers, plans, lines: Vec::new() }
@@ -271,7 +272,7 @@ impl LoadedLedgers {
     fn state(&self, resource: Resource) -> wire::State {
         let ledger::State { highest, owner, seq, version, .. } = self.ledger(resource);
         let owner = owner.map(|(node, generation)| wire::Owner { node: self.names.of(node).to_owned(), generation });
-        let plans = self.ledgers.get(resource.index()).map(Ledger::plans);
+        let plans = self.ledgers.get(resource.index()).map(Fence::plans);
         let plans = plans.filter(|plans| plans.live().is_some() || !plans.made().is_empty()).map(|plans| {
             let made = plans.made().iter().map(|plan| plan.number).collect();
             wire::Plans { made, live: plans.live() }
@@ -280,7 +281,7 @@ impl LoadedLedgers {
     }
 
     fn ledger(&self, resource: Resource) -> ledger::State {
-        self.ledgers.get(resource.index()).map(Ledger::state).unwrap_or_default()
+        self.ledgers.get(resource.index()).map(Fence::state).unwrap_or_default()
     }
 
     /// The resource's row to write back.

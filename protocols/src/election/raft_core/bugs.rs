@@ -35,7 +35,7 @@ pub const WRITES_DURING_TRANSFER: Bug = Bug {
            votes by nodes that have more of it, and nobody leads for one or more election timeouts.",
     source: "hashicorp/raft pull requests 487 and 581 (`raft.go: leaderLoop, leadershipTransferInProgress`)",
     violation: "metrics.dark_ms",
-    shown: Shown::by("leadership-transfer", "raft-core", 4).with("--entry-interval 2ms").above(100),
+    shown: Shown::by("leadership-transfer", "raft-core", 4).with("--set raft-core.entry-interval=2ms").above(100),
 };
 
 /// A vote that is not yet on disk.

@@ -1,11 +1,11 @@
 //! What `--set raft-core.NAME=VALUE` sets.
 
 use crate::{
-    election::rules::Manner,
+    election::{Timer, rules::Manner},
     parameter::{Parameter, Place, Takes},
 };
 
-pub(super) const ALL: [Parameter; 4] = [PRESET, PRE_VOTE, CHECK_QUORUM, LEADER_LEASE];
+pub(super) const ALL: [Parameter; 5] = [PRESET, PRE_VOTE, CHECK_QUORUM, LEADER_LEASE, ENTRY_INTERVAL];
 
 const PRESET: Parameter = Parameter {
     name: "preset",
@@ -37,4 +37,12 @@ const LEADER_LEASE: Parameter = Parameter {
     usual: "on",
     about: "Whether a leader acts only until the lease from its last acknowledged heartbeat expires",
     place: Place::Rules(|rules, on| rules.leader_lease = on > 0),
+};
+
+const ENTRY_INTERVAL: Parameter = Parameter {
+    name: "entry-interval",
+    takes: Takes::Duration { least_ms: 1 },
+    usual: "no entries",
+    about: "Time from one log entry of the leader to the next, as if its clients wrote",
+    place: Place::Timer(Timer::EntryInterval),
 };

@@ -1,12 +1,9 @@
 //! The ledger's rules, one by one.
 
 use super::*;
-use crate::{
-    fence::checks::{self, Fencing},
-    types::Resource,
-};
+use crate::types::Resource;
 
-fn write(token: u64, generation: u32, seq: u64, number: u64) -> Write {
+pub(in crate::fence) fn write(token: u64, generation: u32, seq: u64, number: u64) -> Write {
     let (resource, client) = (Resource::SEQUENCE, NodeId(9));
     Write {
         resource,
@@ -23,7 +20,7 @@ fn write(token: u64, generation: u32, seq: u64, number: u64) -> Write {
 
 #[test]
 fn a_rightful_leader_may_write_twice() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 2)), WriteVerdict::Ok);
@@ -32,7 +29,7 @@ fn a_rightful_leader_may_write_twice() {
 
 #[test]
 fn a_stale_token_is_refused_from_the_seal_on() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert!(ledger.seal(NodeId(1), 1, 6));
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Fenced { highest: 6 });
@@ -41,7 +38,7 @@ fn a_stale_token_is_refused_from_the_seal_on() {
 
 #[test]
 fn a_token_has_one_owner_and_that_owner_one_generation() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert!(!ledger.seal(NodeId(1), 1, 5));
     assert!(!ledger.seal(NodeId(0), 2, 5));
@@ -50,13 +47,13 @@ fn a_token_has_one_owner_and_that_owner_one_generation() {
 
 #[test]
 fn an_unsealed_token_is_refused_even_when_it_is_newer() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert_eq!(ledger.write(NodeId(0), &write(7, 1, 1, 1)), WriteVerdict::Fenced { highest: 0 });
 }
 
 #[test]
 fn a_lost_write_holds_up_those_behind_it() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, 2, 2)), WriteVerdict::Failed { expected: 1 });
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
@@ -65,7 +62,7 @@ fn a_lost_write_holds_up_those_behind_it() {
 
 #[test]
 fn a_retry_is_answered_from_memory_and_burns_the_number_it_was_given() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
     assert!(ledger.seal(NodeId(1), 1, 6));
@@ -77,7 +74,7 @@ fn a_retry_is_answered_from_memory_and_burns_the_number_it_was_given() {
 
 #[test]
 fn a_request_older_than_memory_is_refused() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     let last = 2 * REMEMBERED_REQUESTS as u64;
     for n in 1..=last {
@@ -114,7 +111,7 @@ fn memory_reaches_half_a_window_behind_the_first_request_that_it_saw() {
 
 #[test]
 fn a_read_is_refused_where_a_write_would_be() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert_eq!(ledger.read(NodeId(0), 1, 5), WriteVerdict::Ok);
     for (node, generation, token) in [(1, 1, 5), (0, 2, 5), (0, 1, 4), (0, 1, 6), (0, 1, 0)] {
@@ -122,48 +119,11 @@ fn a_read_is_refused_where_a_write_would_be() {
     }
     assert!(ledger.seal(NodeId(1), 1, 6));
     assert_eq!(ledger.read(NodeId(0), 1, 5), WriteVerdict::Fenced { highest: 6 });
-    assert_eq!(Ledger::new(false).read(NodeId(0), 1, 5), WriteVerdict::Ok);
-}
-
-#[test]
-fn without_fencing_anything_goes() {
-    let mut ledger = Ledger::new(false);
-    assert!(ledger.seal(NodeId(0), 1, 5));
-    assert!(ledger.seal(NodeId(1), 1, 6));
-    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
-}
-
-/// A former leader's writes after its successor has sealed: in order with a new request, out of order, and a retry.
-fn stale_writes(fencing: Fencing) -> [WriteVerdict; 3] {
-    let stale = |write: &Write| {
-        let mut ledger = Ledger::new(fencing);
-        assert!(ledger.seal(NodeId(0), 1, 5));
-        assert_eq!(ledger.write(NodeId(0), &super::tests::write(5, 1, 1, 1)), WriteVerdict::Ok, "{fencing:?}");
-        assert!(ledger.seal(NodeId(1), 1, 6), "{fencing:?}");
-        ledger.write(NodeId(0), write)
-    };
-    [stale(&write(5, 1, 2, 2)), stale(&write(5, 1, 9, 2)), stale(&write(5, 1, 2, 1))]
-}
-
-#[test]
-fn each_check_alone_refuses_what_is_its_own() {
-    let (ok, fenced) = (WriteVerdict::Ok, WriteVerdict::Fenced { highest: 6 });
-    let (failed, duplicate) = (WriteVerdict::Failed { expected: 2 }, WriteVerdict::Duplicate { seq: 1 });
-    assert_eq!(stale_writes(Fencing::On), [fenced; 3]);
-    assert_eq!(stale_writes(Fencing::Token), [fenced; 3]);
-    assert_eq!(stale_writes(Fencing::Order), [ok, failed, ok]);
-    assert_eq!(stale_writes(Fencing::Memory), [ok, ok, duplicate]);
-    assert_eq!(stale_writes(Fencing::Off), [ok; 3]);
-    // The rightful leader's own writes: out of order, and repeated.
-    let mut ledger = Ledger::new(Fencing::Token);
-    assert!(ledger.seal(NodeId(0), 1, 5));
-    assert!(!ledger.seal(NodeId(1), 1, 4));
-    assert_eq!([7, 7, 3].map(|seq| ledger.write(NodeId(0), &write(5, 1, seq, 1))), [ok; 3]);
 }
 
 #[test]
 fn once_a_token_was_seen_tokenless_writes_are_refused() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert_eq!(ledger.write(NodeId(0), &write(0, 1, 1, 1)), WriteVerdict::Ok);
     assert!(ledger.seal(NodeId(1), 1, 6));
     assert_eq!(ledger.write(NodeId(0), &write(0, 1, 2, 2)), WriteVerdict::Fenced { highest: 6 });
@@ -174,7 +134,7 @@ fn what_was_recorded_last_is_what_was_applied_last() {
     let record =
         |number: u64| Payload { number: number.try_into().unwrap_or(std::num::NonZeroU64::MIN), at_us: number };
     let with = |token, seq, number| Write { payload: Some(record(number)), ..write(token, 1, seq, number) };
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert_eq!(ledger.write(NodeId(0), &with(5, 1, 1)), WriteVerdict::Ok);
     // Writes that are refused, out of turn or without a payload record nothing.
@@ -191,10 +151,10 @@ fn what_was_recorded_last_is_what_was_applied_last() {
 
 #[test]
 fn a_restored_ledger_decides_like_the_one_that_was_lost() {
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
-    let mut restored = Ledger::restore(true, ledger.state(), ledger.memory().clone());
+    let mut restored = Ledger::restore(ledger.state(), ledger.memory().clone());
     let questions = [write(5, 1, 2, 1), write(5, 2, 3, 2), write(4, 1, 3, 2), write(5, 1, 9, 2), write(5, 1, 3, 2)];
     for question in questions {
         assert_eq!(restored.write(NodeId(0), &question), ledger.write(NodeId(0), &question));
@@ -203,45 +163,10 @@ fn a_restored_ledger_decides_like_the_one_that_was_lost() {
     assert_eq!((restored.seal(NodeId(1), 1, 5), restored.seal(NodeId(1), 1, 6)), (false, true));
 }
 
-/// The result of a former leader's operation after its successor has made and enacted plan 2.
-fn stale_operation(bugs: &[&'static crate::bug::Bug], operation: Operation) -> (WriteVerdict, Vec<u64>, Option<u64>) {
-    let plan = |number: u64| Some(Payload { number: number.try_into().unwrap(), at_us: number });
-    let operate =
-        |token, seq, operation, number| Write { operation, payload: plan(number), ..write(token, 1, seq, seq) };
-    let mut ledger = Ledger::new(Fencing::On.checks().but_for(&crate::bug::Bugs::new(bugs.iter().copied()), 0));
-    assert!(ledger.seal(NodeId(0), 1, 5));
-    assert_eq!(ledger.write(NodeId(0), &operate(5, 1, Operation::Make, 1)), WriteVerdict::Ok);
-    assert!(ledger.seal(NodeId(1), 1, 6));
-    for (seq, operation) in [(2, Operation::Make), (3, Operation::Enact)] {
-        assert_eq!(ledger.write(NodeId(1), &operate(6, seq, operation, 9)), WriteVerdict::Ok);
-    }
-    let stale = ledger.write(NodeId(0), &operate(5, 2, operation, 1));
-    // In any case, the rightful leader continues.
-    assert_eq!(ledger.write(NodeId(1), &write(6, 1, 4, 4)), WriteVerdict::Ok);
-    let made = ledger.plans().made().iter().map(|plan| plan.number).collect();
-    (stale, made, ledger.plans().live())
-}
-
-#[test]
-fn a_former_leader_neither_deletes_nor_makes_live() {
-    let fenced = WriteVerdict::Fenced { highest: 6 };
-    for operation in Operation::ALL {
-        assert_eq!(stale_operation(&[], operation), (fenced, vec![1, 9], Some(9)), "{operation:?}");
-    }
-    let [deletions, enactments] = [&checks::DELETIONS_UNFENCED, &checks::ENACTMENTS_UNFENCED];
-    assert_eq!(stale_operation(&[deletions], Operation::Delete), (WriteVerdict::Ok, vec![1], Some(9)), "live is gone");
-    assert_eq!(stale_operation(&[deletions], Operation::Enact), (fenced, vec![1, 9], Some(9)));
-    assert_eq!(stale_operation(&[enactments], Operation::Enact), (WriteVerdict::Ok, vec![1, 9], Some(1)));
-    assert_eq!(stale_operation(&[enactments], Operation::Delete), (fenced, vec![1, 9], Some(9)));
-    for bug in [deletions, enactments] {
-        assert_eq!(stale_operation(&[bug], Operation::Make), (fenced, vec![1, 9], Some(9)), "{}", bug.id);
-    }
-}
-
 #[test]
 fn only_what_records_is_what_a_seal_reads() {
     let plan = |number: u64| Payload { number: number.try_into().unwrap(), at_us: number };
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new();
     assert!(ledger.seal(NodeId(0), 1, 5));
     for (seq, operation, number) in [(1, Operation::Make, 7), (2, Operation::Enact, 6), (3, Operation::Delete, 5)] {
         let operate = Write { operation, payload: Some(plan(number)), ..write(5, 1, seq, seq) };
@@ -251,31 +176,4 @@ fn only_what_records_is_what_a_seal_reads() {
     // A record on a resource without plans creates none.
     assert_eq!(ledger.write(NodeId(0), &Write { payload: Some(plan(8)), ..write(5, 1, 4, 4) }), WriteVerdict::Ok);
     assert!(ledger.plans().made().is_empty(), "plan 7 was deleted: {:?}", ledger.plans());
-}
-
-/// The verdict on a former leader's next write, after its successor has written `written` times.
-fn stale_after(bugs: &[&'static crate::bug::Bug], written: u64) -> (WriteVerdict, u64) {
-    let mut ledger = Ledger::new(Fencing::On.checks().but_for(&crate::bug::Bugs::new(bugs.iter().copied()), 0));
-    assert!(ledger.seal(NodeId(0), 1, 5));
-    assert_eq!(ledger.write(NodeId(0), &write(5, 1, 1, 1)), WriteVerdict::Ok);
-    assert!(ledger.seal(NodeId(1), 1, 6));
-    for seq in 2..2 + written {
-        assert_eq!(ledger.write(NodeId(1), &write(6, 1, seq, seq)), WriteVerdict::Ok);
-    }
-    let stale = ledger.write(NodeId(0), &write(5, 1, 2, 9_999));
-    // In any case, the rightful leader continues.
-    assert_eq!(ledger.write(NodeId(1), &write(6, 1, 2 + written, 2 + written)), WriteVerdict::Ok);
-    (stale, ledger.seq())
-}
-
-#[test]
-fn a_name_fences_for_as_long_as_it_is_kept() {
-    let (collected, kept) = (&checks::NAMES_COLLECTED, checks::NAMES_KEPT);
-    let fenced = WriteVerdict::Fenced { highest: 6 };
-    // The fence itself, at once; the name that the successor took; and the last moment at which it exists.
-    for written in [0, 1, kept] {
-        assert_eq!(stale_after(&[collected], written), (fenced, written + 2));
-    }
-    assert_eq!(stale_after(&[collected], kept + 1), (WriteVerdict::Ok, kept + 3), "the name is gone");
-    assert_eq!(stale_after(&[], 3 * kept), (fenced, 3 * kept + 2), "the newest token is never forgotten");
 }

@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
         let names = Names(fields["of"].split(',').map(String::from).collect());
         let lease_ttl = parse_ms(fields["ttl"]);
         let usual = protocol.timers.defaults((protocol.granted_ttl)(lease_ttl));
-        let given = |timer: Timer| fields.get(timer.option().trim_start_matches('-')).map(|ms| parse_ms(ms));
+        let given = |timer: Timer| fields.get(timer.words().replace(' ', "-").as_str()).map(|ms| parse_ms(ms));
         let timings = Timings {
             lease_ttl,
             renew_interval: parse_ms(fields["renew"]),

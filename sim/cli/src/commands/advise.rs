@@ -62,12 +62,15 @@ pub(super) fn json(registry: &Registry, args: &AdviseArgs) -> Result<Value, Stop
 fn answered<T>(registry: &Registry, args: &AdviseArgs, tell: impl FnOnce(&Told, bool) -> T) -> Result<T, Stop> {
     let show = Show::from(&args.show);
     let (seen, situation) = situation(args)?;
-    let own_ms = args.own.given_ms();
-    let given = Params { nodes: args.nodes, renew_interval_ms: args.renew_interval, own_ms, ..Params::default() };
-    let params = args.network.params(given);
+    let given = Params { nodes: args.nodes, renew_interval_ms: args.renew_interval, ..Params::default() };
+    let params = args.network.params(args.own.add_to(given));
     sense::options(&params)?;
     let wanted = f64::from(args.confidence) / 1e6;
-    let ladders: Vec<Ladder> = protocols(registry, args)?
+    let protocols = protocols(registry, args)?;
+    if let Some(other) = params.set.iter().find(|setting| protocols.iter().all(|of| of.name != setting.owner)) {
+        return Err(Stop::usage(format!("--set {other} is of none of the protocols asked about; leave it out")));
+    }
+    let ladders: Vec<Ladder> = protocols
         .into_iter()
         .map(|protocol| advise::ladder(&situation, protocol, &params, &args.lease_ttl, wanted))
         .collect();

@@ -1,7 +1,7 @@
 //! The arguments of `advise`.
 
 use crate::terminal::{
-    options::{NetworkOptions, OwnTimerOptions, ShowArgs},
+    options::{NetworkOptions, OwnOptions, ShowArgs},
     parse,
 };
 use clap::Args as ClapArgs;
@@ -56,7 +56,7 @@ pub struct AdviseArgs {
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true)]
     pub renew_interval: Option<u64>,
     #[command(flatten)]
-    pub own: OwnTimerOptions,
+    pub own: OwnOptions,
     /// Number of candidates
     #[arg(long, value_parser = parse::candidates, default_value_t = 3, value_name = "N", allow_hyphen_values = true)]
     pub nodes: u16,

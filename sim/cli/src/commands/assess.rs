@@ -8,6 +8,7 @@ use super::{
     args::jobs_or_cores,
     assess_args::AssessArgs,
     exit::{INCONCLUSIVE, Stop, VIOLATED},
+    interrupt::{self, INTERRUPTED},
     output::{Show, print},
 };
 use change::Change;
@@ -16,8 +17,9 @@ use scenarios::{Params, plan::Invalid, sense, units::duration_text};
 use serde_json::{Value, json};
 use sim::{
     advise,
-    assess::{Along, Answer, Assessment, Case, Hazards, Why},
+    assess::{Along, Answer, Assessment, Case, Hazards, Outcome, Why},
     error::Failed,
+    interrupt::asked as is_asked_to_end,
     registry::Registry,
     repro,
 };
@@ -27,7 +29,7 @@ use text::Told;
 /// Their distance is about the resolution of the search along a pause; clients retry each request that nobody serves.
 const REQUESTS_A_LEASE: u64 = 500;
 
-/// Assesses. The exit code is 0 for safe, 1 for unsafe, and 2 for undecided.
+/// Assesses. The exit code is 0 for safe, 1 for unsafe, 2 for undecided, and 130 if interrupted.
 ///
 /// # Errors
 /// The arguments make no sense, or a run could not be finished.
@@ -48,14 +50,25 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
     let case = Case { registry, protocol: args.name, params: &params, hazards, jobs: jobs_or_cores(args.jobs) };
     makes_sense(&case)?;
     let show = Show::from(&args.show);
-    let seen = case.assess()?;
-    let changes = change::changes(&case, seen.answer == Answer::Safe)?;
+    interrupt::listen()?;
+    let told = |value, fencing: Fencing, outcomes: &[Outcome]| {
+        show.banner(&format!("fencing {}: {}", fencing.word(), sentence::outcomes(&case, value, outcomes)));
+    };
+    let mut seen = case.assess(told).map_err(interrupt::ended)?;
+    let changes = match seen.interrupted {
+        true => Vec::new(),
+        false => match change::changes(&case, seen.answer == Answer::Safe) {
+            Err(_) if is_asked_to_end() => Vec::new(),
+            changes => changes?,
+        },
+    };
+    seen.interrupted = is_asked_to_end();
     let commands = commands(&case, &seen);
     let timers_given = given.lease_ttl_ms.is_some()
         || given.renew_interval_ms.is_some()
         || given.election_timeout_ms.is_some()
         || !given.set.is_empty()
-        || given.own_ms != Params::default().own_ms;
+        || given.retry_period_ms.is_some();
     let told = Told { case: &case, timers_given, seen: &seen, changes: &changes, commands: &commands };
     match (show.json, show.quiet) {
         (true, _) => print(&reports::json::pretty(&as_json(&told))),
@@ -63,6 +76,7 @@ pub fn run(registry: &Registry, args: &AssessArgs) -> Result<u8, Stop> {
         (false, false) => print(&told.text()),
     }
     Ok(match seen.answer {
+        _ if seen.interrupted => INTERRUPTED,
         Answer::Safe => 0,
         Answer::NotSafe => VIOLATED,
         Answer::Unknown => INCONCLUSIVE,
@@ -104,7 +118,7 @@ fn makes_sense(case: &Case) -> Result<(), Failed> {
     let params = Params { pause_ms: case.hazards.pause_ms, ..case.params.clone() };
     sense::options(&params)?;
     sense::timers(&params, case.protocol)?;
-    sense::own_timers(&params.own_ms, case.protocol)?;
+    sense::own_timers(&params, case.protocol)?;
     let scenario = case.scenario()?;
     case.plan(params.fencing, 0)?;
     Ok(sense::meant(&params, &[(scenario, case.protocol)], 0)?)
@@ -206,6 +220,7 @@ fn as_json(told: &Told) -> Value {
         "looked_up_to": seen.most,
         "breaks_first": sentence::first(case, seen),
         "changes": changes,
+        "interrupted": seen.interrupted,
         "runs": seen.runs,
         "runs_at_asked": seen.asked.len(),
         "unsafe_at_asked": seen.asked.iter().filter(|outcome| !outcome.violated.is_empty()).count(),

@@ -9,9 +9,9 @@ use protocols::election::Protocol;
 
 /// The text below the help.
 pub const AFTER_HELP: &str = "At least one hazard is needed: --pause, --partition, --clock-drift, --clock-skew or --latency. Several hazards happen together; margins are then measured along the first of them, in that order. Timers default to the reference implementation's (client-go: 15s, 10s, 2s), not to the 3 s of `scenario`.\n\n\
-    Exit codes: 0 safe, 1 not safe, 2 undecided, with the reason.\n\n\
+    Ctrl-C ends it with what it has. Exit codes: 0 safe, 1 not safe, 2 undecided, with the reason, 130 interrupted.\n\n\
     Examples:  fencepost assess k8s-lease --pause 12s\n           \
-    fencepost assess k8s-lease --lease-ttl 15s --renew-deadline 10s --retry-period 2s --pause 20s --fencing off\n           \
+    fencepost assess k8s-lease --lease-ttl 15s --set k8s-lease.renew-deadline=10s --retry-period 2s --pause 20s --fencing off\n           \
     fencepost assess etcd-election --lease-ttl 10s --partition 30s --fencing off";
 
 /// One protocol, its timers, and its hazards.

@@ -4,11 +4,12 @@ use super::{
     args::jobs_or_cores,
     bisect_args::BisectArgs,
     exit::Stop,
-    interrupt,
+    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     parse,
 };
 use protocols::election::Hazard;
+use reports::statistics::count;
 use scenarios::{
     Params,
     plan::PPM_MAX,
@@ -50,12 +51,13 @@ pub fn run(registry: &Registry, args: &BisectArgs) -> Result<u8, Stop> {
     let text = if show.json {
         report(&bisect, &found, bound.as_ref(), &command(&bisect, &found))
     } else if show.quiet {
-        found.breaks.as_ref().map_or("nothing breaks".to_owned(), |b| b.ppm.to_string())
+        let edge = found.breaks.as_ref().map_or("nothing breaks".to_owned(), |b| b.ppm.to_string());
+        if found.interrupted_after.is_some() { format!("INTERRUPTED; so far: {edge}") } else { edge }
     } else {
         words(&bisect, &found, bound.as_ref(), &command(&bisect, &found))
     };
     print(&text);
-    Ok(0)
+    Ok(if found.interrupted_after.is_some() { INTERRUPTED } else { 0 })
 }
 
 fn tried(ppm: u64, found: Option<&Break>) -> String {
@@ -76,6 +78,7 @@ fn words(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) -
     let (name, protocol) = (bisect.scenario.name, bisect.protocol.name);
     let seeds = format!("{}..{}", bisect.seeds.start, bisect.seeds.end);
     let mut text = match (&found.breaks, found.holds_ppm) {
+        _ if found.interrupted_after.is_some() => format!("{name} · {protocol}: {}, seeds {seeds}\n", so_far(found)),
         (None, _) => {
             format!(
                 "{name} · {protocol}: nothing breaks at any of the drifts tried up to ±{PPM_MAX} ppm, seeds {seeds}\n"
@@ -96,7 +99,21 @@ fn words(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) -
     if found.breaks.is_some() {
         text += &format!("  see it      {command}\n");
     }
+    if let Some(drifts) = found.interrupted_after {
+        text += &format!("INTERRUPTED after {}\n", count(drifts, "drift"));
+    }
     text
+}
+
+/// What an interrupted search knows.
+fn so_far(found: &Found) -> String {
+    match (&found.breaks, found.holds_ppm) {
+        (None, _) => "nothing breaks at any of the drifts tried so far".to_owned(),
+        (Some(Break { ppm, .. }), None) => format!("breaks at ±{ppm} ppm; no smaller drift was tried"),
+        (Some(Break { ppm, .. }), Some(holds)) => {
+            format!("breaks at ±{ppm} ppm, and holds at ±{holds} ppm; nothing between them was tried")
+        }
+    }
 }
 
 fn report(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) -> String {
@@ -118,6 +135,7 @@ fn report(bisect: &Bisect, found: &Found, bound: Option<&Bound>, command: &str) 
         "seed": breaks.map(|b| b.seed),
         "violated": breaks.map_or(&[][..], |b| &b.violated),
         "read_lease": bound,
+        "interrupted": found.interrupted_after.is_some(),
         "command": breaks.map(|_| command),
     });
     reports::json::pretty(&report)

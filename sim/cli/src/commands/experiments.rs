@@ -6,6 +6,7 @@ use super::{
     args::jobs_or_cores,
     exit::Stop,
     experiments_args::ExperimentsArgs,
+    interrupt::{self, INTERRUPTED},
     output::{Show, print},
 };
 use reports::{
@@ -22,6 +23,7 @@ use sim::{
     artifacts,
     experiments::{self, ADVICE, Experiment, Measured, PlanSet, TEMPLATE},
     identity::{Identity, identity},
+    interrupt::asked as is_asked_to_end,
     registry::Registry,
 };
 use std::{
@@ -56,7 +58,7 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
         return tell(registry, args, &numbers).map(|()| 0);
     }
     if args.strips {
-        return strips(registry, asked, args, show).map(|()| 0);
+        return strips(registry, asked, args, show);
     }
     if let Some(out) = out.as_ref().filter(|_| asked.iter().any(|experiment| !experiment.advice.is_empty())) {
         let path = out.join(PAUSES);
@@ -64,7 +66,12 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
             .map_err(|e| Stop::usage(format!("{}: {e}", path.display())))?;
         artifacts::save(&path, &advice::profile())?;
     }
-    let (numbers, measured) = measure(registry, &asked, args, args.reduced, show)?;
+    let Came { numbers, measured, interrupted } = measure(registry, &asked, args, args.reduced, show)?;
+    if let Some(after) = interrupted {
+        report(&numbers, Err(&format!("INTERRUPTED after {after}, and no numbers were written")), show);
+        return Ok(INTERRUPTED);
+    }
+    let mut interrupted = None;
     if let Some(out) = &out {
         let reduced_too = whole && !args.reduced;
         save(out, &numbers, args, args.reduced, &asked)?;
@@ -72,29 +79,42 @@ pub fn run(registry: &Registry, args: &ExperimentsArgs) -> Result<u8, Stop> {
             draw(out, experiment, measured)?;
         }
         if reduced_too {
-            let (reduced, _) = measure(registry, &asked, args, true, show)?;
-            save(out, &reduced, args, true, &asked)?;
+            let reduced = measure(registry, &asked, args, true, show)?;
+            match reduced.interrupted {
+                None => save(out, &reduced.numbers, args, true, &asked)?,
+                after => interrupted = after,
+            }
         }
         if !args.reduced {
             tell(registry, args, &read(&out.join(FILES[0]))?)?;
         }
+    }
+    if let Some(after) = interrupted {
+        let ending =
+            format!("INTERRUPTED after {after} of the reduced set: its numbers were not written, all others were");
+        report(&numbers, Err(&ending), show);
+        return Ok(INTERRUPTED);
     }
     let mut wrong = slo::broken(&numbers);
     if args.check {
         let committed = experiments::committed(args.reduced)?;
         wrong.extend(numbers.difference(&committed));
     }
-    report(&numbers, &wrong, show);
+    report(&numbers, Ok(&wrong), show);
     Ok(u8::from(!wrong.is_empty()))
 }
 
 /// Draws who led when, and nothing else.
-fn strips(registry: &Registry, asked: Vec<Experiment>, args: &ExperimentsArgs, show: Show) -> Result<(), Stop> {
+fn strips(registry: &Registry, asked: Vec<Experiment>, args: &ExperimentsArgs, show: Show) -> Result<u8, Stop> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("reports"));
     let mut asked: Vec<Experiment> = asked.into_iter().map(experiments::told).collect();
     asked.retain(|experiment| !experiment.full.is_empty());
-    let (_, measured) = measure(registry, &asked, args, false, show)?;
-    asked.iter().zip(&measured).try_for_each(|(experiment, measured)| draw(&out, experiment, measured))
+    let Came { measured, interrupted, .. } = measure(registry, &asked, args, false, show)?;
+    let mut whole = asked.iter().zip(&measured).filter(|(_, measured)| !measured.interrupted);
+    whole.try_for_each(|(experiment, measured)| draw(&out, experiment, measured))?;
+    let Some(after) = interrupted else { return Ok(0) };
+    print(&format!("INTERRUPTED after {after}; experiments that were not finished were not drawn"));
+    Ok(INTERRUPTED)
 }
 
 /// The scenario in `--only`, and the protocol, if there is one.
@@ -128,34 +148,52 @@ fn narrow(asked: &mut Vec<Experiment>, only: &str) -> Result<(), Stop> {
     }
 }
 
+/// What was measured of some experiments.
+struct Came {
+    numbers: Numbers,
+    /// Of each experiment; if interrupted, of the first ones.
+    measured: Vec<Measured>,
+    /// How far it came, if it was interrupted.
+    interrupted: Option<String>,
+}
+
 fn measure(
     registry: &Registry,
     asked: &[Experiment],
     args: &ExperimentsArgs,
     reduced: bool,
     show: Show,
-) -> Result<(Numbers, Vec<Measured>), Stop> {
-    let mut all = Vec::new();
+) -> Result<Came, Stop> {
+    interrupt::listen()?;
+    let questions = |experiment: &Experiment| if reduced { 0 } else { experiment.advice.len() as u64 };
+    let parts = |experiment| Ok(experiments::parts(registry, experiment, reduced)? + questions(experiment));
+    let all = asked.iter().map(parts).sum::<Result<u64, Stop>>()?;
+    let (mut done, mut came) = (0, Vec::new());
     for experiment in asked {
         show.banner(&format!("{}. {}", experiment.number, experiment.question));
-        let done = |what: &str| {
-            if show.progress() {
-                show.banner(&format!("   {what}"));
-            }
+        let told = |what: &str| {
+            done += 1;
+            show.banner(&format!("   {what}, {done} of {all}"));
         };
         let jobs = jobs_or_cores(args.jobs);
-        let mut measured = experiments::measure(registry, experiment, reduced, jobs, done)?;
-        if !reduced {
-            measured.cells.extend(advice::cells(registry, experiment)?);
+        let mut measured = experiments::measure(registry, experiment, reduced, jobs, told)?;
+        if !reduced && !measured.interrupted {
+            advice::cells(registry, experiment, &mut measured)?;
+            done += questions(experiment);
         }
-        all.push(measured);
+        came.push(measured);
+        if is_asked_to_end() {
+            break;
+        }
     }
     let mut numbers = Numbers { schema: SCHEMA, ..Numbers::default() };
-    for measured in &all {
+    for measured in &came {
         numbers.cells.extend(measured.cells.iter().cloned());
         numbers.refusals.extend(measured.refusals.iter().cloned());
     }
-    Ok((numbers, all))
+    let interrupted = came.iter().any(|measured| measured.interrupted) || came.len() < asked.len();
+    let interrupted = interrupted.then(|| format!("{done} of {}", count(all, "part")));
+    Ok(Came { numbers, measured: came, interrupted })
 }
 
 fn read(path: &Path) -> Result<Numbers, Stop> {
@@ -280,9 +318,14 @@ fn draw(out: &Path, experiment: &Experiment, measured: &Measured) -> Result<(), 
     Ok(())
 }
 
-fn report(numbers: &Numbers, wrong: &[String], show: Show) {
+/// Prints the numbers, and what is wrong with them or how far an interrupted command came.
+fn report(numbers: &Numbers, ended: Result<&[String], &str>, show: Show) {
+    let wrong = ended.unwrap_or_default();
     if show.json {
-        print(&pretty(&serde_json::json!({ "schema": SCHEMA, "wrong": wrong, "numbers": numbers })));
+        let interrupted = ended.is_err();
+        let report =
+            serde_json::json!({ "schema": SCHEMA, "wrong": wrong, "interrupted": interrupted, "numbers": numbers });
+        print(&pretty(&report));
         return;
     }
     let mut text = String::new();
@@ -294,9 +337,11 @@ fn report(numbers: &Numbers, wrong: &[String], show: Show) {
         numbers.cells.iter().for_each(|cell| text += &line(cell));
     }
     wrong.iter().for_each(|what| text += &format!("{what}\n"));
-    text += &match wrong.len() {
-        0 => format!("{}: all as it must be", count(numbers.cells.len() as u64, "cell")),
-        n => format!("{}: {} not as it must be", count(numbers.cells.len() as u64, "cell"), count(n as u64, "thing")),
+    let cells = count(numbers.cells.len() as u64, "cell");
+    text += &match ended {
+        Err(ended) => ended.to_owned(),
+        Ok([]) => format!("{cells}: all as it must be"),
+        Ok(wrong) => format!("{cells}: {} not as it must be", count(wrong.len() as u64, "thing")),
     };
     print(&text);
 }

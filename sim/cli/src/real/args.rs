@@ -15,7 +15,7 @@ use super::words::{
 };
 use crate::terminal::{
     check::PageArgs,
-    options::{OwnTimerOptions, PlanOptions, ShowArgs},
+    options::{OwnOptions, PlanOptions, ShowArgs},
     parse,
 };
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, builder::ArgPredicate};
@@ -135,7 +135,7 @@ pub struct NodeArgs {
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
     #[command(flatten)]
-    pub own: OwnTimerOptions,
+    pub own: OwnOptions,
     /// Timeout of one request to the service; by default a third of the lease, at most 1 s
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub request_timeout: Option<u64>,
@@ -281,7 +281,7 @@ pub struct ClusterArgs {
     #[arg(long, value_parser = parse::duration_ms, value_name = "D")]
     pub renew_interval: Option<u64>,
     #[command(flatten)]
-    pub own: OwnTimerOptions,
+    pub own: OwnOptions,
     /// Range that election timeouts are drawn from, if the backend draws them; its own by default
     #[arg(long, value_parser = parse::duration_range_ms, value_name = "A..B")]
     pub election_timeout: Option<(u64, u64)>,

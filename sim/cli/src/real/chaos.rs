@@ -268,7 +268,7 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     if !matches!(params.fencing, Fencing::On | Fencing::Off) {
         return Err(Stop::usage("a real store checks everything or nothing: --fencing is on or off here"));
     }
-    sense::own_timers(&params.own_ms, args.backend)?;
+    sense::own_timers(&params, args.backend)?;
     sense::timers(&params, args.backend)?;
     let mut plan = scenario.compile(&params, args.backend, seed)?;
     if service_runs_true(&mut plan) {

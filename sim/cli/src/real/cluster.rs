@@ -2,6 +2,7 @@
 
 use super::{
     args::{ClusterArgs, WorldArgs},
+    node::only_timers,
     process::{asked_to_end, block_on},
     table,
     words::DEFAULT_DIR,
@@ -31,13 +32,12 @@ use tokio::{net::TcpListener, sync::mpsc};
 
 /// Starts a cluster, shows its state, and ends it.
 pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
-    let params = Params {
+    let params = args.own.add_to(Params {
         nodes: args.nodes,
         lease_ttl_ms: args.lease_ttl,
         election_timeout_ms: args.election_timeout,
         fencing: args.fencing.into(),
         renew_interval_ms: args.renew_interval,
-        own_ms: args.own.given_ms(),
         clock_skew_ms: args.clock_skew,
         clock_drift_ppm: 0,
         clients: 1,
@@ -45,9 +45,10 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
         reads_per_s: Some(0),
         tenure: Tenure { step_down_after_ms: args.step_down_after.unwrap_or(0), ..Tenure::default() },
         ..Params::default()
-    };
+    });
     sense::options(&params)?;
-    sense::own_timers(&params.own_ms, args.backend)?;
+    sense::own_timers(&params, args.backend)?;
+    only_timers(&params)?;
     sense::timers(&params, args.backend)?;
     // An operator's faults take the place of a plan's.
     let mut plan = parse::scenario("steady")?.compile(&params, args.backend, 0)?;

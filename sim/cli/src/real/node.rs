@@ -28,6 +28,7 @@ use protocols_real::{
 };
 use rustls_pki_types::ServerName;
 use scenarios::{
+    Params,
     plan::LONGEST_MS,
     sense,
     topology::{member_name, names_member},
@@ -331,21 +332,31 @@ fn timings(protocol: &Protocol, args: &NodeArgs) -> Result<Timings, Stop> {
 
 /// The timers that only some protocols have, as given or the protocol's own, nanoseconds.
 fn own_timers(protocol: &Protocol, args: &NodeArgs, granted: u64) -> Result<Timers, Stop> {
-    let mut given = args.own.given_ms();
-    sense::own_timers(&given, protocol)?;
-    if given.replica_lag.is_some() {
-        return Err(Stop::usage("--replica-lag is for simulated servers; a real replica's lag cannot be set"));
+    let params = args.own.add_to(Params::default());
+    sense::own_timers(&params, protocol)?;
+    only_timers(&params)?;
+    if params.set.timer(protocol, Timer::ReplicaLag).is_some() {
+        return Err(Stop::usage("replica-lag is for simulated servers; a real replica's lag cannot be set"));
     }
-    for timer in Timer::ALL {
-        match given.get(timer) {
-            None => {}
-            Some(0) if timer.may_be_zero() => {}
-            Some(ms) => drop(bounded(timer.option(), ms)?),
+    if let Some(ms) = params.retry_period_ms {
+        bounded("--retry-period", ms)?;
+    }
+    let usual = protocol.timers.defaults(granted);
+    let given_ms = |timer| match timer {
+        Timer::RetryPeriod if protocol.timers.renews_at_retry => params.retry_period_ms.or(args.renew_interval),
+        Timer::RetryPeriod => params.retry_period_ms,
+        timer => params.set.timer(protocol, timer),
+    };
+    let given = |timer| given_ms(timer).map(|ms: u64| ms.saturating_mul(MILLISECOND));
+    Ok(Timers::from(|timer| given(timer).or(usual.get(timer))))
+}
+
+/// Rejects what only simulated nodes can be told by `--set`.
+pub(super) fn only_timers(params: &Params) -> Result<(), Stop> {
+    match params.set.iter().find(|setting| !setting.is_timer()) {
+        Some(other) => {
+            Err(Stop::usage(format!("--set {other} is for the simulation; real nodes only take timers by it")))
         }
+        None => Ok(()),
     }
-    if protocol.timers.renews_at_retry {
-        given.retry_period = given.retry_period.or(args.renew_interval);
-    }
-    let (given, usual) = (given.map(|ms| ms.saturating_mul(MILLISECOND)), protocol.timers.defaults(granted));
-    Ok(Timers::from(|timer| given.get(timer).or(usual.get(timer))))
 }

@@ -10,12 +10,7 @@ use super::{
 };
 use clap::Args as ClapArgs;
 use protocols::{
-    bug::Bug,
-    copies::Copies,
-    election::{Protocol, Timers},
-    fence::checks::Fencing,
-    sharding::Placement,
-    work::Kind,
+    bug::Bug, copies::Copies, election::Protocol, fence::checks::Fencing, sharding::Placement, work::Kind,
 };
 use scenarios::{
     Params,
@@ -44,7 +39,7 @@ pub struct PlanOptions {
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     renew_interval: Option<u64>,
     #[command(flatten)]
-    own: OwnTimerOptions,
+    own: OwnOptions,
     /// Timeout of one request to the coordination service; by default a third of the lease, at most 1 s
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
     request_timeout: Option<u64>,
@@ -60,8 +55,6 @@ pub struct PlanOptions {
     tenure: TenureOptions,
     #[command(flatten)]
     address: AddressOptions,
-    #[command(flatten)]
-    own_values: SetOptions,
     /// Switch one known bug on
     #[arg(long, value_parser = parse::bug, value_name = "ID")]
     bug: Option<&'static Bug>,
@@ -121,21 +114,6 @@ pub struct PlanOptions {
     control_link: Option<bool>,
 }
 
-/// Parameters of one protocol or work.
-#[derive(ClapArgs, Clone, Debug)]
-pub struct SetOptions {
-    /// Set a parameter of one protocol or work, such as raft-core.pre-vote=off; repeat for several. See `fencepost list
-    /// parameters`
-    #[arg(long, value_parser = parse::setting_of, value_name = "OWNER.NAME=VALUE")]
-    pub set: Vec<Setting>,
-}
-
-impl SetOptions {
-    pub fn add_to(&self, params: Params) -> Params {
-        Params { set: self.set.iter().copied().collect(), ..params }
-    }
-}
-
 /// The network, for commands without the other options of a plan.
 #[derive(ClapArgs, Clone, Debug)]
 pub struct NetworkOptions {
@@ -156,32 +134,35 @@ impl NetworkOptions {
     }
 }
 
-/// The timers that only some protocols have; see `fencepost list protocols`.
+/// Parameters of one protocol or work.
 #[derive(ClapArgs, Clone, Debug)]
-pub struct OwnTimerOptions {
-    /// How long a leader keeps trying to renew before it gives up, for protocols with a renew deadline
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
-    renew_deadline: Option<u64>,
+pub struct SetOptions {
+    /// Set a parameter of one protocol or work, such as raft-core.pre-vote=off; repeat for several. See `fencepost list
+    /// parameters`
+    #[arg(long, value_parser = parse::setting_of, value_name = "OWNER.NAME=VALUE")]
+    pub set: Vec<Setting>,
+}
+
+impl SetOptions {
+    pub fn add_to(&self, params: Params) -> Params {
+        Params { set: self.set.iter().copied().collect(), ..params }
+    }
+}
+
+/// What only some protocols have: the retry period, and parameters of one owner.
+#[derive(ClapArgs, Clone, Debug)]
+pub struct OwnOptions {
     /// Time from one attempt to acquire to the next, for protocols with a retry period; if candidates poll, the renew
     /// interval by default
     #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
-    retry_period: Option<u64>,
-    /// How long nobody may take a lock after its holder's session has ended; 0s releases it at once
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
-    lock_delay: Option<u64>,
-    /// Time from one log entry of the leader to the next, as if its clients wrote, for raft-core; no entries by default
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
-    entry_interval: Option<u64>,
-    /// How long an acknowledged write takes from the primary to its replicas, for redis-sentinel; no lag by default
-    #[arg(long, value_parser = parse::duration_ms, value_name = "D", allow_hyphen_values = true, help_heading = TIMERS)]
-    replica_lag: Option<u64>,
+    pub retry_period: Option<u64>,
+    #[command(flatten)]
+    pub values: SetOptions,
 }
 
-impl OwnTimerOptions {
-    /// The given timers, milliseconds.
-    pub fn given_ms(&self) -> Timers {
-        let OwnTimerOptions { renew_deadline, retry_period, lock_delay, entry_interval, replica_lag } = *self;
-        Timers { renew_deadline, retry_period, lock_delay, entry_interval, replica_lag, ..Timers::NONE }
+impl OwnOptions {
+    pub fn add_to(&self, params: Params) -> Params {
+        Params { retry_period_ms: self.retry_period, ..self.values.add_to(params) }
     }
 }
 
@@ -249,7 +230,6 @@ impl PlanOptions {
             lease_ttl_ms: self.lease_ttl,
             election_timeout_ms: self.election_timeout,
             renew_interval_ms: self.renew_interval,
-            own_ms: self.own.given_ms(),
             request_timeout_ms: self.request_timeout,
             clock_skew_ms: self.clock_skew.unwrap_or(usual.clock_skew_ms),
             clock_drift_ppm: self.clock_drift.unwrap_or(usual.clock_drift_ppm),
@@ -274,7 +254,7 @@ impl PlanOptions {
             control_apart: self.control_link.unwrap_or(usual.control_apart),
             ..usual
         };
-        let params = self.address.add_to(self.own_values.add_to(params));
+        let params = self.address.add_to(self.own.add_to(params));
         sense::options(&params)?;
         Ok(params)
     }
@@ -288,11 +268,7 @@ impl PlanOptions {
             ("--duration", self.duration.is_some()),
             ("--lease-ttl", self.lease_ttl.is_some()),
             ("--renew-interval", self.renew_interval.is_some()),
-            ("--renew-deadline", self.own.renew_deadline.is_some()),
             ("--retry-period", self.own.retry_period.is_some()),
-            ("--lock-delay", self.own.lock_delay.is_some()),
-            ("--entry-interval", self.own.entry_interval.is_some()),
-            ("--replica-lag", self.own.replica_lag.is_some()),
             ("--request-timeout", self.request_timeout.is_some()),
             ("--election-timeout", self.election_timeout.is_some()),
             ("--works", !self.works.is_empty()),
@@ -301,7 +277,7 @@ impl PlanOptions {
             ("--checkpoint-every", self.work_set.checkpoint_every.is_some()),
             ("--load-time", self.work_set.load_time.is_some()),
             ("--charge-check", self.work_set.charge_check.is_some()),
-            ("--set", !self.own_values.set.is_empty()),
+            ("--set", !self.own.values.set.is_empty()),
             ("--bug", self.bug.is_some()),
             ("--members", self.members.is_some()),
             ("--clock-skew", self.clock_skew.is_some()),

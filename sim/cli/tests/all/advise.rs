@@ -72,9 +72,12 @@ fn it_says_what_it_goes_by_and_what_is_dangerous() {
         assert!(said.contains(part), "{part}: {said}");
     }
     let flink = ["--slo", "99%", "--no-trial", "--protocol", "k8s-lease", "--lease-ttl", "15s"];
-    let timers = ["--renew-deadline", "14s", "--retry-period", "8s"];
+    let timers = ["--set", "k8s-lease.renew-deadline=14s", "--retry-period", "8s"];
     let said = text(&advise(&[&flink[..], &timers].concat(), None).stdout);
     assert!(said.contains("Warning: the lease of 15s has room for one renewal (every 8s)"), "{said}");
+    let other = ["--slo", "99%", "--no-trial", "--protocol", "redis-fenced", "--set", "k8s-lease.renew-deadline=14s"];
+    let refused = advise(&other, None);
+    assert!(text(&refused.stderr).contains("is of none of the protocols asked about"), "{}", text(&refused.stderr));
     let nothing = advise(&["--slo", "99.9999%", "--no-trial", "--pause", "3s", "--over", "1d"], None);
     assert_eq!(nothing.status.code(), Some(2));
     let why = "a paused leader serves nobody, and pauses alone take 0.00347 %";

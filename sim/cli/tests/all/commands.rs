@@ -61,13 +61,10 @@ fn mistakes_get_one_sentence_and_64() {
         (vec!["scenario", "steady", "--protocol", "raft", "--lease-ttl", "1ms"], "--lease-ttl is 1ms"),
         (vec!["scenario", "steady", "--clock-drift", "999999"], "--clock-drift is 999999; it must be 0 to 500000"),
         (vec!["scenario", "steady", "--election-timeout", "1..2s"], "--election-timeout means nothing to `steady`"),
+        (vec!["scenario", "steady", "--lock-delay", "15s"], "--lock-delay is now --set consul-session.lock-delay=15s"),
         (
-            vec!["scenario", "steady", "--lock-delay", "15s"],
-            "--lock-delay means nothing to `steady` with `etcd-election`",
-        ),
-        (
-            vec!["sweep", "steady", "--renew-deadline", "1ms", "--seeds", "0..2", "--protocol", "raft,bully"],
-            "--renew-deadline means nothing to any",
+            vec!["sweep", "steady", "--retry-period", "1ms", "--seeds", "0..2", "--protocol", "raft,bully"],
+            "--retry-period means nothing to any",
         ),
         (
             vec!["plan", "steady", "--protocol", "redis-lease", "--retry-period", "0s"],

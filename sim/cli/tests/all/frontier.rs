@@ -86,7 +86,7 @@ fn what_makes_no_sense_is_one_sentence() {
         ("gc-pause", ttl, &["--y", "drift=5"], "not a range"),
         ("gc-pause", ["--x", "tll=1s"], &drift, "did you mean `ttl`?"),
         ("gc-paus", ttl, &drift, "did you mean `gc-pause`?"),
-        ("gc-pause", ttl, &["--y", "latency=1ms..2ms", "--lock-delay", "1s"], "--lock-delay means nothing"),
+        ("gc-pause", ttl, &["--y", "latency=1ms..2ms", "--retry-period", "1s"], "--retry-period means nothing"),
     ] {
         let output = fencepost(&[&["frontier", name], &axes[..], more].concat());
         let why = text(&output.stderr);

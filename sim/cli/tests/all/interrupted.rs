@@ -47,8 +47,46 @@ fn a_search_tells_the_values_that_it_came_to() {
     let told = interrupted(search, "2s, ");
     assert!(told.contains("INTERRUPTED after 1 of 4 values of ttl"), "{told}");
     assert!(told.contains("No violation: none in 3 seeds"), "{told}");
-    let nothing = interrupted("bisect read-lease --protocol raft --seeds 0..1000 --rate 50 --jobs 1", "ppm");
-    assert_eq!(nothing, "");
+}
+
+#[test]
+fn bisection_tells_between_which_drifts_it_was() {
+    let bisect = "bisect read-lease --protocol redis-fenced --seeds 0..1000 --rate 50 --jobs 1";
+    let told = interrupted(bisect, "violates no_stale_read");
+    assert!(told.contains("read-lease · redis-fenced: breaks at ±"), "{told}");
+    assert!(told.contains("no smaller drift was tried, seeds 0..1000 measured seed "), "{told}");
+    assert!(told.contains("see it ") && told.contains("INTERRUPTED after "), "{told}");
+    let json = interrupted(&format!("{bisect} --json"), "violates no_stale_read");
+    let report: serde_json::Value = serde_json::from_str(&json).expect("one object");
+    assert_eq!((&report["interrupted"], &report["holds_at_ppm"]), (&true.into(), &().into()), "{report:#}");
+    assert!(report["breaks_at_ppm"].as_u64() > Some(0), "{report:#}");
+}
+
+#[test]
+fn an_assessment_tells_what_its_runs_have_shown() {
+    let assess = "assess redis-fenced --lease-ttl 60s --pause 10s --fencing off --rate 1000 --jobs 1";
+    let told = interrupted(assess, "of 12 runs at 10 s ");
+    assert!(
+        told.contains("INTERRUPTED: so far, of 12 runs at 10 s 0 are unsafe, and leadership changed in 0."),
+        "{told}"
+    );
+    assert!(told.contains("somebody takes over, in runs unknown not seen yet"), "{told}");
+    assert!(told.contains("INTERRUPTED: the edges may be lower"), "{told}");
+    assert!(!told.contains("SAFE") && !told.contains("Change: nothing"), "{told}");
+    // Violations that were seen stay violations.
+    let told = interrupted(&format!("{assess} --pause 100s").replace("--pause 10s ", ""), "of 12 runs at 100 s ");
+    assert!(told.contains(" NOT SAFE: a former leader's write takes effect"), "{told}");
+}
+
+#[test]
+fn experiments_tell_the_parts_that_they_measured() {
+    let told = interrupted("experiments 4 --jobs 1", ", 1 of ");
+    assert!(told.contains("INTERRUPTED after 1 of ") && told.contains(" parts, and no numbers were written"), "{told}");
+    assert_eq!(told.matches("4/gc-pause/").count(), 1, "{told}");
+    let json = interrupted("experiments 4 --jobs 1 --json", ", 1 of ");
+    let report: serde_json::Value = serde_json::from_str(&json).expect("one object");
+    assert_eq!((&report["interrupted"], report["wrong"].as_array().map(Vec::len)), (&true.into(), Some(0)));
+    assert_eq!(report["numbers"]["cells"].as_array().map(Vec::len), Some(1), "{report:#}");
 }
 
 #[test]

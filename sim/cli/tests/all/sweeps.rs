@@ -74,7 +74,7 @@ fn drawn(random: &mut ChaCha8Rng) -> (&'static Protocol, Params) {
     }
     params.renew_interval_ms = maybe(0).map(|n| 101 + n % 200);
     // Short, so that no client rejects them; each protocol has its own rules for combinations.
-    params.own_ms.retry_period = protocol.timers.find(Timer::RetryPeriod).and_then(|_| maybe(0)).map(|n| 102 + n % 97);
+    params.retry_period_ms = protocol.timers.find(Timer::RetryPeriod).and_then(|_| maybe(0)).map(|n| 102 + n % 97);
     if protocol.timers.renews_at_retry {
         params.renew_interval_ms = None;
     }
@@ -332,8 +332,8 @@ fn a_failure_in_a_sweep_of_several_protocols_is_repeated_with_what_concerns_it()
         "ledger-enactments-unfenced",
         "--set",
         "raft-core.pre-vote=off",
-        "--lock-delay",
-        "5s",
+        "--set",
+        "consul-session.lock-delay=5s",
         "--json",
         "--out",
         out.to_str().expect("a path"),
@@ -345,7 +345,11 @@ fn a_failure_in_a_sweep_of_several_protocols_is_repeated_with_what_concerns_it()
         let repro = cause["repro"].as_str().expect("a command");
         assert_eq!(shell(&format!("{repro} --quiet --out {}", out.display())).status.code(), Some(1), "{repro}");
         let protocol = cause["protocol"].as_str().expect("a name");
-        seen.push((protocol, repro.contains("--set raft-core.pre-vote=off"), repro.contains("--lock-delay 5s")));
+        seen.push((
+            protocol,
+            repro.contains("--set raft-core.pre-vote=off"),
+            repro.contains("--set consul-session.lock-delay=5s"),
+        ));
     }
     seen.sort_unstable();
     seen.dedup();

@@ -14,10 +14,10 @@ impl World {
     /// Resends messages that met silence, where the silence is over.
     pub(in crate::world) fn flush_parked(&mut self) {
         let mut groups: Vec<Vec<Parked>> = Vec::new();
-        for parked in std::mem::take(&mut self.parked) {
+        for parked in std::mem::take(&mut self.links.parked) {
             let Late { from, to, number, .. } = parked.late;
             if self.is_silent(from, to) {
-                self.parked.push(parked);
+                self.links.parked.push(parked);
                 continue;
             }
             let same = |g: &&mut Vec<Parked>| {
@@ -57,7 +57,7 @@ impl World {
             self.queue.push_lane(at, from, to, parked.late.message);
         }
         for (at, message) in rest {
-            let at = self.links.get(from, to).behind(at);
+            let at = self.links.get(from, to).queue_behind(at);
             self.queue.push_lane(at, from, to, message);
         }
         self.links.get(from, to).resume();

@@ -66,7 +66,7 @@ fn what_a_sync_failed_to_save_is_a_hole_after_a_loss_of_power_although_later_syn
         let mut disk = half_synced(seed);
         disk.fail_syncs(false, true);
         let (number, _) = disk.begin(0, "log", What::Sync(11), false, 1);
-        assert!(disk.finish().is_some_and(|(_, done)| !done) && disk.has_failed(number));
+        assert!(disk.finish().is_some_and(|(_, done)| !done) && disk.take_failure(number));
         disk.fail_syncs(false, false);
         disk.append("log", b"third");
         disk.begin(0, "log", What::Sync(16), false, 1);

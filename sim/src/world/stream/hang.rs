@@ -8,7 +8,7 @@ impl World {
     /// Connections between two processes start to hang or, if not `on`, stop hanging.
     pub(in crate::world) fn hang(&mut self, a: NodeId, b: NodeId, on: bool) {
         let mut released = Vec::new();
-        for conn in &mut self.conns {
+        for conn in &mut self.streams.conns {
             let ends = [NodeId(conn.sides[0].node), NodeId(conn.sides[1].node)];
             if ends != [a, b] && ends != [b, a] {
                 continue;
@@ -28,7 +28,7 @@ impl World {
     /// Withholds a segment if its connection hangs; otherwise returns it.
     pub(super) fn withhold(&mut self, segment: Segment) -> Option<Segment> {
         let (conn, _) = segment.conn_and_side();
-        let conn = &mut self.conns[conn as usize];
+        let conn = &mut self.streams.conns[conn as usize];
         if conn.hangs == 0 || segment.opens() || matches!(segment, Segment::Window { .. }) {
             return Some(segment);
         }

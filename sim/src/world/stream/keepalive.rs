@@ -24,8 +24,8 @@ impl World {
 
     /// A probe is due.
     pub(in crate::world) fn probe(&mut self, conn: u32, mut keepalive: Keepalive) {
-        let side = &self.conns[conn as usize].sides[0];
-        if side.reset || !self.is_open(conn, 0) || self.conns[conn as usize].opening != Opening::Established {
+        let side = &self.streams.conns[conn as usize].sides[0];
+        if side.reset || !self.is_open(conn, 0) || self.streams.conns[conn as usize].opening != Opening::Established {
             return;
         }
         let peer = self.peer(conn, 0);

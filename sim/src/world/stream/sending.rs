@@ -14,12 +14,12 @@ use protocols_clients::env::Peer;
 
 impl World {
     /// What the other end's machine would answer to a probe that `end` sends now.
-    pub fn peer(&mut self, conn: u32, end: u8) -> Peer {
+    pub fn peer(&self, conn: u32, end: u8) -> Peer {
         let to = 1 - end;
-        let (own, other) = self.ends(conn, to);
-        let is_cut = self.links.get(own, other).is_blocked() || self.links.get(other, own).is_blocked();
+        let (own, other) = self.streams.ends(conn, to);
+        let is_cut = self.links.see(own, other).is_blocked() || self.links.see(other, own).is_blocked();
         if is_cut || !self.processes[other.index()].powered {
-            let since = self.held.iter().filter(|held| held.segment.conn_and_side() == (conn, to));
+            let since = self.streams.held.iter().filter(|held| held.segment.conn_and_side() == (conn, to));
             let since = since.map(|held| held.since).min();
             return Peer::Silent { unacknowledged: since.map(|since| self.now.saturating_sub(since)) };
         }
@@ -29,10 +29,10 @@ impl World {
     /// Sends a segment; within a direction of a connection, none overtakes another.
     pub(super) fn send_segment(&mut self, segment: Segment, from_time: u64) -> u32 {
         let (conn, to) = segment.conn_and_side();
-        let (from_node, to_node) = self.ends(conn, to);
-        let left = self.links.leaves(from_node, from_time, segment.len(), Traffic::Control);
+        let (from_node, to_node) = self.streams.ends(conn, to);
+        let left = self.links.send_out(from_node, from_time, segment.len(), Traffic::Control);
         let sent = self.links.get(from_node, to_node).transmit(left);
-        let side = &mut self.conns[conn as usize].sides[to as usize];
+        let side = &mut self.streams.conns[conn as usize].sides[to as usize];
         let at = if segment.opens() {
             sent.arrives + late_by_timeouts(sent.lost, SYN_RETRANSMIT_FIRST)
         } else if sent.lost == 0 && !side.gap.is_open() {
@@ -40,7 +40,7 @@ impl World {
         } else {
             self.segment_at_gap(conn, to, sent)
         };
-        let side = &mut self.conns[conn as usize].sides[to as usize];
+        let side = &mut self.streams.conns[conn as usize].sides[to as usize];
         let at = at.max(side.last_at);
         side.last_at = at;
         let slot = self.queue.push(at, Event::Stream(segment));
@@ -54,9 +54,9 @@ impl World {
     /// ones.
     #[cold]
     fn segment_at_gap(&mut self, conn: u32, to: u8, sent: Sent) -> u64 {
-        let (from_node, to_node) = self.ends(conn, to);
+        let (from_node, to_node) = self.streams.ends(conn, to);
         let trip = self.acknowledged_trip(from_node, to_node);
-        let side = &mut self.conns[conn as usize].sides[to as usize];
+        let side = &mut self.streams.conns[conn as usize].sides[to as usize];
         side.gap.expire(self.now);
         let noted = side.gap.note(sent, trip);
         let Some((was, at)) = noted else { return sent.arrives };
@@ -76,11 +76,11 @@ impl World {
     /// Resends segments that met silence, where the silence is over.
     pub(in crate::world) fn flush_held(&mut self) {
         self.flush_parked();
-        for Held { since, segment } in std::mem::take(&mut self.held) {
+        for Held { since, segment } in std::mem::take(&mut self.streams.held) {
             let (conn, to) = segment.conn_and_side();
-            let (from, node) = self.ends(conn, to);
-            if self.links.get(from, node).is_blocked() || !self.processes[node.index()].powered {
-                self.held.push(Held { since, segment });
+            let (from, node) = self.streams.ends(conn, to);
+            if self.links.see(from, node).is_blocked() || !self.processes[node.index()].powered {
+                self.streams.held.push(Held { since, segment });
                 continue;
             }
             // A sender that is gone does not resend.

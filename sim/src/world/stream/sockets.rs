@@ -10,13 +10,13 @@ use std::task::Waker;
 impl World {
     /// The node and port at the other end.
     pub fn other_end(&self, conn: u32, end: u8) -> (NodeId, u16) {
-        let conn = &self.conns[conn as usize];
+        let conn = &self.streams.conns[conn as usize];
         (NodeId(conn.sides[1 - end as usize].node), conn.from_port)
     }
 
     /// The connecting end's port, if its program has chosen one.
     pub fn set_from_port(&mut self, conn: u32, port: u16) {
-        self.conns[conn as usize].from_port = port;
+        self.streams.conns[conn as usize].from_port = port;
     }
 
     /// Closes as if data were unread: the other end finds the connection reset. Returns wakers, to be dropped outside

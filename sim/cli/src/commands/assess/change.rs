@@ -87,12 +87,14 @@ fn longer(case: &Case) -> Result<Option<Change>, Failed> {
         replaced_ms(&params) as f64 / 1e3,
         replaced_ms(case.params) as f64 / 1e3
     );
-    let own = protocols::election::Timer::ALL.into_iter().filter_map(|timer| {
-        let ms = params.own_ms.get(timer)?;
-        Some(format!(" {} {}", timer.option(), duration_text(ms)))
-    });
+    let own = params.retry_period_ms.map(|ms| format!(" --retry-period {}", duration_text(ms)));
+    let set = params.set.iter().filter(|setting| setting.is_timer()).map(|setting| format!(" --set {setting}"));
     let renew = params.renew_interval_ms.map(|ms| format!(" --renew-interval {}", duration_text(ms)));
-    let options = own.chain(renew).fold(format!("--lease-ttl {}", duration_text(ttl_ms)), |all, one| all + &one);
+    let options = own
+        .into_iter()
+        .chain(renew)
+        .chain(set)
+        .fold(format!("--lease-ttl {}", duration_text(ttl_ms)), |all, one| all + &one);
     Ok(Some(tried(what, options, &outcomes)))
 }
 
@@ -101,7 +103,8 @@ fn with_lease(params: &Params, granted_ms: u64, ttl_ms: u64) -> Params {
     let grown = |ms: u64| ms.saturating_mul(ttl_ms) / granted_ms.max(1);
     Params {
         lease_ttl_ms: Some(ttl_ms),
-        own_ms: params.own_ms.map(grown),
+        retry_period_ms: params.retry_period_ms.map(grown),
+        set: params.set.with_timers(grown),
         renew_interval_ms: params.renew_interval_ms.map(grown),
         ..params.clone()
     }

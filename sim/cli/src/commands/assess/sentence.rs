@@ -1,19 +1,20 @@
 //! The answer and what breaks first, in prose.
 
 use reports::statistics::count;
-use sim::assess::{Along, Answer, Assessment, Case, Event, Outcome, SEEDS, Why};
+use sim::assess::{Along, Answer, Assessment, Case, Event, Outcome, Why};
 
 /// The answer and its reason.
 pub(super) fn answer(case: &Case, seen: &Assessment) -> String {
     let word = match seen.answer {
         Answer::Safe => "SAFE",
         Answer::NotSafe => "NOT SAFE",
+        Answer::Unknown if seen.interrupted => "INTERRUPTED",
         Answer::Unknown => "CANNOT BE SAID",
     };
     let unled = seen.asked.iter().filter(|outcome| outcome.unled).count();
     let unled = match unled {
         0 => String::new(),
-        some => format!(" But nobody led in time in {some} of {}.", count(SEEDS, "run")),
+        some => format!(" But nobody led in time in {some} of {}.", runs(&seen.asked)),
     };
     format!("{word}: {}.{unled}", because(case, seen))
 }
@@ -26,22 +27,18 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
         Why::Violated { at, seed } if at == case.asked() => {
             let unsafe_runs = seen.asked.iter().filter(|outcome| !outcome.violated.is_empty()).count();
             let violated = seen.asked.iter().find(|outcome| outcome.seed == seed).map(|o| &o.violated[..]);
-            let violated = match violated.unwrap_or_default() {
-                [one] => (*one).to_owned(),
-                [first, others @ ..] => format!("{first} and {}", count(others.len() as u64, "other invariant")),
-                [] => String::new(),
-            };
+            let violated = named(violated.unwrap_or_default());
             format!(
                 "{}: {unsafe_runs} of {} at {asked} are unsafe, and seed {seed} violates {violated}",
                 harm(case),
-                count(SEEDS, "run"),
+                runs(&seen.asked),
             )
         }
         Why::Violated { at, seed } => format!(
             "{} at {} already (seed {seed}), although in none of {} at {asked}",
             harm(case),
             value(along, at as f64),
-            count(SEEDS, "run")
+            runs(&seen.asked)
         ),
         Why::NobodyTakesOver => {
             let waits = seen.clearance.waits_ms.map(|ms| time((ms / 100.0).round() * 100.0)).unwrap_or_default();
@@ -70,7 +67,7 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
             format!(
                 "a replaced leader cannot write: the store compares tokens. Another node took over in {took} of {}, \
                  and the store refused {}",
-                count(SEEDS, "run"),
+                runs(&seen.asked),
                 count(refused, "stale write")
             )
         }
@@ -84,14 +81,15 @@ pub(super) fn because(case: &Case, seen: &Assessment) -> String {
             format!("nobody takes over in runs at {asked}, nor at twice that, but this protocol's timers exclude nothing")
         }
         Why::NothingStruck => {
-            format!("it struck no leader in any of {}: nobody led long enough", count(SEEDS, "run"))
+            format!("it struck no leader in any of {}: nobody led long enough", runs(&seen.asked))
         }
         Why::NotExcluded => not_excluded(case, seen, &asked),
+        Why::Interrupted => format!("so far, {}", outcomes(case, case.asked(), &seen.asked)),
     }
 }
 
 fn not_excluded(case: &Case, seen: &Assessment, asked: &str) -> String {
-    let none = format!("none of {} at {asked} is unsafe", count(SEEDS, "run"));
+    let none = format!("none of {} at {asked} is unsafe", runs(&seen.asked));
     match (case.along(), seen.belief_ms) {
         (Along::Pause, _) => match seen.clearance.pause_ms {
             Some(ms) if case.hazards.cut_ms.is_none() => {
@@ -105,6 +103,30 @@ fn not_excluded(case: &Case, seen: &Assessment, asked: &str) -> String {
         }
         (_, Some(_)) => format!("{none}, but the protocol does not promise it"),
     }
+}
+
+/// Violated invariants: the first by its name, the others by their number.
+fn named(violated: &[&str]) -> String {
+    match violated {
+        [one] => (*one).to_owned(),
+        [first, others @ ..] => format!("{first} and {}", count(others.len() as u64, "other invariant")),
+        [] => String::new(),
+    }
+}
+
+/// What runs at one value of the hazard show.
+pub(super) fn outcomes(case: &Case, at: u64, seen: &[Outcome]) -> String {
+    let of = |shows: fn(&Outcome) -> bool| seen.iter().filter(|outcome| shows(outcome)).count();
+    let (bad, took) = (of(|outcome| !outcome.violated.is_empty()), of(Outcome::took_over));
+    format!(
+        "of {} at {} {bad} are unsafe, and leadership changed in {took}",
+        runs(seen),
+        value(case.along(), at as f64)
+    )
+}
+
+fn runs(outcomes: &[Outcome]) -> String {
+    count(outcomes.len() as u64, "run")
 }
 
 /// The consequence of two leaders.
@@ -139,7 +161,8 @@ pub(super) fn first(case: &Case, seen: &Assessment) -> String {
     let events = Event::ALL.into_iter().filter(|event| changes || *event != Event::Takeover);
     let found = events.filter_map(|event| Some((seen.edge(event)?.at, event))).min_by_key(|(at, _)| *at);
     let Some((at, event)) = found else {
-        return format!("nothing that was looked for, up to {}.", value(along, seen.most as f64));
+        let so_far = if seen.interrupted { "nothing so far of what" } else { "nothing that" };
+        return format!("{so_far} was looked for, up to {}.", value(along, seen.most as f64));
     };
     let what = match event {
         Event::Takeover => "another takes over",

@@ -7,7 +7,7 @@ use super::{
 use crate::commands::about::filled;
 use protocols::election::Timer;
 use reports::statistics::count;
-use sim::assess::{Along, Assessment, Case, Event, SEEDS};
+use sim::assess::{Along, Assessment, Case, Event};
 
 const WIDTH: usize = 80;
 
@@ -59,7 +59,10 @@ impl Told<'_> {
         for change in self.changes {
             text += &filled(&format!("Change: {}", changed(change)), 0, WIDTH);
         }
-        if self.changes.is_empty() {
+        if self.seen.interrupted {
+            let ended = "INTERRUPTED: the edges may be lower than those above, and not every change was tried.";
+            text += &filled(ended, 0, WIDTH);
+        } else if self.changes.is_empty() {
             text += "Change: nothing, for this hazard.\n";
         }
         text += &filled(&self.stands_on(), 0, WIDTH);
@@ -150,6 +153,7 @@ impl Told<'_> {
         for Row { id, what, at } in rows {
             let (at, margin) = match at {
                 None if id.ends_with("by_timers") => ("unknown".to_owned(), String::new()),
+                None if self.seen.interrupted => ("unknown".to_owned(), "not seen yet".to_owned()),
                 None => (format!("> {}", value(along, self.seen.most as f64)), "not seen".to_owned()),
                 Some(at) if at >= asked => (value(along, at), format!("+{}", value(along, at - asked))),
                 Some(at) => (value(along, at), format!("-{}", value(along, asked - at))),
@@ -163,9 +167,10 @@ impl Told<'_> {
     fn stands_on(&self) -> String {
         let along = self.case.along();
         format!(
-            "Based on the timers' arithmetic and on {}: {SEEDS} seeds at {}, the others to find the edges. Runs are \
+            "Based on the timers' arithmetic and on {}: {} seeds at {}, the others to find the edges. Runs are \
              samples: what they do not show may still happen.",
             count(self.seen.runs + self.changes.iter().map(|change| change.runs).sum::<u64>(), "run"),
+            self.seen.asked.len(),
             value(along, self.case.asked() as f64)
         )
     }

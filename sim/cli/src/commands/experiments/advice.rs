@@ -10,7 +10,8 @@ use reports::{experiments::Cell, statistics::count};
 use scenarios::units::{duration_text, percent_text};
 use serde_json::Value;
 use sim::{
-    experiments::{ADVICE, Experiment},
+    experiments::{ADVICE, Experiment, Measured},
+    interrupt,
     registry::Registry,
     ttl_sweep,
 };
@@ -28,9 +29,18 @@ pub(super) fn profile() -> String {
     )
 }
 
-/// The cells of an experiment's questions.
-pub(super) fn cells(registry: &Registry, experiment: &Experiment) -> Result<Vec<Cell>, Stop> {
-    experiment.advice.iter().map(|question| cell(registry, experiment.number, question)).collect()
+/// Adds the cells of an experiment's questions, until the program is asked to end.
+pub(super) fn cells(registry: &Registry, experiment: &Experiment, measured: &mut Measured) -> Result<(), Stop> {
+    for question in &experiment.advice {
+        let cell = cell(registry, experiment.number, question);
+        // An interrupted answer lacks trials.
+        if interrupt::asked() {
+            measured.interrupted = true;
+            return Ok(());
+        }
+        measured.cells.push(cell?);
+    }
+    Ok(())
 }
 
 fn cell(registry: &Registry, experiment: u8, question: &str) -> Result<Cell, Stop> {

@@ -64,7 +64,7 @@ fn plan(args: &FailoverArgs, seed: u64) -> Result<Plan, Stop> {
     }
     params.read_lease = params.read_lease.or(Some(false));
     params.reads_per_s = params.reads_per_s.or(Some(0));
-    sense::own_timers(&params.own_ms, args.backend)?;
+    sense::own_timers(&params, args.backend)?;
     sense::timers(&params, args.backend)?;
     clean_kill::repeated(&params, args.backend, seed, args.runs).map_err(Stop::from)
 }

@@ -59,7 +59,10 @@ const ENDS: [(&str, &[i32]); 22] = [
     ("sweep stale-enactor", &[1]),
     ("scenario partition --protocol redis-naive", &[1]),
     ("replay target/fencepost/partition/redis-naive", &[1]),
-    ("assess k8s-lease --lease-ttl 15s --renew-deadline 10s --retry-period 2s --pause 20s --fencing off", &[1]),
+    (
+        "assess k8s-lease --lease-ttl 15s --set k8s-lease.renew-deadline=10s --retry-period 2s --pause 20s --fencing off",
+        &[1],
+    ),
     ("assess etcd-election --lease-ttl 10s --partition 30s --fencing off", &[1]),
     // Clients that nobody serves in time.
     ("scenario stale-address --address dns --address-ttl 30s", &[3]),

@@ -15,7 +15,7 @@ fn a_measurement_says_what_is_wrong_with_its_arguments() {
     let cases = [
         ("--simulator %nowhere", 64, "there is no file"),
         ("--simulator %garbage --duration 5s", 64, "--duration means nothing here"),
-        ("--simulator %garbage --lock-delay 1s", 64, "has no lock delay"),
+        ("--simulator %garbage --set consul-session.lock-delay=1s", 64, "has no lock delay"),
         ("--simulator %garbage --limit 2", 64, "above 0, at most 1"),
         ("--simulator %garbage --runs 0", 64, "`0` is not a number from 1 to 1000"),
         ("--simulator %garbage --runs 1", 70, "cannot be run"),

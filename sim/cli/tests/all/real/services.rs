@@ -7,12 +7,12 @@ use super::common::{
     servers::{self, find},
 };
 use protocols::{
-    election::{self, Protocol, Timers},
+    election::{self, Protocol},
     history::Fact,
     point::Point,
 };
 use scenarios::{
-    Params, belief,
+    Params, Registry, belief,
     fault::{Fault, PlannedFault, Trigger, Who},
     plan::Plan,
     scenario::{self, at, gc_pause, require, settled_ms},
@@ -132,9 +132,9 @@ fn zookeeper_withstands() {
 #[test]
 fn consul_withstands() {
     // The server's default lock-delay, 15 s, would withhold a dead leader's lock.
-    let own_ms = Timers { retry_period: Some(1_000), lock_delay: Some(1_000), ..Timers::NONE };
+    let set = Registry::default().setting("consul-session.lock-delay=1s").into_iter().collect();
     if servers::find_consul("trouble on Consul").is_some() {
-        withstands("consul-session", &Params { own_ms, ..light(10_000) });
+        withstands("consul-session", &Params { retry_period_ms: Some(1_000), set, ..light(10_000) });
     }
 }
 

@@ -1,0 +1,24 @@
+//! What drives the processes: how cores are stepped, which tasks sleep or were woken, and what the host has to do. What
+//! is of one process only is in [`super::driver::Driven`].
+
+use super::{Driver, action::HostAction, sleep::Sleep};
+use protocols::core::Output;
+use std::collections::VecDeque;
+
+pub(super) struct Drivers {
+    pub kind: Driver,
+    /// A buffer for the outputs of a step.
+    pub outputs: Vec<Output>,
+    pub sleeps: Vec<Sleep>,
+    pub free_sleeps: Vec<u32>,
+    pub todo: VecDeque<HostAction>,
+    /// Whether a task was woken that has not run yet.
+    pub woke: bool,
+}
+
+impl Drivers {
+    pub fn new(kind: Driver) -> Drivers {
+        let (outputs, sleeps, free_sleeps, todo) = (Vec::new(), Vec::new(), Vec::new(), VecDeque::new());
+        Drivers { kind, outputs, sleeps, free_sleeps, todo, woke: true }
+    }
+}
