@@ -7,7 +7,6 @@
 mod call;
 mod commands;
 mod connection;
-mod lua;
 pub mod model;
 pub mod resp;
 mod script;

@@ -1,0 +1,11 @@
+//! Services around election and lock crates of the Rust registry, each written as its crate's documentation advises. Of
+//! three processes, the one that leads appends to a store. They know nothing of Fencepost, and `tests/` runs them as they
+//! are.
+
+pub mod armature_leader;
+pub mod armature_lock;
+pub mod redis_lock;
+pub mod redlock;
+pub mod redsync;
+pub mod rslock;
+pub mod store;
