@@ -4,6 +4,10 @@
 
 pub mod armature_leader;
 pub mod armature_lock;
+pub mod kube_coordinate;
+pub mod kube_leader_election;
+pub mod kube_lease_manager;
+pub mod kubert;
 pub mod redis_lock;
 pub mod redlock;
 pub mod redsync;

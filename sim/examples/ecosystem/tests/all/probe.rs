@@ -8,6 +8,10 @@ fn services() -> Vec<(&'static str, Service)> {
         ("redis_lock", on_redis(fencepost_libc::main_of(ecosystem::redis_lock::main))),
         ("armature_lock", on_redis(fencepost_libc::main_of(ecosystem::armature_lock::main))),
         ("armature_leader", on_redis(fencepost_libc::main_of(ecosystem::armature_leader::main))),
+        ("kube_leader_election", on_kubernetes(fencepost_libc::main_of(ecosystem::kube_leader_election::main))),
+        ("kube_lease_manager", on_kubernetes(fencepost_libc::main_of(ecosystem::kube_lease_manager::main))),
+        ("kube_coordinate", on_kubernetes(fencepost_libc::main_of(ecosystem::kube_coordinate::main))),
+        ("kubert", on_kubernetes(fencepost_libc::main_of(ecosystem::kubert::main))),
     ]
 }
 

@@ -27,6 +27,10 @@ pub const fn on_redis(main: Main) -> Service {
     Service { main, protocol: "redis-lease", env: ("REDIS_URL", "redis://redis:6379") }
 }
 
+pub const fn on_kubernetes(main: Main) -> Service {
+    Service { main, protocol: "k8s-lease", env: ("KUBERNETES_URL", "http://kubernetes:6443") }
+}
+
 /// What happens in a world, and for how long it runs.
 #[derive(Clone)]
 pub struct Story {
