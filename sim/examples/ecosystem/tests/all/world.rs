@@ -17,18 +17,23 @@ use sim::{
 /// A service, and what it finds.
 #[derive(Clone, Copy)]
 pub struct Service {
+    pub name: &'static str,
     pub main: Main,
     /// A protocol that uses the same coordination service.
     pub protocol: &'static str,
     pub env: (&'static str, &'static str),
+    /// How long its lease lasts.
+    pub lease_s: f64,
 }
 
-pub const fn on_redis(main: Main) -> Service {
-    Service { main, protocol: "redis-lease", env: ("REDIS_URL", "redis://redis:6379") }
+pub const fn on_redis(name: &'static str, main: Main) -> Service {
+    let env = ("REDIS_URL", "redis://redis:6379");
+    Service { name, main, protocol: "redis-lease", env, lease_s: 3.0 }
 }
 
-pub const fn on_kubernetes(main: Main) -> Service {
-    Service { main, protocol: "k8s-lease", env: ("KUBERNETES_URL", "http://kubernetes:6443") }
+pub const fn on_kubernetes(name: &'static str, main: Main, lease_s: f64) -> Service {
+    let env = ("KUBERNETES_URL", "http://apiserver:6443");
+    Service { name, main, protocol: "k8s-lease", env, lease_s }
 }
 
 /// What happens in a world, and for how long it runs.
@@ -118,10 +123,22 @@ pub fn tell(service: &Service, story: &Story) -> Told {
     let run = run::run(&plan(service, story), Options { registry, keep: KEPT_MAX, ..Options::default() });
     let run = run.expect("the plan is one");
     let (faults, trace) = (run.faults, run.trace_hash().to_owned());
-    let events = run.kept.expect("not too many events");
-    let violated = Program::judge(&events).violated().map(str::to_owned).collect();
+    let (mut events, lines) = (run.kept.expect("not too many events"), program.take_printed());
+    number(&mut events, &lines);
+    let violated = Program::judge(&events).violated().filter(|name| *name != "vacuity").map(str::to_owned).collect();
     let writes = events.iter().filter_map(written).collect();
-    Told { lines: program.take_printed(), writes, violated, faults, trace, events }
+    Told { lines, writes, violated, faults, trace, events }
+}
+
+/// Numbers the leaderships of each process by what it printed: a write without a token does not say to which it belongs.
+fn number(events: &mut [history::Event], lines: &[Line]) {
+    for event in events {
+        if let history::Kind::Apply { node, write, .. } = &mut event.kind {
+            let begun = |line: &&Line| line.node == *node && line.now / 1_000 <= event.t_us && line.text.contains(": leads");
+            let begun = lines.iter().filter(begun).filter(|line| !line.text.contains("no more"));
+            write.generation = begun.count() as u32;
+        }
+    }
 }
 
 /// When a write took effect, and whose it was.
