@@ -26,14 +26,18 @@ pub struct Service {
     pub lease_s: f64,
 }
 
-pub const fn on_redis(name: &'static str, main: Main) -> Service {
-    let env = ("REDIS_URL", "redis://redis:6379");
-    Service { name, main, protocol: "redis-lease", env, lease_s: 3.0 }
+pub const fn on_redis(main: Main) -> Service {
+    Service { name: "", main, protocol: "redis-lease", env: ("REDIS_URL", "redis://redis:6379"), lease_s: 3.0 }
 }
 
-pub const fn on_kubernetes(name: &'static str, main: Main, lease_s: f64) -> Service {
-    let env = ("KUBERNETES_URL", "http://apiserver:6443");
-    Service { name, main, protocol: "k8s-lease", env, lease_s }
+pub const fn on_kubernetes(main: Main, lease_s: f64) -> Service {
+    Service { name: "", main, protocol: "k8s-lease", env: ("KUBERNETES_URL", "http://apiserver:6443"), lease_s }
+}
+
+impl Service {
+    pub const fn named(self, name: &'static str) -> Service {
+        Service { name, ..self }
+    }
 }
 
 /// What happens in a world, and for how long it runs.
@@ -70,9 +74,6 @@ pub struct Told {
     pub violated: Vec<String>,
     /// How many faults struck.
     pub faults: u64,
-    pub trace: String,
-    /// How many messages the coordination service was sent, at most in one second.
-    pub events: Vec<history::Event>,
 }
 
 pub fn at(second: f64) -> Trigger {
@@ -122,12 +123,12 @@ pub fn tell(service: &Service, story: &Story) -> Told {
     let registry = Registry { program: Some(program.clone()), ..Registry::default() };
     let run = run::run(&plan(service, story), Options { registry, keep: KEPT_MAX, ..Options::default() });
     let run = run.expect("the plan is one");
-    let (faults, trace) = (run.faults, run.trace_hash().to_owned());
+    let faults = run.faults;
     let (mut events, lines) = (run.kept.expect("not too many events"), program.take_printed());
     number(&mut events, &lines);
     let violated = Program::judge(&events).violated().filter(|name| *name != "vacuity").map(str::to_owned).collect();
     let writes = events.iter().filter_map(written).collect();
-    Told { lines, writes, violated, faults, trace, events }
+    Told { lines, writes, violated, faults }
 }
 
 /// Numbers the leaderships of each process by what it printed: a write without a token does not say to which it belongs.
@@ -159,6 +160,22 @@ impl Told {
     /// When anybody but this node first wrote after a second.
     pub fn successor(&self, node: NodeId, second: f64) -> Option<f64> {
         self.writes.iter().find(|(at, by)| *at > second && *by != node).map(|(at, _)| *at)
+    }
+
+    /// Whether two leaders took effect at once.
+    pub fn two_lead(&self) -> bool {
+        self.violated.iter().any(|name| name == "leaders_acting_by_effect")
+    }
+
+    /// A node's last write.
+    pub fn last_write(&self, node: NodeId) -> f64 {
+        self.writes.iter().rev().find(|(_, by)| *by == node).map_or(0.0, |(at, _)| *at)
+    }
+
+    /// The lines with these words: when, and of which node.
+    pub fn said(&self, words: &str) -> Vec<(f64, NodeId)> {
+        let said = self.lines.iter().filter(|line| line.text.contains(words));
+        said.map(|line| (line.now as f64 / 1e9, line.node)).collect()
     }
 
     /// The lines, each with its time.

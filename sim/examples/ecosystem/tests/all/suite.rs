@@ -1,0 +1,101 @@
+//! What every service goes through.
+
+use crate::world::{Service, Story, at, before_send, cut_off, kill, named, pause, tell};
+use scenarios::fault::Who;
+
+/// What a mere partition of the leader from its coordination service leads to: nobody is paused, and every clock is right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Partition {
+    OneLeads,
+    /// The former leader goes on beside its successor.
+    TwoLead,
+}
+
+/// When faults strike, and sends are counted from.
+pub const STRIKES_S: f64 = 8.0;
+const SENDS_FROM_S: f64 = 5.0;
+const SENDS: u64 = 12;
+
+/// Long enough for everything that takes leases to run out.
+pub fn quiet(service: &Service) -> Story {
+    Story::quiet(1).lasting(20.0 + 4.0 * service.lease_s)
+}
+
+/// Who leads when nothing has happened.
+pub fn leader(service: &Service) -> Who {
+    named(tell(service, &quiet(service)).leader(STRIKES_S))
+}
+
+pub fn steady(service: &Service) {
+    let story = quiet(service);
+    let told = tell(service, &story);
+    assert!(told.unusual().is_empty(), "{}", told.log());
+    assert_eq!(told.violated, [""; 0], "{}", told.log());
+    // It appends four times a second, and may have to be elected again and again.
+    assert!(told.writes.len() as f64 > story.duration_s * 3.5, "{} writes: {}", told.writes.len(), told.log());
+}
+
+pub fn another_leads_after_a_kill(service: &Service) {
+    let before = tell(service, &quiet(service)).leader(STRIKES_S);
+    let told = tell(service, &quiet(service).with(at(STRIKES_S), kill(named(before))));
+    let next = told.successor(before, STRIKES_S).unwrap_or_else(|| panic!("nobody else leads: {}", told.log()));
+    // Followers of kube-coordinate wait for up to 2.2 leases after the last renewal, and all look in intervals.
+    assert!(next < STRIKES_S + 2.5 * service.lease_s, "{next}: {}", told.log());
+    assert_eq!(told.violated, [""; 0], "{}", told.log());
+}
+
+pub fn cut_off_for_three_leases(service: &Service, partition: Partition) {
+    let before = tell(service, &quiet(service)).leader(STRIKES_S);
+    let told = tell(service, &quiet(service).with(at(STRIKES_S), cut_off(named(before), 3.0 * service.lease_s)));
+    assert!(told.successor(before, STRIKES_S).is_some(), "nobody else leads: {}", told.log());
+    assert_eq!(told.two_lead(), partition == Partition::TwoLead, "{:?}: {}", told.violated, told.log());
+}
+
+/// A pause of two leases before each of some sends in turn: none of these crates hands out a token that the store could
+/// compare, so some of these pauses have to end with two leaders.
+pub fn paused_before_each_send(service: &Service) {
+    let node = leader(service);
+    let two = |nth: &u64| {
+        let paused = pause(Who::Trigger, 2.0 * service.lease_s);
+        let told = tell(service, &quiet(service).with(before_send(&node, *nth, SENDS_FROM_S), paused));
+        assert_eq!(told.faults, 1, "there are fewer sends: {}", told.log());
+        told.two_lead()
+    };
+    let unsafe_sends: Vec<u64> = (1..=SENDS).filter(two).collect();
+    println!("{}: of {SENDS} sends, a pause before these lets two lead: {unsafe_sends:?}", service.name);
+    assert!(!unsafe_sends.is_empty());
+}
+
+/// A module for each service, with a test for each of the above.
+macro_rules! suite {
+    ($($name:ident, $service:expr, $partition:expr;)*) => {
+        $(pub mod $name {
+            use super::*;
+
+            pub fn service() -> Service {
+                $service.named(stringify!($name))
+            }
+
+            #[test]
+            fn steady() {
+                $crate::suite::steady(&service());
+            }
+
+            #[test]
+            fn another_leads_after_a_kill() {
+                $crate::suite::another_leads_after_a_kill(&service());
+            }
+
+            #[test]
+            fn cut_off_for_three_leases() {
+                $crate::suite::cut_off_for_three_leases(&service(), $partition);
+            }
+
+            #[test]
+            fn paused_before_each_send() {
+                $crate::suite::paused_before_each_send(&service());
+            }
+        })*
+    };
+}
+pub(crate) use suite;
