@@ -4,6 +4,10 @@
 
 pub mod armature_leader;
 pub mod armature_lock;
+pub mod distributed_lock_postgres;
+pub mod distributed_lock_redis;
+pub mod etcd_election;
+pub mod etcd_lock;
 pub mod kube_coordinate;
 pub mod kube_leader_election;
 pub mod kube_lease_manager;

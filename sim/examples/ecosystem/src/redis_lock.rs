@@ -1,8 +1,8 @@
 //! redis-lock 0.5: `lock_across` runs a future with the lock, with its default options.
 
 use crate::store;
-use redis_lock::LockAcrossOptions;
 use redis_0_27 as redis;
+use redis_lock::LockAcrossOptions;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
@@ -27,7 +27,8 @@ async fn lead() -> Result<(), store::Failure> {
             tokio::time::sleep(store::WORK).await;
             store::write(None).await
         };
-        redis_lock::lock_across(&[connection.clone()], "leader", work, LockAcrossOptions::default()).await
+        redis_lock::lock_across(&[connection.clone()], "leader", work, LockAcrossOptions::default())
+            .await
             .map_err(|why| why.to_string())??;
         println!("{}: leads no more", store::name());
     }

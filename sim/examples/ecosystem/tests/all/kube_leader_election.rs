@@ -21,7 +21,7 @@ fn a_leader_leads_for_as_long_as_it_cannot_ask() {
     }
 }
 
-/// `acquire_lease` (`lease.rs`, line 203) merges its name into whatever is there: no resourceVersion is compared, although
+/// `acquire_lease` (`lease.rs`, line 212) merges its name into whatever is there: no resourceVersion is compared, although
 /// the lease was read before. A candidate that stops for two seconds in between takes the lease from whoever took it
 /// meanwhile; each has been told `Acquired`.
 #[test]

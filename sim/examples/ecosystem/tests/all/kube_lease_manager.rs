@@ -9,7 +9,7 @@ use crate::{
 use protocols::types::NodeId;
 use scenarios::fault::{Fault, Who};
 
-/// `watch` sends nothing when a renewal fails (`manager.rs`, lines 617 to 628), and a request has no timeout: the channel
+/// `watch` sends nothing when a renewal fails (`manager.rs`, lines 617 to 627), and a request has no timeout: the channel
 /// says `true` for as long as the API server cannot be reached.
 #[test]
 fn the_channel_says_true_for_as_long_as_the_server_cannot_be_reached() {
@@ -22,7 +22,7 @@ fn the_channel_says_true_for_as_long_as_the_server_cannot_be_reached() {
     assert!(told.two_lead(), "{:?}: {}", told.violated, told.log());
 }
 
-/// A renewal changes `renewTime` whoever holds the lease (`state.rs`, lines 169 to 180). One that was sent before a partition
+/// A renewal changes `renewTime` whoever holds the lease (`state.rs`, lines 167 to 177). One that was sent before a partition
 /// and arrives after it sets the successor's back: the lease looks expired, and the former leader takes it from a leader that
 /// has renewed it in time.
 #[test]
@@ -36,7 +36,7 @@ fn a_late_renewal_takes_the_lease_from_the_successor() {
     assert!(told.last_write(next) > again, "{}", told.log());
 }
 
-/// An expired lease is released by force (`manager.rs`, line 723; `state.rs`, line 228), whoever holds it by then: a
+/// An expired lease is released by force (`manager.rs`, line 723; `state.rs`, line 229), whoever holds it by then: a
 /// candidate that stops for two seconds meanwhile removes a fresh lock, and takes it.
 #[test]
 fn a_candidate_releases_the_lock_of_the_new_leader() {

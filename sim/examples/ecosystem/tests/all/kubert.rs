@@ -1,6 +1,6 @@
 //! kubert 0.25.0, `lease.rs`: its task is said to claim the lease "until the task completes or the lease is claimed by another
-//! process", and to retry requests. The methods that configure the retries return a new builder, which is dropped (lines 331
-//! to 334): what is left are three retries, without a pause where the lease is another's (line 364).
+//! process" (line 358), and to retry requests (line 410). The methods that configure the retries return a new builder, which
+//! is dropped (lines 376 to 378): what is left are three retries, without a pause where the lease is another's (line 387).
 
 use crate::{
     services::kubert::service,

@@ -2,6 +2,8 @@
 //! crate does that its documentation does not say.
 
 mod armature;
+mod distributed_lock;
+mod etcd;
 mod kube_leader_election;
 mod kube_lease_manager;
 mod kubert;

@@ -1,5 +1,5 @@
 //! redis-lock 0.5.1, `single.rs`: `lock_across` is documented as executing "a function while locking on a single resource",
-//! but by default the key lives for 10 ms (`DEFAULT_TTL`, line 14), nothing extends it, and the function is not ended.
+//! but by default the key lives for 10 ms (`DEFAULT_TTL`, line 15), nothing extends it, and the function is not ended.
 
 use crate::{
     suite::quiet,

@@ -1,4 +1,4 @@
-//! rslock 0.10.0, `lock.rs` line 658: `is_freed` is documented as "`Ok(true)` if the lock is considered freed (either because
+//! rslock 0.10.0, `lock.rs` lines 642 to 654: `is_freed` is documented as "`Ok(true)` if the lock is considered freed (either because
 //! the key does not exist or the value does not match)", and as an error only if Redis cannot be asked. It never returns
 //! `Ok(true)`: a lock that is free is an error.
 

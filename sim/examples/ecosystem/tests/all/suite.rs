@@ -1,6 +1,7 @@
 //! What every service goes through.
 
 use crate::world::{Service, Story, at, before_send, cut_off, kill, named, pause, tell};
+use protocols::fence::checks::Fencing;
 use scenarios::fault::Who;
 
 /// What a mere partition of the leader from its coordination service leads to: nobody is paused, and every clock is right.
@@ -51,24 +52,42 @@ pub fn cut_off_for_three_leases(service: &Service, partition: Partition) {
     assert_eq!(told.two_lead(), partition == Partition::TwoLead, "{:?}: {}", told.violated, told.log());
 }
 
-/// A pause of two leases before each of some sends in turn: none of these crates hands out a token that the store could
-/// compare, so some of these pauses have to end with two leaders.
-pub fn paused_before_each_send(service: &Service) {
+/// What a pause of the leader that is longer than its lease leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pause {
+    /// The lock is bound to a connection, which the kernel of a paused process keeps alive: nobody else gets it.
+    OneLeads,
+    /// Before some sends, the former leader writes beside its successor: it has no token that the store could compare.
+    TwoLead,
+    /// The same, but the store refuses these writes if it compares tokens.
+    FencedOff,
+}
+
+/// A pause of two leases before each of some sends in turn.
+pub fn paused_before_each_send(service: &Service, pauses: Pause) {
     let node = leader(service);
-    let two = |nth: &u64| {
-        let paused = pause(Who::Trigger, 2.0 * service.lease_s);
-        let told = tell(service, &quiet(service).with(before_send(&node, *nth, SENDS_FROM_S), paused));
-        assert_eq!(told.faults, 1, "there are fewer sends: {}", told.log());
-        told.two_lead()
+    let unsafe_sends = |fencing: Fencing| -> Vec<u64> {
+        let two = |nth: &u64| {
+            let paused = pause(Who::Trigger, 2.0 * service.lease_s);
+            let story = Story { fencing, ..quiet(service) };
+            let told = tell(service, &story.with(before_send(&node, *nth, SENDS_FROM_S), paused));
+            assert_eq!(told.faults, 1, "there are fewer sends: {}", told.log());
+            assert!(!told.writes.is_empty(), "nobody wrote: {}", told.log());
+            told.two_lead()
+        };
+        (1..=SENDS).filter(two).collect()
     };
-    let unsafe_sends: Vec<u64> = (1..=SENDS).filter(two).collect();
-    println!("{}: of {SENDS} sends, a pause before these lets two lead: {unsafe_sends:?}", service.name);
-    assert!(!unsafe_sends.is_empty());
+    let open = unsafe_sends(Fencing::Off);
+    println!("{}: of {SENDS} sends, a pause before these lets two lead: {open:?}", service.name);
+    assert_eq!(open.is_empty(), pauses == Pause::OneLeads, "{open:?}");
+    if pauses == Pause::FencedOff {
+        assert_eq!(unsafe_sends(Fencing::On), [0; 0]);
+    }
 }
 
 /// A module for each service, with a test for each of the above.
 macro_rules! suite {
-    ($($name:ident, $service:expr, $partition:expr;)*) => {
+    ($($name:ident, $service:expr, $partition:expr, $pause:expr;)*) => {
         $(pub mod $name {
             use super::*;
 
@@ -93,7 +112,7 @@ macro_rules! suite {
 
             #[test]
             fn paused_before_each_send() {
-                $crate::suite::paused_before_each_send(&service());
+                $crate::suite::paused_before_each_send(&service(), $pause);
             }
         })*
     };

@@ -34,6 +34,18 @@ pub const fn on_kubernetes(main: Main, lease_s: f64) -> Service {
     Service { name: "", main, protocol: "k8s-lease", env: ("KUBERNETES_URL", "http://apiserver:6443"), lease_s }
 }
 
+pub const fn on_etcd(main: Main) -> Service {
+    Service { name: "", main, protocol: "etcd-election", env: ("ETCD_URL", "http://etcd:2379"), lease_s: 10.0 }
+}
+
+/// A session ends when the kernel of PostgreSQL's machine has heard nothing of it for six seconds, rather than two hours.
+pub const fn on_postgres(main: Main) -> Service {
+    const URL: &str = "postgres://service@postgres:5432/service?options=-c%20tcp_keepalives_idle%3D3\
+                       %20-c%20tcp_keepalives_interval%3D1%20-c%20tcp_keepalives_count%3D3";
+    let env = ("POSTGRES_URL", URL);
+    Service { name: "", main, protocol: "pg-advisory", env, lease_s: 10.0 }
+}
+
 impl Service {
     pub const fn named(self, name: &'static str) -> Service {
         Service { name, ..self }
@@ -135,7 +147,8 @@ pub fn tell(service: &Service, story: &Story) -> Told {
 fn number(events: &mut [history::Event], lines: &[Line]) {
     for event in events {
         if let history::Kind::Apply { node, write, .. } = &mut event.kind {
-            let begun = |line: &&Line| line.node == *node && line.now / 1_000 <= event.t_us && line.text.contains(": leads");
+            let begun =
+                |line: &&Line| line.node == *node && line.now / 1_000 <= event.t_us && line.text.contains(": leads");
             let begun = lines.iter().filter(begun).filter(|line| !line.text.contains("no more"));
             write.generation = begun.count() as u32;
         }
@@ -180,7 +193,8 @@ impl Told {
 
     /// The lines, each with its time.
     pub fn log(&self) -> String {
-        let line = |line: &Line| format!("{:.3} n{} {:?} {}\n", line.now as f64 / 1e9, line.node.0 + 1, line.from, line.text);
+        let line =
+            |line: &Line| format!("{:.3} n{} {:?} {}\n", line.now as f64 / 1e9, line.node.0 + 1, line.from, line.text);
         self.lines.iter().map(line).collect()
     }
 
