@@ -148,7 +148,8 @@ fn kubernetes_watches() {
         ..kubernetes::Meta::default()
     };
     let first = model.create(key.clone(), &meta(0), spec("n1"), "test", making).ok().expect("there is none");
-    let second = model.update(key.clone(), &meta(first.version), spec("n2"), "test", making).ok().expect("nobody was first").1;
+    let second =
+        model.update(key.clone(), &meta(first.version), spec("n2"), "test", making).ok().expect("nobody was first").1;
     assert!(second.version > first.version, "Kubernetes: a write keeps its version");
     let stale = model.update(key, &meta(first.version), spec("n3"), "test", making);
     assert!(stale.is_err(), "Kubernetes: an update of an old version is taken");

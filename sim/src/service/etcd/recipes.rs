@@ -102,7 +102,12 @@ fn get(key: &[u8]) -> PbTxnRequestOp {
 /// If a key was made at this revision; 0: if there is none.
 fn made_at(key: &[u8], revision: i64) -> PbCompare {
     let target = PbCompareTarget::Create as i32;
-    PbCompare { key: key.to_vec(), target, target_union: Some(PbTargetUnion::CreateRevision(revision)), ..PbCompare::default() }
+    PbCompare {
+        key: key.to_vec(),
+        target,
+        target_union: Some(PbTargetUnion::CreateRevision(revision)),
+        ..PbCompare::default()
+    }
 }
 
 /// The lease of a session, which is made if there is none.
@@ -316,10 +321,18 @@ impl<S: Server> tower::Service<http::Request<Body>> for Election<S> {
 
     fn call(&mut self, request: http::Request<Body>) -> Served {
         match request.uri().path() {
-            "/v3electionpb.Election/Campaign" => served(&self.0, request, |server, asked| Box::pin(campaign(server, asked))),
-            "/v3electionpb.Election/Proclaim" => served(&self.0, request, |server, asked| Box::pin(proclaim(server, asked))),
-            "/v3electionpb.Election/Resign" => served(&self.0, request, |server, asked| Box::pin(resign(server, asked))),
-            "/v3electionpb.Election/Leader" => served(&self.0, request, |server, asked| Box::pin(leader(server, asked))),
+            "/v3electionpb.Election/Campaign" => {
+                served(&self.0, request, |server, asked| Box::pin(campaign(server, asked)))
+            }
+            "/v3electionpb.Election/Proclaim" => {
+                served(&self.0, request, |server, asked| Box::pin(proclaim(server, asked)))
+            }
+            "/v3electionpb.Election/Resign" => {
+                served(&self.0, request, |server, asked| Box::pin(resign(server, asked)))
+            }
+            "/v3electionpb.Election/Leader" => {
+                served(&self.0, request, |server, asked| Box::pin(leader(server, asked)))
+            }
             _ => unknown(),
         }
     }

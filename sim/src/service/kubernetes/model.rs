@@ -157,8 +157,7 @@ impl Model {
         manager: &str,
         making: Making,
     ) -> Result<(bool, Lease), Status> {
-        let (old, mut owners) =
-            self.get(&key).map(|old| (fields(&old.spec), old.owners.clone())).unwrap_or_default();
+        let (old, mut owners) = self.get(&key).map(|old| (fields(&old.spec), old.owners.clone())).unwrap_or_default();
         let is_meant = |old: &Lease| meta.uid.is_empty() || meta.uid == old.uid;
         if self.get(&key).is_some_and(is_meant) && matches!(meta.resource_version.as_str(), "" | "0") {
             return Err(Status::version_needed(&key.1));

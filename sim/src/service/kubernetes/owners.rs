@@ -96,7 +96,8 @@ mod tests {
     }
 
     fn refused(result: Result<Fields, Status>) -> String {
-        result.map_or_else(|status| status.shown()["message"].as_str().unwrap_or_default().to_owned(), |_| String::new())
+        result
+            .map_or_else(|status| status.shown()["message"].as_str().unwrap_or_default().to_owned(), |_| String::new())
     }
 
     #[test]

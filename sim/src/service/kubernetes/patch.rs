@@ -56,7 +56,8 @@ impl Model {
             true => {
                 let strange = |(name, value): &(&String, &Value)| !FIELDS.contains(&name.as_str()) || value.is_null();
                 if let Some((name, _)) = wanted.iter().find(strange) {
-                    let why = format!("failed to create typed patch object: .spec.{name}: field not declared in schema");
+                    let why =
+                        format!("failed to create typed patch object: .spec.{name}: field not declared in schema");
                     return Err(Status::internal(&why));
                 }
                 owners.apply(manager, patch.force, &old, &fields(&parsed(wanted)?), &key.1)?
@@ -91,9 +92,9 @@ fn meta(key: &Key, body: &Value) -> Result<Meta, Status> {
             return Err(Status::bad_request(format!("metadata.{unmodelled} is not modelled")));
         }
     }
-    let mut meta = given.map_or_else(|| Ok(Meta::default()), Meta::deserialize).map_err(|why| {
-        Status::bad_request(format!("Lease in version \"v1\" cannot be handled as a Lease: {why}"))
-    })?;
+    let mut meta = given
+        .map_or_else(|| Ok(Meta::default()), Meta::deserialize)
+        .map_err(|why| Status::bad_request(format!("Lease in version \"v1\" cannot be handled as a Lease: {why}")))?;
     for (what, given, is) in [("name", &mut meta.name, &key.1), ("namespace", &mut meta.namespace, &key.0)] {
         if given.is_empty() {
             given.clone_from(is);

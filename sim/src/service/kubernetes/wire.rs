@@ -126,7 +126,8 @@ impl<E: Env> Server<E> {
             Method::POST => {
                 let (meta, spec) = wanted(request, &namespace, None)?;
                 let (key, making) = ((namespace, meta.name.clone()), self.making());
-                let lease = self.change(|model| model.create(key.clone(), &meta, spec, &manager(query, request), making))?;
+                let lease =
+                    self.change(|model| model.create(key.clone(), &meta, spec, &manager(query, request), making))?;
                 Ok(http::json(StatusCode::CREATED, &shown(&key, &lease)))
             }
             Method::GET if matches!(query.get("watch"), Some("1" | "true")) => self.watch(namespace, query),

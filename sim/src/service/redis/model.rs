@@ -12,10 +12,7 @@ use protocols::{
     election::redis_common::{KEY, key_of, token_key_of},
     types::MILLISECOND,
 };
-use std::{
-    collections::BTreeMap,
-    ops::Bound,
-};
+use std::{collections::BTreeMap, ops::Bound};
 
 /// The keys, the script cache, and the number of connections so far.
 #[derive(Clone, Debug, Default)]

@@ -2,14 +2,18 @@
 
 use crate::world::{Service, Story, at, before_send, cut_off, kill, named, pause, tell};
 use protocols::fence::checks::Fencing;
-use scenarios::fault::Who;
+use scenarios::fault::{Fault, Who};
+use sim::program::{From, Line};
 
-/// What a mere partition of the leader from its coordination service leads to: nobody is paused, and every clock is right.
+/// What a mere partition of the leader from its coordination service leads to, or a restart of the latter: nobody is
+/// paused, and every clock is right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Partition {
-    OneLeads,
+pub enum Leaders {
+    /// Nobody leads any more.
+    None,
+    One,
     /// The former leader goes on beside its successor.
-    TwoLead,
+    Two,
 }
 
 /// When faults strike, and sends are counted from.
@@ -45,11 +49,22 @@ pub fn another_leads_after_a_kill(service: &Service) {
     assert_eq!(told.violated, [""; 0], "{}", told.log());
 }
 
-pub fn cut_off_for_three_leases(service: &Service, partition: Partition) {
+pub fn cut_off_for_three_leases(service: &Service, partition: Leaders) {
     let before = tell(service, &quiet(service)).leader(STRIKES_S);
     let told = tell(service, &quiet(service).with(at(STRIKES_S), cut_off(named(before), 3.0 * service.lease_s)));
     assert!(told.successor(before, STRIKES_S).is_some(), "nobody else leads: {}", told.log());
-    assert_eq!(told.two_lead(), partition == Partition::TwoLead, "{:?}: {}", told.violated, told.log());
+    assert_eq!(told.two_lead(), partition == Leaders::Two, "{:?}: {}", told.violated, told.log());
+}
+
+/// For less than any lease lasts.
+pub fn the_service_restarts(service: &Service, restart: Leaders) {
+    let again = Fault::Kill { node: Who::Service, restart_after_ms: Some(1_000.0) };
+    let told = tell(service, &quiet(service).with(at(STRIKES_S), again));
+    assert_eq!(told.two_lead(), restart == Leaders::Two, "{:?}: {}", told.violated, told.log());
+    let ended = |line: &&&Line| line.from == From::End;
+    assert_eq!(told.unusual().iter().filter(ended).count(), 0, "{}", told.log());
+    let after = told.writes.iter().filter(|(at, _)| *at > STRIKES_S + 1.0 + service.lease_s).count();
+    assert_eq!(after == 0, restart == Leaders::None, "{after} writes: {}", told.log());
 }
 
 /// What a pause of the leader that is longer than its lease leads to.
@@ -87,7 +102,7 @@ pub fn paused_before_each_send(service: &Service, pauses: Pause) {
 
 /// A module for each service, with a test for each of the above.
 macro_rules! suite {
-    ($($name:ident, $service:expr, $partition:expr, $pause:expr;)*) => {
+    ($($name:ident, $service:expr, $partition:expr, $restart:expr, $pause:expr;)*) => {
         $(pub mod $name {
             use super::*;
 
@@ -108,6 +123,11 @@ macro_rules! suite {
             #[test]
             fn cut_off_for_three_leases() {
                 $crate::suite::cut_off_for_three_leases(&service(), $partition);
+            }
+
+            #[test]
+            fn the_service_restarts() {
+                $crate::suite::the_service_restarts(&service(), $restart);
             }
 
             #[test]

@@ -27,7 +27,11 @@ pub(super) enum Expr {
     /// An element of a list: the name of the list, and the index.
     Index(Box<Expr>, Box<Expr>),
     List(Vec<Expr>),
-    Call { function: Function, args: Vec<Expr>, line: u32 },
+    Call {
+        function: Function,
+        args: Vec<Expr>,
+        line: u32,
+    },
     /// `not`, `-` and `#`.
     One(&'static str, Box<Expr>, u32),
     Two(Box<Expr>, &'static str, Box<Expr>, u32),
@@ -139,7 +143,8 @@ impl Parser<'_> {
 
     fn statement(&mut self) -> Result<Statement, String> {
         if self.took("return") {
-            let nothing = self.at == self.words.len() || ["end", "else", "elseif", ";"].iter().any(|word| self.is(word));
+            let nothing =
+                self.at == self.words.len() || ["end", "else", "elseif", ";"].iter().any(|word| self.is(word));
             return Ok(Statement::Return(if nothing { None } else { Some(self.expr(0)?) }));
         }
         if self.took("if") {

@@ -172,6 +172,10 @@ impl Running<'_, '_> {
     /// A value that does not fit; real servers have other words.
     fn useless(&self, what: &str, value: &Value, line: Option<u32>) -> String {
         let line = line.map(|line| format!(" on line {line}")).unwrap_or_default();
-        format!("ERR this simulated Redis cannot apply '{what}' to a {} value{line}, script: {}", value.kind(), self.digest)
+        format!(
+            "ERR this simulated Redis cannot apply '{what}' to a {} value{line}, script: {}",
+            value.kind(),
+            self.digest
+        )
     }
 }
