@@ -5,7 +5,7 @@
 //! process, so it waits for nothing but the keys before its own. Not modelled: `Observe`; and a session keeps its lease
 //! alive once, at its start, which a real server may do, too.
 
-use super::model::Model;
+use super::model::{Error, Model};
 use etcd_client::proto::*;
 use std::{
     convert::Infallible,
@@ -22,6 +22,11 @@ use tonic::{
     service::Routes,
 };
 use tonic_prost::ProstCodec;
+
+/// These services do not translate the errors of the server's client: they have a code of their own.
+fn unknown_code(error: Error) -> Status {
+    Status::unknown(Status::from(error).message())
+}
 
 /// What these need of a server.
 pub(super) trait Server: Clone + Send + Sync + 'static {
@@ -116,7 +121,7 @@ fn session<S: Server>(server: &S, lease: i64) -> Result<i64, Status> {
         return Ok(lease);
     }
     let request = PbLeaseGrantRequest { ttl: SESSION_TTL, id: 0 };
-    Ok(server.with(|model, now| model.lease_grant(now, &request))?.id)
+    Ok(server.with(|model, now| model.lease_grant(now, &request)).map_err(unknown_code)?.id)
 }
 
 /// Takes a place in the queue of a name, or finds it taken with the same lease.
@@ -124,7 +129,7 @@ fn queue<S: Server>(server: &S, name: &[u8], lease: i64, value: &[u8]) -> Result
     let key = [name, format!("/{lease:x}").as_bytes()].concat();
     let compare = vec![made_at(&key, 0)];
     let request = PbTxnRequest { compare, success: vec![put(&key, value, lease)], failure: vec![get(&key)] };
-    let answer = server.with(|model, _| model.txn(&request))?;
+    let answer = server.with(|model, _| model.txn(&request)).map_err(unknown_code)?;
     let header = answer.header;
     let found = answer.responses.first().and_then(|response| match &response.response {
         Some(PbTxnOpResponse::ResponseRange(range)) => range.kvs.first().cloned(),
@@ -145,7 +150,8 @@ async fn wait<S: Server>(server: &S, name: &[u8], place: &Place) -> Result<(), S
     let older = PbRangeRequest { key: prefix, range_end, max_create_revision, ..PbRangeRequest::default() };
     loop {
         let notified = changed.notified();
-        if max_create_revision == 0 || server.with(|model, _| model.range(&older))?.kvs.is_empty() {
+        if max_create_revision == 0 || server.with(|model, _| model.range(&older)).map_err(unknown_code)?.kvs.is_empty()
+        {
             return Ok(());
         }
         notified.await;
@@ -179,7 +185,7 @@ async fn lock<S: Server>(server: S, request: LockRequest) -> Result<PbLockRespon
     wait(&server, &request.name, &place).await?;
     waiting.over = true;
     let range = PbRangeRequest { key: place.key.clone(), ..PbRangeRequest::default() };
-    let own = server.with(|model, _| model.range(&range))?;
+    let own = server.with(|model, _| model.range(&range)).map_err(unknown_code)?;
     if own.kvs.is_empty() {
         return Err(Status::unknown("mutex: session is expired"));
     }
@@ -187,7 +193,7 @@ async fn lock<S: Server>(server: S, request: LockRequest) -> Result<PbLockRespon
 }
 
 async fn unlock<S: Server>(server: S, request: UnlockRequest) -> Result<PbUnlockResponse, Status> {
-    let answer = server.with(|model, _| model.delete_range(&delete(&request.key)))?;
+    let answer = server.with(|model, _| model.delete_range(&delete(&request.key))).map_err(unknown_code)?;
     Ok(PbUnlockResponse { header: answer.header })
 }
 
@@ -209,7 +215,7 @@ async fn campaign<S: Server>(server: S, request: CampaignRequest) -> Result<PbCa
 fn proclaim_as<S: Server>(server: &S, leader: &PbLeaderKey, value: &[u8]) -> Result<PbTxnResponse, Status> {
     let compare = vec![made_at(&leader.key, leader.rev)];
     let request = PbTxnRequest { compare, success: vec![put(&leader.key, value, leader.lease)], failure: Vec::new() };
-    let answer = server.with(|model, _| model.txn(&request))?;
+    let answer = server.with(|model, _| model.txn(&request)).map_err(unknown_code)?;
     if answer.succeeded { Ok(answer) } else { Err(Status::unknown("election: not leader")) }
 }
 
@@ -227,13 +233,13 @@ async fn resign<S: Server>(server: S, request: ResignRequest) -> Result<PbResign
     let operation = PbTxnRequestOp { request: Some(PbTxnOpRequest::RequestDeleteRange(delete(&leader.key))) };
     let compare = vec![made_at(&leader.key, leader.rev)];
     let request = PbTxnRequest { compare, success: vec![operation], failure: Vec::new() };
-    Ok(PbResignResponse { header: server.with(|model, _| model.txn(&request))?.header })
+    Ok(PbResignResponse { header: server.with(|model, _| model.txn(&request)).map_err(unknown_code)?.header })
 }
 
 async fn leader<S: Server>(server: S, request: LeaderRequest) -> Result<PbLeaderResponse, Status> {
     let (key, range_end) = ([&request.name[..], b"/"].concat(), [&request.name[..], b"0"].concat());
     let range = PbRangeRequest { key, range_end, ..PbRangeRequest::default() };
-    let answer = server.with(|model, _| model.range(&range))?;
+    let answer = server.with(|model, _| model.range(&range)).map_err(unknown_code)?;
     let first = answer.kvs.into_iter().min_by_key(|kv| kv.create_revision);
     let first = first.ok_or_else(|| Status::unknown("election: no leader"))?;
     Ok(PbLeaderResponse { header: answer.header, kv: Some(first) })

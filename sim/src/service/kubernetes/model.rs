@@ -7,8 +7,7 @@
 //! written, and keeps the version).
 
 use super::{
-    owners::Owners,
-    patch::fields,
+    owners::{Owners, fields},
     status::{Cause, Status},
 };
 use crate::service::grants::Holder;

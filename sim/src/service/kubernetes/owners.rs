@@ -5,6 +5,7 @@
 //! have no owners here, and owners are not shown (`managedFields`).
 
 use super::status::Status;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +22,11 @@ pub struct Owners(BTreeMap<(String, Operation), BTreeSet<String>>);
 
 /// The fields of a `spec`.
 pub type Fields = Map<String, Value>;
+
+pub fn fields(spec: &impl Serialize) -> Fields {
+    // A spec is a map with string keys.
+    serde_json::to_value(spec).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default()
+}
 
 impl Owners {
     /// A manager has replaced `old` by `new`, whoever owned what.
@@ -90,10 +96,6 @@ fn shown(manager: &str, operation: Operation) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    fn fields(value: &Value) -> Fields {
-        value.as_object().cloned().unwrap_or_default()
-    }
 
     fn refused(result: Result<Fields, Status>) -> String {
         result

@@ -6,7 +6,7 @@
 
 use super::{
     model::{Key, Lease, Making, Meta, Model, Spec, spec},
-    owners::{Fields, Operation},
+    owners::{Fields, Operation, fields},
     status::Status,
 };
 use serde::Deserialize;
@@ -23,11 +23,6 @@ pub struct Patch {
 
 /// The fields of a `spec` that are modelled.
 const FIELDS: [&str; 5] = ["acquireTime", "holderIdentity", "leaseDurationSeconds", "leaseTransitions", "renewTime"];
-
-pub(super) fn fields(spec: &Spec) -> Fields {
-    // It is a map with string keys.
-    serde_json::to_value(spec).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default()
-}
 
 impl Model {
     /// Patches an object, or creates it if it is an apply; returns whether it was created.

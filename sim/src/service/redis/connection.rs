@@ -6,6 +6,7 @@
 
 use super::{
     call::{Call, Command, NOT_AN_INTEGER, Outcome, integer, text, wrong_arity},
+    lua,
     resp::{Protocol, Resp},
     script::Script,
 };
@@ -175,5 +176,5 @@ fn run_script(call: &mut Call, script: fn(&mut Call) -> Result<Script, String>) 
     let keys = usize::try_from(keys).map_err(|_| "ERR Number of keys can't be negative")?;
     let script = script(call)?;
     let (keys, argv) = args.split_at(keys);
-    script.run(call, keys, argv)
+    lua::run(&script, call, keys, argv)
 }

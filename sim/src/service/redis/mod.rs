@@ -7,6 +7,7 @@
 mod call;
 mod commands;
 mod connection;
+mod lua;
 pub mod model;
 pub mod resp;
 mod script;

@@ -9,12 +9,10 @@
 //! luaRedisGenericCommand, luaReplyToRedisReply, luaError`; the Lua 5.1 manual. Within a script, time stands still; an
 //! error in `redis.call` ends the script and keeps its earlier effects.
 
-mod parse;
-mod run;
-mod value;
+pub(super) mod parse;
+pub(super) mod value;
 mod word;
 
-use super::{call::Call, resp::Resp};
 use parse::Block;
 use std::sync::Arc;
 
@@ -22,7 +20,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     digest: Arc<str>,
-    block: Arc<Block>,
+    pub(super) block: Arc<Block>,
 }
 
 impl Script {
@@ -36,11 +34,5 @@ impl Script {
     /// The SHA-1 digest of its text, which is its name in Redis.
     pub(super) fn digest(&self) -> &str {
         &self.digest
-    }
-
-    /// # Errors
-    /// An error reply.
-    pub(super) fn run(&self, call: &mut Call, keys: &[Vec<u8>], argv: &[Vec<u8>]) -> Result<Resp, String> {
-        run::run(&self.block, &self.digest, call, keys, argv)
     }
 }

@@ -1,11 +1,11 @@
 //! A script as statements and expressions.
 
-use super::word::{Placed, Word, words};
+use super::word::{Placed, Word, refused, words};
 
-pub(super) type Block = Vec<Statement>;
+pub(in crate::service::redis) type Block = Vec<Statement>;
 
 #[derive(Debug)]
-pub(super) enum Statement {
+pub(in crate::service::redis) enum Statement {
     /// `local name = value`.
     Local(String, Expr),
     /// `name = value`, of a local name.
@@ -18,7 +18,7 @@ pub(super) enum Statement {
 }
 
 #[derive(Debug)]
-pub(super) enum Expr {
+pub(in crate::service::redis) enum Expr {
     Nil,
     Bool(bool),
     Number(f64),
@@ -38,7 +38,7 @@ pub(super) enum Expr {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Function {
+pub(in crate::service::redis) enum Function {
     RedisCall,
     ToNumber,
     ToText,
@@ -54,14 +54,9 @@ const KEYWORDS: [&str; 21] = [
     "repeat", "return", "then", "true", "until", "while",
 ];
 
-/// Why a script is refused.
-pub(super) fn refused(line: u32, word: &str) -> String {
-    format!("ERR this simulated Redis understands a part of Lua only, and not '{word}' on line {line} of this script")
-}
-
 /// # Errors
 /// Something in it is not understood.
-pub(super) fn script(text: &[u8]) -> Result<Block, String> {
+pub(in crate::service::redis) fn script(text: &[u8]) -> Result<Block, String> {
     let words = words(text)?;
     let mut parser = Parser { words: &words, at: 0, deep: 0 };
     let block = parser.block()?;

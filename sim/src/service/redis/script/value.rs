@@ -3,7 +3,7 @@
 use crate::service::redis::resp::Resp;
 
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Value {
+pub(in crate::service::redis) enum Value {
     Nil,
     Bool(bool),
     Number(f64),
@@ -14,12 +14,12 @@ pub(super) enum Value {
 }
 
 impl Value {
-    pub(super) fn is_true(&self) -> bool {
+    pub(in crate::service::redis) fn is_true(&self) -> bool {
         !matches!(self, Value::Nil | Value::Bool(false))
     }
 
     /// What `type` would say.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(in crate::service::redis) fn kind(&self) -> &'static str {
         match self {
             Value::Nil => "nil",
             Value::Bool(_) => "boolean",
@@ -30,17 +30,17 @@ impl Value {
     }
 
     /// Whether it is equal to another; each table is equal to itself only.
-    pub(super) fn is(&self, other: &Value) -> bool {
+    pub(in crate::service::redis) fn is(&self, other: &Value) -> bool {
         !matches!(self, Value::List(_) | Value::Status(_)) && self == other
     }
 
     /// Where strings are joined; `None` for anything but strings and numbers.
-    pub(super) fn text(&self) -> Option<Vec<u8>> {
+    pub(in crate::service::redis) fn text(&self) -> Option<Vec<u8>> {
         self.shown(14)
     }
 
     /// As an argument of a command.
-    pub(super) fn word(&self) -> Option<Vec<u8>> {
+    pub(in crate::service::redis) fn word(&self) -> Option<Vec<u8>> {
         self.shown(17)
     }
 
@@ -53,7 +53,7 @@ impl Value {
     }
 
     /// As a number; strings that show one count.
-    pub(super) fn number(&self) -> Option<f64> {
+    pub(in crate::service::redis) fn number(&self) -> Option<f64> {
         match self {
             Value::Number(number) => Some(*number),
             Value::Text(text) => {
@@ -66,7 +66,7 @@ impl Value {
     }
 
     /// What a command within a script answers (`src/script_lua.c: redisProtocolToLuaType*`).
-    pub(super) fn of(reply: Resp) -> Value {
+    pub(in crate::service::redis) fn of(reply: Resp) -> Value {
         match reply {
             Resp::Integer(value) => Value::Number(value as f64),
             Resp::Bulk(bytes) => Value::Text(bytes),
@@ -80,7 +80,7 @@ impl Value {
     }
 
     /// What a script's value is as a reply (`src/script_lua.c: luaReplyToRedisReply`).
-    pub(super) fn reply(self) -> Resp {
+    pub(in crate::service::redis) fn reply(self) -> Resp {
         match self {
             Value::Nil | Value::Bool(false) => Resp::Nil,
             Value::Bool(true) => Resp::Integer(1),

@@ -1,7 +1,5 @@
 //! The words of a script.
 
-use super::parse::refused;
-
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Word {
     /// A name or a keyword.
@@ -13,6 +11,11 @@ pub(super) enum Word {
 
 /// A word and its line, counted from 1.
 pub(super) type Placed = (Word, u32);
+
+/// Why a script is refused.
+pub(super) fn refused(line: u32, word: &str) -> String {
+    format!("ERR this simulated Redis understands a part of Lua only, and not '{word}' on line {line} of this script")
+}
 
 /// Longer ones first.
 const SIGNS: [&str; 24] = [

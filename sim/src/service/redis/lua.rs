@@ -1,24 +1,22 @@
 //! A script in execution.
 
 use super::{
-    parse::{Block, Expr, Function, Statement},
-    value::Value,
+    call::Call,
+    resp::Resp,
+    script::{
+        Script,
+        parse::{Block, Expr, Function, Statement},
+        value::Value,
+    },
 };
-use crate::service::redis::{call::Call, resp::Resp};
 use std::cmp::Ordering;
 
 /// # Errors
 /// An error reply: a command's own, or that of a value that is of no use where it stands.
-pub(super) fn run(
-    block: &Block,
-    digest: &str,
-    call: &mut Call,
-    keys: &[Vec<u8>],
-    argv: &[Vec<u8>],
-) -> Result<Resp, String> {
+pub(super) fn run(script: &Script, call: &mut Call, keys: &[Vec<u8>], argv: &[Vec<u8>]) -> Result<Resp, String> {
     let list = |words: &[Vec<u8>]| Value::List(words.iter().cloned().map(Value::Text).collect());
     let names = vec![("KEYS".to_owned(), list(keys)), ("ARGV".to_owned(), list(argv))];
-    let returned = Running { digest, call, names }.block(block)?;
+    let returned = Running { digest: script.digest(), call, names }.block(&script.block)?;
     Ok(returned.unwrap_or(Value::Nil).reply())
 }
 
@@ -155,12 +153,12 @@ impl Running<'_, '_> {
         let reply = match words {
             None => Resp::Error("ERR Lua redis lib command arguments must be strings or integers".into()),
             Some(words) if words.is_empty() => {
-                Resp::Error("ERR Please specify at least one argument for this redis.call() call".into())
+                Resp::Error("ERR Please specify at least one argument for this redis lib call".into())
             }
             Some(words) => (self.call.execute)(self.call.model, self.call.session, self.call.now_ms, &words),
         };
         match reply {
-            Resp::Error(error) => Err(format!("{error} script: {}, on @user_script:{line}.", self.digest)),
+            Resp::Error(error) => Err(format!("{} script: {}, on @user_script:{line}.", worded(error), self.digest)),
             reply => Ok(Value::of(reply)),
         }
     }
@@ -177,5 +175,16 @@ impl Running<'_, '_> {
             value.kind(),
             self.digest
         )
+    }
+}
+
+/// Some errors have other words within a script (`src/script.c: scriptCall`).
+fn worded(error: String) -> String {
+    match error {
+        error if error.starts_with("ERR wrong number of arguments for ") => {
+            "ERR Wrong number of args calling Redis command from script".into()
+        }
+        error if error.starts_with("ERR unknown command ") => "ERR Unknown Redis command called from script".into(),
+        error => error,
     }
 }
