@@ -98,10 +98,11 @@ fn kubernetes_watches() {
         resource_version: if version == 0 { String::new() } else { version.to_string() },
         ..kubernetes::Meta::default()
     };
-    let first = model.create(key.clone(), &meta(0), spec("n1"), making).ok().expect("there is none");
-    let second = model.update(key.clone(), &meta(first.version), spec("n2"), making).ok().expect("nobody was first").1;
+    let first = model.create(key.clone(), &meta(0), spec("n1"), "test", making).ok().expect("there is none");
+    let second =
+        model.update(key.clone(), &meta(first.version), spec("n2"), "test", making).ok().expect("nobody was first").1;
     assert!(second.version > first.version, "Kubernetes: a write keeps its version");
-    let stale = model.update(key, &meta(first.version), spec("n3"), making);
+    let stale = model.update(key, &meta(first.version), spec("n3"), "test", making);
     assert!(stale.is_err(), "Kubernetes: an update of an old version is taken");
     let told = |from: u64| model.after(from).iter().map(|event| event.version).collect::<Vec<_>>();
     assert_eq!(told(first.version - 1), [first.version, second.version], "Kubernetes: what a watch is told");

@@ -2,7 +2,7 @@
 //!
 //! [`model`] is pure. [`wire`] serves it over gRPC, so that the genuine client works unmodified.
 //!
-//! [`cluster`] models several members.
+//! [`cluster`] models several members; `recipes` are its lock and election services, which single members have.
 //!
 //! Not modelled: authentication, cluster and maintenance calls (`Unimplemented`); lease checkpoints (they only shorten
 //! leases of more than five minutes after a change of leader); unsolicited progress notifications of watches (every ten
@@ -10,6 +10,7 @@
 
 pub mod cluster;
 pub mod model;
+mod recipes;
 pub mod wire;
 
 use super::{Disk, Dropped, Model, Serving, State, grants::Holder};

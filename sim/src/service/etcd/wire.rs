@@ -4,7 +4,10 @@
 //! along with it: the scan for expired leases (every 500 ms), the resynchronisation of watches (every 100 ms), and one
 //! task per open stream.
 
-use super::model::{EXPIRY_SCAN, Error, Model, RESYNC, Renewal, StreamId};
+use super::{
+    model::{EXPIRY_SCAN, Error, Model, RESYNC, Renewal, StreamId},
+    recipes,
+};
 use crate::service::grants;
 use etcd_client::proto::*;
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
@@ -64,13 +67,13 @@ pub(super) async fn serve_as<E: Env>(
     changed: Arc<Notify>,
     by_wall_clock: bool,
 ) -> io::Result<()> {
-    let (watches, scanned) = Default::default();
-    let server = EtcdServer { env: env.clone(), model, watches, scanned, by_wall_clock };
+    let (watches, scanned, moved) = Default::default();
+    let server = EtcdServer { env: env.clone(), model, watches, scanned, moved, by_wall_clock };
     server.model().promote(server.lessor_now());
     let routes = Routes::new(PbKvServer::new(server.clone()))
         .add_service(PbLeaseServer::new(server.clone()))
-        .add_service(PbWatchServer::new(server.clone()))
-        .prepare();
+        .add_service(PbWatchServer::new(server.clone()));
+    let routes = recipes::added(routes, server.clone()).prepare();
     let _expiry = env.spawn(server.clone().expiry());
     let _resync = env.spawn(server.clone().resync());
     let _changes = env.spawn(async move {
@@ -111,13 +114,21 @@ struct EtcdServer<E> {
     watches: Arc<Mutex<BTreeMap<StreamId, WatchSender>>>,
     /// Notified after every scan for expired leases.
     scanned: Arc<Notify>,
+    /// Notified after every change of the revision.
+    moved: Arc<Notify>,
     by_wall_clock: bool,
 }
 
 impl<E: Clone> Clone for EtcdServer<E> {
     fn clone(&self) -> Self {
-        let (model, watches, scanned) = (self.model.clone(), self.watches.clone(), self.scanned.clone());
-        EtcdServer { env: self.env.clone(), model, watches, scanned, by_wall_clock: self.by_wall_clock }
+        EtcdServer {
+            env: self.env.clone(),
+            model: self.model.clone(),
+            watches: self.watches.clone(),
+            scanned: self.scanned.clone(),
+            moved: self.moved.clone(),
+            by_wall_clock: self.by_wall_clock,
+        }
     }
 }
 
@@ -146,6 +157,7 @@ impl<E: Env> EtcdServer<E> {
         let answer = action(&mut model, now);
         if model.revision() != revision {
             (0..grants::groups()).for_each(|group| grants::tell_of(group, model.holder(group), why));
+            self.moved.notify_waiters();
         }
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         for (stream, response) in model.take_watch_responses() {
@@ -205,6 +217,16 @@ impl<E: Env> EtcdServer<E> {
         }
         self.apply(|model, _| model.watch_close(stream));
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).remove(&stream);
+    }
+}
+
+impl<E: Env> recipes::Server for EtcdServer<E> {
+    fn with<T>(&self, action: impl FnOnce(&mut Model, u64) -> T) -> T {
+        self.apply(action)
+    }
+
+    fn changed(&self) -> Arc<Notify> {
+        self.moved.clone()
     }
 }
 

@@ -5,11 +5,13 @@
 //! Compared with transcripts of kube-apiserver 1.20.2 on etcd 3.4. The process has no state of its own: what it has
 //! acknowledged is in etcd and survives a restart; watches do not.
 //!
-//! Not modelled: TLS and authentication, other kinds of objects, protobuf and YAML, patches and server-side apply (so
-//! no managedFields), finalizers and owners, labels and annotations, dry runs, paging, bookmarks. Requests for these
-//! are refused.
+//! Not modelled: TLS and authentication, other kinds of objects, protobuf and YAML, JSON patches, managedFields (fields
+//! have their managers, but are not shown with them), finalizers and owners, labels and annotations, dry runs, paging,
+//! bookmarks. Requests for these are refused.
 
 pub mod model;
+mod owners;
+mod patch;
 mod status;
 pub mod wire;
 

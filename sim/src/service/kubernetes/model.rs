@@ -6,7 +6,10 @@
 //! `staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go: GuaranteedUpdate` (an update without changes is not
 //! written, and keeps the version).
 
-use super::status::{Cause, Status};
+use super::{
+    owners::{Owners, fields},
+    status::{Cause, Status},
+};
 use crate::service::grants::Holder;
 use protocols::{
     election::k8s::{name_of, token},
@@ -47,6 +50,7 @@ pub struct Lease {
     /// When it was created, in microseconds of the server's wall clock.
     pub created_us: u64,
     pub spec: Spec,
+    pub owners: Owners,
 }
 
 /// The metadata in a request's body.
@@ -115,7 +119,14 @@ impl Model {
     ///
     /// # Errors
     /// The object exists, is invalid, or names a version.
-    pub fn create(&mut self, key: Key, meta: &Meta, spec: Spec, making: Making) -> Result<Lease, Status> {
+    pub fn create(
+        &mut self,
+        key: Key,
+        meta: &Meta,
+        spec: Spec,
+        manager: &str,
+        making: Making,
+    ) -> Result<Lease, Status> {
         valid(&key.1, &spec, "Lease")?;
         if !meta.resource_version.is_empty() && meta.resource_version != "0" {
             return Err(Status::internal("resourceVersion should not be set on objects to be created"));
@@ -123,11 +134,13 @@ impl Model {
         if self.leases.contains_key(&key) {
             return Err(Status::already_exists(&key.1));
         }
-        Ok(self.make(key, spec, making))
+        let mut owners = Owners::default();
+        owners.update(manager, &fields(&Spec::default()), &fields(&spec));
+        Ok(self.make(key, spec, owners, making))
     }
 
-    fn make(&mut self, key: Key, spec: Spec, making: Making) -> Lease {
-        let lease = Lease { uid: uid(making.random), version: 0, created_us: making.now_us, spec };
+    fn make(&mut self, key: Key, spec: Spec, owners: Owners, making: Making) -> Lease {
+        let lease = Lease { uid: uid(making.random), version: 0, created_us: making.now_us, spec, owners };
         self.put(key, lease, "ADDED")
     }
 
@@ -135,7 +148,32 @@ impl Model {
     ///
     /// # Errors
     /// The object is invalid, or another write was first.
-    pub fn update(&mut self, key: Key, meta: &Meta, spec: Spec, making: Making) -> Result<(bool, Lease), Status> {
+    pub fn update(
+        &mut self,
+        key: Key,
+        meta: &Meta,
+        spec: Spec,
+        manager: &str,
+        making: Making,
+    ) -> Result<(bool, Lease), Status> {
+        let (old, mut owners) = self.get(&key).map(|old| (fields(&old.spec), old.owners.clone())).unwrap_or_default();
+        let is_meant = |old: &Lease| meta.uid.is_empty() || meta.uid == old.uid;
+        if self.get(&key).is_some_and(is_meant) && matches!(meta.resource_version.as_str(), "" | "0") {
+            return Err(Status::version_needed(&key.1));
+        }
+        owners.update(manager, &old, &fields(&spec));
+        self.replace(key, meta, spec, owners, making)
+    }
+
+    /// Replaces or creates an object, of any version if the metadata names none.
+    pub(super) fn replace(
+        &mut self,
+        key: Key,
+        meta: &Meta,
+        spec: Spec,
+        owners: Owners,
+        making: Making,
+    ) -> Result<(bool, Lease), Status> {
         let named = match meta.resource_version.as_str() {
             "" => 0,
             text => text.parse::<u64>().map_err(|_| Status::unparsed(text))?,
@@ -146,23 +184,20 @@ impl Model {
             }
             valid(&key.1, &spec, "Lease")?;
             protocols::mark!("apiserver: an update makes an object that there is not");
-            return Ok((true, self.make(key, spec, making)));
+            return Ok((true, self.make(key, spec, owners, making)));
         };
         if !meta.uid.is_empty() && meta.uid != old.uid {
             return Err(Status::uid_differs(&key, &meta.uid, &old.uid));
         }
-        if named == 0 {
-            return Err(Status::version_needed(&key.1));
-        }
-        if named != old.version {
+        if named != 0 && named != old.version {
             protocols::mark!("apiserver: an update names a version that is not the object's");
             return Err(Status::modified(&key.1));
         }
         valid(&key.1, &spec, "Lease")?;
-        if spec == old.spec {
+        if spec == old.spec && owners == old.owners {
             return Ok((false, old));
         }
-        Ok((false, self.put(key, Lease { spec, ..old }, "MODIFIED")))
+        Ok((false, self.put(key, Lease { spec, owners, ..old }, "MODIFIED")))
     }
 
     /// Deletes an object and returns its uid.

@@ -79,6 +79,35 @@ impl Status {
         Status { code: 422, reason: "Invalid", message, details: Some(details) }
     }
 
+    /// Fields that belong to other managers, each with its manager as it is shown.
+    pub(super) fn conflicts(name: &str, conflicts: &[(String, String)]) -> Status {
+        let mut managers: Vec<&String> = conflicts.iter().map(|(manager, _)| manager).collect();
+        managers.dedup();
+        let told: Vec<String> = managers
+            .into_iter()
+            .map(|manager| {
+                let fields = conflicts.iter().filter(|(owner, _)| owner == manager).map(|(_, field)| field.as_str());
+                match fields.collect::<Vec<_>>().as_slice() {
+                    [field] => format!("conflict with {manager}: {field}"),
+                    fields => format!("conflicts with {manager}:\n- {}", fields.join("\n- ")),
+                }
+            })
+            .collect();
+        let (count, plural) = (conflicts.len(), if conflicts.len() == 1 { "" } else { "s" });
+        let message = format!("Apply failed with {count} conflict{plural}: {}", told.join("\n"));
+        let causes = conflicts.iter().map(|(manager, field)| {
+            json!({ "reason": "FieldManagerConflict", "message": format!("conflict with {manager}"), "field": field })
+        });
+        let details = json!({ "name": name, "group": GROUP, "kind": "leases", "causes": causes.collect::<Vec<_>>() });
+        Status { code: 409, reason: "Conflict", message, details: Some(details) }
+    }
+
+    /// An option of a patch.
+    pub(super) fn option(field: &'static str, why: &str) -> Status {
+        let message = format!("PatchOptions.meta.k8s.io \"\" is invalid: {field}: {why}");
+        Status { code: 422, reason: "Invalid", message, details: None }
+    }
+
     pub(super) fn bad_request(message: impl Into<String>) -> Status {
         Status { code: 400, reason: "BadRequest", message: message.into(), details: None }
     }

@@ -2,6 +2,8 @@
 
 use super::{
     model::{Event, Key, Making, Meta, Model, shown, spec},
+    owners::Operation,
+    patch::Patch,
     status::Status,
 };
 use crate::service::{
@@ -13,7 +15,7 @@ use http_body_util::{Either, StreamBody};
 use hyper::{
     Method, Request, Response, StatusCode,
     body::{Bytes, Frame},
-    header::CONTENT_TYPE,
+    header::{CONTENT_TYPE, USER_AGENT},
 };
 use protocols::{
     history::GrantEnd,
@@ -111,7 +113,7 @@ impl<E: Env> Server<E> {
         let query = Query::of(request.uri().query());
         let answer = match name {
             None => self.all(namespace, &query, request),
-            Some(name) => self.one((namespace, name), request),
+            Some(name) => self.one((namespace, name), &query, request),
         };
         answer.unwrap_or_else(|status| {
             let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -124,13 +126,15 @@ impl<E: Env> Server<E> {
             Method::POST => {
                 let (meta, spec) = wanted(request, &namespace, None)?;
                 let (key, making) = ((namespace, meta.name.clone()), self.making());
-                let lease = self.change(|model| model.create(key.clone(), &meta, spec, making))?;
+                let lease =
+                    self.change(|model| model.create(key.clone(), &meta, spec, &manager(query, request), making))?;
                 Ok(http::json(StatusCode::CREATED, &shown(&key, &lease)))
             }
             Method::GET if matches!(query.get("watch"), Some("1" | "true")) => self.watch(namespace, query),
             Method::GET => {
-                let model = self.model();
-                let items: Vec<Value> = model.list(&namespace).map(|(key, lease)| bare(shown(key, lease))).collect();
+                let (model, only) = (self.model(), only(query)?);
+                let listed = model.list(&namespace).filter(|(key, _)| only.as_ref().is_none_or(|only| *only == key.1));
+                let items: Vec<Value> = listed.map(|(key, lease)| bare(shown(key, lease))).collect();
                 Ok(ok(&json!({
                     "kind": "LeaseList",
                     "apiVersion": "coordination.k8s.io/v1",
@@ -142,7 +146,7 @@ impl<E: Env> Server<E> {
         }
     }
 
-    fn one(&self, key: Key, request: &Request<Bytes>) -> Result<Answer, Status> {
+    fn one(&self, key: Key, query: &Query, request: &Request<Bytes>) -> Result<Answer, Status> {
         match *request.method() {
             Method::GET => {
                 let model = self.model();
@@ -152,7 +156,13 @@ impl<E: Env> Server<E> {
             Method::PUT => {
                 let (meta, spec) = wanted(request, &key.0, Some(&key.1))?;
                 let making = self.making();
-                let (made, lease) = self.change(|model| model.update(key.clone(), &meta, spec, making))?;
+                let manager = manager(query, request);
+                let (made, lease) = self.change(|model| model.update(key.clone(), &meta, spec, &manager, making))?;
+                Ok(http::json(if made { StatusCode::CREATED } else { StatusCode::OK }, &shown(&key, &lease)))
+            }
+            Method::PATCH => {
+                let (patch, making) = (patch(query, request)?, self.making());
+                let (made, lease) = self.change(|model| model.patch(key.clone(), &patch, making))?;
                 Ok(http::json(if made { StatusCode::CREATED } else { StatusCode::OK }, &shown(&key, &lease)))
             }
             Method::DELETE if request.body().is_empty() => {
@@ -173,13 +183,7 @@ impl<E: Env> Server<E> {
                 text.parse::<u64>().map(Some).map_err(|_| Status::bad_request(format!("{name}: {text:?} is no number")))
             }
         };
-        let only = match query.get("fieldSelector") {
-            None => None,
-            Some(selector) => {
-                let name = selector.strip_prefix("metadata.name=");
-                Some(name.ok_or_else(|| Status::bad_request("no other field selector is modelled"))?.to_owned())
-            }
-        };
+        let only = only(query)?;
         let (from, timeout) = (number("resourceVersion")?, number("timeoutSeconds")?);
         let (sender, pieces) = unbounded_channel();
         let watched = Watched { namespace, only, sender };
@@ -254,6 +258,38 @@ fn bare(mut object: Value) -> Value {
         fields.remove("apiVersion");
     }
     object
+}
+
+/// The name that a selector asks for.
+fn only(query: &Query) -> Result<Option<String>, Status> {
+    let Some(selector) = query.get("fieldSelector").filter(|selector| !selector.is_empty()) else { return Ok(None) };
+    let name = selector.strip_prefix("metadata.name=");
+    Ok(Some(name.ok_or_else(|| Status::bad_request("no other field selector is modelled"))?.to_owned()))
+}
+
+/// Who writes: as the request says, or the name of its program.
+fn manager(query: &Query, request: &Request<Bytes>) -> String {
+    let agent = request.headers().get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or("unknown");
+    let program = agent.split('/').next().unwrap_or_default();
+    query.get("fieldManager").filter(|name| !name.is_empty()).unwrap_or(program).to_owned()
+}
+
+fn patch(query: &Query, request: &Request<Bytes>) -> Result<Patch, Status> {
+    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let operation = match kind.split(';').next().map(str::trim) {
+        Some("application/apply-patch+yaml") => Operation::Apply,
+        Some("application/merge-patch+json" | "application/strategic-merge-patch+json") => Operation::Update,
+        _ => return Err(Status::media_type()),
+    };
+    let named = query.get("fieldManager").filter(|name| !name.is_empty());
+    let manager = match operation {
+        Operation::Apply => named.map(str::to_owned),
+        Operation::Update => Some(manager(query, request)),
+    };
+    let force = matches!(query.get("force"), Some("1" | "true"));
+    // Of YAML, the part that is JSON.
+    let body = serde_json::from_slice(request.body()).map_err(|why| Status::bad_request(why.to_string()))?;
+    Ok(Patch { operation, manager, force, body })
 }
 
 /// Parses a body; a missing namespace or name is the path's.

@@ -6,8 +6,9 @@
 
 use super::{
     call::{Call, Command, NOT_AN_INTEGER, Outcome, integer, text, wrong_arity},
+    lua,
     resp::{Protocol, Resp},
-    script::Known,
+    script::Script,
 };
 
 const NO_SCRIPT: &str = "NOSCRIPT No matching script. Please use EVAL.";
@@ -38,8 +39,7 @@ pub(super) const SCRIPT: [Command; 3] = [
         name: "script|load",
         arity: 3,
         run: |call| {
-            let script = Known::by_text(&call.args[2])?;
-            call.model.scripts.insert(script);
+            let script = load(call, 2)?;
             Ok(Resp::bulk(script.digest()))
         },
     },
@@ -47,8 +47,8 @@ pub(super) const SCRIPT: [Command; 3] = [
         name: "script|exists",
         arity: -3,
         run: |call| {
-            let exists = |digest: &Vec<u8>| Known::by_digest(digest).is_some_and(|s| call.model.scripts.contains(&s));
-            Ok(Resp::Array(call.args[2..].iter().map(|digest| Resp::Integer(exists(digest).into())).collect()))
+            let exists = |digest: &Vec<u8>| Resp::Integer(find(call, digest).is_some().into());
+            Ok(Resp::Array(call.args[2..].iter().map(exists).collect()))
         },
     },
     Command {
@@ -144,31 +144,37 @@ pub(super) fn hello(call: &mut Call) -> Outcome {
 }
 
 pub(super) fn eval(call: &mut Call) -> Outcome {
-    run_script(call, |call| {
-        let script = Known::by_text(&call.args[1])?;
-        call.model.scripts.insert(script);
-        Ok(script)
-    })
+    run_script(call, |call| load(call, 1))
+}
+
+/// Loads the script that this argument is.
+fn load(call: &mut Call, at: usize) -> Result<Script, String> {
+    let script = Script::load(&call.args[at])?;
+    call.model.scripts.insert(script.digest().to_owned(), script.clone());
+    Ok(script)
+}
+
+/// A loaded script. Digests are case-insensitive.
+fn find(call: &Call, digest: &[u8]) -> Option<Script> {
+    let digest = std::str::from_utf8(digest).ok()?.to_ascii_lowercase();
+    call.model.scripts.get(&digest).cloned()
 }
 
 pub(super) fn evalsha(call: &mut Call) -> Outcome {
     if call.args[1].len() != 40 {
         return Err(NO_SCRIPT.into());
     }
-    run_script(call, |call| {
-        let script = Known::by_digest(&call.args[1]).filter(|script| call.model.scripts.contains(script));
-        script.ok_or_else(|| NO_SCRIPT.into())
-    })
+    run_script(call, |call| find(call, &call.args[1]).ok_or_else(|| NO_SCRIPT.into()))
 }
 
-fn run_script(call: &mut Call, find: fn(&mut Call) -> Result<Known, String>) -> Outcome {
+fn run_script(call: &mut Call, script: fn(&mut Call) -> Result<Script, String>) -> Outcome {
     let keys = integer(&call.args[2]).map_err(|_| NOT_AN_INTEGER)?;
     let args = &call.args[3..];
     if keys > args.len() as i64 {
         return Err("ERR Number of keys can't be greater than number of args".into());
     }
     let keys = usize::try_from(keys).map_err(|_| "ERR Number of keys can't be negative")?;
-    let script = find(call)?;
+    let script = script(call)?;
     let (keys, argv) = args.split_at(keys);
-    script.run(call, keys, argv)
+    lua::run(&script, call, keys, argv)
 }

@@ -6,23 +6,21 @@
 //! (`src/expire.c: activeExpireCycle`), which here runs with every command; the difference is visible only if the clock
 //! steps back.
 
-use super::{resp::Protocol, script::Known};
+use super::{resp::Protocol, script::Script};
 use crate::service::grants::Holder;
 use protocols::{
     election::redis_common::{KEY, key_of, token_key_of},
     types::MILLISECOND,
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Bound,
-};
+use std::{collections::BTreeMap, ops::Bound};
 
 /// The keys, the script cache, and the number of connections so far.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// By database.
     pub(super) keys: BTreeMap<u8, Database>,
-    pub(super) scripts: BTreeSet<Known>,
+    /// By digest.
+    pub(super) scripts: BTreeMap<String, Script>,
     /// Whether it keeps nothing on disk.
     pub(crate) forgets: bool,
     /// Whether its writes are recorded for replicas.

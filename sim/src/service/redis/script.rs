@@ -1,48 +1,38 @@
-//! The scripts that this server can run: those of [`protocols::service::redis`], recognised by their text.
+//! Scripts: the part of Lua that locks and elections are written in, understood rather than recognised. What lies beyond
+//! it is refused when the script is loaded, with the line and the word.
+//!
+//! Known are `local`, assignment, `if`, `return`, `redis.call`, `KEYS`, `ARGV`, `tonumber`, `tostring`,
+//! `string.format` with `%.0f` or `%d`, lists, and all operators but `^`. Not known are loops, functions, other fields
+//! and libraries, and `redis.pcall`.
+//!
+//! Reference: redis/redis 7.0, `src/eval.c: evalGenericCommand, scriptCommand`, `src/script_lua.c:
+//! luaRedisGenericCommand, luaReplyToRedisReply, luaError`; the Lua 5.1 manual. Within a script, time stands still; an
+//! error in `redis.call` ends the script and keeps its earlier effects.
 
-use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_PEXPIRE, HAND_OVER, LOCK};
-use std::sync::LazyLock;
+pub(super) mod parse;
+pub(super) mod value;
+mod word;
 
-/// A known script, in the order of [`Known::ALL`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Known {
-    CompareAndPexpire,
-    CompareAndDelete,
-    AcquireFenced,
-    Lock,
-    HandOver,
+use parse::Block;
+use std::sync::Arc;
+
+/// A loaded script.
+#[derive(Clone, Debug)]
+pub(super) struct Script {
+    digest: Arc<str>,
+    pub(super) block: Arc<Block>,
 }
 
-impl Known {
-    const ALL: [Known; 5] =
-        [Known::CompareAndPexpire, Known::CompareAndDelete, Known::AcquireFenced, Known::Lock, Known::HandOver];
-
-    const fn text(self) -> &'static str {
-        match self {
-            Known::CompareAndPexpire => COMPARE_AND_PEXPIRE,
-            Known::CompareAndDelete => COMPARE_AND_DELETE,
-            Known::AcquireFenced => ACQUIRE_FENCED,
-            Known::Lock => LOCK,
-            Known::HandOver => HAND_OVER,
-        }
+impl Script {
+    /// # Errors
+    /// The script goes beyond what this server understands.
+    pub(super) fn load(text: &[u8]) -> Result<Script, String> {
+        let block = parse::script(text)?;
+        Ok(Script { digest: sha1_smol::Sha1::from(text).digest().to_string().into(), block: Arc::new(block) })
     }
 
-    /// The script's SHA-1 digest, which is its name in Redis.
-    pub(super) fn digest(self) -> &'static str {
-        // Cached, since every call by digest needs it.
-        static DIGESTS: LazyLock<[String; Known::ALL.len()]> =
-            LazyLock::new(|| Known::ALL.map(|script| sha1_smol::Sha1::from(script.text()).digest().to_string()));
-        &DIGESTS[self as usize]
-    }
-
-    pub(super) fn by_text(text: &[u8]) -> Result<Known, String> {
-        Known::ALL.into_iter().find(|script| script.text().as_bytes() == text).ok_or_else(|| {
-            "ERR this simulated Redis runs only the scripts of protocols/src/service/redis.rs; not this one".into()
-        })
-    }
-
-    /// Digests are case-insensitive.
-    pub(super) fn by_digest(digest: &[u8]) -> Option<Known> {
-        Known::ALL.into_iter().find(|script| script.digest().as_bytes().eq_ignore_ascii_case(digest))
+    /// The SHA-1 digest of its text, which is its name in Redis.
+    pub(super) fn digest(&self) -> &str {
+        &self.digest
     }
 }

@@ -13,6 +13,7 @@ mod consul;
 mod etcd;
 mod etcd_expiry;
 mod etcd_generated;
+mod etcd_recipes;
 mod etcd_scripts;
 mod kubernetes;
 mod postgres;

@@ -4,13 +4,47 @@ use protocols::service::redis::{ACQUIRE_FENCED, COMPARE_AND_DELETE, COMPARE_AND_
 use sim::service::redis::{resp::Resp, wire::split};
 
 /// The scripts by name: `@name` stands for the text, `#name` for its digest.
-pub const SCRIPTS: [(&str, &str); 5] = [
+pub const SCRIPTS: [(&str, &str); 8] = [
     ("compare-and-pexpire", COMPARE_AND_PEXPIRE),
     ("compare-and-delete", COMPARE_AND_DELETE),
     ("acquire-fenced", ACQUIRE_FENCED),
     ("lock", LOCK),
     ("hand-over", HAND_OVER),
+    ("rslock-extend", RSLOCK_EXTEND),
+    ("redlock-unlock", REDLOCK_UNLOCK),
+    ("armature-elect", ARMATURE_ELECT),
 ];
+
+/// rslock 0.10.0, `lock.rs`.
+const RSLOCK_EXTEND: &str = r#"
+if redis.call("get", KEYS[1]) ~= ARGV[1] then
+  return 0
+else
+  if redis.call("set", KEYS[1], ARGV[1], "PX", ARGV[2]) ~= nil then
+    return 1
+  else
+    return 0
+  end
+end
+"#;
+
+/// redlock 2.0.0, `redlock.rs`.
+const REDLOCK_UNLOCK: &str = r"if redis.call('get',KEYS[1]) == ARGV[1] then
+                                return redis.call('del',KEYS[1])
+                              else
+                                return 0
+                              end";
+
+/// armature-distributed 0.4.0, `leader.rs`.
+const ARMATURE_ELECT: &str = r#"
+            local current = redis.call("get", KEYS[1])
+            if current == false or current == ARGV[1] then
+                redis.call("set", KEYS[1], ARGV[1], "PX", ARGV[2])
+                return 1
+            else
+                return 0
+            end
+        "#;
 
 /// The words of a command.
 pub fn command(text: &str) -> Vec<Vec<u8>> {
