@@ -30,6 +30,7 @@ pub struct Program {
     env: Vec<(String, String)>,
     leads_when: Vec<Pattern>,
     stops_when: Vec<Pattern>,
+    restarts: bool,
 }
 
 impl fmt::Debug for Program {
@@ -44,14 +45,19 @@ impl Program {
     /// # Errors
     /// This executable cannot be executed once more, or does not link `fencepost-libc`.
     pub fn new(main: Main) -> Result<Program, Error> {
-        let (env, leads_when, stops_when) = Default::default();
-        Ok(Program { zygote: Zygote::start()?, main, env, leads_when, stops_when })
+        let (env, leads_when, stops_when, restarts) = Default::default();
+        Ok(Program { zygote: Zygote::start()?, main, env, leads_when, stops_when, restarts })
     }
 
     /// With this variable in its environment, which is otherwise empty.
     pub fn with_env(mut self, name: &str, value: &str) -> Program {
         self.env.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// A process that ends by itself is started again a second later, as by a supervisor.
+    pub fn restarted(self) -> Program {
+        Program { restarts: true, ..self }
     }
 
     /// A process that prints a line with this part leads from then on. Such a line is printed once for each leadership.
@@ -106,7 +112,9 @@ impl Running {
         match ended {
             Ok(how) => {
                 running.print(From::End, how);
-                world::with(|w| w.crash(node));
+                if running.program.restarts {
+                    world::with(|w| w.crash(node));
+                }
             }
             Err(why) => panic!("{why}"),
         }
@@ -167,9 +175,10 @@ impl Running {
         };
         world::with(|w| {
             w.print(node, from, text);
+            // "Leads no more" has "leads" in it.
             match (leads, stops) {
-                (Some(token), _) => w.says_it_leads(node, token),
-                (None, Some(_)) => w.says_it_stopped(node),
+                (_, Some(_)) => w.says_it_stopped(node),
+                (Some(token), None) => w.says_it_leads(node, token),
                 (None, None) => {}
             }
         });

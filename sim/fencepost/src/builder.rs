@@ -180,7 +180,7 @@ impl World {
         }
         let store = self.store.unwrap_or(crate::store());
         let mut tokened = store.fencing.checks().token;
-        let mut program = Program::new(main).map_err(Failure::wrong)?;
+        let mut program = Program::new(main).map_err(Failure::wrong)?.restarted();
         for (name, value) in &self.env {
             program = program.with_env(name, value);
         }

@@ -209,7 +209,7 @@ async fn campaign<S: Server>(server: S, request: CampaignRequest) -> Result<PbCa
     let mut waiting = Waiting { server: &server, place: &place, over: false };
     wait(&server, &request.name, &place).await?;
     waiting.over = true;
-    Ok(PbCampaignResponse { header: place.header.clone(), leader: Some(leader) })
+    Ok(PbCampaignResponse { header: place.header, leader: Some(leader) })
 }
 
 fn proclaim_as<S: Server>(server: &S, leader: &PbLeaderKey, value: &[u8]) -> Result<PbTxnResponse, Status> {

@@ -1,14 +1,21 @@
 //! A world with a coordination service, a store, and three nodes that run a service as it is.
 
 use fencepost_process::Main;
-use protocols::{election, fence::checks::Fencing, history, message::WriteVerdict, types::NodeId};
+use protocols::{
+    election::program,
+    fence::checks::Fencing,
+    history,
+    message::WriteVerdict,
+    service::{self, etcd, kubernetes, postgres, redis},
+    types::NodeId,
+};
 use scenarios::{
     Params, Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
     scenario,
 };
 use sim::{
-    program::{From, Line, Program},
+    program::{From, Line, Pattern, Program},
     recorder::KEPT_MAX,
     registry::Registry,
     run::{self, Options},
@@ -19,23 +26,22 @@ use sim::{
 pub struct Service {
     pub name: &'static str,
     pub main: Main,
-    /// A protocol that uses the same coordination service.
-    pub protocol: &'static str,
+    pub finds: &'static service::Service,
     pub env: (&'static str, &'static str),
     /// How long its lease lasts.
     pub lease_s: f64,
 }
 
 pub const fn on_redis(main: Main) -> Service {
-    Service { name: "", main, protocol: "redis-lease", env: ("REDIS_URL", "redis://redis:6379"), lease_s: 3.0 }
+    Service { name: "", main, finds: &redis::SERVICE, env: ("REDIS_URL", "redis://redis:6379"), lease_s: 3.0 }
 }
 
 pub const fn on_kubernetes(main: Main, lease_s: f64) -> Service {
-    Service { name: "", main, protocol: "k8s-lease", env: ("KUBERNETES_URL", "http://apiserver:6443"), lease_s }
+    Service { name: "", main, finds: &kubernetes::SERVICE, env: ("KUBERNETES_URL", "http://apiserver:6443"), lease_s }
 }
 
 pub const fn on_etcd(main: Main) -> Service {
-    Service { name: "", main, protocol: "etcd-election", env: ("ETCD_URL", "http://etcd:2379"), lease_s: 10.0 }
+    Service { name: "", main, finds: &etcd::SERVICE, env: ("ETCD_URL", "http://etcd:2379"), lease_s: 10.0 }
 }
 
 /// A session ends when the kernel of PostgreSQL's machine has heard nothing of it for six seconds, rather than two hours.
@@ -43,7 +49,7 @@ pub const fn on_postgres(main: Main) -> Service {
     const URL: &str = "postgres://service@postgres:5432/service?options=-c%20tcp_keepalives_idle%3D3\
                        %20-c%20tcp_keepalives_interval%3D1%20-c%20tcp_keepalives_count%3D3";
     let env = ("POSTGRES_URL", URL);
-    Service { name: "", main, protocol: "pg-advisory", env, lease_s: 10.0 }
+    Service { name: "", main, finds: &postgres::SESSIONS, env, lease_s: 10.0 }
 }
 
 impl Service {
@@ -115,13 +121,14 @@ pub fn named(node: NodeId) -> Who {
 }
 
 fn plan(service: &Service, story: &Story) -> Plan {
-    let protocol = election::find(service.protocol).expect("the protocol exists");
+    let protocol = program::of(&[service.finds], story.fencing.checks().token);
     let steady = scenario::find("steady").expect("the scenario exists");
-    let mut plan = steady.compile(&Params::default(), protocol, story.seed).expect("it has no parameters");
+    let params = Params { read_lease: Some(false), reads_per_s: Some(0), ..Params::default() };
+    let mut plan = steady.compile(&params, protocol, story.seed).expect("it has no parameters");
     plan.duration_ms = (story.duration_s * 1_000.0) as u64;
     plan.requires.clear();
-    // Nobody asks these services for anything.
-    plan.load.rate = 1;
+    // How soon another leads is for each test to say.
+    plan.liveness_bound_ms = plan.duration_ms;
     plan.fencing = story.fencing;
     let planned = |(when, what): &(Trigger, Fault)| PlannedFault { when: when.clone(), what: what.clone(), group: 0 };
     plan.faults = story.faults.iter().map(planned).collect();
@@ -130,29 +137,18 @@ fn plan(service: &Service, story: &Story) -> Plan {
 
 pub fn tell(service: &Service, story: &Story) -> Told {
     let (name, value) = service.env;
+    let says = |part| Pattern::new(part).expect("some text");
     let program = Program::new(service.main).expect("this executable links fencepost-libc");
     let program = program.with_env(name, value).with_env("STORE_URL", "http://store");
-    let registry = Registry { program: Some(program.clone()), ..Registry::default() };
+    // A write without a token does not say to which leadership it belongs.
+    let program = program.leads_when(says(": leads")).stops_when(says("no more"));
+    let registry = Registry::default().with_program(program, &[service.finds], story.fencing.checks().token);
+    let registry = registry.expect("there is no other program");
     let run = run::run(&plan(service, story), Options { registry, keep: KEPT_MAX, ..Options::default() });
     let run = run.expect("the plan is one");
-    let faults = run.faults;
-    let (mut events, lines) = (run.kept.expect("not too many events"), program.take_printed());
-    number(&mut events, &lines);
-    let violated = Program::judge(&events).violated().filter(|name| *name != "vacuity").map(str::to_owned).collect();
-    let writes = events.iter().filter_map(written).collect();
-    Told { lines, writes, violated, faults }
-}
-
-/// Numbers the leaderships of each process by what it printed: a write without a token does not say to which it belongs.
-fn number(events: &mut [history::Event], lines: &[Line]) {
-    for event in events {
-        if let history::Kind::Apply { node, write, .. } = &mut event.kind {
-            let begun =
-                |line: &&Line| line.node == *node && line.now / 1_000 <= event.t_us && line.text.contains(": leads");
-            let begun = lines.iter().filter(begun).filter(|line| !line.text.contains("no more"));
-            write.generation = begun.count() as u32;
-        }
-    }
+    let violated = run.judgement.violated().filter(|name| *name != "vacuity").map(str::to_owned).collect();
+    let writes = run.kept.iter().flatten().filter_map(written).collect();
+    Told { lines: run.printed, writes, violated, faults: run.faults }
 }
 
 /// When a write took effect, and whose it was.

@@ -54,8 +54,6 @@ pub enum Defect {
     NoExpiry,
     /// The lease's length in the wrong unit.
     WrongUnit,
-    /// A renewal comes after the lease's end.
-    RenewsTooLate,
     /// All nodes have one name.
     OneNameForAll,
     /// The first token is used for ever.
@@ -183,7 +181,7 @@ impl Service {
 
     async fn renew_while_ours(&self, redis: &mut MultiplexedConnection, until: &Until) {
         loop {
-            sleep(if self.has(Defect::RenewsTooLate) { 2 * LEASE } else { RENEW }).await;
+            sleep(RENEW).await;
             let mut asked = Instant::now();
             let patience =
                 if self.has(Defect::NoTimeout) || self.has(Defect::BeliefFromAnswer) { Duration::MAX } else { REQUEST };
