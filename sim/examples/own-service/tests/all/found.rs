@@ -72,3 +72,10 @@ fn idle() {
         std::thread::sleep(std::time::Duration::from_secs(3_600));
     }
 }
+
+#[test]
+fn the_page_shows_the_test_that_runs() {
+    let (page, test) = (include_str!("../../../../../docs/your-test.md"), include_str!("../one_leader.rs"));
+    let (_, code) = test.split_once("\n\n").expect("a comment comes first");
+    assert!(page.contains(code), "docs/your-test.md has not\n{code}");
+}
