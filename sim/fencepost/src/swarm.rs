@@ -33,7 +33,7 @@ pub fn plan(quiet: Plan, tempo: &Tempo, has_services: bool, seed: u64, attempt: 
     let requires = [(Fact::Faults, 1), (Fact::LeadersTookEffect, 1)];
     Plan {
         scenario: SWARM.to_owned(),
-        duration_ms: (draw.to_ms() + draw.longest_ms()).ceil() as u64 + tempo.bound_ms() + 1_000,
+        duration_ms: (draw.last_ms() + draw.longest_ms()).ceil() as u64 + tempo.bound_ms() + 1_000,
         network,
         faults,
         requires: requires.map(|(fact, at_least)| Requirement { fact, at_least }).into(),
@@ -50,12 +50,12 @@ struct Draw<'a, R> {
 
 impl<R: RngCore> Draw<'_, R> {
     /// When faults begin: between the first leader's first writes, and two takeovers later.
-    fn from_ms(&self) -> f64 {
+    fn first_ms(&self) -> f64 {
         self.tempo.acted_ms + self.tempo.between_ms
     }
 
-    fn to_ms(&self) -> f64 {
-        self.from_ms() + 3.0 * self.tempo.takeover_ms
+    fn last_ms(&self) -> f64 {
+        self.first_ms() + 3.0 * self.tempo.takeover_ms
     }
 
     fn longest_ms(&self) -> f64 {
@@ -82,8 +82,8 @@ impl<R: RngCore> Draw<'_, R> {
     }
 
     fn when(&mut self) -> Trigger {
-        let (from_ms, to_ms) = (self.from_ms(), self.to_ms());
-        Trigger::At { ms: drawn_ms(&mut self.random, from_ms, to_ms) }
+        let (first_ms, last_ms) = (self.first_ms(), self.last_ms());
+        Trigger::At { ms: drawn_ms(&mut self.random, first_ms, last_ms) }
     }
 
     fn fault(&mut self) -> PlannedFault {
