@@ -120,7 +120,12 @@ impl Fleet {
         let checks: Vec<Checks> = checks.map(|(place, checks)| checks.but_for(&bugs, place)).collect();
         let disks = plan.copies.map(|_| topology.candidates().map(|_| CopyDisk::new(checks.clone())).collect());
         let (disks, told) = (disks.unwrap_or_default(), Arc::default());
-        let program = registry.program.clone().map(|program| (program, program::store::Store::new(plan.fencing)));
+        // The protocol of programs has no core of its own, and other protocols have nothing else.
+        let program = match (protocol.is_program(), &registry.program) {
+            (false, _) => None,
+            (true, Some(program)) => Some((program.clone(), program::store::Store::new(plan.fencing))),
+            (true, None) => return Err(Missing { what: "program", name: protocol.name.to_owned() }),
+        };
         Ok(Fleet { plan, protocol, topology, works, bugs, checks, clients, members, disks, told, program })
     }
 

@@ -82,6 +82,8 @@ pub struct Run {
     pub printed: Vec<Line>,
     /// Their sends, if requested.
     pub sent: Vec<Sent>,
+    /// Whether the store accepted a write of which nobody can tell to which leadership it belongs.
+    pub untold: bool,
     /// The number of faults that struck; a triggered fault may wait until the run ends.
     pub faults: u64,
 }
@@ -90,6 +92,13 @@ impl Run {
     /// The hash over everything that happened.
     pub fn trace_hash(&self) -> &str {
         self.facts.trace_hash.as_deref().unwrap_or_default()
+    }
+}
+
+/// What was violated although nobody can tell whose some writes were is a violation all the same.
+fn shows_nothing_if(untold: bool, judgement: &mut Judgement) {
+    if untold && judgement.violated().next().is_none() {
+        judgement.shows_nothing(UNTOLD.to_owned());
     }
 }
 
@@ -148,9 +157,9 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
     if cut_short {
         judgement.cut_short(plan.duration_ms.saturating_mul(1_000));
     }
-    if programs.untold > 0 {
-        judgement.shows_nothing(UNTOLD.to_owned());
-    }
+    let Programs { printed, sent, untold, .. } = programs;
+    let (sent, untold) = (sent.unwrap_or_default(), untold > 0);
+    shows_nothing_if(untold, &mut judgement);
     let (highlights, page) = pages.map(|pages| pages.into_both(&judgement)).unzip();
     let highlights = highlights.or_else(|| stories.map(|stories| stories.into_telling(&judgement)));
     let facts = RunFacts {
@@ -160,8 +169,6 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         read_lease: read_lease(&plan, protocol),
         wall_ms: Some(started.elapsed().as_millis() as u64),
     };
-    let Programs { printed, sent, .. } = programs;
-    let sent = sent.unwrap_or_default();
     Ok(Run {
         plan,
         protocol,
@@ -175,6 +182,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         marks,
         printed,
         sent,
+        untold,
         faults,
     })
 }

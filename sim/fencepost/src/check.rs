@@ -6,7 +6,7 @@ use crate::{
     failure::Kind,
     measure::measure,
     scenarios::EVERY_SEND,
-    trial::{Ran, Trial},
+    trial::{Ran, Trial, inconclusive},
 };
 use reports::Verdict;
 use sim::pool;
@@ -21,6 +21,7 @@ impl Trial {
             runs: tempo.runs,
             takeover: Duration::from_secs_f64(tempo.takeover_ms / 1e3),
             refused: tempo.refused.clone(),
+            all_sends: if self.every_send { self.sends(&tempo) as u64 } else { 0 },
             ..Checked::default()
         };
         let (mut failed, mut shown) = (None, Shown::default());
@@ -57,6 +58,9 @@ impl Trial {
         let started = Instant::now();
         let wrong = |why: &dyn std::fmt::Display| Failure::wrong(format!("{}: {why}", asked.file.display()));
         let plan = self.registry.plans.read(&asked.text).map_err(|why| wrong(&why))?;
+        if plan.protocol != self.protocol.name {
+            return Err(wrong(&format!("it is a plan of `{}`, and this test runs a program", plan.protocol)));
+        }
         let ran = self.one(&plan)?;
         let told = self.told(&plan, &ran.trace_hash)?;
         println!("{}\n{}", self.printed(&told.run, None), told.report);
@@ -98,8 +102,4 @@ impl Shown {
             None => Ok(()),
         }
     }
-}
-
-fn inconclusive(scenario: &str, why: &str) -> String {
-    format!("INCONCLUSIVE: {scenario} shows nothing: {why}")
 }

@@ -11,6 +11,7 @@ use protocols::{
     message::WriteVerdict,
     types::NodeId,
 };
+use reports::Verdict;
 use scenarios::{
     Plan,
     fault::{Fault, PlannedFault, Trigger, Who},
@@ -37,8 +38,8 @@ pub fn measure(trial: &Trial) -> Result<Tempo, Failure> {
     let mut takeover_ms: f64 = 0.0;
     for after_ms in DIES_AFTER_MS {
         let dies_ms = (acted_ms + after_ms).round();
-        let (taken_ms, more) = takeover(trial, &name, leader, dies_ms)?;
-        (takeover_ms, runs) = (takeover_ms.max(taken_ms), runs + more);
+        let taken_ms = takeover(trial, &name, (leader, dies_ms), &mut runs)?;
+        takeover_ms = takeover_ms.max(taken_ms);
     }
     let refused = trial::refused(&steady);
     Ok(Tempo { acted_ms, between_ms, takeover_ms, leader: name, sends_ms, refused, runs })
@@ -48,32 +49,42 @@ pub fn measure(trial: &Trial) -> Result<Tempo, Failure> {
 fn steady(trial: &Trial) -> Result<(Run, Plan, u64), Failure> {
     let mut runs = 0;
     loop {
-        let mut plan = trial.quiet(None, trial.seeds.start)?;
+        let mut plan = trial.steady()?;
         plan.duration_ms = WATCHED_MS[runs.min(1)];
         runs += 1;
         let run = trial.run_counting(&plan)?;
+        is_safe(trial, &run, runs as u64)?;
         if runs == 2 || !writes(&run).is_empty() {
             return Ok((run, plan, runs as u64));
         }
     }
 }
 
-/// How long it takes until another writes than the leader, which dies then; and the number of runs.
-fn takeover(trial: &Trial, name: &str, leader: NodeId, dies_ms: f64) -> Result<(f64, u64), Failure> {
-    let mut runs = 0;
+/// How long it takes until another writes than the leader, which dies then. Counts the runs.
+fn takeover(trial: &Trial, name: &str, (leader, dies_ms): (NodeId, f64), runs: &mut u64) -> Result<f64, Failure> {
+    let mut longer = false;
     loop {
-        let mut plan = trial.quiet(None, trial.seeds.start)?;
-        plan.duration_ms = dies_ms as u64 + WATCHED_MS[runs.min(1)];
+        let mut plan = trial.steady()?;
+        plan.duration_ms = dies_ms as u64 + WATCHED_MS[usize::from(longer)];
         let what = Fault::Kill { node: Who::Named(name.to_owned()), restart_after_ms: None };
         plan.faults = vec![PlannedFault { when: Trigger::At { ms: dies_ms }, what, group: 0 }];
-        runs += 1;
+        *runs += 1;
         let run = trial.run_counting(&plan)?;
+        is_safe(trial, &run, *runs)?;
         let taken = writes(&run).into_iter().find(|(at_ms, node)| *at_ms > dies_ms && *node != leader);
         match taken {
-            Some((at_ms, _)) => return Ok((at_ms - dies_ms, runs as u64)),
-            None if runs == 2 => return Err(nobody_takes_over(trial, &plan, &run, name, dies_ms)),
-            None => {}
+            Some((at_ms, _)) => return Ok(at_ms - dies_ms),
+            None if longer => return Err(nobody_takes_over(trial, &plan, &run, name, dies_ms)),
+            None => longer = true,
         }
+    }
+}
+
+/// How soon anybody acts is what is measured; that at most one does is judged already.
+fn is_safe(trial: &Trial, run: &Run, runs: u64) -> Result<(), Failure> {
+    match run.judgement.verdict {
+        Verdict::Safety => Err(trial.broken(&trial.judged(run), runs)),
+        _ => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::{
     Failure,
     again::Again,
+    failure::Kind,
     scenarios::{EVERY_SEND, Scenario},
     swarm,
     tempo::Tempo,
@@ -68,14 +69,23 @@ pub struct Ran {
 impl Trial {
     pub fn one(&self, plan: &Plan) -> Result<Ran, Failure> {
         let run = self.run(plan, Options { registry: self.registry.clone(), ..Options::default() })?;
+        let ran = self.judged(&run);
+        // A scenario that did not arise may arise at another seed. A write of nobody knows whom could be anything.
+        match run.untold && ran.verdict == Verdict::Vacuous {
+            true => Err(Failure::new(Kind::Inconclusive, inconclusive(&plan.scenario, &ran.nothing))),
+            false => Ok(ran),
+        }
+    }
+
+    pub fn judged(&self, run: &Run) -> Ran {
         let nothing = run.judgement.invariant("vacuity").map_or(String::new(), |vacuity| vacuity.detail.to_string());
-        Ok(Ran {
-            plan: plan.clone(),
+        Ran {
+            plan: (*run.plan).clone(),
             verdict: run.judgement.verdict,
             nothing,
             trace_hash: run.trace_hash().to_owned(),
-            refused: refused(&run),
-        })
+            refused: refused(run),
+        }
     }
 
     /// A run whose events and sends are kept.
@@ -104,11 +114,23 @@ impl Trial {
         }
     }
 
-    /// A plan in which nothing happens.
-    pub fn quiet(&self, tempo: Option<&Tempo>, seed: u64) -> Result<Plan, Failure> {
-        self.plan(EVERY_SEND.name, tempo, seed)
+    /// How many sends of the first leader there are until it could have been replaced.
+    pub fn sends(&self, tempo: &Tempo) -> usize {
+        let until_ms = tempo.acted_ms + tempo.between_ms + tempo.takeover_ms;
+        tempo.sends_ms.iter().take_while(|at_ms| **at_ms <= until_ms).count()
     }
 
+    /// The plan in which the service is watched.
+    pub fn steady(&self) -> Result<Plan, Failure> {
+        self.plan("steady", None, self.seeds.start)
+    }
+
+    /// A plan in which nothing happens yet.
+    fn quiet(&self, tempo: &Tempo, seed: u64) -> Result<Plan, Failure> {
+        self.plan(EVERY_SEND.name, Some(tempo), seed)
+    }
+
+    /// Every run that was asked for.
     pub fn plans(&self, tempo: &Tempo) -> Result<Vec<Plan>, Failure> {
         let mut plans = Vec::new();
         for Scenario(name) in &self.scenarios {
@@ -132,7 +154,10 @@ impl Trial {
         if self.every_send {
             plans.extend(self.paused_before_sends(tempo)?);
         }
-        Ok(plans)
+        match plans.is_empty() {
+            true => Err(Failure::wrong("there is nothing to run: no seed, no send and no scenario that applies")),
+            false => Ok(plans),
+        }
     }
 
     fn plan(&self, name: &str, tempo: Option<&Tempo>, seed: u64) -> Result<Plan, Failure> {
@@ -182,7 +207,7 @@ impl Trial {
     }
 
     fn drawn(&self, tempo: &Tempo, seed: u64) -> Result<Plan, Failure> {
-        let quiet = self.quiet(Some(tempo), seed)?;
+        let quiet = self.quiet(tempo, seed)?;
         let has_services = !self.protocol.service.is_none();
         let plan = |attempt| swarm::plan(quiet.clone(), tempo, has_services, seed, attempt);
         // Of two drawn faults, one may mean nothing beside the other, and then both are drawn again.
@@ -192,9 +217,9 @@ impl Trial {
 
     /// One plan for each send of the first leader.
     fn paused_before_sends(&self, tempo: &Tempo) -> Result<Vec<Plan>, Failure> {
-        let quiet = self.quiet(Some(tempo), self.seeds.start)?;
-        let (pause_ms, until_ms) = (tempo.pause_ms(), tempo.acted_ms + tempo.between_ms + tempo.takeover_ms);
-        let sends = tempo.sends_ms.iter().take_while(|at_ms| **at_ms <= until_ms).take(SENDS_MAX);
+        let quiet = self.quiet(tempo, self.seeds.start)?;
+        let pause_ms = tempo.pause_ms();
+        let sends = tempo.sends_ms.iter().take(self.sends(tempo).min(SENDS_MAX));
         let plan = |(place, at_ms): (usize, &f64)| {
             let plan = paused_before_send(quiet.clone(), &tempo.leader, 0.0, place as u64 + 1, pause_ms as f64);
             // Once it leads, another has to take over. Before, another may lead from the start.
@@ -209,6 +234,10 @@ impl Trial {
         };
         Ok(sends.enumerate().map(plan).collect())
     }
+}
+
+pub fn inconclusive(scenario: &str, why: &str) -> String {
+    format!("INCONCLUSIVE: {scenario} shows nothing: {why}")
 }
 
 /// The calls of a run that are not simulated, each once.

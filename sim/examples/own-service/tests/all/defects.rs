@@ -108,6 +108,19 @@ found! {
     old_work_goes_on: OldWorkGoesOn fenced Safety;
 }
 
+/// Without tokens and without a word from the service, no write can be told from another, and nothing passes.
+#[test]
+fn what_cannot_be_told_does_not_pass() {
+    let silent = || {
+        let world = World::new().service(redis()).fleet(3, || run(Defect::ShowsNoToken)).store(store().unfenced());
+        world.scenarios([scenarios::clean_kill()]).seeds(0..2)
+    };
+    let failure = silent().try_check().expect_err("nothing tells its leaderships apart");
+    assert_eq!(failure.kind, Kind::Inconclusive, "{failure}");
+    assert!(failure.to_string().contains("no line says when a leadership begins"), "{failure}");
+    silent().leads_when("leads with token").stops_when("leads no more").check();
+}
+
 /// Several faults at once are no defect either.
 #[test]
 fn without_a_defect_drawn_plans_pass() {

@@ -1,6 +1,6 @@
 //! With a store that compares nothing, the test finds two leaders, and what it prints finds them again.
 
-use fencepost::{Failure, World, failure::Kind, redis, scenarios, store};
+use fencepost::{Failure, Store, World, failure::Kind, redis, scenarios, store};
 use std::process::Command;
 
 fn unfenced() -> Result<fencepost::Checked, Failure> {
@@ -44,6 +44,11 @@ fn without_fencing_two_take_effect_and_the_message_says_how_to_see_it_again() {
     }
 }
 
+fn service(store: Store) -> World {
+    let world = World::new().service(redis()).store(store).fleet(3, own_service::main);
+    world.env("REDIS_URL", "redis://redis:6379").env("STORE_URL", "http://store").shrink_runs(0)
+}
+
 fn wrong(world: World) -> String {
     let failure = world.try_check().expect_err("it cannot be run");
     assert!(matches!(failure.kind, Kind::Wrong | Kind::NobodyWrites), "{failure}");
@@ -56,6 +61,8 @@ fn what_cannot_be_run_is_said_in_one_sentence() {
     let world = || World::new().fleet(3, idle);
     assert_eq!(wrong(world()), "nothing happens; name `scenarios`, or `pause_before_every_send`");
     assert_eq!(wrong(world().pause_before_every_send().seeds(3..3)), "there are no seeds in 3..3");
+    let said = wrong(service(store()).swarm(3..3));
+    assert_eq!(said, "there is nothing to run: no seed, no send and no scenario that applies");
     let said = wrong(world().pause_before_every_send().leads_when("{token}"));
     assert!(said.contains("it needs some text before {token}"), "{said}");
     let said = wrong(world().pause_before_every_send());

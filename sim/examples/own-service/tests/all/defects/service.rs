@@ -62,6 +62,8 @@ pub enum Defect {
     TokenAtWrite,
     /// The token is the node's wall clock.
     TokenOfWallClock,
+    /// The store is shown no token. With a store that compares none, that is no defect.
+    ShowsNoToken,
     /// Followers write, too.
     FollowersWrite,
     /// Who has led once never stands again.
@@ -229,7 +231,9 @@ impl Service {
             }
             written += 1;
             let token = if self.has(Defect::TokenAtWrite) { fresh().await.unwrap_or(token) } else { token };
-            let _ = timeout(REQUEST, put(token)).await;
+            let header = format!("fencing-token: {token}\r\n");
+            let header = if self.has(Defect::ShowsNoToken) { "" } else { &header };
+            let _ = timeout(REQUEST, put_as(header)).await;
             if self.has(Defect::BlocksTheRuntime) && written.is_multiple_of(10) {
                 std::thread::sleep(2 * LEASE);
                 // It was its turn a moment ago.
@@ -291,10 +295,13 @@ async fn fresh() -> redis::RedisResult<u64> {
 
 /// Appends to the sequence.
 async fn put(token: u64) -> std::io::Result<String> {
+    put_as(&format!("fencing-token: {token}\r\n")).await
+}
+
+async fn put_as(header: &str) -> std::io::Result<String> {
     let mut store = TcpStream::connect("store:80").await?;
-    let request = format!(
-        "PUT /sequence HTTP/1.1\r\nhost: store\r\nfencing-token: {token}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
-    );
+    let request =
+        format!("PUT /sequence HTTP/1.1\r\nhost: store\r\n{header}content-length: 0\r\nconnection: close\r\n\r\n");
     store.write_all(request.as_bytes()).await?;
     let mut answer = String::new();
     store.read_to_string(&mut answer).await?;
