@@ -130,8 +130,9 @@ fn what(model: &Model, c: &Culprit, header: Option<&Header>) -> Sentence {
     let lead = c.over.map(|i| {
         let (other, with) = (name(model, i), with(model, i));
         let comma = if with.is_empty() { "" } else { "," };
-        // A forged token has taken over nothing.
-        if !model.foreign && !with.is_empty() && model.beliefs.iter().all(|belief| belief.i != i) {
+        // A forged token has taken over nothing. Where nobody says who leads, none is known to be forged.
+        let is_known = model.beliefs.is_empty() || model.beliefs.iter().any(|belief| belief.i == i);
+        if !model.foreign && !with.is_empty() && !is_known {
             let token = &model.incarnations[i].token;
             let forged =
                 format!("; the store had accepted token {token} of {other}, which was not elected with it, at ");

@@ -123,7 +123,7 @@ impl Fleet {
         // The protocol of programs has no core of its own, and other protocols have nothing else.
         let program = match (protocol.is_program(), &registry.program) {
             (false, _) => None,
-            (true, Some(program)) => Some((program.clone(), program::store::Store::new(plan.fencing))),
+            (true, Some(program)) => Some((program.clone(), program.store(plan.fencing))),
             (true, None) => return Err(Missing { what: "program", name: protocol.name.to_owned() }),
         };
         Ok(Fleet { plan, protocol, topology, works, bugs, checks, clients, members, disks, told, program })

@@ -8,16 +8,18 @@ pub(crate) mod store;
 
 pub use crate::world::programs::{From, Line, Sent};
 pub use said::{NoPattern, Pattern};
+pub use store::{Database, NoSchema};
 
 use crate::{
     host,
     world::{self, env::SimEnv, stall::Stall},
 };
 use fencepost_process::{Child, Error, Go, Main, Op, Start, Then, Turn, Zygote};
-use protocols::{point::Point, types::NodeId};
+use protocols::{fence::checks::Fencing, point::Point, types::NodeId};
 use protocols_clients::env::Env;
 use sockets::Sockets;
 use std::fmt;
+use store::Store;
 
 /// How many processors a process sees.
 const CPUS: u16 = 2;
@@ -31,6 +33,7 @@ pub struct Program {
     leads_when: Vec<Pattern>,
     stops_when: Vec<Pattern>,
     restarts: bool,
+    database: Option<Database>,
 }
 
 impl fmt::Debug for Program {
@@ -45,8 +48,8 @@ impl Program {
     /// # Errors
     /// This executable cannot be executed once more, or does not link `fencepost-libc`.
     pub fn new(main: Main) -> Result<Program, Error> {
-        let (env, leads_when, stops_when, restarts) = Default::default();
-        Ok(Program { zygote: Zygote::start()?, main, env, leads_when, stops_when, restarts })
+        let (env, leads_when, stops_when, restarts, database) = Default::default();
+        Ok(Program { zygote: Zygote::start()?, main, env, leads_when, stops_when, restarts, database })
     }
 
     /// With this variable in its environment, which is otherwise empty.
@@ -58,6 +61,16 @@ impl Program {
     /// A process that ends by itself is started again a second later, as by a supervisor.
     pub fn restarted(self) -> Program {
         Program { restarts: true, ..self }
+    }
+
+    /// Its leader writes to this database instead of the store.
+    pub fn writes_to(self, database: Database) -> Program {
+        Program { database: Some(database), ..self }
+    }
+
+    /// The resource that its leader writes to.
+    pub(crate) fn store(&self, fencing: Fencing) -> Store {
+        Store::new(fencing, self.database.as_ref())
     }
 
     /// A process that prints a line with this part leads from then on. Such a line is printed once for each leadership.

@@ -11,7 +11,7 @@ use fencepost_libc::main_of;
 use fencepost_process::Main;
 use protocols::election::program;
 use sim::{
-    program::{Pattern, Program},
+    program::{Database, Pattern, Program},
     registry::Registry,
 };
 use std::{num::NonZero, ops::Range, panic::Location, process::Termination, thread, time::Duration};
@@ -57,9 +57,10 @@ impl World {
         self
     }
 
-    /// The store that leaders write to; [`store`](crate::store) if none is named.
-    pub fn store(self, store: Store) -> World {
-        World { store: Some(store), ..self }
+    /// The resource that leaders write to: a [`store`](crate::store), which is also there if none is named, or a
+    /// [`database`](crate::database).
+    pub fn store(self, store: impl Into<Store>) -> World {
+        World { store: Some(store.into()), ..self }
     }
 
     /// So many processes, named `n1`, `n2` and so on, each of which runs this `main` as it is. A closure may not capture
@@ -181,6 +182,10 @@ impl World {
         let store = self.store.unwrap_or(crate::store());
         let mut tokened = store.fencing.checks().token;
         let mut program = Program::new(main).map_err(Failure::wrong)?.restarted();
+        if let Some(crate::Database { table, token, schema }) = &store.database {
+            let database = Database::new(table, token.as_deref(), schema).map_err(Failure::wrong)?;
+            program = program.writes_to(database);
+        }
         for (name, value) in &self.env {
             program = program.with_env(name, value);
         }
@@ -205,6 +210,7 @@ impl World {
             observed: !self.leads_when.is_empty(),
             nodes,
             fencing: store.fencing,
+            table: store.database.map(|database| database.table),
             scenarios: self.scenarios,
             every_scenario: self.every_scenario,
             swarm: self.swarm.unwrap_or(0..0),

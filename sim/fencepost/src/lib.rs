@@ -44,4 +44,4 @@ pub use checked::Checked;
 pub use failure::Failure;
 #[cfg(feature = "etcd")]
 pub use services::etcd;
-pub use services::{Service, Store, consul, kubernetes, postgres, redis, store, zookeeper};
+pub use services::{Database, Service, Store, consul, database, kubernetes, postgres, redis, store, zookeeper};

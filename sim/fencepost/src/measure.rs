@@ -117,12 +117,16 @@ fn ms(ns: u64) -> f64 {
 
 fn nobody_writes(trial: &Trial, plan: &Plan, run: &Run) -> Failure {
     let seconds = plan.duration_ms / 1_000;
-    let why = match trial.fencing.checks().token {
-        true => "; it refuses writes without the header Fencing-Token, unless it is `store().unfenced()`",
-        false => "",
+    let (what, why) = match &trial.table {
+        Some(table) => (format!("committed a row of the table {table}"), ""),
+        None if trial.fencing.checks().token => {
+            let why = "; it refuses writes without the header Fencing-Token, unless it is `store().unfenced()`";
+            ("wrote to the store".to_owned(), why)
+        }
+        None => ("wrote to the store".to_owned(), ""),
     };
     let said = trial.printed(run, None);
-    let text = format!("nobody wrote to the store in {seconds} virtual seconds without any fault{why}\n\n{said}");
+    let text = format!("nobody {what} in {seconds} virtual seconds without any fault{why}\n\n{said}");
     Failure::new(Kind::NobodyWrites, text)
 }
 

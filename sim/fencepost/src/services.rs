@@ -54,21 +54,57 @@ pub const fn kubernetes() -> Service {
     Service::of(&kubernetes::SERVICE)
 }
 
-/// The resource that the leader protects: a sequence at `http://store/sequence`.
-#[derive(Clone, Copy, Debug)]
+/// The resource that the leader protects: a sequence at `http://store/sequence`, or a [`Database`].
+#[derive(Clone, Debug)]
 pub struct Store {
     pub(crate) fencing: Fencing,
+    pub(crate) database: Option<Database>,
 }
 
 /// A store that refuses a token lower than one that it has accepted. Every write needs a `Fencing-Token`.
 pub const fn store() -> Store {
-    Store { fencing: Fencing::On }
+    Store { fencing: Fencing::On, database: None }
 }
 
 impl Store {
     /// A store that accepts any write. A service without tokens needs it, and says when it leads:
     /// [`World::leads_when`](crate::World::leads_when).
-    pub const fn unfenced(self) -> Store {
-        Store { fencing: Fencing::Off }
+    pub fn unfenced(self) -> Store {
+        Store { fencing: Fencing::Off, ..self }
+    }
+}
+
+/// A PostgreSQL database at `store:5432`, for any user and any database name, without a password and without TLS. Each row
+/// of one table that a process commits, new or changed, is an effect of that process.
+#[derive(Clone, Debug)]
+pub struct Database {
+    pub(crate) table: String,
+    pub(crate) token: Option<String>,
+    pub(crate) schema: String,
+}
+
+/// A database whose table `table` is what the leader protects.
+pub fn database(table: &str) -> Database {
+    Database { table: table.to_owned(), token: None, schema: String::new() }
+}
+
+impl Database {
+    /// The column with the fencing token under which a row was written. Tokens must never fall; the database itself does not
+    /// compare them, the service's statements must. Without such a column, a service says when it leads:
+    /// [`World::leads_when`](crate::World::leads_when).
+    pub fn token(self, column: &str) -> Database {
+        Database { token: Some(column.to_owned()), ..self }
+    }
+
+    /// Statements that are carried out before the service starts, such as its migrations.
+    pub fn schema(self, statements: &str) -> Database {
+        Database { schema: statements.to_owned(), ..self }
+    }
+}
+
+impl From<Database> for Store {
+    fn from(database: Database) -> Store {
+        let fencing = if database.token.is_some() { Fencing::On } else { Fencing::Off };
+        Store { fencing, database: Some(database) }
     }
 }

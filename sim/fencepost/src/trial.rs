@@ -38,6 +38,8 @@ pub struct Trial {
     /// Whether lines say who leads.
     pub observed: bool,
     pub fencing: Fencing,
+    /// The table that the leader writes to, if the store is a database.
+    pub table: Option<String>,
     pub scenarios: Vec<Scenario>,
     pub every_scenario: bool,
     pub swarm: Range<u64>,

@@ -1,14 +1,14 @@
-//! The fenced store as programs reach it: `PUT /sequence` with a `Fencing-Token` appends, and `GET /sequence` says how far it
-//! is. A token that is lower than one that the store has accepted is refused with 409.
+//! The resource that programs write to.
+
+mod database;
+mod sequence;
+
+pub use database::{Database, NoSchema};
 
 use crate::{
-    service::http::{self, Answer},
-    world::{
-        env::{SimEnv, SimStream},
-        with,
-    },
+    service::postgres::server::Server,
+    world::{env::SimEnv, with},
 };
-use hyper::{Method, Request, StatusCode, body::Bytes};
 use protocols::{
     fence::{
         ablated::AnyLedger,
@@ -20,74 +20,56 @@ use protocols::{
     message::{Message, Write, WriteVerdict},
     types::{NodeId, Operation, Resource},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use sequence::Sequence;
+use std::sync::Arc;
 
-pub const PORT: u16 = 80;
-const PATH: &str = "/sequence";
-const TOKEN: &str = "fencing-token";
 const SEQUENCE: Resource = Resource(0);
 
-/// What is on the store's disk.
+/// What is on the store's disk, and how it is reached.
 #[derive(Clone)]
-pub struct Store {
-    inner: Arc<Mutex<Inner>>,
-}
-
-struct Inner {
-    ledgers: Ledgers,
-    compares: bool,
-    written: u64,
+pub enum Store {
+    Sequence(Sequence),
+    Database(Arc<Server>),
 }
 
 impl Store {
-    /// An empty store, in which a token's first write fences off lower ones.
-    pub fn new(fencing: Fencing) -> Store {
-        let mut checks = fencing.checks();
-        checks.rules.seal = false;
-        let inner = Inner { ledgers: vec![AnyLedger::new(checks)], compares: checks.token, written: 0 };
-        Store { inner: Arc::new(Mutex::new(inner)) }
+    /// An empty sequence, or this database.
+    pub fn new(fencing: Fencing, database: Option<&Database>) -> Store {
+        match database {
+            None => Store::Sequence(Sequence::new(fencing)),
+            Some(database) => Store::Database(database.server()),
+        }
     }
 
     /// Serves until the process ends.
     pub async fn serve(self, env: SimEnv) {
-        let answer = move |from: (NodeId, u32), request: Request<Bytes>| {
-            let store = self.clone();
-            async move { store.answer(from, &request) }
-        };
-        // It ends when its machine does.
-        let _: std::io::Result<()> = http::serve_to(env, PORT, SimStream::client, answer).await;
-    }
-
-    fn answer(&self, from: (NodeId, u32), request: &Request<Bytes>) -> Answer {
-        if request.uri().path() != PATH {
-            return http::text(StatusCode::NOT_FOUND, format!("this store has {PATH} only"));
-        }
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        match *request.method() {
-            Method::GET => http::text(StatusCode::OK, format!("{}", inner.ledgers[0].seq())),
-            Method::PUT | Method::POST => match inner.token(request) {
-                Ok(token) => inner.write(from, token),
-                Err(why) => http::text(StatusCode::BAD_REQUEST, why),
-            },
-            _ => http::text(StatusCode::METHOD_NOT_ALLOWED, "GET and PUT only"),
+        match self {
+            Store::Sequence(sequence) => sequence.serve(env).await,
+            Store::Database(server) => database::serve(server, env).await,
         }
     }
 }
 
-impl Inner {
-    fn token(&self, request: &Request<Bytes>) -> Result<u64, String> {
-        match request.headers().get(TOKEN) {
-            None if self.compares => Err(format!("a write needs a {TOKEN}: this store compares tokens")),
-            None => Ok(0),
-            Some(token) => {
-                let number = token.to_str().ok().and_then(|token| token.trim().parse().ok());
-                number.ok_or_else(|| format!("{TOKEN} must be a whole number, not {token:?}"))
-            }
-        }
+/// What was written, and who is known to have written it.
+struct Written {
+    ledgers: Ledgers,
+    count: u64,
+}
+
+impl Written {
+    fn new(fencing: Fencing) -> Written {
+        let mut checks = fencing.checks();
+        checks.rules.seal = false;
+        Written { ledgers: vec![AnyLedger::new(checks)], count: 0 }
     }
 
-    fn write(&mut self, (node, conn): (NodeId, u32), token: u64) -> Answer {
-        self.written += 1;
+    fn seq(&self) -> u64 {
+        self.ledgers[0].seq()
+    }
+
+    /// A write of this process on this connection: the ledger's answer, of which the judge is told.
+    fn write(&mut self, (node, conn): (NodeId, u32), token: u64) -> Option<Message> {
+        self.count += 1;
         let of = with(|world| world.leadership_of(node, conn, token));
         let ledger = &self.ledgers[0];
         let write = Write {
@@ -98,12 +80,10 @@ impl Inner {
             seq: ledger.seq() + 1,
             read_version: ledger.version(),
             client: node,
-            number: self.written,
+            number: self.count,
             payload: None,
         };
-        let Some((mut kind, message)) = store::answer(&mut self.ledgers, node, Message::Write(write)) else {
-            return http::text(StatusCode::NOT_FOUND, "there is no such resource");
-        };
+        let (mut kind, message) = store::answer(&mut self.ledgers, node, Message::Write(write))?;
         // The store goes by the token that it is shown, the judge by who is known to have shown it.
         if let Kind::Apply { write, .. } = &mut kind {
             write.token = of.token;
@@ -118,12 +98,6 @@ impl Inner {
                 world.took_effect(of);
             }
         });
-        match message {
-            Message::Written { verdict: WriteVerdict::Fenced { highest }, .. } => {
-                http::text(StatusCode::CONFLICT, format!("token {token} is outdated: the highest is {highest}"))
-            }
-            Message::Written { seq, verdict: WriteVerdict::Ok, .. } => http::text(StatusCode::OK, format!("{seq}")),
-            _ => http::text(StatusCode::CONFLICT, "not the next in order"),
-        }
+        Some(message)
     }
 }

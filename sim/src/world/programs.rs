@@ -167,6 +167,14 @@ impl World {
         Incarnation { token, node, generation }
     }
 
+    /// A write without a token arrived on this connection: notes that nobody can tell whose it is, unless its process has
+    /// said that it leads.
+    pub(crate) fn does_not_tell(&mut self, (_, conn): (NodeId, u32)) -> bool {
+        let said = self.programs.began.get(&conn).is_some_and(|began| began.last.is_some());
+        self.programs.untold += u64::from(!said);
+        !said
+    }
+
     /// The store accepted a write of this leadership.
     pub(crate) fn took_effect(&mut self, incarnation: Incarnation) {
         let node = incarnation.node;

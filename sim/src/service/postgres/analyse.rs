@@ -1,14 +1,18 @@
 //! Resolves a statement before execution: the columns it names, and all types. Untyped literals, and parameters without
 //! a given type, take the type that their context requires.
 
+mod aggregate;
+mod insert;
+
 use super::{
     error::Error,
     evaluate::binary,
     functions::{self, Signature},
     shape::Shape,
-    sql::{Conflict, Create, Delete, Expression, Insert, Operator, Output, Select, Statement, Update},
+    sql::{Delete, Expression, Operator, Output, Select, Statement, Update},
     value::{Type, Value},
 };
+use aggregate::Aggregates;
 
 /// Looks up tables by name.
 pub type Tables<'a> = &'a dyn Fn(&str) -> Option<&'a Shape>;
@@ -28,9 +32,13 @@ pub struct Prepared {
 /// # Errors
 /// A table or column does not exist, types do not match, or something is not supported.
 pub fn analyse(statement: Statement, given: &[Option<Type>], tables: Tables<'_>) -> Result<Prepared, Error> {
-    let mut scope = Scope { table: None, excluded: false, parameters: given.to_vec() };
+    let (parameters, aggregates) = (given.to_vec(), Aggregates::Refused("this place"));
+    let mut scope = Scope { table: None, excluded: false, aggregates, parameters };
     let (statement, columns) = match statement {
-        Statement::Select(select) => scope.select(select, tables)?,
+        Statement::Select(select) => {
+            let (select, columns) = scope.select(select, &[], tables)?;
+            (Statement::Select(select), Some(columns))
+        }
         Statement::Insert(insert) => scope.insert(insert, tables)?,
         Statement::Update(update) => scope.update(update, tables)?,
         Statement::Delete(delete) => scope.delete(delete, tables)?,
@@ -38,24 +46,12 @@ pub fn analyse(statement: Statement, given: &[Option<Type>], tables: Tables<'_>)
             let columns = vec![(name.clone(), Type::Text)];
             (Statement::Show(name), Some(columns))
         }
-        Statement::Create(create) => (Statement::Create(checked(create)?), None),
+        Statement::Create(create) => (Statement::Create(scope.create(create)?), None),
         other => (other, None),
     };
     // A parameter of undetermined type is text.
     let parameters = scope.parameters.into_iter().map(|of| of.unwrap_or(Type::Text)).collect();
     Ok(Prepared { statement, parameters, columns })
-}
-
-fn checked(create: Create) -> Result<Create, Error> {
-    for (place, column) in create.columns.iter().enumerate() {
-        if create.columns[..place].iter().any(|other| other.name == column.name) {
-            return Err(Error::new("42701", format!("column \"{}\" specified more than once", column.name)));
-        }
-    }
-    if create.columns.iter().filter(|column| column.primary).count() != 1 {
-        return Err(Error::unsupported("tables without a primary key of one column"));
-    }
-    Ok(create)
 }
 
 type Columns = Option<Heading>;
@@ -65,6 +61,7 @@ type Heading = Vec<(String, Type)>;
 struct Scope<'a> {
     table: Option<&'a Shape>,
     excluded: bool,
+    aggregates: Aggregates,
     parameters: Vec<Option<Type>>,
 }
 
@@ -75,12 +72,18 @@ impl<'a> Scope<'a> {
         Ok(table)
     }
 
-    fn select(&mut self, select: Select, tables: Tables<'a>) -> Result<(Statement, Columns), Error> {
+    /// A `SELECT` whose columns shall have these types, as far as that is open.
+    fn select(&mut self, select: Select, wanted: &[Type], tables: Tables<'a>) -> Result<(Select, Heading), Error> {
         if let Some(name) = &select.table {
             self.open(name, tables)?;
         }
-        let (outputs, columns) = self.outputs(select.outputs)?;
+        self.aggregates = Aggregates::Allowed;
+        let (outputs, columns) = self.outputs(select.outputs, wanted)?;
+        self.aggregates = Aggregates::Refused("this place");
         let condition = self.condition(select.condition, "WHERE")?;
+        let order = self.order(select.order)?;
+        let limit = select.limit.map(|limit| self.limit(limit)).transpose()?;
+        self.is_aggregated(&outputs, !order.is_empty() || select.locking.is_some())?;
         let asked = outputs.iter().map(|output| match output {
             Output::One(expression, _) => functions::of_sessions(expression),
             Output::All => 0,
@@ -92,40 +95,7 @@ impl<'a> Scope<'a> {
         if asked > 1 {
             return Err(Error::unsupported("more than one function of sessions and locks in a statement"));
         }
-        Ok((Statement::Select(Select { outputs, condition, ..select }), Some(columns)))
-    }
-
-    fn insert(&mut self, insert: Insert, tables: Tables<'a>) -> Result<(Statement, Columns), Error> {
-        let table = self.open(&insert.table, tables)?;
-        if insert.values.len() != insert.columns.len() {
-            let more = if insert.values.len() > insert.columns.len() { "expressions" } else { "target columns" };
-            let than = if more == "expressions" { "target columns" } else { "expressions" };
-            return Err(Error::new("42601", format!("INSERT has more {more} than {than}")));
-        }
-        // `VALUES` cannot refer to columns.
-        self.table = None;
-        let mut values = Vec::new();
-        for (column, value) in insert.columns.iter().zip(insert.values) {
-            values.push(self.assigned(table, column, value)?);
-        }
-        self.table = Some(table);
-        let on_conflict = match insert.on_conflict {
-            Some(Conflict::Nothing { key }) => {
-                key.iter().try_for_each(|key| arbiter(table, key))?;
-                Some(Conflict::Nothing { key })
-            }
-            Some(Conflict::Update { key, set, condition }) => {
-                arbiter(table, &key)?;
-                self.excluded = true;
-                let set = self.assignments(table, set)?;
-                let condition = self.condition(condition, "WHERE")?;
-                self.excluded = false;
-                Some(Conflict::Update { key, set, condition })
-            }
-            None => None,
-        };
-        let (returning, columns) = self.returning(insert.returning)?;
-        Ok((Statement::Insert(Insert { values, on_conflict, returning, ..insert }), columns))
+        Ok((Select { outputs, condition, order, limit, ..select }, columns))
     }
 
     fn update(&mut self, update: Update, tables: Tables<'a>) -> Result<(Statement, Columns), Error> {
@@ -175,8 +145,11 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn condition(&mut self, condition: Option<Expression>, place: &str) -> Result<Option<Expression>, Error> {
-        condition.map(|condition| self.boolean(condition, place)).transpose()
+    fn condition(&mut self, condition: Option<Expression>, place: &'static str) -> Result<Option<Expression>, Error> {
+        let before = std::mem::replace(&mut self.aggregates, Aggregates::Refused(place));
+        let condition = condition.map(|condition| self.boolean(condition, place)).transpose();
+        self.aggregates = before;
+        condition
     }
 
     fn boolean(&mut self, expression: Expression, place: &str) -> Result<Expression, Error> {
@@ -193,11 +166,11 @@ impl<'a> Scope<'a> {
         if outputs.is_empty() {
             return Ok((outputs, None));
         }
-        let (outputs, columns) = self.outputs(outputs)?;
+        let (outputs, columns) = self.outputs(outputs, &[])?;
         Ok((outputs, Some(columns)))
     }
 
-    fn outputs(&mut self, outputs: Vec<Output>) -> Result<(Vec<Output>, Heading), Error> {
+    fn outputs(&mut self, outputs: Vec<Output>, wanted: &[Type]) -> Result<(Vec<Output>, Heading), Error> {
         let (mut found, mut columns) = (Vec::new(), Vec::new());
         for output in outputs {
             match output {
@@ -209,7 +182,7 @@ impl<'a> Scope<'a> {
                 }
                 Output::One(expression, name) => {
                     let name = name.unwrap_or_else(|| name_of(&expression));
-                    let (expression, of) = self.typed(expression, None)?;
+                    let (expression, of) = self.typed(expression, wanted.get(columns.len()).copied())?;
                     columns.push((name, of.unwrap_or(Type::Text)));
                     found.push(Output::One(expression, None));
                 }
@@ -250,6 +223,8 @@ impl<'a> Scope<'a> {
                 }
             }
             Expression::Call(name, arguments) => self.call(name, arguments)?,
+            Expression::Of(choice, values) => self.choice(choice, values, wanted)?,
+            Expression::Aggregate(aggregate, of) => self.aggregate(aggregate, of)?,
             Expression::Not(inner) => (Expression::Not(Box::new(self.boolean(*inner, "NOT")?)), Some(Type::Bool)),
             Expression::IsNull(inner, not) => {
                 (Expression::IsNull(Box::new(self.typed(*inner, None)?.0), not), Some(Type::Bool))
@@ -333,14 +308,6 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// `ON CONFLICT` supports the primary key only.
-fn arbiter(table: &Shape, key: &str) -> Result<(), Error> {
-    if table.place(key)? == table.key {
-        return Ok(());
-    }
-    Err(Error::new("42P10", "there is no unique or exclusion constraint matching the ON CONFLICT specification"))
-}
-
 /// The result type of an operator.
 fn result(operator: Operator, a: Option<Type>, b: Option<Type>) -> Result<Option<Type>, Error> {
     let compares = !matches!(operator, Operator::Plus | Operator::Minus | Operator::Times);
@@ -381,6 +348,8 @@ fn can_cast(of: Type, to: Type) -> bool {
 fn name_of(expression: &Expression) -> String {
     match expression {
         Expression::Column { name, .. } | Expression::Call(name, _) => name.clone(),
+        Expression::Of(choice, _) => choice.name().to_owned(),
+        Expression::Aggregate(aggregate, _) => aggregate.name().to_owned(),
         Expression::Cast(inner, to) => match name_of(inner) {
             name if name == "?column?" => match to {
                 Type::Bool => "bool",

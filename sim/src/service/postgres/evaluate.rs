@@ -2,7 +2,7 @@
 
 use super::{
     error::Error,
-    sql::{Expression, Operator},
+    sql::{Aggregate, Choice, Expression, Operator},
     value::{Type, Value},
 };
 
@@ -12,6 +12,8 @@ pub struct Context<'a> {
     /// The row that was to be inserted.
     pub excluded: &'a [Value],
     pub parameters: &'a [Value],
+    /// What aggregates are computed of.
+    pub rows: &'a [Vec<Value>],
     /// When the transaction began, and the current time, in microseconds since 2000.
     pub began: i64,
     pub clock: i64,
@@ -62,6 +64,11 @@ impl Context<'_> {
             }
             Expression::Cast(inner, to) => cast(self.evaluate(inner, call)?, *to)?,
             Expression::Call(name, arguments) => self.call(name, arguments, call)?,
+            Expression::Of(choice, values) => {
+                let values = values.iter().map(|value| self.evaluate(value, call)).collect::<Result<Vec<_>, _>>()?;
+                chosen(*choice, values)
+            }
+            Expression::Aggregate(aggregate, of) => self.aggregate(*aggregate, of.as_deref(), call)?,
             Expression::Not(inner) => match self.evaluate(inner, call)? {
                 Value::Bool(yes) => Value::Bool(!yes),
                 _ => Value::Null,
@@ -71,6 +78,24 @@ impl Context<'_> {
                 let (left, right) = (self.evaluate(left, call)?, self.evaluate(right, call)?);
                 binary(*operator, left, right)?
             }
+        })
+    }
+
+    fn aggregate(&self, aggregate: Aggregate, of: Option<&Expression>, call: Call) -> Result<Value, Stop> {
+        let mut values = Vec::new();
+        for row in self.rows {
+            let value = match of {
+                Some(of) => Context { row, ..*self }.evaluate(of, call)?,
+                None => Value::Bool(true),
+            };
+            values.extend((value != Value::Null).then_some(value));
+        }
+        Ok(match aggregate {
+            Aggregate::Count => Value::Int8(values.len() as i64),
+            Aggregate::Max => values.into_iter().max().unwrap_or(Value::Null),
+            Aggregate::Min => values.into_iter().min().unwrap_or(Value::Null),
+            Aggregate::Sum if values.is_empty() => Value::Null,
+            Aggregate::Sum => Value::Int8(values.iter().filter_map(widened).sum()),
         })
     }
 
@@ -91,6 +116,16 @@ impl Context<'_> {
             }
         }
     }
+}
+
+fn chosen(choice: Choice, values: Vec<Value>) -> Value {
+    let mut known = values.into_iter().filter(|value| *value != Value::Null);
+    let value = match choice {
+        Choice::Coalesce => known.next(),
+        Choice::Greatest => known.max(),
+        Choice::Least => known.min(),
+    };
+    value.unwrap_or(Value::Null)
 }
 
 fn cast(value: Value, to: Type) -> Result<Value, Error> {

@@ -41,16 +41,6 @@ pub fn signature(name: &str, arguments: usize) -> Result<Signature, Error> {
 
 /// The number of calls to functions of sessions and locks in an expression.
 pub fn of_sessions(expression: &Expression) -> usize {
-    match expression {
-        Expression::Call(name, arguments) => {
-            usize::from(!CLOCKS.contains(&name.as_str())) + arguments.iter().map(of_sessions).sum::<usize>()
-        }
-        Expression::Cast(inner, _) | Expression::Not(inner) | Expression::IsNull(inner, _) => of_sessions(inner),
-        Expression::Binary(_, left, right) => of_sessions(left) + of_sessions(right),
-        Expression::Constant(_)
-        | Expression::Quoted(_)
-        | Expression::Parameter(_)
-        | Expression::Column { .. }
-        | Expression::Field { .. } => 0,
-    }
+    let is_one = matches!(expression, Expression::Call(name, _) if !CLOCKS.contains(&name.as_str()));
+    usize::from(is_one) + expression.parts().into_iter().map(of_sessions).sum::<usize>()
 }

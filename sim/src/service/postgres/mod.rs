@@ -1,7 +1,7 @@
 //! One PostgreSQL 15 server as elections use it: a pure [`model`] behind the real wire protocol ([`wire`]).
 //!
-//! It is not a general database: it supports tables with a single-column key, the statements that elections use on
-//! them, "read committed" transactions, row locks, advisory locks, and the lifecycle of sessions. Anything else is
+//! It is not a general database: it supports tables with a single-column key, the statements that elections and small
+//! services use on them, one table at a time, "read committed" transactions, row locks, advisory locks, and the lifecycle of sessions. Anything else is
 //! refused with SQLSTATE `0A000`. Its answers were compared with PostgreSQL 15. Committed data survives the process
 //! (`synchronous_commit` is on); sessions and their locks do not. There is no authentication, and no limit of
 //! connections.
@@ -17,7 +17,7 @@ mod messages;
 pub mod model;
 mod pool;
 mod portal;
-mod server;
+pub(crate) mod server;
 mod settings;
 mod shape;
 mod sql;
@@ -67,7 +67,7 @@ impl Postgres {
         if self.pooled {
             return pool::serve(env, port, self.server.clone()).await;
         }
-        wire::serve(env, port, self.server.clone()).await
+        wire::serve(env, port, self.server.clone(), |_| None).await
     }
 }
 

@@ -1,27 +1,40 @@
 //! The server's state, as shared by its processes.
 
 use super::{
-    model::{Model, Pid},
+    model::{Effect, Model, Pid},
     settings::Settings,
 };
 use crate::service::grants;
-use protocols::{clock::Now, history::GrantEnd};
+use protocols::{clock::Now, history::GrantEnd, types::NodeId};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::Notify;
 
+/// Whose session it is: the process, and its connection.
+pub type Client = (NodeId, u32);
+
+/// Is told who changed a row of the audited table, and under which token.
+pub type Witness = Box<dyn Fn(Client, u64) + Send + Sync>;
+
 /// The server's state, and the sessions to wake.
 #[derive(Default)]
 pub struct Server {
     model: Mutex<Model>,
     signals: Mutex<BTreeMap<Pid, Arc<Notify>>>,
+    witness: Option<Witness>,
+    clients: Mutex<BTreeMap<Pid, Client>>,
 }
 
 impl Server {
     pub fn new(model: Model) -> Server {
-        Server { model: Mutex::new(model), signals: Mutex::default() }
+        Server { model: Mutex::new(model), ..Server::default() }
+    }
+
+    /// With an audited table; see [`Model::audited`].
+    pub fn witnessed(model: Model, witness: Witness) -> Server {
+        Server { witness: Some(witness), ..Server::new(model) }
     }
 
     /// Read access to the model.
@@ -50,10 +63,30 @@ impl Server {
             };
             grants::tell_of(group, after, why);
         }
-        let woken = model.take_woken();
+        let (woken, effects) = (model.take_woken(), model.take_effects());
         drop(model);
+        self.tell(&effects);
         self.wake(&woken);
         answer
+    }
+
+    fn tell(&self, effects: &[Effect]) {
+        let Some(witness) = self.witness.as_ref().filter(|_| !effects.is_empty()) else { return };
+        let clients = self.clients().clone();
+        effects.iter().filter_map(|effect| Some((*clients.get(&effect.by)?, effect.token))).for_each(
+            |(client, token)| {
+                witness(client, token);
+            },
+        );
+    }
+
+    fn clients(&self) -> MutexGuard<'_, BTreeMap<Pid, Client>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says whose session this is.
+    pub(super) fn belongs_to(&self, pid: Pid, client: Client) {
+        self.clients().insert(pid, client);
     }
 
     /// Wakes sessions after a change from outside any session, such as an operator's.
@@ -70,6 +103,7 @@ impl Server {
     pub(super) fn restart(&self, now: Now) {
         self.apply(now, None, Model::restart);
         self.signals().clear();
+        self.clients().clear();
     }
 
     pub(super) fn open(&self, now: Now, settings: Settings) -> (Pid, Arc<Notify>) {
@@ -82,5 +116,6 @@ impl Server {
     pub(super) fn close(&self, now: Now, pid: Pid) {
         self.signals().remove(&pid);
         self.apply(now, Some(pid), |model| model.close(pid));
+        self.clients().remove(&pid);
     }
 }

@@ -5,7 +5,7 @@ use super::{
     backend::{Backend, End},
     error::Error,
     messages::{Opening, Reader},
-    server::Server,
+    server::{Client, Server},
     settings::Settings,
 };
 use protocols_clients::env::{Env, Listener};
@@ -15,11 +15,17 @@ use std::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Serves on `port` until dropped, which closes all connections. Sessions of the former process are gone.
+/// Serves on `port` until dropped, which closes all connections. Sessions of the former process are gone. `client` says
+/// whose connection it is, if that matters.
 ///
 /// # Errors
 /// The port is taken, or the socket closed.
-pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result<()> {
+pub async fn serve<E: Env>(
+    env: E,
+    port: u16,
+    server: Arc<Server>,
+    client: impl Fn(&E::Stream) -> Option<Client>,
+) -> io::Result<()> {
     server.restart(env.now());
     let mut listener = env.listen(port).await?;
     let mut connections: Vec<(Weak<()>, E::Task)> = Vec::new();
@@ -28,19 +34,22 @@ pub async fn serve<E: Env>(env: E, port: u16, server: Arc<Server>) -> io::Result
         connections.retain(|(alive, _)| alive.strong_count() > 0);
         let alive = Arc::new(());
         let watch = Arc::downgrade(&alive);
-        let (env_of_it, server) = (env.clone(), server.clone());
+        let (env_of_it, server, client) = (env.clone(), server.clone(), client(&stream));
         let connection = async move {
             let _alive = alive;
-            connect(env_of_it, stream, server).await;
+            connect(env_of_it, stream, server, client).await;
         };
         connections.push((watch, env.spawn(connection)));
     }
 }
 
 /// Serves one connection, from its first message to its end.
-async fn connect<E: Env>(env: E, mut stream: E::Stream, server: Arc<Server>) {
+async fn connect<E: Env>(env: E, mut stream: E::Stream, server: Arc<Server>, client: Option<Client>) {
     let Some((reader, settings)) = greet(&mut stream).await else { return };
     let (pid, signal) = server.open(env.now(), settings);
+    if let Some(client) = client {
+        server.belongs_to(pid, client);
+    }
     let mut backend = Backend::new(env.clone(), server.clone(), pid, signal, reader);
     let end = backend.run(&mut stream).await;
     // The session's locks are released before the client is told.

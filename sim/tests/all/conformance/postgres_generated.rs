@@ -80,7 +80,57 @@ fn row() -> impl Strategy<Value = String> {
             .prop_map(|(value, condition, returning)| format!("UPDATE t SET value = {value} {condition}{returning}")),
         2 => (condition(), returning()).prop_map(|(condition, returning)| format!("DELETE FROM t {condition}{returning}")),
         1 => name().prop_map(|name| format!("UPDATE t SET note = '{name}', value = value WHERE name = '{name}'")),
+        4 => ordered(),
+        3 => inserted(),
     ]
+}
+
+/// Several rows, in order, and what is computed of all.
+fn ordered() -> impl Strategy<Value = String> {
+    let order =
+        word(&["value, name", "value DESC, name", "note, name", "note DESC, name ASC", "name DESC", "value * 0, name"]);
+    let limit =
+        word(&["", " LIMIT 1", " LIMIT 2", " LIMIT 0", " LIMIT ALL", " LIMIT 1 + 1", " LIMIT NULL", " LIMIT -1"]);
+    let locking = word(&["", "", " FOR UPDATE", " FOR UPDATE SKIP LOCKED"]);
+    let computed = word(&[
+        "count(*)",
+        "count(note), max(value), min(name)",
+        "coalesce(max(value), 0) + 1",
+        "sum(1), count(*) - count(note) AS missing",
+        "greatest(max(value), 3), least(min(value), NULL)",
+        "value, count(*)",
+        "max(max(value))",
+    ]);
+    let of =
+        word(&["", " WHERE value > 1", " WHERE name IN ('x', 'z')", " WHERE name NOT IN ('x', NULL)", " WHERE false"]);
+    prop_oneof![
+        3 => (order, limit, locking)
+            .prop_map(|(order, limit, locking)| format!("SELECT name, value FROM t ORDER BY {order}{limit}{locking}")),
+        2 => (computed, of).prop_map(|(computed, of)| format!("SELECT {computed} FROM t{of}")),
+    ]
+}
+
+/// Several rows at once, rows of a query, and columns that are not named.
+fn inserted() -> impl Strategy<Value = String> {
+    word(&[
+        "INSERT INTO t (name, value) VALUES ('x', 1), ('z', 2)",
+        "INSERT INTO t (name, value) VALUES ('x', 1), ('z', 2) ON CONFLICT DO NOTHING RETURNING *",
+        "INSERT INTO t (name, value) VALUES ('z', 1), ('z', 2) ON CONFLICT (name) DO UPDATE SET value = 9",
+        "INSERT INTO t VALUES ('z', 4, 'note') ON CONFLICT DO NOTHING",
+        "INSERT INTO t VALUES ('z', 4, 'note', 5)",
+        "INSERT INTO t VALUES ('z')",
+        "INSERT INTO t (name, value) VALUES ('x', 1), ('y')",
+        "INSERT INTO t (name, name) VALUES ('x', 'y')",
+        "INSERT INTO t (name, value) SELECT 'z', 5 WHERE 1 > 2",
+        "INSERT INTO t (name, value) SELECT 'z', value + 1 FROM t WHERE name = 'x' FOR UPDATE RETURNING value",
+        "INSERT INTO t (name, value) SELECT note, value FROM t WHERE note IS NOT NULL ORDER BY name ON CONFLICT DO NOTHING",
+        "INSERT INTO t (name, value) SELECT name, 'five' FROM t",
+        "INSERT INTO t (name, value) SELECT name FROM t",
+        "INSERT INTO n (what) VALUES ('a'), ('b') RETURNING id, at, what, more",
+        "INSERT INTO n (id, what) VALUES (7, 'c') RETURNING id",
+        "INSERT INTO n (what) SELECT name FROM t ORDER BY name LIMIT 1 RETURNING id, at",
+        "SELECT count(*), max(id) FROM n",
+    ])
 }
 
 fn own() -> impl Strategy<Value = String> {

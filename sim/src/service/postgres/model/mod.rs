@@ -11,11 +11,15 @@
 //! before. So where PostgreSQL rechecks only the row that it waited for, the model rechecks all rows: statements that
 //! name a row by its key cannot tell the difference.
 
+mod audit;
 mod holders;
+mod insert;
 mod locks;
 mod rows;
+mod select;
 mod sessions;
 
+pub use audit::{Audited, Effect};
 pub use holders::Watched;
 pub use locks::{Key, Locks, Scope};
 pub use rows::Table;
@@ -45,6 +49,9 @@ pub struct Model {
     /// What leadership is.
     watched: Watched,
     granted: holders::Granted,
+    /// The table whose changes are told, and those that were not told yet.
+    audited: Option<Audited>,
+    effects: Vec<Effect>,
     /// Resolved statements by text and given types, at most [`ANALYSED_MAX`]: clients repeat the same few.
     analysed: BTreeMap<String, (Vec<u32>, Arc<Prepared>)>,
 }
@@ -231,7 +238,7 @@ impl Model {
     fn call(&mut self, run: &mut Run, select: &super::sql::Select) -> Result<Answer, Stop> {
         let (parameters, clock) = (run.parameters, timestamp(run.now.wall));
         let began = self.transaction(run.pid).map_or(clock, |transaction| transaction.began);
-        let context = super::evaluate::Context { row: &[], excluded: &[], parameters, began, clock };
+        let context = super::evaluate::Context { row: &[], excluded: &[], parameters, rows: &[], began, clock };
         let mut answer = Answer::tagged("SELECT 1");
         if !context.holds(select.condition.as_ref())? {
             return Ok(Answer::tagged("SELECT 0"));

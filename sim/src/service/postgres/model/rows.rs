@@ -6,19 +6,21 @@ use super::{
         error::Error,
         evaluate::{Context, Stop},
         shape::Shape,
-        sql::{Conflict, Create, Delete, Expression, Insert, Locking, Output, Select, Update},
+        sql::{Create, Delete, Expression, Output, Update},
         value::{Value, timestamp},
     },
     Answer, Key, Model, Pid, Run, Scope,
 };
 use std::{collections::BTreeMap, ops::Deref};
 
-type Row = Vec<Value>;
+pub(super) type Row = Vec<Value>;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     shape: Shape,
     rows: BTreeMap<Value, Versions>,
+    /// The last number of each column that counts.
+    numbers: BTreeMap<usize, i64>,
 }
 
 impl Deref for Table {
@@ -48,15 +50,16 @@ impl Versions {
 impl Table {
     /// An empty table.
     pub fn new(create: &Create) -> Table {
-        Table { shape: Shape::new(create), rows: BTreeMap::new() }
+        Table { shape: Shape::new(create), rows: BTreeMap::new(), numbers: BTreeMap::new() }
     }
 
-    pub(super) fn commit(&mut self, pid: Pid, key: &Value) {
-        let Some(versions) = self.rows.get_mut(key) else { return };
-        if let Some((_, row)) = versions.pending.take_if(|(of, _)| *of == pid) {
-            versions.committed = row;
-        }
+    /// Commits the session's version of a row, if there is one.
+    pub(super) fn commit(&mut self, pid: Pid, key: &Value) -> bool {
+        let Some(versions) = self.rows.get_mut(key) else { return false };
+        let Some((_, row)) = versions.pending.take_if(|(of, _)| *of == pid) else { return false };
+        versions.committed = row;
         self.sweep(key);
+        true
     }
 
     pub(super) fn undo(&mut self, pid: Pid, key: &Value) {
@@ -86,7 +89,20 @@ impl Table {
         }
     }
 
-    fn checked(&self, row: Row) -> Result<Row, Error> {
+    /// The next number of a column that counts. A transaction that is rolled back gives none back.
+    pub(super) fn next(&mut self, place: usize) -> i64 {
+        let number = self.numbers.entry(place).or_default();
+        *number += 1;
+        *number
+    }
+
+    /// Whether the key is another transaction's to decide.
+    pub(super) fn is_in_doubt(&self, key: &Value, pid: Pid) -> bool {
+        let versions = self.rows.get(key).and_then(|versions| versions.pending.as_ref());
+        versions.is_some_and(|(of, _)| *of != pid)
+    }
+
+    pub(super) fn checked(&self, row: Row) -> Result<Row, Error> {
         let null = row.iter().zip(&self.columns).find(|(value, column)| column.not_null && **value == Value::Null);
         match null {
             Some((_, column)) => {
@@ -101,18 +117,18 @@ impl Table {
 }
 
 impl Model {
-    fn table(&self, name: &str) -> Result<&Table, Error> {
+    pub(super) fn table(&self, name: &str) -> Result<&Table, Error> {
         let none = || Error::new("42P01", format!("relation \"{name}\" does not exist"));
         self.tables.get(name).ok_or_else(none)
     }
 
-    fn context<'a>(&self, run: &Run<'a>, row: &'a [Value], excluded: &'a [Value]) -> Context<'a> {
+    pub(super) fn context<'a>(&self, run: &Run<'a>, row: &'a [Value], excluded: &'a [Value]) -> Context<'a> {
         let clock = timestamp(run.now.wall);
         let began = self.transaction(run.pid).map_or(clock, |transaction| transaction.began);
-        Context { row, excluded, parameters: run.parameters, began, clock }
+        Context { row, excluded, parameters: run.parameters, rows: &[], began, clock }
     }
 
-    fn outputs(&self, run: &Run, row: &[Value], outputs: &[Output]) -> Result<Row, Error> {
+    pub(super) fn outputs(&self, run: &Run, row: &[Value], outputs: &[Output]) -> Result<Row, Error> {
         let context = self.context(run, row, &[]);
         let mut values = Vec::new();
         for output in outputs {
@@ -125,7 +141,7 @@ impl Model {
     }
 
     /// The keys of the rows that this session sees and that match the condition.
-    fn matching(&self, run: &Run, table: &str, condition: Option<&Expression>) -> Result<Vec<Value>, Error> {
+    pub(super) fn matching(&self, run: &Run, table: &str, condition: Option<&Expression>) -> Result<Vec<Value>, Error> {
         let mut keys = Vec::new();
         for (key, versions) in &self.table(table)?.rows {
             if let Some(row) = versions.seen_by(run.pid)
@@ -137,55 +153,30 @@ impl Model {
         Ok(keys)
     }
 
-    fn lock_row(&mut self, run: &mut Run, table: &str, key: &Value) -> Result<(), Stop> {
+    pub(super) fn lock_row(&mut self, run: &mut Run, table: &str, key: &Value) -> Result<(), Stop> {
         self.acquire(run, Key::Row(table.to_owned(), key.clone()), Scope::Transaction)
     }
 
     /// Whether another session has locked the row.
-    fn is_anothers(&self, run: &Run, table: &str, key: &Value) -> bool {
+    pub(super) fn is_anothers(&self, run: &Run, table: &str, key: &Value) -> bool {
         let lock = Key::Row(table.to_owned(), key.clone());
         self.locks.owner(&lock).is_some_and(|owner| owner != run.pid)
     }
 
-    fn seen(&self, run: &Run, table: &str, key: &Value) -> Result<Option<Row>, Error> {
+    pub(super) fn seen(&self, run: &Run, table: &str, key: &Value) -> Result<Option<Row>, Error> {
         Ok(self.table(table)?.rows.get(key).and_then(|versions| versions.seen_by(run.pid)).cloned())
     }
 
     /// Sets the row that this session's transaction sees.
-    fn put(&mut self, pid: Pid, table: &str, key: &Value, row: Option<Row>) {
+    pub(super) fn put(&mut self, pid: Pid, table: &str, key: &Value, row: Option<Row>) {
         if let Some(of) = self.tables.get_mut(table) {
             of.rows.entry(key.clone()).or_default().pending = Some((pid, row));
         }
         self.touch(pid, table, key);
     }
 
-    pub(super) fn select(&mut self, run: &mut Run, select: &Select) -> Result<Answer, Stop> {
-        let table = select.table.as_deref().unwrap_or_default();
-        let mut rows = Vec::new();
-        for key in self.matching(run, table, select.condition.as_ref())? {
-            let is_anothers = select.locking.is_some() && self.is_anothers(run, table, &key);
-            // The outputs are evaluated before the row is locked, and again after a wait.
-            if is_anothers && let Some(row) = self.seen(run, table, &key)? {
-                self.outputs(run, &row, &select.outputs)?;
-            }
-            match select.locking {
-                Some(Locking::NoWait) if is_anothers => {
-                    let why = format!("could not obtain lock on row in relation \"{table}\"");
-                    return Err(Stop::Error(Error::new("55P03", why)));
-                }
-                Some(Locking::Skip) if is_anothers => continue,
-                Some(_) => self.lock_row(run, table, &key)?,
-                None => {}
-            }
-            if let Some(row) = self.seen(run, table, &key)? {
-                rows.push(self.outputs(run, &row, &select.outputs)?);
-            }
-        }
-        Ok(Answer { tag: format!("SELECT {}", rows.len()), rows, ..Answer::default() })
-    }
-
     /// The row after the assignments.
-    fn assigned(&self, context: &Context, table: &str, set: &[(String, Expression)]) -> Result<Row, Error> {
+    pub(super) fn assigned(&self, context: &Context, table: &str, set: &[(String, Expression)]) -> Result<Row, Error> {
         let table = self.table(table)?;
         let mut row = context.row.to_vec();
         for (column, value) in set {
@@ -236,50 +227,6 @@ impl Model {
             self.put(run.pid, table, key, None);
         }
         Ok(Answer { tag: format!("DELETE {}", keys.len()), rows, ..Answer::default() })
-    }
-
-    pub(super) fn insert(&mut self, run: &mut Run, insert: &Insert) -> Result<Answer, Stop> {
-        let name = insert.table.as_str();
-        let table = self.table(name)?;
-        let mut row = vec![Value::Null; table.columns.len()];
-        for (column, value) in insert.columns.iter().zip(&insert.values) {
-            row[table.place(column)?] = self.context(run, &[], &[]).value(value)?;
-        }
-        let row = table.checked(row)?;
-        let key = row[table.key].clone();
-        let versions = table.rows.get(&key);
-        let in_doubt = versions.and_then(|v| v.pending.as_ref()).is_some_and(|(of, _)| *of != run.pid);
-        if in_doubt {
-            // Another transaction decides whether the key exists.
-            self.acquire(run, Key::Row(name.to_owned(), key.clone()), Scope::Glance)?;
-        }
-        let is_there = self.seen(run, name, &key)?.is_some();
-        let row = match (&insert.on_conflict, is_there) {
-            (_, false) => {
-                self.lock_row(run, name, &key)?;
-                row
-            }
-            (None, true) => {
-                let why = format!("duplicate key value violates unique constraint \"{name}_pkey\"");
-                return Err(Stop::Error(Error::new("23505", why)));
-            }
-            (Some(Conflict::Nothing { .. }), true) => return Ok(Answer::tagged("INSERT 0 0")),
-            (Some(Conflict::Update { set, condition, .. }), true) => {
-                self.lock_row(run, name, &key)?;
-                let old = self.seen(run, name, &key)?.unwrap_or_default();
-                let context = self.context(run, &old, &row);
-                if !context.holds(condition.as_ref())? {
-                    return Ok(Answer::tagged("INSERT 0 0"));
-                }
-                self.assigned(&context, name, set)?
-            }
-        };
-        let mut answer = Answer::tagged("INSERT 0 1");
-        if !insert.returning.is_empty() {
-            answer.rows.push(self.outputs(run, &row, &insert.returning)?);
-        }
-        self.put(run.pid, name, &key, Some(row));
-        Ok(answer)
     }
 
     pub(super) fn create(&mut self, create: &Create) -> Result<Answer, Error> {

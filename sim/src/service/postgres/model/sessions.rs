@@ -149,8 +149,9 @@ impl Model {
             let _ = session.settings.set(name, Some(before));
         }
         for (table, key) in &transaction.touched {
-            if let Some(table) = self.tables.get_mut(table) {
-                table.commit(pid, key);
+            let committed = self.tables.get_mut(table).is_some_and(|table| table.commit(pid, key));
+            if committed {
+                self.note_effect(pid, table, key);
             }
         }
         self.locks.give_all_back(pid, Scope::Transaction, &mut self.woken);

@@ -7,7 +7,7 @@ use super::{
     },
     lexer::Token,
     parser::Parser,
-    statement::{Expression, Operator},
+    statement::{Aggregate, Choice, Expression, Operator},
 };
 
 /// The deepest nesting of expressions.
@@ -62,6 +62,14 @@ impl Parser {
         .find(|(sign, _)| self.eat(sign));
         let mut whole = match sign {
             Some((_, operator)) => binary(operator, left, self.sum()?),
+            None if self.eat_words(&["not", "in"]) => {
+                self.sign("(")?;
+                Expression::Not(Box::new(self.one_of(&left)?))
+            }
+            None if self.eat_word("in") => {
+                self.sign("(")?;
+                self.one_of(&left)?
+            }
             None => left,
         };
         while self.eat_word("is") {
@@ -72,7 +80,7 @@ impl Parser {
         Ok(whole)
     }
 
-    fn sum(&mut self) -> Result<Expression, Error> {
+    pub(super) fn sum(&mut self) -> Result<Expression, Error> {
         let mut left = self.product()?;
         loop {
             let operator = match () {
@@ -135,21 +143,13 @@ impl Parser {
                 };
                 return Ok(Expression::Cast(Box::new(Expression::Quoted(length)), Type::Interval));
             }
-            "select" | "case" | "array" | "row" | "exists" | "cast" if !quoted => {
+            "select" | "case" | "array" | "row" | "exists" | "cast" | "default" if !quoted => {
                 return Err(Error::unsupported(format!("`{text}` in an expression")));
             }
             _ => {}
         }
         if self.eat("(") {
-            let mut arguments = Vec::new();
-            if !self.eat(")") {
-                arguments.push(self.expression()?);
-                while self.eat(",") {
-                    arguments.push(self.expression()?);
-                }
-                self.sign(")")?;
-            }
-            return Ok(Expression::Call(text, arguments));
+            return self.arguments(text);
         }
         if self.eat(".") {
             let name = self.name()?;
@@ -157,6 +157,49 @@ impl Parser {
             return Ok(Expression::Column { excluded, table: (!excluded).then_some(text), name });
         }
         Ok(Expression::Column { excluded: false, table: None, name: text })
+    }
+
+    /// A call, after its opening parenthesis.
+    fn arguments(&mut self, name: String) -> Result<Expression, Error> {
+        let aggregate = Aggregate::named(&name);
+        if aggregate == Some(Aggregate::Count) && self.eat("*") {
+            self.sign(")")?;
+            return Ok(Expression::Aggregate(Aggregate::Count, None));
+        }
+        if aggregate.is_some() && self.eat_word("distinct") {
+            return Err(Error::unsupported("DISTINCT in an aggregate"));
+        }
+        let mut arguments = Vec::new();
+        if !self.eat(")") {
+            arguments = self.list()?;
+            self.sign(")")?;
+        }
+        match (aggregate, Choice::named(&name)) {
+            (Some(aggregate), _) if arguments.len() == 1 => {
+                Ok(Expression::Aggregate(aggregate, arguments.pop().map(Box::new)))
+            }
+            (_, Some(_)) if arguments.is_empty() => Err(Error::syntax(Some(")"))),
+            (_, Some(choice)) => Ok(Expression::Of(choice, arguments)),
+            _ => Ok(Expression::Call(name, arguments)),
+        }
+    }
+
+    /// Expressions between commas.
+    pub(super) fn list(&mut self) -> Result<Vec<Expression>, Error> {
+        let mut list = vec![self.expression()?];
+        while self.eat(",") {
+            list.push(self.expression()?);
+        }
+        Ok(list)
+    }
+
+    /// `x IN (…)`, after the opening parenthesis: equal to one of them.
+    fn one_of(&mut self, left: &Expression) -> Result<Expression, Error> {
+        let equal = |right| binary(Operator::Equal, left.clone(), right);
+        let list = self.list()?;
+        self.sign(")")?;
+        let any = list.into_iter().map(equal).reduce(|one, other| binary(Operator::Or, one, other));
+        any.ok_or_else(|| Error::syntax(Some(")")))
     }
 }
 

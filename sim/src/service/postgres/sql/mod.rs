@@ -1,5 +1,6 @@
-//! The subset of SQL that elections use; anything beyond it is refused.
+//! The subset of SQL that elections and small services use; anything beyond it is refused.
 
+mod create;
 mod expression;
 mod lexer;
 mod parser;

@@ -3,7 +3,7 @@
 use super::{
     super::{error::Error, value::Type},
     lexer::{Token, tokens},
-    statement::{Column, Create, Expression, Locking, Output, Select, Statement},
+    statement::{Expression, Locking, Output, Select, Statement},
 };
 
 /// The statements of a text, separated by semicolons.
@@ -28,7 +28,7 @@ pub fn parse(text: &str) -> Result<Vec<Statement>, Error> {
 
 pub(super) struct Parser {
     tokens: Vec<Token>,
-    at: usize,
+    pub(super) at: usize,
     pub(super) depth: usize,
 }
 
@@ -64,7 +64,7 @@ impl Parser {
         found
     }
 
-    fn wrong(&self) -> Error {
+    pub(super) fn wrong(&self) -> Error {
         Error::syntax(self.peek().map(Token::text).as_deref())
     }
 
@@ -118,7 +118,7 @@ impl Parser {
             "rollback" | "abort" => self.transaction_word(Statement::Rollback),
             "set" => self.set(),
             "show" => Ok(Statement::Show(self.name()?)),
-            "select" => self.select(),
+            "select" => Ok(Statement::Select(self.select()?)),
             "insert" => self.insert(),
             "update" => self.update(),
             "delete" => self.delete(),
@@ -204,16 +204,21 @@ impl Parser {
         if self.eat_word("returning") { self.outputs() } else { Ok(Vec::new()) }
     }
 
-    fn select(&mut self) -> Result<Statement, Error> {
+    /// A `SELECT`, after that word.
+    pub(super) fn select(&mut self) -> Result<Select, Error> {
         // PostgreSQL allows an empty select list, which gives rows without columns.
         let is_over = match self.peek() {
             None | Some(Token::Sign(";")) => true,
-            Some(Token::Word { text, quoted: false, .. }) => ["from", "where", "for"].contains(&text.as_str()),
+            Some(Token::Word { text, quoted: false, .. }) => {
+                ["from", "where", "for", "order", "limit"].contains(&text.as_str())
+            }
             _ => false,
         };
         let outputs = if is_over { Vec::new() } else { self.outputs()? };
         let table = if self.eat_word("from") { Some(self.name()?) } else { None };
         let condition = self.condition()?;
+        let order = if self.eat_words(&["order", "by"]) { self.order()? } else { Vec::new() };
+        let limit = if self.eat_word("limit") && !self.eat_word("all") { Some(self.expression()?) } else { None };
         let mut locking = None;
         if self.eat_word("for") {
             if !self.eat_word("update") {
@@ -225,43 +230,27 @@ impl Parser {
                 () => Locking::Wait,
             });
         }
-        for word in ["order", "group", "limit", "join", "union", "having", "offset", "inner", "left"] {
+        for word in ["order", "group", "limit", "join", "union", "having", "offset", "inner", "left", "for"] {
             if self.eat_word(word) {
                 return Err(Error::unsupported(format!("`{}` in a SELECT", word.to_uppercase())));
             }
         }
-        Ok(Statement::Select(Select { outputs, table, condition, locking }))
+        Ok(Select { outputs, table, condition, order, limit, locking })
     }
 
-    fn create(&mut self) -> Result<Statement, Error> {
-        if !self.eat_word("table") {
-            return Err(Error::unsupported("CREATE of anything but a table"));
-        }
-        let if_not_exists = self.eat_words(&["if", "not", "exists"]);
-        let table = self.name()?;
-        self.sign("(")?;
-        let mut columns = Vec::new();
+    fn order(&mut self) -> Result<Vec<(Expression, bool)>, Error> {
+        let mut order = Vec::new();
         loop {
-            let (name, of) = (self.name()?, self.of_type()?);
-            let (mut not_null, mut primary) = (false, false);
-            loop {
-                match () {
-                    () if self.eat_words(&["primary", "key"]) => (not_null, primary) = (true, true),
-                    () if self.eat_words(&["not", "null"]) => not_null = true,
-                    () if self.eat_word("null") => {}
-                    () => break,
-                }
+            let key = self.expression()?;
+            let down = !self.eat_word("asc") && self.eat_word("desc");
+            if self.eat_word("nulls") {
+                return Err(Error::unsupported("NULLS FIRST and NULLS LAST"));
             }
-            columns.push(Column { name, of, not_null, primary });
+            order.push((key, down));
             if !self.eat(",") {
-                break;
+                return Ok(order);
             }
         }
-        if matches!(self.peek(), Some(Token::Word { .. })) {
-            return Err(Error::unsupported("constraints and defaults of columns"));
-        }
-        self.sign(")")?;
-        Ok(Statement::Create(Create { table, if_not_exists, columns }))
     }
 }
 
@@ -321,8 +310,8 @@ mod tests {
         let code = |text: &str| parse(text).err().map(|error| error.code);
         for text in [
             "LISTEN x",
-            "INSERT INTO t VALUES (1)",
-            "SELECT 1 ORDER BY 1",
+            "INSERT INTO t DEFAULT VALUES",
+            "SELECT 1 LIMIT 1 OFFSET 1",
             "SELECT 1 FOR SHARE",
             "BEGIN READ ONLY",
             "SELECT 1.5",

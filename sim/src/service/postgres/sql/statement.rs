@@ -34,6 +34,9 @@ pub struct Select {
     pub outputs: Vec<Output>,
     pub table: Option<String>,
     pub condition: Option<Expression>,
+    /// The keys of `ORDER BY`; `true` for the greatest first.
+    pub order: Vec<(Expression, bool)>,
+    pub limit: Option<Expression>,
     pub locking: Option<Locking>,
 }
 
@@ -54,14 +57,30 @@ pub enum Output {
     One(Expression, Option<String>),
 }
 
-/// `INSERT` of one row.
+impl Output {
+    pub fn expression(&self) -> Option<&Expression> {
+        match self {
+            Output::All => None,
+            Output::One(expression, _) => Some(expression),
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct Insert {
     pub table: String,
+    /// Empty in text that does not name them.
     pub columns: Vec<String>,
-    pub values: Vec<Expression>,
+    pub rows: Rows,
     pub on_conflict: Option<Conflict>,
     pub returning: Vec<Output>,
+}
+
+/// The rows of an `INSERT`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Rows {
+    Values(Vec<Vec<Expression>>),
+    Select(Box<Select>),
 }
 
 /// `ON CONFLICT`.
@@ -93,12 +112,23 @@ pub struct Create {
     pub columns: Vec<Column>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Column {
     pub name: String,
     pub of: Type,
     pub not_null: bool,
     pub primary: bool,
+    pub default: Option<Default>,
+}
+
+/// The value of a column that an `INSERT` does not name.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Default {
+    Value(Expression),
+    /// The next number; `always` if a row cannot have another.
+    Next {
+        always: bool,
+    },
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -117,12 +147,97 @@ pub enum Expression {
     Cast(Box<Expression>, Type),
     /// `f(…)`.
     Call(String, Vec<Expression>),
+    /// `COALESCE(…)`, `GREATEST(…)` or `LEAST(…)`.
+    Of(Choice, Vec<Expression>),
+    /// `count(*)`, or another aggregate of an expression.
+    Aggregate(Aggregate, Option<Box<Expression>>),
     /// `x op y`.
     Binary(Operator, Box<Expression>, Box<Expression>),
     /// `NOT x`.
     Not(Box<Expression>),
     /// `x IS NULL`; `true` for `IS NOT NULL`.
     IsNull(Box<Expression>, bool),
+}
+
+/// Which of several values it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    Coalesce,
+    Greatest,
+    Least,
+}
+
+impl Choice {
+    pub fn named(name: &str) -> Option<Choice> {
+        [Choice::Coalesce, Choice::Greatest, Choice::Least].into_iter().find(|choice| choice.name() == name)
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Choice::Coalesce => "coalesce",
+            Choice::Greatest => "greatest",
+            Choice::Least => "least",
+        }
+    }
+}
+
+/// What is computed of all rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Aggregate {
+    Count,
+    Max,
+    Min,
+    Sum,
+}
+
+impl Aggregate {
+    pub fn named(name: &str) -> Option<Aggregate> {
+        let all = [Aggregate::Count, Aggregate::Max, Aggregate::Min, Aggregate::Sum];
+        all.into_iter().find(|aggregate| aggregate.name() == name)
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Aggregate::Count => "count",
+            Aggregate::Max => "max",
+            Aggregate::Min => "min",
+            Aggregate::Sum => "sum",
+        }
+    }
+}
+
+impl Expression {
+    /// Its parts.
+    pub fn parts(&self) -> Vec<&Expression> {
+        match self {
+            Expression::Constant(_)
+            | Expression::Quoted(_)
+            | Expression::Parameter(_)
+            | Expression::Column { .. }
+            | Expression::Field { .. }
+            | Expression::Aggregate(_, None) => Vec::new(),
+            Expression::Cast(inner, _)
+            | Expression::Not(inner)
+            | Expression::IsNull(inner, _)
+            | Expression::Aggregate(_, Some(inner)) => vec![inner],
+            Expression::Call(_, parts) | Expression::Of(_, parts) => parts.iter().collect(),
+            Expression::Binary(_, left, right) => vec![left, right],
+        }
+    }
+
+    /// Whether it has an aggregate in it.
+    pub fn aggregates(&self) -> bool {
+        matches!(self, Expression::Aggregate(..)) || self.parts().into_iter().any(Expression::aggregates)
+    }
+
+    /// A column in it that is no aggregate's.
+    pub fn bare_column(&self) -> Option<usize> {
+        match self {
+            Expression::Field { place, .. } => Some(*place),
+            Expression::Aggregate(..) => None,
+            other => other.parts().into_iter().find_map(Expression::bare_column),
+        }
+    }
 }
 
 /// A binary operator.

@@ -4,7 +4,7 @@ use super::{
     super::error::Error,
     lexer::Token,
     parser::Parser,
-    statement::{Conflict, Delete, Expression, Insert, Statement, Update},
+    statement::{Conflict, Delete, Expression, Insert, Rows, Statement, Update},
 };
 
 impl Parser {
@@ -24,23 +24,29 @@ impl Parser {
     pub(super) fn insert(&mut self) -> Result<Statement, Error> {
         self.word("into")?;
         let table = self.name()?;
-        if self.eat_word("values") || self.eat_word("default") || self.eat_word("select") {
-            return Err(Error::unsupported("INSERT without the names of its columns"));
-        }
-        let columns = self.names()?;
-        self.word("values")?;
-        self.sign("(")?;
-        let mut values = vec![self.expression()?];
-        while self.eat(",") {
-            values.push(self.expression()?);
-        }
-        self.sign(")")?;
-        if self.eat(",") {
-            return Err(Error::unsupported("INSERT of more than one row"));
-        }
+        let columns = if matches!(self.peek(), Some(Token::Sign("("))) { self.names()? } else { Vec::new() };
+        let rows = match () {
+            () if self.eat_word("default") => return Err(Error::unsupported("INSERT of DEFAULT VALUES")),
+            () if self.eat_word("select") => Rows::Select(Box::new(self.select()?)),
+            () => {
+                self.word("values")?;
+                let mut rows = vec![self.row()?];
+                while self.eat(",") {
+                    rows.push(self.row()?);
+                }
+                Rows::Values(rows)
+            }
+        };
         let on_conflict = if self.eat_words(&["on", "conflict"]) { Some(self.conflict()?) } else { None };
         let returning = self.returning()?;
-        Ok(Statement::Insert(Insert { table, columns, values, on_conflict, returning }))
+        Ok(Statement::Insert(Insert { table, columns, rows, on_conflict, returning }))
+    }
+
+    fn row(&mut self) -> Result<Vec<Expression>, Error> {
+        self.sign("(")?;
+        let values = self.list()?;
+        self.sign(")")?;
+        Ok(values)
     }
 
     fn conflict(&mut self) -> Result<Conflict, Error> {

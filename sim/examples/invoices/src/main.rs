@@ -1,0 +1,3 @@
+fn main() -> Result<(), invoices::Error> {
+    invoices::main()
+}
