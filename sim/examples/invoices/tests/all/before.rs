@@ -27,4 +27,12 @@ fn a_transaction_alone_lets_a_former_leader_charge() {
     // The row's token is all that the judge knows of who leads.
     let taken = "n1 had taken over with token 4";
     assert!(said.contains(taken) && said.contains("did not refuse the lower token"), "{said}");
+    // It is no formality: somebody pays twice.
+    let printed = std::fs::read_to_string(broken.folder.join("output.txt")).expect("what the processes printed");
+    let mut charged: Vec<&str> =
+        printed.lines().filter_map(|line| Some(line.split_once(": charged invoice ")?.1)).collect();
+    let charges = charged.len();
+    charged.sort_unstable();
+    charged.dedup();
+    assert_eq!(charged.len() + 1, charges, "{printed}");
 }
