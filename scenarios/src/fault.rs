@@ -49,6 +49,9 @@ pub enum Trigger {
         node: Who,
         /// Counted from 1.
         nth: u64,
+        /// Of a program's sends, count only those with this text among their first 512 bytes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        matching: Option<String>,
         /// Counting starts `delay_ms` after this has triggered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<Box<Trigger>>,

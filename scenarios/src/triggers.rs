@@ -34,6 +34,7 @@ struct Stage {
     point: Point,
     who: Who,
     nth: u64,
+    matching: Option<String>,
     delay: u64,
 }
 
@@ -66,9 +67,10 @@ impl Triggers {
                     armed_from = nanoseconds(*ms);
                     break;
                 }
-                Trigger::Passage { point, node, nth, after, delay_ms } => {
+                Trigger::Passage { point, node, nth, matching, after, delay_ms } => {
                     let Some(point) = Point::from_name(point) else { break };
-                    stages.push(Stage { point, who: node.clone(), nth: *nth, delay: nanoseconds(*delay_ms) });
+                    let (who, matching, delay) = (node.clone(), matching.clone(), nanoseconds(*delay_ms));
+                    stages.push(Stage { point, who, nth: *nth, matching, delay });
                     match after {
                         Some(before) => trigger = before,
                         None => break,
@@ -105,14 +107,21 @@ impl Triggers {
         Point::ALL.into_iter().filter(waits).collect()
     }
 
-    /// Records that a watched point of a group was passed at `now`, by the node for which `is_meant` answers. Returns
-    /// the faults that strike.
-    pub fn passage(&mut self, now: u64, group: u16, point: Point, is_meant: impl Fn(&Who) -> bool) -> Vec<u32> {
+    /// Records that a watched point of a group was passed at `now`, by the node for which `is_meant` answers; if it is a send,
+    /// with these first bytes. Returns the faults that strike.
+    pub fn passage(
+        &mut self,
+        now: u64,
+        (group, point): (u16, Point),
+        head: &[u8],
+        is_meant: impl Fn(&Who) -> bool,
+    ) -> Vec<u32> {
         let mut ripe = Vec::new();
         for passage in &mut self.passages {
             let stage = &passage.stages[passage.stage];
             let concerns = passage.group == group && stage.point == point;
-            if !concerns || now < passage.armed_from || !is_meant(&stage.who) {
+            let matches = stage.matching.as_ref().is_none_or(|text| contains(head, text.as_bytes()));
+            if !concerns || now < passage.armed_from || !matches || !is_meant(&stage.who) {
                 continue;
             }
             passage.count += 1;
@@ -130,6 +139,11 @@ impl Triggers {
         self.watch();
         ripe
     }
+}
+
+/// Are these bytes somewhere in `head`?
+pub fn contains(head: &[u8], bytes: &[u8]) -> bool {
+    head.windows(bytes.len().max(1)).any(|window| window == bytes)
 }
 
 /// The two groups that a fault means at this moment; `None` if they depend on a leader and nobody leads. A transfer has

@@ -277,13 +277,14 @@ pub fn describe(fault: &PlannedFault) -> String {
     };
     let when = match &fault.when {
         Trigger::At { ms } => format!("at {:.3} s", ms / 1e3),
-        Trigger::Passage { point, node, nth, after, .. } if point == Point::BeforeSend.name() => {
+        Trigger::Passage { point, node, nth, matching, after, .. } if point == Point::BeforeSend.name() => {
             let from = match after.as_deref() {
                 Some(Trigger::At { ms }) if *ms > 0.0 => format!(" from {:.3} s on", ms / 1e3),
                 Some(Trigger::Passage { .. }) => ", counted from an earlier one".to_owned(),
                 _ => String::new(),
             };
-            format!("before send {nth} of {}{from}", names(std::slice::from_ref(node)).join(", "))
+            let with = matching.as_ref().map(|text| format!(" with {text:?} in it")).unwrap_or_default();
+            format!("before send {nth} of {}{with}{from}", names(std::slice::from_ref(node)).join(", "))
         }
         Trigger::Passage { point, nth, after: None, .. } => format!("at passage {nth} of `{point}`"),
         Trigger::Passage { point, delay_ms, after: Some(after), .. } => match &**after {

@@ -146,8 +146,8 @@ impl Running {
             ops.into_iter().for_each(|op| self.carry_out(op));
             let events = match then {
                 Then::Wait { until } => self.sockets.next(self.env, until).await,
-                Then::Send { .. } => {
-                    world::with(|w| w.sends(self.env.node));
+                Then::Send { head, .. } => {
+                    world::with(|w| w.sends(self.env.node, head));
                     self.env.point(Point::BeforeSend).await;
                     Vec::new()
                 }

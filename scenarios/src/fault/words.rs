@@ -88,7 +88,7 @@ impl Trigger {
         match self {
             Trigger::At { ms } => format!("{ms} ms"),
             Trigger::Passage { point, node, nth, after: None, .. } => format!("passage {nth} of {point} by {node}"),
-            Trigger::Passage { point, node, nth, after: Some(after), delay_ms } => {
+            Trigger::Passage { point, node, nth, after: Some(after), delay_ms, .. } => {
                 format!("passage {nth} of {point} by {node}, counted from {delay_ms} ms after {}", after.moment())
             }
         }

@@ -161,7 +161,7 @@ impl Cast {
             Some(After::Renewals { nth, delay_ms }) => (Some(self.passage(Point::Renewed, *nth, None)), *delay_ms),
         };
         let (point, node) = (point.name().to_owned(), Who::Candidates);
-        Trigger::Passage { point, node, nth, after: after.map(Box::new), delay_ms: delay_ms as f64 }
+        Trigger::Passage { point, node, nth, after: after.map(Box::new), delay_ms: delay_ms as f64, matching: None }
     }
 
     pub fn named(&self, number: usize) -> Who {

@@ -60,8 +60,14 @@ pub(super) fn check(plan: &Plan, protocol: &Protocol) -> Checked {
 }
 
 /// Rejects a point that these candidates never pass.
-pub(super) fn point(protocol: &Protocol, point: Point) -> Checked {
+pub(super) fn point(protocol: &Protocol, point: Point, matching: Option<&str>) -> Checked {
     let name = point.name();
+    if matching == Some("") {
+        return Err("waits for sends matching an empty text, which all do; leave `matching` out".to_owned());
+    }
+    if matching.is_some() && point != Point::BeforeSend {
+        return Err(format!("has `matching`, which speaks of sends, but waits for `{name}`"));
+    }
     match (protocol.is_program(), point == Point::BeforeSend) {
         (true, true) | (false, false) => Ok(()),
         (true, false) => {

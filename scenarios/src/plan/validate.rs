@@ -251,7 +251,7 @@ fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
 
 fn trigger(whole: &Whole, trigger_of: &Trigger) -> Checked {
     let plan = whole.plan;
-    let (point, node, nth, after, delay_ms) = match trigger_of {
+    let (point, node, nth, matching, after, delay_ms) = match trigger_of {
         Trigger::At { ms } => {
             milliseconds("strikes at", *ms)?;
             if *ms > plan.duration_ms as f64 {
@@ -259,14 +259,16 @@ fn trigger(whole: &Whole, trigger_of: &Trigger) -> Checked {
             }
             return Ok(());
         }
-        Trigger::Passage { point, node, nth, after, delay_ms } => (point, node, nth, after, delay_ms),
+        Trigger::Passage { point, node, nth, matching, after, delay_ms } => {
+            (point, node, nth, matching, after, delay_ms)
+        }
     };
     match Point::from_name(point) {
         None => {
             let known = list(Point::ALL.iter().map(|point| point.name()));
             return Err(format!("waits for a point `{point}`, which does not exist; there are {known}"));
         }
-        Some(point) => program::point(whole.protocol, point)?,
+        Some(point) => program::point(whole.protocol, point, matching.as_deref())?,
     }
     whom(whole, node)?;
     if *node == Who::Trigger || !may_elect(whole, node) {

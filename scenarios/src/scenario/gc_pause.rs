@@ -97,6 +97,7 @@ pub(super) fn plan_of(scenario: &str, params: &Params, protocol: &Protocol, seed
         nth: renewal,
         after: None,
         delay_ms: 0.0,
+        matching: None,
     };
     let lease_checked = Trigger::Passage {
         point: Point::LeaseChecked.name().to_owned(),
@@ -104,6 +105,7 @@ pub(super) fn plan_of(scenario: &str, params: &Params, protocol: &Protocol, seed
         nth: 1,
         after: Some(Box::new(renewed)),
         delay_ms,
+        matching: None,
     };
     let mut plan = params.plan(scenario, protocol, seed, needed_ms);
     let trip_ms = params.network().one_way_max_us().div_ceil(1_000);
@@ -144,6 +146,7 @@ pub(super) fn unblocked(paused: &Trigger, params: &Params, protocol: &Protocol) 
         nth: 1,
         after: Some(Box::new(paused.clone())),
         delay_ms: params.granted_ttl_ms(protocol) as f64 / 4.0,
+        matching: None,
     }
 }
 

@@ -131,6 +131,7 @@ fn dies(params: &Params, protocol: &Protocol, after_ms: u64) -> PlannedFault {
         nth: 1,
         after: Some(Box::new(Trigger::At { ms: after_ms as f64 })),
         delay_ms: 0.0,
+        matching: None,
     };
     let back_ms = params.granted_ttl_ms(protocol) as f64;
     let what = Fault::Kill { node: Who::Trigger, restart_after_ms: Some(back_ms) };

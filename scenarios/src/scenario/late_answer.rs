@@ -55,7 +55,8 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let (from, to, for_ms) = (vec![others.clone()], vec![Who::Leader], Some(slow_ms as f64));
     let (point, node) = (Point::Renewed.name().to_owned(), Who::Leader);
     let after = Some(Box::new(Trigger::At { ms: strike_ms }));
-    let confirmed = Trigger::Passage { point, node, nth: 2, after, delay_ms: 2.0 * (extra_us as f64 / 1e3) };
+    let confirmed =
+        Trigger::Passage { point, node, nth: 2, after, delay_ms: 2.0 * (extra_us as f64 / 1e3), matching: None };
     let cut =
         Fault::Partition { from: vec![Who::Trigger], to: vec![others], one_way: false, for_ms: Some(cut_ms as f64) };
     plan.faults = vec![

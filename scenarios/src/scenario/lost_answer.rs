@@ -40,7 +40,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     let resign_ms = strike_ms(&mut random, params, protocol);
     let mut plan = params.plan(SCENARIO.name, protocol, seed, needed_ms);
     let (point, node) = (Point::BeforeRelease.name().to_owned(), Who::Candidates);
-    let released = Trigger::Passage { point, node, nth: 1, after: None, delay_ms: 0.0 };
+    let released = Trigger::Passage { point, node, nth: 1, after: None, delay_ms: 0.0, matching: None };
     let (from, to) = (vec![Who::Service], vec![Who::Trigger]);
     let deaf = Fault::Partition { from, to, one_way: true, for_ms: Some(DEAF_MS) };
     plan.faults =

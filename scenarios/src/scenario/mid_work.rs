@@ -44,6 +44,7 @@ impl Stop {
             nth,
             after,
             delay_ms,
+            matching: None,
         };
         let renewed = passage(Point::Renewed, self.renewal, None, 0.0);
         passage(point, 1, Some(Box::new(renewed)), self.delay_ms)

@@ -61,14 +61,16 @@ fn required(plan: &Plan) -> Vec<Requirement> {
     requires
 }
 
-/// A pause of one candidate before its nth send from `from_ms` on, for `for_ms`. Another must take effect.
-pub fn paused_before_send(mut plan: Plan, node: &str, from_ms: f64, nth: u64, for_ms: f64) -> Plan {
+/// A pause of one candidate before its nth send, of those with this text in them if there is one, for `for_ms`. Another must
+/// take effect.
+pub fn paused_before_send(mut plan: Plan, node: &str, nth: u64, matching: Option<String>, for_ms: f64) -> Plan {
     let when = Trigger::Passage {
         point: Point::BeforeSend.name().to_owned(),
         node: Who::Named(node.to_owned()),
         nth,
-        after: Some(Box::new(Trigger::At { ms: from_ms })),
+        after: None,
         delay_ms: 0.0,
+        matching,
     };
     plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Trigger, for_ms }, group: 0 });
     plan

@@ -78,5 +78,6 @@ fn renewed_after(ms: f64) -> Trigger {
         nth: 1,
         after: Some(Box::new(Trigger::At { ms })),
         delay_ms: 0.0,
+        matching: None,
     }
 }

@@ -61,7 +61,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         candidate.starts_at_ms += AHEAD_MS + params.network().one_way_max_us() * 20 / 1_000;
     }
     let (point, node) = (Point::BeforeAsk.name().to_owned(), Who::Named(super::candidate(1)));
-    let reads = Trigger::Passage { point, node, nth: READS, after: None, delay_ms: 0.0 };
+    let reads = Trigger::Passage { point, node, nth: READS, after: None, delay_ms: 0.0, matching: None };
     let stop = |when, node| PlannedFault { when, what: Fault::Pause { node, for_ms }, group: 0 };
     let others_start = Trigger::At { ms: AHEAD_MS as f64 };
     plan.faults = vec![stop(reads, Who::ServiceLeader), stop(others_start, Who::Named(super::candidate(1)))];

@@ -61,7 +61,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
         nth => (kill(), Point::BeforeAsk, Who::Candidates, nth),
     };
     let after = Some(Box::new(Trigger::At { ms: strike_ms }));
-    let asked = Trigger::Passage { point: point.name().to_owned(), node, nth, after, delay_ms: 0.0 };
+    let asked = Trigger::Passage { point: point.name().to_owned(), node, nth, after, delay_ms: 0.0, matching: None };
     let (from, to) = (vec![Who::Service], vec![Who::Trigger]);
     let what = Fault::Partition { from, to, one_way: true, for_ms: Some(lost_ms) };
     plan.faults = vec![

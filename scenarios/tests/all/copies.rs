@@ -43,8 +43,14 @@ fn copies_that_there_cannot_be_are_refused() {
 fn a_copy_of_the_services_data_is_made_before_it_is_restored_whatever_sets_that_off() {
     let mut plan = compiled("steady", "redis-fenced", Params::default()).unwrap();
     let what = Fault::RestoreCopy { node: Who::Service, copied_at_ms: 5_000.0, restart_after_ms: Some(100.0) };
-    let passage =
-        |after, delay_ms| Trigger::Passage { point: "renewed".to_owned(), node: Who::Leader, nth: 3, after, delay_ms };
+    let passage = |after, delay_ms| Trigger::Passage {
+        point: "renewed".to_owned(),
+        node: Who::Leader,
+        nth: 3,
+        after,
+        delay_ms,
+        matching: None,
+    };
     let protocol = election::find("redis-fenced").unwrap();
     let known = Known { scenarios: vec!["steady"], protocols: &[protocol], bugs: &[], works: &[] };
     let mut check = |when| {

@@ -92,9 +92,14 @@ fn what_a_program_does_not_notice_is_refused() {
     assert_eq!(said, "faults[0] (partition) names the clients, and a program has none here");
     let said = refused(&|plan| {
         let (point, node) = ("renewed".to_owned(), Who::Leader);
-        plan.faults[0].when = Trigger::Passage { point, node, nth: 1, after: None, delay_ms: 0.0 };
+        plan.faults[0].when = Trigger::Passage { point, node, nth: 1, after: None, delay_ms: 0.0, matching: None };
     });
     assert_eq!(said, "faults[0] (kill) waits for `renewed`, which programs do not pass; they pass `before_send`");
+    let said = refused(&|plan| {
+        let (point, node, matching) = ("before_send".to_owned(), Who::Leader, Some(String::new()));
+        plan.faults[0].when = Trigger::Passage { point, node, nth: 1, matching, after: None, delay_ms: 0.0 };
+    });
+    assert_eq!(said, "faults[0] (kill) waits for sends matching an empty text, which all do; leave `matching` out");
     let said = refused(&|plan| plan.load.clients = 2);
     assert_eq!(said, "load means nothing to a program; leave it out");
     let elections = json!([{"fact": "elections", "at_least": 2}]);

@@ -5,7 +5,7 @@ use crate::{
     again::{Again, Asked},
     scenarios::{CLOCK_SET_BACK, EVERY_SEND, Scenario, TAKEOVERS},
     services::{Service, Store},
-    trial::Trial,
+    trial::{Sends, Trial},
 };
 use fencepost_libc::main_of;
 use fencepost_process::Main;
@@ -31,7 +31,7 @@ pub struct World {
     every_scenario: bool,
     swarm: Option<Range<u64>>,
     seeds: Option<Range<u64>>,
-    every_send: bool,
+    before: Vec<Sends>,
     shrink_runs: Option<u64>,
     jobs: Option<usize>,
 }
@@ -122,8 +122,16 @@ impl World {
 
     /// Runs once for each send of the first leader, from its start until it could have been replaced, and stops it there
     /// for longer than it takes until another leads: wherever it can be caught between checking and writing.
-    pub fn pause_before_every_send(self) -> World {
-        World { every_send: true, ..self }
+    pub fn pause_before_every_send(mut self) -> World {
+        self.before.push(Sends::Every);
+        self
+    }
+
+    /// The same for those sends only that have this text among their first 512 bytes: `COMMIT`, or `PUT /sequence`. Clients
+    /// that compress what they send, such as those of gRPC, may not show it.
+    pub fn pause_before_sends(mut self, matching: &str) -> World {
+        self.before.push(Sends::With(matching.to_owned()));
+        self
     }
 
     /// Looks for the smallest plan that fails the same way in at most so many runs; 60 if it is not said, and 0 for not at
@@ -172,9 +180,13 @@ impl World {
         if seeds.is_empty() {
             return Err(Failure::wrong(format!("there are no seeds in {}..{}", seeds.start, seeds.end)));
         }
-        let nothing = self.scenarios.is_empty() && !self.every_scenario && !self.every_send && self.swarm.is_none();
+        let nothing =
+            self.scenarios.is_empty() && !self.every_scenario && self.before.is_empty() && self.swarm.is_none();
         if nothing {
             return Err(Failure::wrong("nothing happens; name `scenarios`, or `pause_before_every_send`"));
+        }
+        if self.before.contains(&Sends::With(String::new())) {
+            return Err(Failure::wrong("every send has an empty text in it; use `pause_before_every_send`"));
         }
         if self.belief_overlap.is_some() && (self.leads_when.is_empty() || self.stops_when.is_empty()) {
             return Err(Failure::wrong("nothing says who believes; name lines with `leads_when` and `stops_when`"));
@@ -215,7 +227,7 @@ impl World {
             every_scenario: self.every_scenario,
             swarm: self.swarm.unwrap_or(0..0),
             seeds,
-            every_send: self.every_send,
+            before: self.before,
             belief_overlap_ms: self.belief_overlap.map(|most| most.as_secs_f64() * 1e3),
             shrink_runs: self.shrink_runs.unwrap_or(SHRINK_RUNS),
             jobs: jobs.max(1),

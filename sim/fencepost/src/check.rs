@@ -21,7 +21,7 @@ impl Trial {
             runs: tempo.runs,
             takeover: Duration::from_secs_f64(tempo.takeover_ms / 1e3),
             refused: tempo.refused.clone(),
-            all_sends: if self.every_send { self.sends(&tempo) as u64 } else { 0 },
+            all_sends: self.sends(&tempo) as u64,
             ..Checked::default()
         };
         let (mut failed, mut shown) = (None, Shown::default());

@@ -3,7 +3,7 @@
 use crate::{
     Failure,
     failure::Kind,
-    tempo::Tempo,
+    tempo::{Send, Tempo},
     trial::{self, Trial},
 };
 use protocols::{
@@ -34,7 +34,8 @@ pub fn measure(trial: &Trial) -> Result<Tempo, Failure> {
     if !trial.observed && tokens(&steady, leader) > 1 {
         return Err(Failure::new(Kind::Inconclusive, MANY_TOKENS.replace("{name}", &name)));
     }
-    let sends_ms = steady.sent.iter().filter(|sent| sent.node == leader).map(|sent| ms(sent.now)).collect();
+    let of_leader = steady.sent.iter().filter(|sent| sent.node == leader);
+    let sent = of_leader.map(|sent| Send { at_ms: ms(sent.now), head: sent.head.clone() }).collect();
     let mut takeover_ms: f64 = 0.0;
     for after_ms in DIES_AFTER_MS {
         let dies_ms = (acted_ms + after_ms).round();
@@ -42,7 +43,7 @@ pub fn measure(trial: &Trial) -> Result<Tempo, Failure> {
         takeover_ms = takeover_ms.max(taken_ms);
     }
     let refused = trial::refused(&steady);
-    Ok(Tempo { acted_ms, between_ms, takeover_ms, leader: name, sends_ms, refused, runs })
+    Ok(Tempo { acted_ms, between_ms, takeover_ms, leader: name, sent, refused, runs })
 }
 
 /// A run without faults.

@@ -93,7 +93,8 @@ impl<R: RngCore> Draw<'_, R> {
             0..=2 => {
                 let nth = streams::between(&mut self.random, 1, self.tempo.sends());
                 let (point, node) = (Point::BeforeSend.name().to_owned(), from[0].clone());
-                let when = Trigger::Passage { point, node, nth, after: Some(Box::new(when)), delay_ms: 0.0 };
+                let when =
+                    Trigger::Passage { point, node, nth, after: Some(Box::new(when)), delay_ms: 0.0, matching: None };
                 (when, Fault::Pause { node: Who::Trigger, for_ms })
             }
             3 => (when, Fault::Pause { node: from[0].clone(), for_ms }),

@@ -11,12 +11,20 @@ pub struct Tempo {
     pub takeover_ms: f64,
     /// The first leader.
     pub leader: String,
-    /// When it sent, each time.
-    pub sends_ms: Vec<f64>,
+    /// What it sent.
+    pub sent: Vec<Send>,
     /// The calls that are not simulated.
     pub refused: Vec<String>,
     /// How many runs it took.
     pub runs: u64,
+}
+
+/// A send of the first leader.
+#[derive(Clone, Debug)]
+pub struct Send {
+    pub at_ms: f64,
+    /// Its first bytes.
+    pub head: Vec<u8>,
 }
 
 impl Tempo {
@@ -28,8 +36,8 @@ impl Tempo {
     /// How often the leader sends in the time in which it could be replaced, at least once.
     pub fn sends(&self) -> u64 {
         let from_ms = self.acted_ms + self.between_ms;
-        let meant = |at_ms: &&f64| (from_ms..from_ms + self.takeover_ms).contains(*at_ms);
-        self.sends_ms.iter().filter(meant).count().max(1) as u64
+        let meant = |send: &&Send| (from_ms..from_ms + self.takeover_ms).contains(&send.at_ms);
+        self.sent.iter().filter(meant).count().max(1) as u64
     }
 
     /// How soon somebody must write again while that is possible. The measured time may be short: elections differ, and

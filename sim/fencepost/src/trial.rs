@@ -6,7 +6,7 @@ use crate::{
     failure::Kind,
     scenarios::{EVERY_SEND, Scenario},
     swarm,
-    tempo::Tempo,
+    tempo::{Send, Tempo},
 };
 use protocols::{
     election::Protocol,
@@ -18,7 +18,7 @@ use scenarios::{
     Params, Plan,
     fault::Trigger,
     scenario::{self, program::paused_before_send},
-    streams, suggest,
+    streams, suggest, triggers,
 };
 use sim::{
     program::{From, Line},
@@ -44,11 +44,29 @@ pub struct Trial {
     pub every_scenario: bool,
     pub swarm: Range<u64>,
     pub seeds: Range<u64>,
-    pub every_send: bool,
+    /// Before which sends of the first leader it is stopped.
+    pub before: Vec<Sends>,
     pub belief_overlap_ms: Option<f64>,
     pub shrink_runs: u64,
     pub jobs: usize,
     pub again: Again,
+}
+
+/// Sends of the first leader.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sends {
+    Every,
+    /// Those with this text in them.
+    With(String),
+}
+
+impl Sends {
+    fn are(&self, send: &Send) -> bool {
+        match self {
+            Sends::Every => true,
+            Sends::With(text) => triggers::contains(&send.head, text.as_bytes()),
+        }
+    }
 }
 
 /// One seed in so many is run for so long that nobody could stay silent for ever.
@@ -116,10 +134,9 @@ impl Trial {
         }
     }
 
-    /// How many sends of the first leader there are until it could have been replaced.
+    /// How many sends before which it is to be stopped the first leader makes until it could have been replaced.
     pub fn sends(&self, tempo: &Tempo) -> usize {
-        let until_ms = tempo.acted_ms + tempo.between_ms + tempo.takeover_ms;
-        tempo.sends_ms.iter().take_while(|at_ms| **at_ms <= until_ms).count()
+        self.before.iter().map(|which| meant(which, tempo).count()).sum()
     }
 
     /// The plan in which the service is watched.
@@ -153,8 +170,8 @@ impl Trial {
         for seed in self.swarm.clone() {
             plans.push(self.drawn(tempo, seed)?);
         }
-        if self.every_send {
-            plans.extend(self.paused_before_sends(tempo)?);
+        for which in &self.before {
+            plans.extend(self.paused_before_sends(tempo, which)?);
         }
         match plans.is_empty() {
             true => Err(Failure::wrong("there is nothing to run: no seed, no send and no scenario that applies")),
@@ -217,25 +234,40 @@ impl Trial {
         valid.ok_or_else(|| Failure::harness(format!("no valid plan was drawn for seed {seed}")))
     }
 
-    /// One plan for each send of the first leader.
-    fn paused_before_sends(&self, tempo: &Tempo) -> Result<Vec<Plan>, Failure> {
+    /// One plan for each of these sends of the first leader.
+    fn paused_before_sends(&self, tempo: &Tempo, which: &Sends) -> Result<Vec<Plan>, Failure> {
         let quiet = self.quiet(tempo, self.seeds.start)?;
         let pause_ms = tempo.pause_ms();
-        let sends = tempo.sends_ms.iter().take(self.sends(tempo).min(SENDS_MAX));
-        let plan = |(place, at_ms): (usize, &f64)| {
-            let plan = paused_before_send(quiet.clone(), &tempo.leader, 0.0, place as u64 + 1, pause_ms as f64);
+        let matching = match which {
+            Sends::Every => None,
+            Sends::With(text) => Some(text.clone()),
+        };
+        if meant(which, tempo).next().is_none() {
+            let (name, text) = (&tempo.leader, matching.unwrap_or_default());
+            let why = format!("INCONCLUSIVE: {name} leads, and none of its sends has {text:?} in its first 512 bytes");
+            return Err(Failure::new(Kind::Inconclusive, why));
+        }
+        let plan = |(place, send): (usize, &Send)| {
+            let (nth, matching) = (place as u64 + 1, matching.clone());
+            let plan = paused_before_send(quiet.clone(), &tempo.leader, nth, matching, pause_ms as f64);
             // Once it leads, another has to take over. Before, another may lead from the start.
-            let leaders = if *at_ms > tempo.acted_ms { 2 } else { 1 };
+            let leaders = if send.at_ms > tempo.acted_ms { 2 } else { 1 };
             Plan {
-                duration_ms: (*at_ms + pause_ms as f64 + tempo.takeover_ms).ceil() as u64 + 3_000,
+                duration_ms: (send.at_ms + pause_ms as f64 + tempo.takeover_ms).ceil() as u64 + 3_000,
                 requires: [(Fact::Pauses, 1), (Fact::LeadersTookEffect, leaders)]
                     .map(|(fact, at_least)| Requirement { fact, at_least })
                     .into(),
                 ..plan
             }
         };
-        Ok(sends.enumerate().map(plan).collect())
+        Ok(meant(which, tempo).take(SENDS_MAX).enumerate().map(plan).collect())
     }
+}
+
+/// These sends of the first leader, until it could have been replaced.
+fn meant<'a>(which: &'a Sends, tempo: &'a Tempo) -> impl Iterator<Item = &'a Send> {
+    let until_ms = tempo.acted_ms + tempo.between_ms + tempo.takeover_ms;
+    tempo.sent.iter().take_while(move |send| send.at_ms <= until_ms).filter(|send| which.are(send))
 }
 
 pub fn inconclusive(scenario: &str, why: &str) -> String {

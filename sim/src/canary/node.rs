@@ -44,7 +44,7 @@ fn at(ms: f64, what: Fault) -> PlannedFault {
 /// When the leader first passes `point` after `after_ms`.
 fn passes(point: Point, after_ms: f64) -> Trigger {
     let (point, after) = (point.name().to_owned(), Some(Box::new(Trigger::At { ms: after_ms })));
-    Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0 }
+    Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0, matching: None }
 }
 
 /// The leader pauses at its first renewal after `after_ms`.
@@ -109,7 +109,7 @@ fn asleep_unconnected(seed: u64, on: bool) -> Result<Plan, Failed> {
     });
     if on {
         let (point, after) = (Point::LeaseChecked.name().to_owned(), Some(Box::new(when)));
-        let when = Trigger::Passage { point, node: Who::Leader, nth: 4, after, delay_ms: 0.0 };
+        let when = Trigger::Passage { point, node: Who::Leader, nth: 4, after, delay_ms: 0.0, matching: None };
         plan.faults.push(PlannedFault { when, what: Fault::Pause { node: Who::Leader, for_ms: 4_600.0 }, group: 0 });
     }
     Ok(plan)
@@ -128,7 +128,7 @@ fn former_term(seed: u64, on: bool) -> Result<Plan, Failed> {
     let late = slow(Who::Leader, Who::Store, 1_000, 1_020.0);
     plan.faults.push(PlannedFault { when: renewed.clone(), what: late, group: 0 });
     let (point, after) = (Point::AfterSeal.name().to_owned(), Some(Box::new(renewed.clone())));
-    let sealed = Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0 };
+    let sealed = Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0, matching: None };
     plan.faults.push(PlannedFault { when: sealed, what: slow(Who::Leader, Who::Store, 700, 1_500.0), group: 0 });
     if on {
         plan.faults.push(PlannedFault { when: renewed, what: Fault::DropKey { node: Who::Leader }, group: 0 });

@@ -123,7 +123,7 @@ pub(super) fn at(ms: f64, what: Fault) -> PlannedFault {
 pub(super) fn passing(point: Point, node: Who, nth: u64, after_ms: f64, what: Fault) -> PlannedFault {
     let after = Some(Box::new(Trigger::At { ms: after_ms }));
     PlannedFault {
-        when: Trigger::Passage { point: point.name().to_owned(), node, nth, after, delay_ms: 0.0 },
+        when: Trigger::Passage { point: point.name().to_owned(), node, nth, after, delay_ms: 0.0, matching: None },
         what,
         group: 0,
     }
@@ -313,7 +313,7 @@ fn answered_too_late(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed
     );
     let point = Point::Answered.name().to_owned();
     let after = Some(Box::new(stop.when));
-    stop.when = Trigger::Passage { point, node: Who::Candidates, nth: 1, after, delay_ms: 0.0 };
+    stop.when = Trigger::Passage { point, node: Who::Candidates, nth: 1, after, delay_ms: 0.0, matching: None };
     let again = at(14_000.0, drop_key());
     steady(protocol, seed, 1, cause(on, vec![at(5_000.0, drop_key()), stop, again]))
 }

@@ -82,7 +82,11 @@ fn cut(ms: f64, (from, to): (Vec<Who>, Vec<Who>), one_way: bool, for_ms: f64) ->
 fn at_point(point: Point, node: Who, from_ms: f64, what: Fault) -> PlannedFault {
     let point = point.name().to_owned();
     let after = Some(Box::new(Trigger::At { ms: from_ms }));
-    PlannedFault { when: Trigger::Passage { point, node, nth: 1, after, delay_ms: 0.0 }, what, group: 0 }
+    PlannedFault {
+        when: Trigger::Passage { point, node, nth: 1, after, delay_ms: 0.0, matching: None },
+        what,
+        group: 0,
+    }
 }
 
 /// All nodes lose power on disks that acknowledge syncs without saving, or merely crash, which loses nothing.

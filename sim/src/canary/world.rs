@@ -81,6 +81,7 @@ fn stepped(seed: u64, on: bool, protocol: &str) -> Result<Plan, Failed> {
             nth: 3,
             after: Some(Box::new(Trigger::At { ms: 5_000.0 * nth as f64 })),
             delay_ms: 0.0,
+            matching: None,
         },
         what: Fault::ClockStep { node: Who::Service, by_ms: 60_000 },
         group: 0,

@@ -117,7 +117,7 @@ fn plan(protocol: &Protocol) -> Result<Plan, Failed> {
         "zookeeper" => at(CUT_MS),
         _ => {
             let (point, after) = (Point::Renewed.name().to_owned(), Some(Box::new(at(CUT_MS))));
-            Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0 }
+            Trigger::Passage { point, node: Who::Leader, nth: 1, after, delay_ms: 0.0, matching: None }
         }
     };
     plan.faults.push(PlannedFault { when, what, group: 0 });

@@ -85,7 +85,8 @@ impl World {
     pub(super) fn passage(&mut self, node: NodeId, group: u16, point: Point) {
         let (topology, moment) = (self.topology.clone(), self.moment(group, Some(node)));
         let is_meant = |who: &Who| topology.resolve_at(who, moment).is_some_and(|nodes| nodes.contains(&node));
-        for fault in self.faults.triggers.passage(self.now, group, point, is_meant) {
+        let head = self.programs.sending.take().unwrap_or_default();
+        for fault in self.faults.triggers.passage(self.now, (group, point), &head, is_meant) {
             self.strike(fault, Some((point, node)));
         }
     }

@@ -33,11 +33,13 @@ pub enum From {
 }
 
 /// A send of a process, before which it could have been stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sent {
     /// True time, in nanoseconds.
     pub now: u64,
     pub node: NodeId,
+    /// Its first bytes, at most 512.
+    pub head: Vec<u8>,
 }
 
 /// What is kept of programs during a run.
@@ -46,6 +48,8 @@ pub struct Programs {
     pub(crate) printed: Vec<Line>,
     /// Their sends, if they are counted.
     pub(crate) sent: Option<Vec<Sent>>,
+    /// The first bytes of the send before which a process stands.
+    pub(super) sending: Option<Vec<u8>>,
     /// Whose write the store accepted last, while that process lives.
     acting: Option<NodeId>,
     /// What each process has said about its leaderships.
@@ -99,11 +103,12 @@ impl World {
         self.programs.sent.is_some()
     }
 
-    /// A process is about to send.
-    pub fn sends(&mut self, node: NodeId) {
+    /// A process is about to send this; of a long text, these are the first bytes.
+    pub fn sends(&mut self, node: NodeId, head: Vec<u8>) {
         if let Some(sent) = &mut self.programs.sent {
-            sent.push(Sent { now: self.now, node });
+            sent.push(Sent { now: self.now, node, head: head.clone() });
         }
+        self.programs.sending = Some(head);
     }
 
     /// Lines of programs say who leads.

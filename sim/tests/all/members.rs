@@ -97,6 +97,7 @@ fn four_answer_and_the_fifth_that_was_cut_off_comes_back_with_what_it_knows() {
         nth,
         after: None,
         delay_ms: 0.0,
+        matching: None,
     };
     faults.extend((1..15).map(|nth| PlannedFault {
         when: renewed(nth),

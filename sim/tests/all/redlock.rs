@@ -38,7 +38,7 @@ fn at(ms: f64, what: Fault) -> PlannedFault {
 /// The `nth` passage of a point by the leader, after another trigger.
 fn passed(point: Point, nth: u64, after: Option<Trigger>) -> Trigger {
     let point = point.name().to_owned();
-    Trigger::Passage { point, node: Who::Leader, nth, after: after.map(Box::new), delay_ms: 0.0 }
+    Trigger::Passage { point, node: Who::Leader, nth, after: after.map(Box::new), delay_ms: 0.0, matching: None }
 }
 
 /// The leader's keys are on three of the five servers. One of these dies just after a renewal, and is back empty after

@@ -235,8 +235,14 @@ impl Director {
             let what = &self.faults[index as usize].what;
             return Ok(what.describe(&names(struck.map(|s| &s.on)), &names(struck.map(|s| &s.to))));
         };
-        let when =
-            Trigger::Passage { point: point.name().to_owned(), node: Who::Leader, nth: 1, after: None, delay_ms: 0.0 };
+        let when = Trigger::Passage {
+            point: point.name().to_owned(),
+            node: Who::Leader,
+            nth: 1,
+            after: None,
+            delay_ms: 0.0,
+            matching: None,
+        };
         let planned = PlannedFault { when, what: fault, group: 0 };
         let told =
             format!("{}, when the leader next passes `{}`", planned.what.describe("the leader", ""), point.name());
@@ -368,7 +374,7 @@ impl Director {
         let (topology, moment) = (self.topology.clone(), self.moment(Some(node)));
         let is_meant = |who: &Who| topology.resolve_at(who, moment).is_some_and(|nodes| nodes.contains(&node));
         let paused_before = self.pauses.get(&node).copied().unwrap_or(0);
-        for fault in self.triggers.passage(self.now(), 0, point, is_meant) {
+        for fault in self.triggers.passage(self.now(), (0, point), &[], is_meant) {
             self.strike(fault, Some(node))?;
         }
         Ok(self.pauses.get(&node).copied().unwrap_or(0) > paused_before)

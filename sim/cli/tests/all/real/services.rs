@@ -38,6 +38,7 @@ fn lease_checked(delay_ms: f64) -> Trigger {
         nth: 1,
         after,
         delay_ms,
+        matching: None,
     };
     passage(Point::LeaseChecked, Some(Box::new(passage(Point::Renewed, None, 0.0))), delay_ms)
 }

@@ -101,7 +101,7 @@ pub fn at(second: f64) -> Trigger {
 /// Before a node's message of this number from `second` on.
 pub fn before_send(node: &Who, nth: u64, second: f64) -> Trigger {
     let after = Some(Box::new(at(second)));
-    Trigger::Passage { point: "before_send".to_owned(), node: node.clone(), nth, after, delay_ms: 0.0 }
+    Trigger::Passage { point: "before_send".to_owned(), node: node.clone(), nth, after, delay_ms: 0.0, matching: None }
 }
 
 pub fn cut_off(node: Who, for_s: f64) -> Fault {

@@ -44,6 +44,28 @@ fn without_fencing_two_take_effect_and_the_message_says_how_to_see_it_again() {
     }
 }
 
+#[test]
+fn sends_with_a_text_in_them_are_fewer_and_one_of_them_is_the_place() {
+    let sends = |store: Store, text| service(store).seeds(0..1).pause_before_sends(text).try_check();
+    let every = service(store()).seeds(0..1).pause_before_every_send().check();
+    let writes = sends(store(), "PUT /sequence").expect("stale writes are refused");
+    let renewals = sends(store(), "PEXPIRE").expect("stale writes are refused");
+    assert!(writes.sends > 1 && renewals.sends > 1 && writes.sends + renewals.sends < every.sends, "{every}");
+    // Between the look at the lease and the write is the send of the write, and no renewal.
+    let failure = service(store().unfenced())
+        .leads_when("leads with token {token}")
+        .shrink_runs(60)
+        .pause_before_sends("PUT /sequence")
+        .try_check()
+        .expect_err("a stale write");
+    let said = failure.to_string();
+    assert_eq!(failure.kind, Kind::Safety, "{said}");
+    assert!(said.contains(r#" with "PUT /sequence" in it: n"#), "{said}");
+    let failure = sends(store(), "FLUSHALL").expect_err("it never says that");
+    assert_eq!(failure.kind, Kind::Inconclusive);
+    assert!(failure.to_string().contains(r#"none of its sends has "FLUSHALL" in its first 512 bytes"#), "{failure}");
+}
+
 fn service(store: Store) -> World {
     let world = World::new().service(redis()).store(store).fleet(3, own_service::main);
     world.env("REDIS_URL", "redis://redis:6379").env("STORE_URL", "http://store").shrink_runs(0)
@@ -61,6 +83,8 @@ fn what_cannot_be_run_is_said_in_one_sentence() {
     let world = || World::new().fleet(3, idle);
     assert_eq!(wrong(world()), "nothing happens; name `scenarios`, or `pause_before_every_send`");
     assert_eq!(wrong(world().pause_before_every_send().seeds(3..3)), "there are no seeds in 3..3");
+    let said = wrong(world().pause_before_sends(""));
+    assert_eq!(said, "every send has an empty text in it; use `pause_before_every_send`");
     let said = wrong(service(store()).swarm(3..3));
     assert_eq!(said, "there is nothing to run: no seed, no send and no scenario that applies");
     let said = wrong(world().pause_before_every_send().leads_when("{token}"));

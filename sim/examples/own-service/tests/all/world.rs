@@ -25,7 +25,7 @@ pub const SENDS_FROM_S: f64 = 5.0;
 /// Before a node's message of this number from [`SENDS_FROM_S`] on.
 pub fn before_send(node: &Who, nth: u64) -> Trigger {
     let after = Some(Box::new(Trigger::At { ms: SENDS_FROM_S * 1_000.0 }));
-    Trigger::Passage { point: "before_send".to_owned(), node: node.clone(), nth, after, delay_ms: 0.0 }
+    Trigger::Passage { point: "before_send".to_owned(), node: node.clone(), nth, after, delay_ms: 0.0, matching: None }
 }
 
 pub fn plan(seed: u64, fault: Option<Fault>) -> Plan {
