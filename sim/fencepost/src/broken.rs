@@ -58,6 +58,7 @@ impl Trial {
         let mut text = format!("{what}: {} ({scenario}, seed {seed})\n\n", violated.join(", "));
         text += &text::paragraph(&format!("What happened: {}", cause.text()), WIDTH);
         text += &text::paragraph(&format!("Why it is wrong: {}", cause.rule().unwrap_or_default()), WIDTH);
+        text += &self.needs(&ran.plan)?;
         let at_us = run.judgement.invariants.iter().filter_map(|invariant| invariant.violated_us).min();
         let until = at_us.map_or(u64::MAX, |us| us.saturating_mul(1_000));
         let _ = write!(text, "\n{}", self.printed(&run, Some((LINES, until))));
@@ -78,6 +79,17 @@ impl Trial {
         }
         let broken = Broken { scenario: scenario.clone(), seed, violated, runs, folder };
         Ok(Failure::new(kind, text).of(broken))
+    }
+
+    /// Which of its faults the plan needs to fail, unless that is not to be looked for.
+    fn needs(&self, plan: &Plan) -> Result<String, Failure> {
+        if self.shrink_runs == 0 {
+            return Ok(String::new());
+        }
+        match reduce::explain(plan, &self.registry, self.jobs).map_err(Failure::harness)? {
+            Looked::Failed(explained) => Ok(text::paragraph(&explained.conclusion(plan), WIDTH)),
+            Looked::Holds(_) | Looked::Interrupted => Ok(String::new()),
+        }
     }
 
     fn shrunk(&self, plan: &Plan) -> Result<Option<Shrunk>, Failure> {

@@ -14,12 +14,8 @@ use reports::{
     json::pretty,
     text::{paragraph, wrap},
 };
-use scenarios::{
-    fault::{PlannedFault, Trigger},
-    plan::Plan,
-};
+use scenarios::plan::Plan;
 use serde_json::{Value, json};
-use sim::parameters::describe;
 use sim::{
     reduce::{self, Came, Change, Explained, Looked, Rest},
     registry::Registry,
@@ -40,7 +36,7 @@ pub fn run(registry: &Registry, args: &ExplainArgs) -> Result<u8, Stop> {
         Looked::Holds(verdict) => return Err(does_not_fail(&args.file, verdict)),
         Looked::Interrupted => return Err(interrupted()),
     };
-    let conclusion = conclusion(plan, &explained);
+    let conclusion = explained.conclusion(plan);
     if show.json {
         print(&report(plan, &explained, &conclusion));
     } else if show.quiet {
@@ -101,83 +97,12 @@ fn word(came: &Came) -> String {
 
 /// The change, with details of an outcome that differs.
 fn row(plan: &Plan, change: &Change, came: &Came) -> String {
-    let what = changed(plan, change);
+    let what = change.words(plan);
     match came {
         Came::Other(symptom) => format!("{what}: {symptom}"),
         Came::NoPlan(why) => format!("{what}: {why}"),
         _ => what,
     }
-}
-
-/// What was changed.
-fn changed(plan: &Plan, change: &Change) -> String {
-    match change {
-        Change::Fault(place) => format!("without {}", describe(&plan.faults[*place])),
-        Change::Fencing => "with fencing on".to_owned(),
-        Change::Bug(id) => format!("without the bug {id}"),
-        Change::WallClocks => "with all wall clocks right".to_owned(),
-        Change::ClockRates => "with all clocks at the right rate".to_owned(),
-        Change::Network => "without loss, duplicates and detours in the network".to_owned(),
-        Change::ReadLease => "with reads through the store".to_owned(),
-        Change::HealthChecks => "without mistaken health checks".to_owned(),
-    }
-}
-
-/// What the failure needs, in a sentence or two.
-fn conclusion(plan: &Plan, explained: &Explained) -> String {
-    let Explained { needed, spare, rest, .. } = explained;
-    let named = |places: &[usize], and: &str| listed(places.iter().map(|place| name(plan, *place)).collect(), and);
-    let others = match (spare.len(), needed.is_empty()) {
-        (1, _) => "the other fault does not matter".to_owned(),
-        (others, _) => format!("the other {others} faults do not matter"),
-    };
-    let faults = match (rest, needed.is_empty(), spare.is_empty()) {
-        (_, true, true) => "The plan has no faults.".to_owned(),
-        (Rest::DoesNotMatter, false, true) if needed.len() == 1 => format!("It takes {}.", named(needed, "and")),
-        (Rest::DoesNotMatter, false, true) => format!("It takes all {} faults.", needed.len()),
-        (Rest::DoesNotMatter, false, false) => format!("It takes {}; {others}.", named(needed, "and")),
-        (Rest::DoesNotMatter, true, false) => "The faults do not matter: it fails without any.".to_owned(),
-        (Rest::AnyOf(enough), true, _) => {
-            format!("No single fault is to blame: any of {} is enough.", named(enough, "and"))
-        }
-        (Rest::AnyOf(enough), false, _) => {
-            format!("It takes {}, and any of {}.", named(needed, "and"), named(enough, "and"))
-        }
-        (Rest::Several, true, _) => "No single fault is to blame, and none alone is enough.".to_owned(),
-        (Rest::Several, false, _) => format!("It takes {}, and several of the others.", named(needed, "and")),
-    };
-    let cures = explained
-        .flips
-        .iter()
-        .filter(|(change, came)| matches!(came, Came::Gone(Verdict::Pass)) && !matches!(change, Change::Fault(_)));
-    let cures: Vec<String> = cures.map(|(change, _)| changed(plan, change)).collect();
-    match cures.is_empty() {
-        true => faults,
-        false => format!("{faults} It passes {}.", listed(cures, "or")),
-    }
-}
-
-/// A fault's short name; its full description if another fault has the same name.
-fn name(plan: &Plan, place: usize) -> String {
-    let short = |fault: &PlannedFault| {
-        let kind = fault.what.kind().name().replace('-', " ");
-        match &fault.when {
-            Trigger::At { ms } => format!("the {kind} at {:.3} s", ms / 1e3),
-            Trigger::Passage { point, .. } => format!("the {kind} at `{point}`"),
-        }
-    };
-    let fault = &plan.faults[place];
-    let named = short(fault);
-    match plan.faults.iter().filter(|fault| short(fault) == named).count() {
-        1 => named,
-        _ => format!("fault {} ({})", place + 1, describe(fault)),
-    }
-}
-
-/// `a, b and c`.
-fn listed(mut words: Vec<String>, and: &str) -> String {
-    let Some(last) = words.pop() else { return String::new() };
-    if words.is_empty() { last } else { format!("{} {and} {last}", words.join(", ")) }
 }
 
 /// What to run next; empty for a plan from standard input, which cannot be read again.
@@ -207,7 +132,7 @@ fn report(plan: &Plan, explained: &Explained, conclusion: &str) -> String {
             _ => None,
         };
         json!({
-            "change": changed(plan, change),
+            "change": change.words(plan),
             "fault": fault,
             "outcome": outcome(came),
             "verdict": verdict.map(Verdict::name),

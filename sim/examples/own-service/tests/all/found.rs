@@ -25,6 +25,7 @@ fn without_fencing_two_take_effect_and_the_message_says_how_to_see_it_again() {
     assert_eq!(failure.kind, Kind::Safety, "{said}");
     let broken = failure.broken.expect("a run failed");
     assert!(broken.violated.contains(&"leaders_acting_by_effect"), "{said}");
+    assert!(said.contains("\n  It takes the pause before a send. It passes with fencing on.\n"), "{said}");
     // Repeated by its own command, this test finds the same.
     if std::env::var_os("FENCEPOST_PLAN").is_some() {
         return println!("<{}>", broken.violated.join(" "));
