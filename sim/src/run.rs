@@ -84,6 +84,8 @@ pub struct Run {
     pub sent: Vec<Sent>,
     /// Whether the store accepted a write of which nobody can tell to which leadership it belongs.
     pub untold: bool,
+    /// Requests that a model refused because it does not know them, each once.
+    pub refused: Vec<String>,
     /// The number of faults that struck; a triggered fault may wait until the run ends.
     pub faults: u64,
 }
@@ -157,7 +159,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
     if cut_short {
         judgement.cut_short(plan.duration_ms.saturating_mul(1_000));
     }
-    let Programs { printed, sent, untold, .. } = programs;
+    let Programs { printed, sent, untold, refused, .. } = programs;
     let (sent, untold) = (sent.unwrap_or_default(), untold > 0);
     shows_nothing_if(untold, &mut judgement);
     let (highlights, page) = pages.map(|pages| pages.into_both(&judgement)).unzip();
@@ -183,6 +185,7 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         printed,
         sent,
         untold,
+        refused,
         faults,
     })
 }

@@ -68,7 +68,8 @@ impl Needs {
             Needs::PowerDevice => protocol.service.process == Some(POWER),
             Needs::Disk => protocol.persists,
             Needs::ThirdParty => true,
-            Needs::Heartbeats => !protocol.service.outlasts_pauses,
+            // How much a program sends is its own business.
+            Needs::Heartbeats => !protocol.service.outlasts_pauses && !protocol.is_program(),
             Needs::Claim => protocol.claim.is_some(),
             Needs::Votes => protocol.elects_among_peers() && protocol.majority && protocol.tokened,
         }

@@ -55,7 +55,6 @@ fn scenarios_that_need_nothing_from_inside_fit_programs() {
         "clock-jump",
         "clock-skew",
         "thundering-herd",
-        "heartbeat-starved",
         "slow-service",
         "leader-cannot-work",
     ];

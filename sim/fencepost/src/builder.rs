@@ -1,7 +1,7 @@
 //! How a check is described.
 
 use crate::{
-    Checked, Failure,
+    Checked, Failure, Survey,
     again::{Again, Asked},
     scenarios::{CLOCK_SET_BACK, EVERY_SEND, Scenario, TAKEOVERS},
     services::{Service, Store},
@@ -172,6 +172,17 @@ impl World {
         }
     }
 
+    /// Runs everything that [`World::check`] would run, and counts what came of it instead of stopping at the first run that is
+    /// broken. A service that is not safe by itself is surveyed, too.
+    ///
+    /// # Errors
+    /// Nobody wrote, nobody took over, or a run could not be made.
+    #[track_caller]
+    pub fn survey(self) -> Result<Survey, Failure> {
+        let again = Again::new(Location::caller());
+        Trial { tolerates: true, ..self.trial(again)? }.survey()
+    }
+
     fn trial(self, again: Again) -> Result<Trial, Failure> {
         let Some(Fleet { nodes, main }) = self.fleet else {
             return Err(Failure::wrong("there is no fleet; name the processes with `fleet(3, my_service::main)`"));
@@ -228,6 +239,7 @@ impl World {
             swarm: self.swarm.unwrap_or(0..0),
             seeds,
             before: self.before,
+            tolerates: false,
             belief_overlap_ms: self.belief_overlap.map(|most| most.as_secs_f64() * 1e3),
             shrink_runs: self.shrink_runs.unwrap_or(SHRINK_RUNS),
             jobs: jobs.max(1),

@@ -35,6 +35,7 @@ pub mod failure;
 mod measure;
 pub mod scenarios;
 mod services;
+mod survey;
 mod swarm;
 mod tempo;
 mod trial;
@@ -45,3 +46,4 @@ pub use failure::Failure;
 #[cfg(feature = "etcd")]
 pub use services::etcd;
 pub use services::{Database, Service, Store, consul, database, kubernetes, postgres, redis, store, zookeeper};
+pub use survey::{First, Row, Survey};

@@ -46,6 +46,8 @@ pub struct Trial {
     pub seeds: Range<u64>,
     /// Before which sends of the first leader it is stopped.
     pub before: Vec<Sends>,
+    /// Whether two leaders may take effect before anything has happened.
+    pub tolerates: bool,
     pub belief_overlap_ms: Option<f64>,
     pub shrink_runs: u64,
     pub jobs: usize,
@@ -80,6 +82,7 @@ const SENDS_MAX: usize = 400;
 pub struct Ran {
     pub plan: Plan,
     pub verdict: Verdict,
+    pub violated: Vec<&'static str>,
     /// Why it shows nothing, if so.
     pub nothing: String,
     pub trace_hash: String,
@@ -102,6 +105,7 @@ impl Trial {
         Ran {
             plan: (*run.plan).clone(),
             verdict: run.judgement.verdict,
+            violated: run.judgement.violated().collect(),
             nothing,
             trace_hash: run.trace_hash().to_owned(),
             refused: refused(run),
@@ -274,12 +278,13 @@ pub fn inconclusive(scenario: &str, why: &str) -> String {
     format!("INCONCLUSIVE: {scenario} shows nothing: {why}")
 }
 
-/// The calls of a run that are not simulated, each once.
+/// The calls and requests of a run that are not simulated, each once.
 pub fn refused(run: &Run) -> Vec<String> {
     let mut refused: Vec<String> = Vec::new();
-    for line in run.printed.iter().filter(|line| line.from == From::Refused) {
-        if !refused.contains(&line.text) {
-            refused.push(line.text.clone());
+    let calls = run.printed.iter().filter(|line| line.from == From::Refused).map(|line| &line.text);
+    for sentence in calls.chain(&run.refused) {
+        if !refused.contains(sentence) {
+            refused.push(sentence.clone());
         }
     }
     refused

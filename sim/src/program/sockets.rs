@@ -109,7 +109,7 @@ impl Sockets {
             Op::Resolve { query, name } => {
                 let ips = match name.as_str() {
                     "localhost" => vec![Ipv4Addr::LOCALHOST],
-                    name => with(|world| world.find(name)).map(ip_of).into_iter().collect(),
+                    name => with(|world| world.named(name)).into_iter().map(ip_of).collect(),
                 };
                 self.due.push(Event::Resolved { query, ips });
             }

@@ -58,6 +58,8 @@ pub struct Programs {
     began: BTreeMap<u32, Began>,
     /// Whether lines say who leads.
     observed: bool,
+    /// What models refused because they do not know it, each once.
+    pub(crate) refused: Vec<String>,
     /// Writes that the store accepted without a token, and nobody said that leads.
     pub(crate) untold: u64,
     /// Turns of such writers: nodes that wrote after another.
@@ -92,6 +94,13 @@ impl World {
         let words = [xxh3_64(text.as_bytes()), u64::from(node.0) << 8 | from as u64, u64::from(starts)];
         self.trace.note(self.now, words, || format!("{node:?} prints {text:?}"));
         self.programs.printed.push(Line { now: self.now, node, starts, from, text });
+    }
+
+    /// A model does not know what it was asked.
+    pub(crate) fn refuses(&mut self, sentence: String) {
+        if !self.programs.refused.contains(&sentence) {
+            self.programs.refused.push(sentence);
+        }
     }
 
     /// Counts the sends of programs from now on.
@@ -135,6 +144,14 @@ impl World {
         if let (true, Some(incarnation)) = (std::mem::take(&mut said.leads), said.last) {
             said.stopped = now;
             self.record(Kind::Deposed { incarnation, reason: Deposed::Lost });
+        }
+    }
+
+    /// The processes that a name stands for: one, or all members of a service, as behind a headless service's name.
+    pub fn named(&self, name: &str) -> Vec<NodeId> {
+        match self.topology.services().iter().find(|service| service.name == name) {
+            Some(service) => service.nodes().collect(),
+            None => self.find(name).into_iter().collect(),
         }
     }
 

@@ -105,6 +105,7 @@ fn bad(why: impl Into<Bytes>) -> Refused {
 }
 
 fn not_modelled(what: &str) -> Refused {
+    crate::service::refused::tell("Consul", &format!("{what} is not modelled"));
     Box::new(text(StatusCode::NOT_IMPLEMENTED, format!("{what} is not modelled")))
 }
 

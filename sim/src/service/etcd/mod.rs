@@ -2,7 +2,7 @@
 //!
 //! [`model`] is pure. [`wire`] serves it over gRPC, so that the genuine client works unmodified.
 //!
-//! [`cluster`] models several members; `recipes` are its lock and election services, which single members have.
+//! [`cluster`] models several members; `recipes` are its lock and election services.
 //!
 //! Not modelled: authentication, cluster and maintenance calls (`Unimplemented`); lease checkpoints (they only shorten
 //! leases of more than five minutes after a change of leader); unsolicited progress notifications of watches (every ten

@@ -5,7 +5,6 @@
 //! process, so it waits for nothing but the keys before its own. Not modelled: `Observe`; and a session keeps its lease
 //! alive once, at its start, which a real server may do, too.
 
-use super::model::{Error, Model};
 use etcd_client::proto::*;
 use std::{
     convert::Infallible,
@@ -24,16 +23,28 @@ use tonic::{
 use tonic_prost::ProstCodec;
 
 /// These services do not translate the errors of the server's client: they have a code of their own.
-fn unknown_code(error: Error) -> Status {
-    Status::unknown(Status::from(error).message())
+fn unknown_code(error: Status) -> Status {
+    Status::unknown(error.message())
 }
 
-/// What these need of a server.
+/// What these need of a server: its own client.
 pub(super) trait Server: Clone + Send + Sync + 'static {
-    /// Changes the model at the present time.
-    fn with<T>(&self, action: impl FnOnce(&mut Model, u64) -> T) -> T;
+    /// A linearizable read.
+    fn range(&self, request: PbRangeRequest) -> impl Future<Output = Result<PbRangeResponse, Status>> + Send;
 
-    /// Notified when the model's revision has changed.
+    fn txn(&self, request: PbTxnRequest) -> impl Future<Output = Result<PbTxnResponse, Status>> + Send;
+
+    fn delete_range(&self, request: PbDeleteRequest) -> impl Future<Output = Result<PbDeleteResponse, Status>> + Send;
+
+    fn lease_grant(
+        &self,
+        request: PbLeaseGrantRequest,
+    ) -> impl Future<Output = Result<PbLeaseGrantResponse, Status>> + Send;
+
+    /// Deletes without waiting for an answer.
+    fn abandon(&self, request: PbDeleteRequest);
+
+    /// Notified when this server's revision has changed.
     fn changed(&self) -> Arc<Notify>;
 }
 
@@ -116,20 +127,20 @@ fn made_at(key: &[u8], revision: i64) -> PbCompare {
 }
 
 /// The lease of a session, which is made if there is none.
-fn session<S: Server>(server: &S, lease: i64) -> Result<i64, Status> {
+async fn session<S: Server>(server: &S, lease: i64) -> Result<i64, Status> {
     if lease != 0 {
         return Ok(lease);
     }
     let request = PbLeaseGrantRequest { ttl: SESSION_TTL, id: 0 };
-    Ok(server.with(|model, now| model.lease_grant(now, &request)).map_err(unknown_code)?.id)
+    Ok(server.lease_grant(request).await.map_err(unknown_code)?.id)
 }
 
 /// Takes a place in the queue of a name, or finds it taken with the same lease.
-fn queue<S: Server>(server: &S, name: &[u8], lease: i64, value: &[u8]) -> Result<Place, Status> {
+async fn queue<S: Server>(server: &S, name: &[u8], lease: i64, value: &[u8]) -> Result<Place, Status> {
     let key = [name, format!("/{lease:x}").as_bytes()].concat();
     let compare = vec![made_at(&key, 0)];
     let request = PbTxnRequest { compare, success: vec![put(&key, value, lease)], failure: vec![get(&key)] };
-    let answer = server.with(|model, _| model.txn(&request)).map_err(unknown_code)?;
+    let answer = server.txn(request).await.map_err(unknown_code)?;
     let header = answer.header;
     let found = answer.responses.first().and_then(|response| match &response.response {
         Some(PbTxnOpResponse::ResponseRange(range)) => range.kvs.first().cloned(),
@@ -150,8 +161,7 @@ async fn wait<S: Server>(server: &S, name: &[u8], place: &Place) -> Result<(), S
     let older = PbRangeRequest { key: prefix, range_end, max_create_revision, ..PbRangeRequest::default() };
     loop {
         let notified = changed.notified();
-        if max_create_revision == 0 || server.with(|model, _| model.range(&older)).map_err(unknown_code)?.kvs.is_empty()
-        {
+        if max_create_revision == 0 || server.range(older.clone()).await.map_err(unknown_code)?.kvs.is_empty() {
             return Ok(());
         }
         notified.await;
@@ -169,7 +179,7 @@ impl<S: Server> Drop for Waiting<'_, S> {
     fn drop(&mut self) {
         if !self.over {
             // The key may be gone already.
-            let _ = self.server.with(|model, _| model.delete_range(&delete(&self.place.key)));
+            self.server.abandon(delete(&self.place.key));
         }
     }
 }
@@ -179,13 +189,13 @@ fn delete(key: &[u8]) -> PbDeleteRequest {
 }
 
 async fn lock<S: Server>(server: S, request: LockRequest) -> Result<PbLockResponse, Status> {
-    let lease = session(&server, request.lease)?;
-    let place = queue(&server, &request.name, lease, b"")?;
+    let lease = session(&server, request.lease).await?;
+    let place = queue(&server, &request.name, lease, b"").await?;
     let mut waiting = Waiting { server: &server, place: &place, over: false };
     wait(&server, &request.name, &place).await?;
     waiting.over = true;
     let range = PbRangeRequest { key: place.key.clone(), ..PbRangeRequest::default() };
-    let own = server.with(|model, _| model.range(&range)).map_err(unknown_code)?;
+    let own = server.range(range).await.map_err(unknown_code)?;
     if own.kvs.is_empty() {
         return Err(Status::unknown("mutex: session is expired"));
     }
@@ -193,18 +203,18 @@ async fn lock<S: Server>(server: S, request: LockRequest) -> Result<PbLockRespon
 }
 
 async fn unlock<S: Server>(server: S, request: UnlockRequest) -> Result<PbUnlockResponse, Status> {
-    let answer = server.with(|model, _| model.delete_range(&delete(&request.key))).map_err(unknown_code)?;
+    let answer = server.delete_range(delete(&request.key)).await.map_err(unknown_code)?;
     Ok(PbUnlockResponse { header: answer.header })
 }
 
 /// Unlike [`lock`], it does not look whether its own key is still there: a candidate whose lease has ended while it
 /// waited is told that it leads.
 async fn campaign<S: Server>(server: S, request: CampaignRequest) -> Result<PbCampaignResponse, Status> {
-    let lease = session(&server, request.lease)?;
-    let place = queue(&server, &request.name, lease, &request.value)?;
+    let lease = session(&server, request.lease).await?;
+    let place = queue(&server, &request.name, lease, &request.value).await?;
     let leader = PbLeaderKey { name: request.name.clone(), key: place.key.clone(), rev: place.revision, lease };
     if place.value.as_ref().is_some_and(|value| *value != request.value) {
-        proclaim_as(&server, &leader, &request.value)?;
+        proclaim_as(&server, &leader, &request.value).await?;
     }
     let mut waiting = Waiting { server: &server, place: &place, over: false };
     wait(&server, &request.name, &place).await?;
@@ -212,10 +222,10 @@ async fn campaign<S: Server>(server: S, request: CampaignRequest) -> Result<PbCa
     Ok(PbCampaignResponse { header: place.header, leader: Some(leader) })
 }
 
-fn proclaim_as<S: Server>(server: &S, leader: &PbLeaderKey, value: &[u8]) -> Result<PbTxnResponse, Status> {
+async fn proclaim_as<S: Server>(server: &S, leader: &PbLeaderKey, value: &[u8]) -> Result<PbTxnResponse, Status> {
     let compare = vec![made_at(&leader.key, leader.rev)];
     let request = PbTxnRequest { compare, success: vec![put(&leader.key, value, leader.lease)], failure: Vec::new() };
-    let answer = server.with(|model, _| model.txn(&request)).map_err(unknown_code)?;
+    let answer = server.txn(request).await.map_err(unknown_code)?;
     if answer.succeeded { Ok(answer) } else { Err(Status::unknown("election: not leader")) }
 }
 
@@ -225,7 +235,7 @@ fn missing() -> Status {
 
 async fn proclaim<S: Server>(server: S, request: ProclaimRequest) -> Result<PbProclaimResponse, Status> {
     let leader = request.leader.ok_or_else(missing)?;
-    Ok(PbProclaimResponse { header: proclaim_as(&server, &leader, &request.value)?.header })
+    Ok(PbProclaimResponse { header: proclaim_as(&server, &leader, &request.value).await?.header })
 }
 
 async fn resign<S: Server>(server: S, request: ResignRequest) -> Result<PbResignResponse, Status> {
@@ -233,13 +243,13 @@ async fn resign<S: Server>(server: S, request: ResignRequest) -> Result<PbResign
     let operation = PbTxnRequestOp { request: Some(PbTxnOpRequest::RequestDeleteRange(delete(&leader.key))) };
     let compare = vec![made_at(&leader.key, leader.rev)];
     let request = PbTxnRequest { compare, success: vec![operation], failure: Vec::new() };
-    Ok(PbResignResponse { header: server.with(|model, _| model.txn(&request)).map_err(unknown_code)?.header })
+    Ok(PbResignResponse { header: server.txn(request).await.map_err(unknown_code)?.header })
 }
 
 async fn leader<S: Server>(server: S, request: LeaderRequest) -> Result<PbLeaderResponse, Status> {
     let (key, range_end) = ([&request.name[..], b"/"].concat(), [&request.name[..], b"0"].concat());
     let range = PbRangeRequest { key, range_end, ..PbRangeRequest::default() };
-    let answer = server.with(|model, _| model.range(&range)).map_err(unknown_code)?;
+    let answer = server.range(range).await.map_err(unknown_code)?;
     let first = answer.kvs.into_iter().min_by_key(|kv| kv.create_revision);
     let first = first.ok_or_else(|| Status::unknown("election: no leader"))?;
     Ok(PbLeaderResponse { header: answer.header, kv: Some(first) })
@@ -281,6 +291,7 @@ where
 }
 
 fn unknown() -> Served {
+    crate::service::refused::tell("etcd", "this call of its lock and election services is not modelled");
     Box::pin(async { Ok(Status::unimplemented("this call is not modelled").into_http()) })
 }
 

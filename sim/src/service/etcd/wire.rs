@@ -221,8 +221,24 @@ impl<E: Env> EtcdServer<E> {
 }
 
 impl<E: Env> recipes::Server for EtcdServer<E> {
-    fn with<T>(&self, action: impl FnOnce(&mut Model, u64) -> T) -> T {
-        self.apply(action)
+    async fn range(&self, request: PbRangeRequest) -> Result<PbRangeResponse, Status> {
+        Ok(self.apply(|model, _| model.range(&request))?)
+    }
+
+    async fn txn(&self, request: PbTxnRequest) -> Result<PbTxnResponse, Status> {
+        Ok(self.apply(|model, _| model.txn(&request))?)
+    }
+
+    async fn delete_range(&self, request: PbDeleteRequest) -> Result<PbDeleteResponse, Status> {
+        Ok(self.apply(|model, _| model.delete_range(&request))?)
+    }
+
+    async fn lease_grant(&self, request: PbLeaseGrantRequest) -> Result<PbLeaseGrantResponse, Status> {
+        Ok(self.apply(|model, now| model.lease_grant(now, &request))?)
+    }
+
+    fn abandon(&self, request: PbDeleteRequest) {
+        let _ = self.apply(|model, _| model.delete_range(&request));
     }
 
     fn changed(&self) -> Arc<Notify> {

@@ -102,13 +102,20 @@ impl<E: Env> Server<E> {
     fn answer(&self, request: &Request<Bytes>) -> Answer {
         let target = request.uri().path().strip_prefix(NAMESPACES).and_then(|rest| rest.split_once('/'));
         let text = |part: &str| String::from_utf8(decoded(part)?).ok();
+        let unknown = || {
+            crate::service::refused::tell(
+                "Kubernetes",
+                &format!("it has leases only, and not {}", request.uri().path()),
+            );
+            http::text(StatusCode::NOT_FOUND, "404 page not found\n")
+        };
         let Some((namespace, rest)) = target.and_then(|(namespace, rest)| Some((text(namespace)?, rest))) else {
-            return http::text(StatusCode::NOT_FOUND, "404 page not found\n");
+            return unknown();
         };
         let name = match rest.split_once('/') {
             None if rest == "leases" => None,
             Some(("leases", name)) if !name.is_empty() && !name.contains('/') => text(name),
-            _ => return http::text(StatusCode::NOT_FOUND, "404 page not found\n"),
+            _ => return unknown(),
         };
         let query = Query::of(request.uri().query());
         let answer = match name {

@@ -27,6 +27,11 @@ impl Error {
         Error::new("0A000", format!("not supported by the simulated server: {what}"))
     }
 
+    /// Would the real server perhaps have answered?
+    pub fn is_unsupported(&self) -> bool {
+        self.code == "0A000"
+    }
+
     pub fn syntax(near: Option<&str>) -> Error {
         match near {
             Some(near) => Error::new("42601", format!("syntax error at or near \"{near}\"")),

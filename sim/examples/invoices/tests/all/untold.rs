@@ -3,6 +3,23 @@
 use fencepost::{database, failure::Kind, scenarios};
 use invoices::{Database, Error};
 
+/// Uses what PostgreSQL knows and its model does not.
+async fn asks_too_much(database: &mut Database, token: i64) -> Result<Option<i64>, Error> {
+    let _ = database.query("SELECT id FROM charges GROUP BY id", &[]).await;
+    let insert = "INSERT INTO charges (invoice, amount, token) VALUES (1, 5, $1) RETURNING id";
+    Ok(Some(database.query_one(insert, &[&token]).await?.get(0)))
+}
+
+#[test]
+fn what_the_model_does_not_know_is_told() {
+    let world =
+        crate::world().fleet(3, || invoices::run(asks_too_much)).scenarios([scenarios::clean_kill()]).seeds(0..1);
+    let checked = world.check();
+    let told = "the simulated PostgreSQL refused a request: not supported by the simulated server: `GROUP` in a SELECT";
+    assert_eq!(checked.refused, [told]);
+    assert!(checked.to_string().contains(told), "{checked}");
+}
+
 /// Charges under its token, and tidies up.
 async fn charge(database: &mut Database, token: i64) -> Result<Option<i64>, Error> {
     let insert = "INSERT INTO charges (invoice, amount, token) VALUES (1, 5, $1) RETURNING id";

@@ -56,7 +56,7 @@ pub(super) struct Replica {
     /// Whether this member's lessor is the primary, which knows when leases end.
     primary: Mutex<bool>,
     /// A lease has ended, or the lessor is no longer the primary.
-    pub(super) changed: Notify,
+    pub(super) changed: Arc<Notify>,
     numbers: Mutex<u64>,
     tells: Box<dyn Fn(bool) + Send + Sync>,
     server: OnceLock<std::sync::Weak<Server>>,
@@ -78,7 +78,7 @@ impl Replica {
             watches: Mutex::default(),
             waiting: Mutex::default(),
             primary: Mutex::new(false),
-            changed: Notify::new(),
+            changed: Arc::default(),
             numbers: Mutex::new(first),
             tells: Box::new(tells),
             server: OnceLock::new(),

@@ -3,6 +3,7 @@
 use super::{
     super::{
         model::StreamId,
+        recipes,
         wire::{Answer, Answers, listen},
     },
     replica::{Server, lock, reads_only},
@@ -10,7 +11,7 @@ use super::{
 use etcd_client::proto::*;
 use protocols_clients::env::Env;
 use std::{io, sync::Arc};
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::{Notify, mpsc::unbounded_channel};
 use tokio_stream::{StreamExt, wrappers::UnboundedReceiverStream};
 use tonic::{Request, Response, Status, Streaming, service::Routes};
 
@@ -26,9 +27,40 @@ pub(super) async fn serve(server: Arc<Server>, port: u16) -> io::Result<()> {
     let front = Front(server);
     let routes = Routes::new(PbKvServer::new(front.clone()))
         .add_service(PbLeaseServer::new(front.clone()))
-        .add_service(PbWatchServer::new(front))
-        .prepare();
-    listen(env, port, routes).await
+        .add_service(PbWatchServer::new(front.clone()));
+    listen(env, port, recipes::added(routes, front).prepare()).await
+}
+
+impl recipes::Server for Front {
+    async fn range(&self, request: PbRangeRequest) -> Result<PbRangeResponse, Status> {
+        self.0.linearize().await?;
+        Ok(lock(&self.0.replica.model).range(&request)?)
+    }
+
+    async fn txn(&self, request: PbTxnRequest) -> Result<PbTxnResponse, Status> {
+        self.0.write(&request).await
+    }
+
+    async fn delete_range(&self, request: PbDeleteRequest) -> Result<PbDeleteResponse, Status> {
+        self.0.write(&request).await
+    }
+
+    async fn lease_grant(&self, mut request: PbLeaseGrantRequest) -> Result<PbLeaseGrantResponse, Status> {
+        request.id = self.0.replica.next_number().cast_signed();
+        self.0.write(&request).await
+    }
+
+    fn abandon(&self, request: PbDeleteRequest) {
+        let server = self.0.clone();
+        self.0.env.spawn_detached(async move {
+            // If it fails, the lease ends the key.
+            let _ = server.write(&request).await;
+        });
+    }
+
+    fn changed(&self) -> Arc<Notify> {
+        self.0.replica.changed.clone()
+    }
 }
 
 #[tonic::async_trait]
