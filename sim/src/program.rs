@@ -138,7 +138,10 @@ impl Running {
         let (seed, mut env) = (self.env.random(), self.program.env.clone());
         // As containers have it.
         env.push(("HOSTNAME".to_owned(), name.clone()));
-        let start = Start { name, pid, ip, seed, cpus: CPUS, env, go: self.go(Vec::new()) };
+        let disk = world::with(|w| w.files_of(self.env.node));
+        let disk = disk.unwrap_or_else(|why| panic!("a process gets no disk: {why}"));
+        let start = Start { name, pid, ip, seed, cpus: CPUS, env, disk, go: self.go(Vec::new()) };
+        self.sockets.is_process(child.pid());
         let (mut turn, mut stall) = (child.begin(&start)?, Stall::default());
         loop {
             stall.event(world::with(|w| w.now()));

@@ -2,10 +2,7 @@
 //! ignored, and the run would hold without it.
 
 use super::{Plan, limits::Checked};
-use crate::{
-    fault::{Fault, Who},
-    topology::Topology,
-};
+use crate::fault::{Fault, Who};
 use protocols::{
     election::Protocol,
     history::{Fact, Requirement},
@@ -78,7 +75,7 @@ pub(super) fn point(protocol: &Protocol, point: Point, matching: Option<&str>) -
 }
 
 /// Rejects a fault that a program does not notice.
-pub(super) fn fault(protocol: &Protocol, topology: &Topology, what: &Fault) -> Checked {
+pub(super) fn fault(protocol: &Protocol, what: &Fault) -> Checked {
     if !protocol.is_program() {
         return Ok(());
     }
@@ -87,10 +84,6 @@ pub(super) fn fault(protocol: &Protocol, topology: &Topology, what: &Fault) -> C
     if whom.iter().any(|who| **who == Who::Clients) {
         return Err("names the clients, and a program has none here".to_owned());
     }
-    let on_candidate = || {
-        whom.iter()
-            .any(|who| topology.resolve(who).is_none_or(|nodes| nodes.iter().any(|node| topology.is_candidate(*node))))
-    };
     match what {
         Fault::Resign { .. }
         | Fault::Transfer { .. }
@@ -103,9 +96,6 @@ pub(super) fn fault(protocol: &Protocol, topology: &Topology, what: &Fault) -> C
         | Fault::RogueFence { .. }
         | Fault::LyingDevice { .. }
         | Fault::CloudDevice { .. } => Err(format!("is `{kind}`, which a program cannot be told of")),
-        Fault::SlowDisk { .. } | Fault::SyncHang { .. } | Fault::SyncFail { .. } if on_candidate() => {
-            Err("strikes a program's disk, and programs have none here; name `service`".to_owned())
-        }
         _ => Ok(()),
     }
 }

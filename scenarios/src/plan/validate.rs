@@ -228,7 +228,7 @@ fn network(network: &Network) -> Checked {
 fn fault(whole: &Whole, planned: &PlannedFault) -> Checked {
     groups::check_fault(whole.plan, planned)?;
     trigger(whole, &planned.when)?;
-    program::fault(whole.protocol, &whole.topology, &planned.what)?;
+    program::fault(whole.protocol, &planned.what)?;
     let by_passage = matches!(planned.when, Trigger::Passage { .. });
     for who in planned.what.whom() {
         whom(whole, who)?;

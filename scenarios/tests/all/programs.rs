@@ -83,9 +83,10 @@ fn what_a_program_does_not_notice_is_refused() {
     let resign = Fault::Resign { node: Who::Leader };
     let said = refused(&|plan| plan.faults[0].what = resign.clone());
     assert_eq!(said, "faults[0] (resign) is `resign`, which a program cannot be told of");
-    let slow = Fault::SlowDisk { node: Who::Leader, extra_us: 1, for_ms: None };
-    let said = refused(&|plan| plan.faults[0].what = slow.clone());
-    assert_eq!(said, "faults[0] (slow-disk) strikes a program's disk, and programs have none here; name `service`");
+    // Its files are on a disk of the world.
+    let (registry, mut plan_of_disk) = plan("clean-kill");
+    plan_of_disk.faults[0].what = Fault::SlowDisk { node: Who::Leader, extra_us: 1, for_ms: None };
+    registry.validate(&plan_of_disk).unwrap();
     let cut = |to| Fault::Partition { from: vec![Who::Leader], to: vec![to], one_way: false, for_ms: None };
     let said = refused(&|plan| plan.faults[0].what = cut(Who::Clients));
     assert_eq!(said, "faults[0] (partition) names the clients, and a program has none here");

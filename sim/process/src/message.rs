@@ -20,6 +20,8 @@ plain! {
         cpus: u16,
         /// All of its environment.
         env: Vec<(String, String)>,
+        /// The folder of the machine that is its disk; empty if its files are the machine's.
+        disk: String,
         go: Go,
     }
 }
@@ -64,6 +66,8 @@ plain! {
         6 Eof { conn: u32 },
         /// The answer to [`Op::Resolve`]; no address if no host has that name.
         7 Resolved { query: u32, ips: Vec<Ipv4Addr> },
+        /// The answer to [`Op::Sync`]: 0, or the number of the error.
+        8 Synced { sync: u32, error: i32 },
     }
 }
 
@@ -113,6 +117,8 @@ plain! {
         11 Refused { call: String, sentence: String },
         /// `TCP_USER_TIMEOUT`: how long sent bytes may wait for their acknowledgement; 0 is the system's own way.
         12 UserTimeout { conn: u32, milliseconds: u32 },
+        /// `fsync` of this descriptor of its own: what the file or folder has now is to survive a power loss.
+        13 Sync { sync: u32, descriptor: i32 },
     }
 }
 

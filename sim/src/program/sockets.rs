@@ -1,6 +1,11 @@
 //! The sockets of one process, on the world's connections.
 
-use crate::world::{env::SimEnv, keepalive::Probing, try_with, with};
+use crate::world::{
+    disk::program::{Syncing, begin_sync},
+    env::SimEnv,
+    keepalive::Probing,
+    try_with, with,
+};
 use fencepost_process::{Broken, Event, Op, ROOM};
 use protocols::types::{NodeId, SECOND};
 use protocols_clients::env::Env;
@@ -9,8 +14,11 @@ use std::{
     future::{Future, poll_fn},
     net::Ipv4Addr,
     pin::pin,
-    task::{Poll, Waker},
+    task::{Context, Poll, Waker},
 };
+
+/// Input/output error.
+const EIO: i32 = 5;
 
 /// The address of a node's machine: 10.0.0.1, and so on.
 pub fn ip_of(node: NodeId) -> Ipv4Addr {
@@ -58,6 +66,9 @@ pub struct Sockets {
     accepted: u32,
     /// The world's connections of the process with itself by 127.0.0.1.
     loopback: BTreeSet<u32>,
+    /// The process's number on this machine.
+    process: u32,
+    syncs: Vec<(u32, Syncing)>,
     /// What happened already, and the process has not heard of yet.
     due: Vec<Event>,
 }
@@ -70,8 +81,14 @@ impl Sockets {
             listening: BTreeMap::new(),
             accepted: 0,
             loopback: BTreeSet::new(),
+            process: 0,
+            syncs: Vec::new(),
             due: Vec::new(),
         }
+    }
+
+    pub fn is_process(&mut self, process: u32) {
+        self.process = process;
     }
 
     /// What happens next, or nothing if the process's clock shows `until` first.
@@ -122,6 +139,7 @@ impl Sockets {
                     socket.unsent.extend(bytes);
                 });
             }
+            Op::Sync { sync, descriptor } => self.syncs.push((sync, begin_sync(self.node, self.process, descriptor))),
             Op::Consumed { conn, bytes } => self.on(conn, |socket| socket.room += bytes as usize),
             Op::Shutdown { conn } => self.on(conn, |socket| socket.shut = true),
             Op::Close { conn, reset: true } => {
@@ -177,6 +195,13 @@ impl Sockets {
 
     /// Looks at everything that the process waits for.
     fn look(&mut self, waker: &Waker) {
+        let due = &mut self.due;
+        self.syncs.retain_mut(|(sync, syncing)| {
+            let Poll::Ready(result) = syncing.as_mut().poll(&mut Context::from_waker(waker)) else { return true };
+            let error = result.err().map_or(0, |error| error.raw_os_error().unwrap_or(EIO));
+            due.push(Event::Synced { sync: *sync, error });
+            false
+        });
         for port in self.listening.keys() {
             while let Some(Ok(number)) = with(|world| world.poll_accept(self.node, *port, waker)) {
                 let conn = 2 * self.accepted + 1;

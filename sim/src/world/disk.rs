@@ -10,6 +10,8 @@
 //! plans with it show that power losses really lose data.
 
 mod copy;
+pub mod program;
+mod tree;
 
 use super::{World, queue::Event};
 use protocols::{
@@ -28,6 +30,7 @@ use std::{
     ops::Range,
     task::{Poll, Waker},
 };
+use tree::{Change, Tree};
 
 /// The shortest time of a sync, in nanoseconds: a solid-state disk with its own cache.
 const SYNC_MIN: u64 = 300 * MICROSECOND;
@@ -63,6 +66,8 @@ pub struct Folder {
     replaced: bool,
     random: ChaCha8Rng,
     waiting: Vec<Waker>,
+    /// The files of an unmodified program.
+    tree: Option<Tree>,
 }
 
 #[derive(Default)]
@@ -97,6 +102,8 @@ enum What {
     /// Makes this many bytes durable.
     Sync(usize),
     Replace(Vec<u8>),
+    /// A program's own sync; taken when it ends.
+    Program(Option<Change>),
 }
 
 impl Folder {
@@ -116,6 +123,7 @@ impl Folder {
             replaced: false,
             random: streams::stream(seed, &format!("disk/{name}")),
             waiting: Vec::new(),
+            tree: None,
         }
     }
 
@@ -176,22 +184,25 @@ impl Folder {
         if self.hangs > 0 {
             return None;
         }
-        let operation = self.under_way.pop_front()?;
+        let mut operation = self.under_way.pop_front()?;
         self.done = operation.number;
         let done = self.failing == 0;
         if done {
-            self.carry_out(&operation);
+            self.carry_out(&mut operation);
         } else {
-            self.fail(&operation);
+            self.fail(&mut operation);
         }
         Some((operation, done))
     }
 
     /// A failed sync leaves its data clean for the kernel but not on disk, and perhaps no longer in memory. A failed
     /// replacement has no effect.
-    fn fail(&mut self, operation: &Operation) {
+    fn fail(&mut self, operation: &mut Operation) {
         if !operation.for_core {
             self.failed.insert(operation.number);
+        }
+        if let What::Program(change) = &mut operation.what {
+            return self.end_sync(change.take(), true);
         }
         let What::Sync(length) = operation.what else { return };
         let Some(file) = self.files.get_mut(&operation.file) else { return };
@@ -211,12 +222,16 @@ impl Folder {
     }
 
     /// Performs an operation; a lying disk only acknowledges syncs.
-    fn carry_out(&mut self, operation: &Operation) {
+    fn carry_out(&mut self, operation: &mut Operation) {
+        if let What::Program(change) = &mut operation.what {
+            return self.end_sync(change.take(), false);
+        }
         let lies = self.lying > 0;
         let saved = |file: &File| file.content[..file.durable].to_vec();
         let before = if lies { self.files.get(&operation.file).map(saved) } else { None };
         let file = self.files.entry(operation.file.clone()).or_default();
         match &operation.what {
+            What::Program(_) => {}
             What::Sync(_) if lies => drop(file.behind.get_or_insert(before)),
             What::Sync(length) => {
                 file.durable = file.durable.max((*length).min(file.content.len()));
@@ -233,7 +248,7 @@ impl Folder {
     /// progress may just have happened.
     pub fn lose_process(&mut self) {
         let mut going_on = VecDeque::new();
-        while let Some(operation) = self.under_way.pop_front() {
+        while let Some(mut operation) = self.under_way.pop_front() {
             let replaces = matches!(operation.what, What::Replace(_));
             if replaces {
                 protocols::mark!("world: a crash falls into the replacing of a file");
@@ -241,7 +256,7 @@ impl Folder {
             if !replaces {
                 going_on.push_back(operation);
             } else if self.random.next_u32() & 1 == 0 && self.hangs + self.failing == 0 {
-                self.carry_out(&operation);
+                self.carry_out(&mut operation);
             }
         }
         self.under_way = going_on;
@@ -250,17 +265,18 @@ impl Folder {
     /// Power is lost: of data not yet durable, a random part remains; of a file being replaced, the old or the new
     /// content.
     pub fn lose_power(&mut self) {
-        while let Some(operation) = self.under_way.pop_front() {
+        while let Some(mut operation) = self.under_way.pop_front() {
             // An operation in progress may have finished unreported; if not, neither have those after it.
             if self.random.next_u32() & 1 == 0 || self.hangs + self.failing > 0 {
                 protocols::mark!("world: a loss of power falls into a sync");
                 self.under_way.clear();
                 break;
             }
-            self.carry_out(&operation);
+            self.carry_out(&mut operation);
         }
         self.done = self.numbers;
         self.free_at = 0;
+        self.lose_tree();
         let random = &mut self.random;
         self.files.retain(|_, file| match file.behind.take() {
             None => true,

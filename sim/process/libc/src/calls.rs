@@ -6,6 +6,7 @@ pub mod clock;
 pub mod condition;
 pub mod descriptor;
 pub mod entropy;
+pub mod files;
 pub mod identity;
 pub mod lock;
 pub mod name;

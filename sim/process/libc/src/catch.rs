@@ -9,7 +9,7 @@ use crate::{
     system::{self, raw},
 };
 use libc::{
-    BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO,
+    BPF_ABS, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO,
     SECCOMP_RET_TRAP, c_int, c_long, c_void, sock_filter, ucontext_t,
 };
 use std::ops::Range;
@@ -100,6 +100,79 @@ const CAUGHT_FOR_OURS: &[c_long] = &[
     libc::SYS_writev,
 ];
 
+/// Calls on files, which lead to the process's disk also where libc itself makes them.
+pub const FILES: &[c_long] = &[
+    libc::SYS_chdir,
+    libc::SYS_chroot,
+    libc::SYS_fchdir,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_fdatasync,
+    libc::SYS_flock,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_fremovexattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_fstat,
+    libc::SYS_fstatfs,
+    libc::SYS_fsync,
+    libc::SYS_getcwd,
+    libc::SYS_getdents64,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_linkat,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_msync,
+    libc::SYS_newfstatat,
+    libc::SYS_openat,
+    libc::SYS_openat2,
+    libc::SYS_readlinkat,
+    libc::SYS_removexattr,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_setxattr,
+    libc::SYS_statfs,
+    libc::SYS_statx,
+    libc::SYS_symlinkat,
+    libc::SYS_sync,
+    libc::SYS_syncfs,
+    libc::SYS_truncate,
+    libc::SYS_unlinkat,
+    libc::SYS_utimensat,
+];
+#[cfg(target_arch = "x86_64")]
+pub const OLDER_FILES: &[c_long] = &[
+    libc::SYS_access,
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_creat,
+    libc::SYS_futimesat,
+    libc::SYS_getdents,
+    libc::SYS_lchown,
+    libc::SYS_link,
+    libc::SYS_lstat,
+    libc::SYS_mkdir,
+    libc::SYS_mknod,
+    libc::SYS_open,
+    libc::SYS_readlink,
+    libc::SYS_rename,
+    libc::SYS_rmdir,
+    libc::SYS_stat,
+    libc::SYS_symlink,
+    libc::SYS_unlink,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+];
+#[cfg(target_arch = "aarch64")]
+pub const OLDER_FILES: &[c_long] = &[];
+
 /// Where libc's own code lies.
 pub fn code_of_libc() -> Option<Range<u64>> {
     let inside = system::somewhere_in_libc();
@@ -128,7 +201,10 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-fn filter(libc: &Range<u64>) -> Vec<sock_filter> {
+/// The length of libc's `syscall`, in bytes, at most.
+const SYSCALL: u32 = 64;
+
+fn filter(libc: &Range<u64>, files: bool) -> Vec<sock_filter> {
     let one = |code: u32, k, jt, jf| sock_filter { code: code as u16, jt, jf, k };
     let load = |at| one(BPF_LD | BPF_W | BPF_ABS, at, 0, 0);
     let end = |with| one(BPF_RET | BPF_K, with, 0, 0);
@@ -140,6 +216,30 @@ fn filter(libc: &Range<u64>) -> Vec<sock_filter> {
         load(at::ARCHITECTURE),
         one(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
         end(SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+    ];
+    if files {
+        // This crate's own calls come through libc's `syscall`.
+        let own = system::somewhere_in_libc() as u32;
+        let check = [
+            load(at::CALLER + 4),
+            equal((libc.start >> 32) as u32, 4),
+            load(at::CALLER),
+            at_least(own, 2),
+            below(own + SYSCALL, 1),
+            end(SECCOMP_RET_ALLOW),
+            end(SECCOMP_RET_TRAP),
+        ];
+        program.push(load(at::NUMBER));
+        // What is called most is none of them.
+        let others = (FILES.len() + OLDER_FILES.len()) * (check.len() + 1);
+        program.push(one(BPF_JMP | BPF_JEQ | BPF_K, libc::SYS_futex as u32, 0, 1));
+        program.push(sock_filter { code: (BPF_JMP | BPF_JA) as u16, jt: 0, jf: 0, k: others as u32 });
+        for number in FILES.iter().chain(OLDER_FILES) {
+            program.push(equal(*number as u32, check.len() as u8));
+            program.extend(check);
+        }
+    }
+    program.extend([
         load(at::CALLER + 4),
         equal((libc.start >> 32) as u32, 4),
         load(at::CALLER),
@@ -147,7 +247,7 @@ fn filter(libc: &Range<u64>) -> Vec<sock_filter> {
         below(libc.end as u32, 1),
         end(SECCOMP_RET_ALLOW),
         load(at::NUMBER),
-    ];
+    ]);
     for number in CAUGHT.iter().chain(OLDER) {
         program.extend([equal(*number as u32, 1), end(SECCOMP_RET_TRAP)]);
     }
@@ -162,8 +262,8 @@ fn filter(libc: &Range<u64>) -> Vec<sock_filter> {
 }
 
 /// From now on, the calling process's system calls are caught; false if the system does not permit that.
-pub fn install(libc: &Range<u64>) -> bool {
-    let mut program = filter(libc);
+pub fn install(libc: &Range<u64>, files: bool) -> bool {
+    let mut program = filter(libc, files);
     let list = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     // SAFETY: a handler of the type that the flags ask for; a program that lives as long as it is read.
     unsafe {

@@ -4,6 +4,7 @@
 mod descriptors;
 pub mod draws;
 pub mod epoll;
+pub mod files;
 mod glibc;
 mod listening;
 pub mod local;
@@ -16,6 +17,7 @@ pub mod threads;
 use draws::Draws;
 use epoll::Epoll;
 use fencepost_process::{Broken, Event, Go, Op, Plain, ROOM, Start, Then, Turn, receive, send};
+use files::Files;
 use glibc::Glibc;
 use local::Local;
 use socket::Socket;
@@ -111,6 +113,8 @@ pub struct Kernel {
     answers: BTreeMap<u32, Vec<Ipv4Addr>>,
     refused: BTreeSet<String>,
     glibc: Glibc,
+    /// None if its files are the machine's.
+    pub files: Option<Files>,
 }
 
 impl Kernel {
@@ -150,6 +154,7 @@ impl Kernel {
             answers: BTreeMap::new(),
             refused: BTreeSet::new(),
             glibc: Glibc::default(),
+            files: Files::new(start.disk),
         };
         kernel.apply(start.go);
         kernel
@@ -161,6 +166,7 @@ impl Kernel {
     /// The world is gone.
     pub fn exchange(&mut self, then: Then) -> io::Result<()> {
         self.passed = 0;
+        self.stamp_written();
         let turn = Turn { mono: self.mono, ops: std::mem::take(&mut self.ops), then };
         send(&turn, &mut self.link.to, &mut self.sent)?;
         // The list's memory is used again.
@@ -194,6 +200,7 @@ impl Kernel {
             Event::Bytes { conn, bytes } => self.arrived(conn, &bytes),
             Event::Credit { conn, bytes } => self.credited(conn, bytes as usize),
             Event::Eof { conn } => self.ended(conn),
+            Event::Synced { sync, error } => self.synced(sync, error),
             Event::Resolved { query, ips } => {
                 self.answers.insert(query, ips);
                 self.wake(|on| *on == On::Name(query), 1);
@@ -212,6 +219,7 @@ impl Kernel {
             return false;
         }
         self.passed += 1;
+        self.stamp_written();
         self.wall = self.wall.wrapping_add(until - self.mono);
         self.mono = until;
         self.wake_the_late();

@@ -1,6 +1,8 @@
 //! libc's own functions, behind those of the same name in this crate, and the few system calls that threads take turns
 //! with.
 
+pub mod disk;
+
 use libc::{c_int, c_long};
 use std::{
     ffi::{CStr, c_void},

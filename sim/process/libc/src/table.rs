@@ -98,6 +98,74 @@ pub const SIMULATED: &[(&str, &[&str])] = &[
     ("the end", &["_Exit", "_exit", "abort"]),
 ];
 
+/// System calls on files, which are simulated whoever makes them: the program, or one of libc's functions for it.
+pub const FILES: &[&str] = &[
+    "chdir",
+    "chroot",
+    "fchdir",
+    "fchmod",
+    "fchmodat",
+    "fchown",
+    "fchownat",
+    "fdatasync",
+    "flock",
+    "faccessat",
+    "faccessat2",
+    "fremovexattr",
+    "fsetxattr",
+    "fstat",
+    "fstatfs",
+    "fsync",
+    "getcwd",
+    "getdents64",
+    "getxattr",
+    "lgetxattr",
+    "linkat",
+    "listxattr",
+    "llistxattr",
+    "lremovexattr",
+    "lsetxattr",
+    "mkdirat",
+    "mknodat",
+    "msync",
+    "newfstatat",
+    "openat",
+    "openat2",
+    "readlinkat",
+    "removexattr",
+    "renameat",
+    "renameat2",
+    "setxattr",
+    "statfs",
+    "statx",
+    "symlinkat",
+    "sync",
+    "syncfs",
+    "truncate",
+    "unlinkat",
+    "utimensat",
+    "access",
+    "chmod",
+    "chown",
+    "creat",
+    "futimesat",
+    "getdents",
+    "lchown",
+    "link",
+    "lstat",
+    "mkdir",
+    "mknod",
+    "open",
+    "readlink",
+    "rename",
+    "rmdir",
+    "stat",
+    "symlink",
+    "unlink",
+    "utime",
+    "utimes",
+];
+
 /// Calls that are refused: an error number, why, and the calls. `name(…)` is one use of a call that is simulated else.
 pub const REFUSED: &[(i32, &str, &[&str])] = &[
     (
@@ -155,6 +223,15 @@ pub const REFUSED: &[(i32, &str, &[&str])] = &[
         "the old look-up of names is not simulated; use getaddrinfo",
         &["gethostbyname", "gethostbyname2", "gethostbyname_r", "gethostbyname2_r", "gethostbyaddr"],
     ),
+    (
+        libc::EROFS,
+        "the machine's own files are only read; a process's own are on its disk",
+        &["openat(a file of the machine, to change it)"],
+    ),
+    (libc::EILSEQ, "paths on a process's disk are UTF-8", &["openat(a path that is not UTF-8)"]),
+    (libc::EINVAL, "each write as a sync of its own is not simulated; use fsync", &["openat(O_SYNC)"]),
+    (libc::EPERM, "special files are not simulated", &["mknodat(a special file)"]),
+    (libc::EOPNOTSUPP, "extended attributes are not simulated", &["setxattr(anything)"]),
     (libc::ENOSYS, "a host's network interfaces are not simulated; its address is that of its name", &["getifaddrs"]),
     (
         libc::ENOSYS,
@@ -208,6 +285,7 @@ pub fn as_markdown() -> String {
     for (subject, calls) in SIMULATED {
         text += &format!("| {subject} | {} |\n", list(calls));
     }
+    text += &format!("| files | {} |\n", list(FILES));
     text += "\n| refused | fails with | because |\n|---|---|---|\n";
     for (error, why, calls) in REFUSED {
         text += &format!("| {} | {} | {why} |\n", list(calls), name(*error));
@@ -225,6 +303,8 @@ pub fn name(error: i32) -> &'static str {
         libc::EBADF => "EBADF",
         libc::ENETUNREACH => "ENETUNREACH",
         libc::EPERM => "EPERM",
+        libc::EROFS => "EROFS",
+        libc::EILSEQ => "EILSEQ",
         libc::EINVAL => "EINVAL",
         _ => "another error",
     }

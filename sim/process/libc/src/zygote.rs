@@ -213,11 +213,16 @@ fn become_process(main: u64, mut link: Link, libc: Option<&Range<u64>>) -> ! {
     let function = unsafe { entry::function_at(main) };
     // SAFETY: `on_exit` keeps the function, which has the type that it wants, until the process ends.
     unsafe { on_exit(last, ptr::null_mut()) };
-    if let Some(libc) = libc {
-        // Where the system does not permit it, what does not go through libc is not seen.
-        let _: bool = catch::install(libc);
+    // SAFETY: a number only.
+    unsafe { libc::umask(0o022) };
+    let has_disk = !start.disk.is_empty();
+    let kernel = Kernel::new(link, start);
+    // Where the system does not permit it, what does not go through libc is not seen.
+    let caught = libc.is_some_and(|libc| catch::install(libc, has_disk));
+    if has_disk && !caught {
+        system::die(b"fencepost-libc", b": files are not simulated: this system permits no seccomp filter\n");
     }
-    baton::begin(Kernel::new(link, start));
+    baton::begin(kernel);
     let code = function();
     // SAFETY: what `exit` does to a program that is at its end is what the program expects.
     unsafe { libc::exit(code) }

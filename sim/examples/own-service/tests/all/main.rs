@@ -2,6 +2,7 @@
 
 mod defects;
 mod failover;
+mod files;
 mod found;
 mod loopback;
 mod traces;

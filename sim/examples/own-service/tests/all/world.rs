@@ -41,7 +41,7 @@ pub fn plan_at(seed: u64, when: Trigger, fault: Option<Fault>) -> Plan {
     plan
 }
 
-fn run_main(plan: &Plan, main: Main) -> Run {
+pub fn run_main(plan: &Plan, main: Main) -> Run {
     let program =
         Program::new(main).unwrap().with_env("REDIS_URL", "redis://redis:6379").with_env("STORE_URL", "http://store");
     let registry = Registry::default().with_program(program, &[&redis::SERVICE], true).unwrap();

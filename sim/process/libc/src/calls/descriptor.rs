@@ -3,8 +3,9 @@
 use crate::{
     baton::{inside, is_inside},
     call::{answer, fail, is_ours, on, refuse},
+    calls::files::{has_disk, patiently},
     kernel::{FIRST, Kind, local::End},
-    system::real,
+    system::{errno, real},
 };
 use libc::{c_char, c_int, c_uint, c_ulong, mode_t};
 use std::ffi::CStr;
@@ -16,6 +17,10 @@ pub extern "C" fn close(fd: c_int) -> c_int {
         if inside(|kernel, _| kernel.needs(fd)) == Some(true) {
             return fail(libc::EBADF);
         }
+        inside(|kernel, _| {
+            let wall = kernel.wall;
+            kernel.files.as_mut().map(|files| files.close(fd, wall))
+        });
         // SAFETY: a number only.
         return unsafe { real!(fn close(c_int) -> c_int)(fd) };
     }
@@ -30,7 +35,7 @@ pub extern "C" fn dup(fd: c_int) -> c_int {
     match on(fd, |kernel, object| Ok(kernel.describe(object, FIRST, false))) {
         Some(result) => answer(result),
         // SAFETY: a number only.
-        None => unsafe { real!(fn dup(c_int) -> c_int)(fd) },
+        None => copied(fd, unsafe { real!(fn dup(c_int) -> c_int)(fd) }),
     }
 }
 
@@ -38,7 +43,7 @@ pub extern "C" fn dup(fd: c_int) -> c_int {
 pub extern "C" fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
     if !is_inside() || !is_ours(old) && !is_ours(new) {
         // SAFETY: numbers only.
-        return unsafe { real!(fn dup3(c_int, c_int, c_int) -> c_int)(old, new, flags) };
+        return copied(old, unsafe { real!(fn dup3(c_int, c_int, c_int) -> c_int)(old, new, flags) });
     }
     match (is_ours(old), is_ours(new)) {
         (true, true) if old == new => fail(libc::EINVAL),
@@ -60,6 +65,20 @@ pub extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
         // SAFETY: numbers only.
         false => unsafe { real!(fn dup2(c_int, c_int) -> c_int)(old, new) },
     }
+}
+
+/// A copy of the machine's descriptor, whose file may be written through it.
+fn copied(from: c_int, to: c_int) -> c_int {
+    inside(|kernel, _| kernel.files.as_mut().map(|files| files.copied(from, to)));
+    to
+}
+
+fn patient(take: impl Fn() -> c_int) -> c_int {
+    let locked = patiently(|| match take() {
+        -1 => Err(errno()),
+        result => Ok(result.into()),
+    });
+    answer(locked.map(|result| result as c_int))
 }
 
 /// `fcntl`, whose last argument is a word or missing: then it is not looked at.
@@ -100,8 +119,17 @@ fn control(fd: c_int, command: c_int, word: usize) -> Option<Result<c_int, c_int
 pub unsafe extern "C" fn fcntl(fd: c_int, command: c_int, word: usize) -> c_int {
     match control(fd, command, word) {
         Some(result) => answer(result),
-        // SAFETY: the caller's arguments go to the function that was called, variadic ones as words.
-        None => unsafe { real!(fn fcntl(c_int, c_int, usize) -> c_int)(fd, command, word) },
+        None => {
+            // SAFETY: the caller's arguments go to the function that was called, variadic ones as words.
+            let call = |command| unsafe { real!(fn fcntl(c_int, c_int, usize) -> c_int)(fd, command, word) };
+            match command {
+                libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => copied(fd, call(command)),
+                // Who waits for a lock of a file lets the others run.
+                libc::F_SETLKW if has_disk() => patient(|| call(libc::F_SETLK)),
+                libc::F_OFD_SETLKW if has_disk() => patient(|| call(libc::F_OFD_SETLK)),
+                _ => call(command),
+            }
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub enum On {
     /// The end of a thread.
     Join(usize),
     Name(u32),
+    /// The end of an `fsync`.
+    Sync(u32),
     /// It has ended; somebody may ask for its result.
     Ended,
     /// There is no such thread any more.

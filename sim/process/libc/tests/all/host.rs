@@ -98,8 +98,8 @@ fn how_a_process_ends_is_known() {
 
 fn start(name: &str) -> Start {
     let go = Go { mono: 0, wall: 0, stop_at: u64::MAX, quiet_until: 0, events: Vec::new() };
-    let (ip, env) = (Ipv4Addr::new(10, 0, 0, 1), Vec::new());
-    Start { name: name.to_owned(), pid: 7, ip, seed: 1, cpus: 1, env, go }
+    let (ip, env, disk) = (Ipv4Addr::new(10, 0, 0, 1), Vec::new(), String::new());
+    Start { name: name.to_owned(), pid: 7, ip, seed: 1, cpus: 1, env, disk, go }
 }
 
 /// Files are the machine's, so that whoever waits for one waits outside of the world.

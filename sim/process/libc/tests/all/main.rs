@@ -1,5 +1,6 @@
 //! Simulated processes, held to the kernel and to their word.
 
+mod disk;
 mod host;
 mod programs;
 mod refusals;

@@ -1,6 +1,7 @@
 //! What is refused: the sentence reaches the world, the call fails as the table says, and the book has the same table.
 
 use crate::{
+    disk::Disk,
     suite::unseen,
     world::{SECOND, World},
 };
@@ -82,6 +83,15 @@ fn use_of(what: &str) -> i64 {
                 error if error == -i64::from(libc::ENOSYS) => libc::syscall(libc::SYS_io_uring_setup, 1, 0),
                 other => other,
             },
+            "openat(a file of the machine, to change it)" => libc::open(c"/etc/passwd".as_ptr(), libc::O_RDWR).into(),
+            "openat(a path that is not UTF-8)" => libc::mkdir(c"/tmp/\xff".as_ptr(), 0o700).into(),
+            "openat(O_SYNC)" => {
+                libc::open(c"/tmp/a".as_ptr(), libc::O_CREAT | libc::O_WRONLY | libc::O_SYNC, 0o600).into()
+            }
+            "mknodat(a special file)" => libc::mkfifo(c"/tmp/fifo".as_ptr(), 0o600).into(),
+            "setxattr(anything)" => {
+                libc::setxattr(c"/tmp".as_ptr(), c"user.a".as_ptr(), [1u8].as_ptr().cast(), 1, 0).into()
+            }
             name => call(name),
         }
     }
@@ -100,7 +110,8 @@ fn tries() {
 fn each_refusal_is_one_sentence_that_names_the_call() {
     for (error, why, calls) in REFUSED {
         for call in *calls {
-            let mut world = World::new(1);
+            let (mut world, disk) = (World::new(1), Disk::new());
+            disk.path().clone_into(&mut world.disk);
             world.env.push(("CALL".to_owned(), (*call).to_owned()));
             world.process("p", main_of(tries)).run_until(SECOND).unwrap();
             assert_eq!(world.said("p"), error.to_string(), "{call}: {:?}", world.log);
@@ -119,7 +130,9 @@ fn repository() -> PathBuf {
 fn defined() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/calls")).unwrap() {
-        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let path = file.unwrap().path();
+        // Below are system calls, which have a list of their own.
+        let Some(text) = path.is_file().then(|| std::fs::read_to_string(path).unwrap()) else { continue };
         let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
         found.extend(text.split("extern \"C\" fn ").skip(1).map(word).filter(|name| !name.is_empty()));
         for block in ["refused! {", "between! {"] {
@@ -149,6 +162,18 @@ fn the_table_has_what_the_code_has() {
     assert!(defined.len() > 100, "{defined:?}");
     assert_eq!(&defined - &table, BTreeSet::new(), "is in no row of the table");
     assert_eq!(&table - &defined, BTreeSet::new(), "is in the table only");
+}
+
+/// Also the system calls on files: the filter catches those that the table names.
+#[test]
+fn the_table_has_the_calls_on_files() {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catch.rs")).unwrap();
+    let lists = text.split("FILES: &[c_long] = &[").skip(1).map(|list| list.split(']').next().unwrap());
+    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let caught: BTreeSet<String> = lists.flat_map(|list| list.split("libc::SYS_").skip(1)).map(word).collect();
+    let table: BTreeSet<String> = table::FILES.iter().map(|name| (*name).to_owned()).collect();
+    assert!(caught.len() > 40, "{caught:?}");
+    assert_eq!(caught, table);
 }
 
 #[test]

@@ -5,13 +5,17 @@ mod addresses;
 mod clocks;
 mod connections;
 mod descriptors;
+mod files;
 mod locks;
 mod readiness;
 mod streams;
 mod threads;
 pub mod unseen;
 
-use crate::world::{SECOND, World};
+use crate::{
+    disk::Disk,
+    world::{SECOND, World},
+};
 use fencepost_libc::main_of;
 use std::{
     io,
@@ -65,6 +69,11 @@ fn errno(error: &io::Error) -> String {
         (libc::ECONNABORTED, "ECONNABORTED"),
         (libc::EADDRINUSE, "EADDRINUSE"),
         (libc::EEXIST, "EEXIST"),
+        (libc::ENOTEMPTY, "ENOTEMPTY"),
+        (libc::ENOTDIR, "ENOTDIR"),
+        (libc::EISDIR, "EISDIR"),
+        (libc::ELOOP, "ELOOP"),
+        (libc::EACCES, "EACCES"),
         (libc::EADDRNOTAVAIL, "EADDRNOTAVAIL"),
         (libc::ENOENT, "ENOENT"),
         (libc::ENOTSOCK, "ENOTSOCK"),
@@ -159,6 +168,7 @@ fn cases() -> Vec<Case> {
         clocks::CASES,
         connections::CASES,
         descriptors::CASES,
+        files::CASES,
         locks::CASES,
         readiness::CASES,
         streams::CASES,
@@ -182,6 +192,8 @@ fn case() {
 fn simulated(name: &str, seed: u64) -> (String, Vec<String>) {
     let mut world = World::new(seed);
     world.env.push(("CASE".to_owned(), name.to_owned()));
+    let disk = Disk::new();
+    disk.path().clone_into(&mut world.disk);
     world.process("p", main_of(case));
     world.run_until(1_000 * SECOND).unwrap_or_else(|e| panic!("{name}: {e}"));
     (world.said("p"), world.log)

@@ -70,6 +70,8 @@ pub struct World {
     network: Network,
     pub env: Vec<(String, String)>,
     pub cpus: u16,
+    /// The folder that is each process's disk; empty if files are the machine's.
+    pub disk: String,
     /// Whether processes are told until when nothing can reach them.
     pub says_quiet: bool,
     end: u64,
@@ -97,6 +99,7 @@ impl World {
             network: Network::default(),
             env: Vec::new(),
             cpus: 2,
+            disk: String::new(),
             says_quiet: true,
             end: 0,
             spy: None,
@@ -293,6 +296,7 @@ impl World {
             seed: self.seed ^ (at as u64) << 32 ^ host.starts << 48,
             cpus: self.cpus,
             env: self.env.clone(),
+            disk: self.disk.clone(),
             go,
         };
         let turn = child.begin(&start)?;
@@ -359,6 +363,10 @@ impl World {
             Op::Resolve { query, name } => {
                 let ips = self.hosts.iter().filter(|host| host.name == name).map(|host| host.ip).collect();
                 self.hosts[at].events.push(Event::Resolved { query, ips });
+                self.hosts[at].woken = true;
+            }
+            Op::Sync { sync, .. } => {
+                self.hosts[at].events.push(Event::Synced { sync, error: 0 });
                 self.hosts[at].woken = true;
             }
             Op::Refused { sentence, .. } => {

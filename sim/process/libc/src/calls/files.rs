@@ -1,0 +1,369 @@
+//! Files: system calls with paths lead to the process's own disk, whoever makes them, libc's own functions included
+//! (`catch`). Reading and writing are the machine's.
+
+pub mod folder;
+pub mod path;
+pub mod state;
+pub mod sync;
+
+use crate::{
+    baton::inside,
+    call::{after, fail, refuse},
+    kernel::threads::On,
+    system::{disk, errno, raw},
+};
+use libc::{AT_FDCWD, c_char, c_int, c_long};
+use path::{Intent, Place, absolute, files, is_own, place_of, resolve};
+use std::ffi::CStr;
+
+const HERE: usize = AT_FDCWD as usize;
+
+/// Does the process have a disk of its own? Else all of these are the machine's.
+pub fn has_disk() -> bool {
+    inside(|kernel, _| kernel.files.is_some()).unwrap_or(false)
+}
+
+fn answer(result: Result<c_long, c_int>) -> c_long {
+    result.unwrap_or_else(fail)
+}
+
+/// # Safety
+/// As the system call.
+unsafe fn done(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
+    // SAFETY: the caller's.
+    match unsafe { raw(number, a) } {
+        -1 => Err(errno()),
+        result => Ok(result),
+    }
+}
+
+/// Does what the system call of this number would do, on the process's disk.
+///
+/// # Safety
+/// As the system call.
+pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
+    if !has_disk() {
+        // SAFETY: the caller's.
+        return unsafe { raw(number, a) };
+    }
+    // SAFETY: the caller's: each of these functions takes what its system call takes.
+    answer(unsafe {
+        match number {
+            libc::SYS_openat => open(a[0] as _, a[1] as _, a[2] as _, a[3]),
+            libc::SYS_mkdirat => mkdir(a[0] as _, a[1] as _, a[2]),
+            libc::SYS_unlinkat => unlink(a[0] as _, a[1] as _, a[2]),
+            libc::SYS_renameat => rename((a[0] as _, a[1] as _), (a[2] as _, a[3] as _), 0),
+            libc::SYS_renameat2 => rename((a[0] as _, a[1] as _), (a[2] as _, a[3] as _), a[4]),
+            libc::SYS_linkat => link((a[0] as _, a[1] as _), (a[2] as _, a[3] as _), a[4]),
+            libc::SYS_symlinkat => symlink(a[0] as _, a[1] as _, a[2] as _),
+            libc::SYS_truncate => changed(AT_FDCWD, a[0] as _, |path| done(number, [path, a[1], 0, 0, 0, 0])),
+            libc::SYS_fchmodat => changed(a[0] as _, a[1] as _, |path| done(number, [HERE, path, a[2], a[3], 0, 0])),
+            libc::SYS_fchownat => changed(a[0] as _, a[1] as _, |path| done(number, [HERE, path, a[2], a[3], a[4], 0])),
+            libc::SYS_fchmod | libc::SYS_fchown => of_open(a[0] as _, || done(number, a)),
+            libc::SYS_utimensat => set_times(a),
+            libc::SYS_flock => lock(a[0] as _, a[1] as _),
+            libc::SYS_chdir | libc::SYS_fchdir | libc::SYS_getcwd | libc::SYS_getdents64 => {
+                folder::by_number(number, a)
+            }
+            libc::SYS_fsync | libc::SYS_fdatasync | libc::SYS_sync | libc::SYS_syncfs | libc::SYS_msync => {
+                sync::by_number(number, a)
+            }
+            libc::SYS_openat2 => Err(libc::ENOSYS),
+            libc::SYS_mknodat => Err(refuse("mknodat(a special file)")),
+            libc::SYS_setxattr | libc::SYS_lsetxattr | libc::SYS_removexattr | libc::SYS_lremovexattr => {
+                Err(refuse("setxattr(anything)"))
+            }
+            libc::SYS_fsetxattr | libc::SYS_fremovexattr => Err(refuse("setxattr(anything)")),
+            libc::SYS_getxattr | libc::SYS_lgetxattr | libc::SYS_listxattr | libc::SYS_llistxattr => {
+                Err(libc::EOPNOTSUPP)
+            }
+            libc::SYS_chroot => Err(libc::EPERM),
+            _ => older(number, a),
+        }
+    })
+}
+
+/// What ARM64 has only in the newer form.
+///
+/// # Safety
+/// As the system call.
+#[cfg(target_arch = "x86_64")]
+unsafe fn older(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
+    let create = (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as c_int;
+    // SAFETY: the caller's.
+    unsafe {
+        match number {
+            libc::SYS_open => open(AT_FDCWD, a[0] as _, a[1] as _, a[2]),
+            libc::SYS_creat => open(AT_FDCWD, a[0] as _, create, a[1]),
+            libc::SYS_mkdir => mkdir(AT_FDCWD, a[0] as _, a[1]),
+            libc::SYS_rmdir => unlink(AT_FDCWD, a[0] as _, libc::AT_REMOVEDIR as usize),
+            libc::SYS_unlink => unlink(AT_FDCWD, a[0] as _, 0),
+            libc::SYS_rename => rename((AT_FDCWD, a[0] as _), (AT_FDCWD, a[1] as _), 0),
+            libc::SYS_link => link((AT_FDCWD, a[0] as _), (AT_FDCWD, a[1] as _), 0),
+            libc::SYS_symlink => symlink(a[0] as _, AT_FDCWD, a[1] as _),
+            libc::SYS_chmod | libc::SYS_chown | libc::SYS_lchown => {
+                changed(AT_FDCWD, a[0] as _, |path| done(number, [path, a[1], a[2], 0, 0, 0]))
+            }
+            libc::SYS_mknod => Err(refuse("mknodat(a special file)")),
+            libc::SYS_utime | libc::SYS_utimes | libc::SYS_futimesat | libc::SYS_getdents => Err(libc::ENOSYS),
+            _ => state::by_number(number, a),
+        }
+    }
+}
+
+/// # Safety
+/// As the system call.
+#[cfg(target_arch = "aarch64")]
+unsafe fn older(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
+    // SAFETY: the caller's.
+    unsafe { state::by_number(number, a) }
+}
+
+/// The machine's state of the system, which libc's allocator reads, too, and must not allocate for.
+///
+/// # Safety
+/// A C string.
+unsafe fn is_of_system(path: *const c_char) -> bool {
+    // SAFETY: the caller's.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    (path.starts_with(b"/proc/") || path.starts_with(b"/sys/")) && !path.starts_with(b"/proc/self/fd")
+}
+
+/// # Safety
+/// `path` is null or a C string.
+unsafe fn open(folder: c_int, path: *const c_char, flags: c_int, mode: usize) -> Result<c_long, c_int> {
+    let anonymous = flags & libc::O_TMPFILE == libc::O_TMPFILE;
+    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY || flags & libc::O_TRUNC != 0;
+    let creates = flags & libc::O_CREAT != 0 && flags & libc::O_PATH == 0;
+    let at = |path: usize| [HERE, path, (flags & !libc::O_DIRECT) as usize, mode, 0, 0];
+    // SAFETY: the caller's.
+    if !path.is_null() && !writes && !creates && unsafe { is_of_system(path) } {
+        // SAFETY: the caller's.
+        return unsafe { done(libc::SYS_openat, at(path as usize)) };
+    }
+    let place = if anonymous {
+        // SAFETY: the caller's.
+        let within = place_of(format!("{}/new", unsafe { absolute(folder, path) }?), Intent::Make)?;
+        Place { path: std::ffi::CString::new(within.parent()).map_err(|_| libc::EINVAL)?, own: within.own }
+    } else {
+        let intent = match (creates, writes) {
+            (true, _) if flags & libc::O_EXCL != 0 => Intent::MakeNew,
+            (true, _) => Intent::Make,
+            (false, true) => Intent::Change,
+            (false, false) => Intent::Read,
+        };
+        // SAFETY: the caller's.
+        unsafe { resolve(folder, path, intent) }?
+    };
+    if place.own && writes && flags & libc::O_DSYNC != 0 {
+        return Err(refuse("openat(O_SYNC)"));
+    }
+    let before = disk::stat_at(place.text(), true).filter(|_| place.own);
+    // SAFETY: a C string.
+    let opened = unsafe { done(libc::SYS_openat, at(place.path.as_ptr() as usize)) }?;
+    if place.own {
+        opened_own(opened as c_int, &place, before.filter(|_| !anonymous), (creates || anonymous, writes));
+    }
+    Ok(opened)
+}
+
+fn opened_own(descriptor: c_int, place: &Place, before: Option<libc::stat>, (creates, writes): (bool, bool)) {
+    let now = disk::stat(descriptor);
+    inside(|kernel, _| {
+        let (wall, Some(files)) = (kernel.wall, &mut kernel.files) else { return };
+        files.listings.remove(&descriptor);
+        match (before, now) {
+            (Some(before), _) => files.known(&before),
+            (None, Some(now)) if creates => {
+                files.is_new(now.st_ino);
+                files.touch(place.parent(), wall);
+            }
+            _ => {}
+        }
+        if writes || creates {
+            files.opened_for_writing(descriptor);
+            files.stamp(descriptor, wall);
+        }
+    });
+}
+
+/// A folder of the disk has another entry now; and perhaps an entry is a new file.
+fn entered(parents: &[&str], new: Option<&str>) {
+    let inode = new.and_then(|path| disk::stat_at(path, false)).map(|stat| stat.st_ino);
+    inside(|kernel, _| {
+        let (wall, Some(files)) = (kernel.wall, &mut kernel.files) else { return };
+        if let (Some(inode), Some(path)) = (inode, new) {
+            files.is_new(inode);
+            files.touch(path, wall);
+        }
+        parents.iter().for_each(|parent| files.touch(parent, wall));
+    });
+}
+
+/// # Safety
+/// `path` is null or a C string.
+unsafe fn mkdir(folder: c_int, path: *const c_char, mode: usize) -> Result<c_long, c_int> {
+    // SAFETY: the caller's.
+    unsafe {
+        let place = resolve(folder, path, Intent::MakeNew)?;
+        let made = done(libc::SYS_mkdirat, [HERE, place.path.as_ptr() as usize, mode, 0, 0, 0])?;
+        entered(&[place.parent()], Some(place.text().trim_end_matches('/')));
+        Ok(made)
+    }
+}
+
+/// # Safety
+/// `path` is null or a C string.
+unsafe fn unlink(folder: c_int, path: *const c_char, flags: usize) -> Result<c_long, c_int> {
+    // SAFETY: the caller's.
+    unsafe {
+        let place = resolve(folder, path, Intent::Change)?;
+        let removed = done(libc::SYS_unlinkat, [HERE, place.path.as_ptr() as usize, flags, 0, 0, 0])?;
+        entered(&[place.parent()], None);
+        Ok(removed)
+    }
+}
+
+type At = (c_int, *const c_char);
+
+/// # Safety
+/// Paths are null or C strings.
+unsafe fn rename(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
+    // SAFETY: the caller's.
+    unsafe {
+        let old = resolve(old.0, old.1, Intent::Change)?;
+        let intent = if flags & libc::RENAME_NOREPLACE as usize != 0 { Intent::MakeNew } else { Intent::Make };
+        let new = resolve(new.0, new.1, intent)?;
+        let at = [HERE, old.path.as_ptr() as usize, HERE, new.path.as_ptr() as usize, flags, 0];
+        let renamed = done(libc::SYS_renameat2, at)?;
+        entered(&[old.parent(), new.parent()], None);
+        Ok(renamed)
+    }
+}
+
+/// # Safety
+/// Paths are null or C strings.
+unsafe fn link(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
+    // SAFETY: the caller's.
+    unsafe {
+        let old = resolve(old.0, old.1, Intent::Read)?;
+        if !old.own {
+            return Err(refuse("openat(a file of the machine, to change it)"));
+        }
+        let new = resolve(new.0, new.1, Intent::MakeNew)?;
+        let at = [HERE, old.path.as_ptr() as usize, HERE, new.path.as_ptr() as usize, flags, 0];
+        let linked = done(libc::SYS_linkat, at)?;
+        entered(&[new.parent()], None);
+        Ok(linked)
+    }
+}
+
+/// The target is kept as the machine has to follow it; `readlink` takes the disk's own path away again.
+///
+/// # Safety
+/// Both are null or C strings.
+unsafe fn symlink(target: *const c_char, folder: c_int, path: *const c_char) -> Result<c_long, c_int> {
+    // SAFETY: the caller's.
+    unsafe {
+        let place = resolve(folder, path, Intent::MakeNew)?;
+        let text = CStr::from_ptr(target).to_str().map_err(|_| libc::EILSEQ)?.to_owned();
+        let inside = if text.starts_with('/') {
+            let place = place_of(text, Intent::Change)?;
+            if !place.own {
+                return Err(refuse("openat(a file of the machine, to change it)"));
+            }
+            place.path
+        } else {
+            let parent = files(|files| path::without_root(files, place.parent()).to_owned());
+            let mut depth = parent.split('/').filter(|part| !part.is_empty()).count() as i64;
+            for part in text.split('/') {
+                depth += match part {
+                    "" | "." => 0,
+                    ".." => -1,
+                    _ => 1,
+                };
+                if depth < 0 {
+                    return Err(refuse("openat(a file of the machine, to change it)"));
+                }
+            }
+            std::ffi::CString::new(text).map_err(|_| libc::EINVAL)?
+        };
+        let at = [inside.as_ptr() as usize, HERE, place.path.as_ptr() as usize, 0, 0, 0];
+        let made = done(libc::SYS_symlinkat, at)?;
+        entered(&[place.parent()], Some(place.text()));
+        Ok(made)
+    }
+}
+
+/// # Safety
+/// `path` is null or a C string.
+unsafe fn changed(
+    folder: c_int,
+    path: *const c_char,
+    change: impl FnOnce(usize) -> Result<c_long, c_int>,
+) -> Result<c_long, c_int> {
+    // SAFETY: the caller's.
+    let place = unsafe { resolve(folder, path, Intent::Change) }?;
+    if !place.own {
+        return Err(refuse("openat(a file of the machine, to change it)"));
+    }
+    let result = change(place.path.as_ptr() as usize)?;
+    entered(&[place.text()], None);
+    Ok(result)
+}
+
+fn of_open(descriptor: c_int, change: impl FnOnce() -> Result<c_long, c_int>) -> Result<c_long, c_int> {
+    if is_own(descriptor) { change() } else { Err(refuse("openat(a file of the machine, to change it)")) }
+}
+
+/// # Safety
+/// As `utimensat`.
+unsafe fn set_times(a: [usize; 6]) -> Result<c_long, c_int> {
+    let now = [libc::timespec { tv_sec: 0, tv_nsec: 0 }; 2];
+    let wall = inside(|kernel, _| kernel.wall).unwrap_or(0);
+    let of = |time: &libc::timespec| match time.tv_nsec {
+        libc::UTIME_NOW => libc::timespec { tv_sec: (wall / 1_000_000_000) as _, tv_nsec: (wall % 1_000_000_000) as _ },
+        _ => *time,
+    };
+    let asked = match a[2] {
+        0 => now.map(|time| of(&libc::timespec { tv_nsec: libc::UTIME_NOW, ..time })),
+        // SAFETY: the caller's: two times.
+        at => unsafe { *(at as *const [libc::timespec; 2]) }.map(|time| of(&time)),
+    };
+    let times = asked.as_ptr() as usize;
+    // SAFETY: the caller's; two times.
+    unsafe {
+        if a[1] == 0 {
+            of_open(a[0] as _, || done(libc::SYS_utimensat, [a[0], 0, times, 0, 0, 0]))?;
+            disk::stat(a[0] as _).inspect(|stat| files(|files| files.keep_times(stat)));
+            return Ok(0);
+        }
+        let place = resolve(a[0] as _, a[1] as _, Intent::Change)?;
+        if !place.own {
+            return Err(refuse("openat(a file of the machine, to change it)"));
+        }
+        done(libc::SYS_utimensat, [HERE, place.path.as_ptr() as usize, times, a[3], 0, 0])?;
+        disk::stat_at(place.text(), a[3] == 0).inspect(|stat| files(|files| files.keep_times(stat)));
+        Ok(0)
+    }
+}
+
+/// How often a thread that waits for a lock of a file looks whether it is free.
+const LOOKS: u64 = 1_000_000;
+
+/// Takes a lock as the machine has it, or waits until another thread has given it back.
+pub fn patiently(mut take: impl FnMut() -> Result<c_long, c_int>) -> Result<c_long, c_int> {
+    loop {
+        match take() {
+            Err(libc::EAGAIN | libc::EACCES) => drop(crate::baton::wait(On::Time, Some(after(LOOKS)))),
+            result => return result,
+        }
+    }
+}
+
+fn lock(descriptor: c_int, operation: c_int) -> Result<c_long, c_int> {
+    // SAFETY: numbers only.
+    let take =
+        || unsafe { done(libc::SYS_flock, [descriptor as usize, (operation | libc::LOCK_NB) as usize, 0, 0, 0, 0]) };
+    if operation & libc::LOCK_NB != 0 { take() } else { patiently(take) }
+}

@@ -1,0 +1,114 @@
+//! Folders: the working one, and lists of entries in the order of their names.
+
+use super::{
+    done,
+    path::{Intent, absolute, files, is_own, place_of, shown},
+};
+use crate::{
+    kernel::files::Listing,
+    system::{disk, raw},
+};
+use libc::{c_char, c_int, c_long};
+
+/// # Safety
+/// As the system call.
+pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
+    // SAFETY: the caller's.
+    unsafe {
+        match number {
+            libc::SYS_chdir => change_to(absolute(libc::AT_FDCWD, a[0] as *const c_char)?),
+            libc::SYS_fchdir => change_to(shown(a[0] as _)?),
+            libc::SYS_getcwd => working(a[0] as *mut u8, a[1]),
+            _ => list(a[0] as _, a[1] as *mut u8, a[2]),
+        }
+    }
+}
+
+fn change_to(path: String) -> Result<c_long, c_int> {
+    let place = place_of(path.clone(), Intent::Read)?;
+    let stat = disk::stat_at(place.text(), true).ok_or(libc::ENOENT)?;
+    if stat.st_mode & libc::S_IFMT != libc::S_IFDIR {
+        return Err(libc::ENOTDIR);
+    }
+    let path = match path.trim_end_matches('/') {
+        "" => "/",
+        path => path,
+    };
+    files(|files| path.clone_into(&mut files.cwd));
+    Ok(0)
+}
+
+/// # Safety
+/// There is so much room.
+unsafe fn working(to: *mut u8, room: usize) -> Result<c_long, c_int> {
+    let cwd = files(|files| files.cwd.clone()) + "\0";
+    if room < cwd.len() {
+        return Err(libc::ERANGE);
+    }
+    // SAFETY: the caller's.
+    unsafe { to.copy_from_nonoverlapping(cwd.as_ptr(), cwd.len()) };
+    Ok(cwd.len() as c_long)
+}
+
+/// Where the parts of `struct linux_dirent64` are.
+const OFFSET: usize = 8;
+const LENGTH: usize = 16;
+const NAME: usize = 19;
+
+/// # Safety
+/// There is so much room.
+unsafe fn list(descriptor: c_int, to: *mut u8, room: usize) -> Result<c_long, c_int> {
+    let seek = |whence: c_int| {
+        // SAFETY: numbers only.
+        unsafe { raw(libc::SYS_lseek, [descriptor as usize, 0, whence as usize, 0, 0, 0]) }
+    };
+    // At its beginning, the folder is read whole, so that the machine's order does not show.
+    if seek(libc::SEEK_CUR) == 0 {
+        let entries = entries(descriptor)?;
+        files(|files| files.listings.insert(descriptor, Listing { entries, at: 0 }));
+    }
+    files(|files| {
+        let Some(listing) = files.listings.get_mut(&descriptor) else { return Some(Ok(0)) };
+        let mut filled = 0;
+        while let Some(entry) = listing.entries.get(listing.at) {
+            if filled + entry.len() > room {
+                break;
+            }
+            // SAFETY: the caller's, and it has just been compared.
+            unsafe { to.add(filled).copy_from_nonoverlapping(entry.as_ptr(), entry.len()) };
+            (filled, listing.at) = (filled + entry.len(), listing.at + 1);
+        }
+        Some(if filled == 0 && listing.at < listing.entries.len() { Err(libc::EINVAL) } else { Ok(filled as c_long) })
+    })
+    .unwrap_or(Ok(0))
+}
+
+/// All entries, by name, with the numbers that the process sees.
+fn entries(descriptor: c_int) -> Result<Vec<Vec<u8>>, c_int> {
+    let (own, mut room, mut found) = (is_own(descriptor), vec![0u8; 32 << 10], Vec::new());
+    loop {
+        let at = room.as_mut_ptr() as usize;
+        // SAFETY: so much room.
+        let read = unsafe { done(libc::SYS_getdents64, [descriptor as usize, at, room.len(), 0, 0, 0]) }? as usize;
+        if read == 0 {
+            break;
+        }
+        let mut rest = &room[..read];
+        while rest.len() > NAME {
+            let length = usize::from(u16::from_ne_bytes([rest[LENGTH], rest[LENGTH + 1]]));
+            let (entry, after) = rest.split_at_checked(length).ok_or(libc::EIO)?;
+            found.push(entry.to_vec());
+            rest = after;
+        }
+    }
+    let name = |entry: &Vec<u8>| entry[NAME..].split(|byte| *byte == 0).next().map(<[u8]>::to_vec);
+    found.sort_by_key(name);
+    for (at, entry) in found.iter_mut().enumerate() {
+        if own {
+            let inode = u64::from_ne_bytes(std::array::from_fn(|at| entry[at]));
+            entry[..8].copy_from_slice(&files(|files| files.number(inode)).to_ne_bytes());
+        }
+        entry[OFFSET..OFFSET + 8].copy_from_slice(&(at as u64 + 1).to_ne_bytes());
+    }
+    Ok(found)
+}

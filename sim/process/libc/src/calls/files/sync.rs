@@ -1,0 +1,73 @@
+//! What is to survive a power loss: `fsync` and its like, which take the time that the world's disk takes.
+
+use super::{
+    HERE, done,
+    path::{files, is_own},
+};
+use crate::{
+    baton::{self, inside},
+    kernel::{files::is_within, threads::On},
+    system,
+};
+use libc::{c_int, c_long};
+
+/// # Safety
+/// As the system call.
+pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
+    match number {
+        // Everything that the process's disk has.
+        libc::SYS_sync | libc::SYS_syncfs => sync(-1),
+        libc::SYS_msync => of_memory(a),
+        _ if is_own(a[0] as _) => sync(a[0] as _),
+        // A file of the machine, which was only read: nothing is to be written.
+        // SAFETY: the caller's.
+        _ => unsafe { done(number, a) },
+    }
+}
+
+fn sync(descriptor: c_int) -> Result<c_long, c_int> {
+    let begun = inside(|kernel, _| kernel.begin_sync(descriptor));
+    // The world is gone, and the process with it.
+    let Some(Ok(number)) = begun else { system::leave(0) };
+    loop {
+        match inside(|kernel, _| kernel.end_of_sync(number)).flatten() {
+            Some(0) => return Ok(0),
+            Some(error) => return Err(error),
+            None => drop(baton::wait(On::Sync(number), None)),
+        }
+    }
+}
+
+/// `msync`: whatever is written is in the file's memory already; with `MS_SYNC` it is to be on the disk, too.
+fn of_memory(a: [usize; 6]) -> Result<c_long, c_int> {
+    // SAFETY: numbers only: the machine says whether they are right.
+    unsafe {
+        done(libc::SYS_msync, [a[0], a[1], libc::MS_ASYNC as usize | a[2] & libc::MS_INVALIDATE as usize, 0, 0, 0])
+    }?;
+    if a[2] & libc::MS_SYNC as usize == 0 {
+        return Ok(0);
+    }
+    let maps = std::fs::read_to_string("/proc/self/maps").map_err(|_| libc::EIO)?;
+    for line in maps.lines() {
+        let Some((range, path)) = line.split_once(' ').zip(line.find('/')).map(|((range, _), at)| (range, &line[at..]))
+        else {
+            continue;
+        };
+        let number = |text| usize::from_str_radix(text, 16).unwrap_or(0);
+        let Some((from, to)) = range.split_once('-').map(|(from, to)| (number(from), number(to))) else { continue };
+        if to <= a[0] || from >= a[0].saturating_add(a[1]) || !files(|files| is_within(path, &files.root)) {
+            continue;
+        }
+        let Ok(path) = std::ffi::CString::new(path) else { continue };
+        // SAFETY: a C string, and numbers.
+        unsafe {
+            let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+            // One that was removed meanwhile cannot be lost any more.
+            let Ok(opened) = done(libc::SYS_openat, [HERE, path.as_ptr() as usize, flags, 0, 0, 0]) else { continue };
+            let synced = sync(opened as c_int);
+            system::raw(libc::SYS_close, [opened as usize, 0, 0, 0, 0, 0]);
+            synced?;
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,54 @@
+//! The disk of an unmodified program, which takes the time and has the faults of any process's disk.
+
+use super::{Change, EIO, Folder, SimDisk, Tree, What};
+use crate::world::{self, World};
+use protocols::types::NodeId;
+use std::{future::Future, io, pin::Pin};
+
+/// A program's sync, until it ends.
+pub type Syncing = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+impl Folder {
+    /// A sync ends; a lying disk only acknowledges it.
+    pub(super) fn end_sync(&mut self, change: Option<Change>, fails: bool) {
+        if let (Some(tree), Some(change)) = (&mut self.tree, change) {
+            if fails || self.lying == 0 {
+                tree.commit(change, fails);
+            }
+        }
+    }
+
+    /// # Panics
+    /// This machine fails, and the run with it.
+    pub(super) fn lose_tree(&mut self) {
+        if let Some(tree) = &mut self.tree {
+            tree.lose_power(&mut self.random).unwrap_or_else(|e| panic!("a program's files cannot lose power: {e}"));
+        }
+    }
+}
+
+impl World {
+    /// The folder of this machine that is the disk of a program's processes on this node.
+    ///
+    /// # Errors
+    /// This machine has no room for one.
+    pub fn files_of(&mut self, node: NodeId) -> io::Result<String> {
+        let tree = &mut self.disks.of(node).tree;
+        let tree = match tree {
+            Some(tree) => tree,
+            None => tree.insert(Tree::new()?),
+        };
+        let root = tree.root().into_os_string().into_string();
+        root.map_err(|root| io::Error::other(format!("the temporary folder {} is not UTF-8", root.display())))
+    }
+}
+
+/// Begins a sync of this descriptor of a node's process, which has this number on this machine.
+pub fn begin_sync(node: NodeId, process: u32, descriptor: i32) -> Syncing {
+    let change = world::with(|world| world.disks.of(node).tree.as_ref().map(|tree| tree.change(process, descriptor)));
+    match change {
+        Some(Ok(change)) => Box::pin(SimDisk { node, group: 0 }.begin("", |_| What::Program(Some(change)))),
+        Some(Err(error)) => Box::pin(std::future::ready(Err(error))),
+        None => Box::pin(std::future::ready(Err(io::Error::from_raw_os_error(EIO)))),
+    }
+}

@@ -1,0 +1,235 @@
+//! What a power loss leaves of a tree.
+
+use super::{Durable, Entries, Known, Tree};
+use rand_chacha::ChaCha8Rng;
+use rand_core::RngCore;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    fs::{self, File, FileTimes, Metadata},
+    io,
+    os::unix::fs::{MetadataExt, symlink},
+    path::{Path, PathBuf},
+};
+
+/// Disks write sectors of this size whole, in bytes.
+const SECTOR: usize = 512;
+
+/// An entry that is not as it would be after the loss of everything unsynced.
+struct Renamed {
+    folder: u64,
+    name: OsString,
+    before: Option<u64>,
+    now: Option<u64>,
+    /// The machine has a folder of this path, so that the disk always has it.
+    given: bool,
+}
+
+/// The tree as the processes left it.
+#[derive(Default)]
+struct Live {
+    folders: BTreeMap<u64, Entries>,
+    paths: BTreeMap<u64, PathBuf>,
+}
+
+fn below(random: &mut ChaCha8Rng, bound: usize) -> usize {
+    ((u64::from(random.next_u32()) * bound as u64) >> 32) as usize
+}
+
+impl Tree {
+    /// Of what was not synced, a random part remains: of entries that belong together (a renaming) all or none, of each
+    /// file some sectors. What a path names afterwards is durable.
+    ///
+    /// # Errors
+    /// This machine fails.
+    pub fn lose_power(&mut self, random: &mut ChaCha8Rng) -> io::Result<()> {
+        let live = self.live()?;
+        let changes = self.changes(&live);
+        let kept = drawn(&changes, random);
+        let mut folders: BTreeMap<u64, Entries> = BTreeMap::new();
+        for (number, known) in &self.known {
+            if let Durable::Folder(entries) = &known.durable {
+                folders.insert(*number, entries.clone());
+            }
+        }
+        for (change, _) in changes.iter().zip(kept).filter(|(_, kept)| *kept) {
+            let entries = folders.entry(change.folder).or_default();
+            match change.now {
+                Some(now) => drop(entries.insert(change.name.clone(), now)),
+                None => drop(entries.remove(&change.name)),
+            }
+        }
+        let fresh = self.place.path().join("fresh");
+        fs::create_dir(&fresh)?;
+        let mut build = Build { known: &self.known, live: &live, folders: &folders, built: BTreeMap::new(), random };
+        build.folder(self.top, &fresh)?;
+        let root = self.root();
+        fs::remove_dir_all(&root)?;
+        fs::rename(&fresh, &root)?;
+        self.all_is_durable()
+    }
+
+    fn live(&self) -> io::Result<Live> {
+        let mut live = Live::default();
+        let mut folders = vec![(self.top, self.root())];
+        while let Some((number, path)) = folders.pop() {
+            let mut entries = Entries::new();
+            for entry in fs::read_dir(&path)? {
+                let entry = entry?;
+                let metadata = entry.metadata()?;
+                entries.insert(entry.file_name(), metadata.ino());
+                match metadata.is_dir() {
+                    true => folders.push((metadata.ino(), entry.path())),
+                    false => drop(live.paths.insert(metadata.ino(), entry.path())),
+                }
+            }
+            live.folders.insert(number, entries);
+            live.paths.insert(number, path);
+        }
+        Ok(live)
+    }
+
+    /// In the order of their paths, as the machine's numbers differ from run to run.
+    fn changes(&self, live: &Live) -> Vec<Renamed> {
+        let (mut changes, mut seen, mut folders) = (Vec::new(), BTreeSet::new(), vec![(self.top, PathBuf::from("/"))]);
+        let none = Entries::new();
+        while let Some((number, path)) = folders.pop() {
+            if !seen.insert(number) {
+                continue;
+            }
+            let before = match self.known.get(&number) {
+                Some(Known { durable: Durable::Folder(entries), .. }) => entries,
+                _ => &none,
+            };
+            let now = live.folders.get(&number).unwrap_or(before);
+            let names: BTreeSet<&OsString> = before.keys().chain(now.keys()).collect();
+            for name in names {
+                let (before, now) = (before.get(name).copied(), now.get(name).copied());
+                folders.extend([before, now].into_iter().flatten().map(|number| (number, path.join(name))));
+                if before != now {
+                    let given = before.is_none()
+                        && now.is_some_and(|now| live.folders.contains_key(&now))
+                        && path.join(name).is_dir();
+                    changes.push(Renamed { folder: number, name: name.clone(), before, now, given });
+                }
+            }
+        }
+        changes
+    }
+}
+
+/// Which changes have reached the disk. Those that concern one file do so together: a renamed file is not lost.
+fn drawn(changes: &[Renamed], random: &mut ChaCha8Rng) -> Vec<bool> {
+    let mut group: Vec<usize> = (0..changes.len()).collect();
+    let mut of_file: BTreeMap<u64, usize> = BTreeMap::new();
+    fn first(group: &[usize], mut at: usize) -> usize {
+        while group[at] != at {
+            at = group[at];
+        }
+        at
+    }
+    for (at, change) in changes.iter().enumerate() {
+        for file in [change.before, change.now].into_iter().flatten() {
+            let other = *of_file.entry(file).or_insert(at);
+            let (a, b) = (first(&group, at), first(&group, other));
+            group[a.max(b)] = a.min(b);
+        }
+    }
+    let mut kept = vec![false; changes.len()];
+    for at in 0..changes.len() {
+        kept[at] = match first(&group, at) {
+            first if first == at => random.next_u32() & 1 == 0,
+            first => kept[first],
+        };
+    }
+    kept.iter().zip(changes).map(|(kept, change)| *kept || change.given).collect()
+}
+
+struct Build<'a> {
+    known: &'a BTreeMap<u64, Known>,
+    live: &'a Live,
+    folders: &'a BTreeMap<u64, Entries>,
+    built: BTreeMap<u64, PathBuf>,
+    random: &'a mut ChaCha8Rng,
+}
+
+impl Build<'_> {
+    fn metadata(&self, number: u64) -> io::Result<Metadata> {
+        match self.live.paths.get(&number) {
+            Some(path) => fs::symlink_metadata(path),
+            None => self.known.get(&number).ok_or(io::ErrorKind::NotFound)?.held.metadata(),
+        }
+    }
+
+    fn folder(&mut self, number: u64, at: &Path) -> io::Result<()> {
+        let folders = self.folders;
+        for (name, entry) in folders.get(&number).into_iter().flatten() {
+            let (path, metadata) = (at.join(name), self.metadata(*entry)?);
+            if let Some(other) = self.built.get(entry) {
+                // A folder has one place only.
+                if !metadata.is_dir() {
+                    fs::hard_link(other, path)?;
+                }
+                continue;
+            }
+            self.built.insert(*entry, path.clone());
+            if metadata.is_symlink() {
+                let target = match self.known.get(entry) {
+                    Some(Known { durable: Durable::Link(target), .. }) => target.clone(),
+                    _ => fs::read_link(&self.live.paths[entry])?,
+                };
+                symlink(target, &path)?;
+                continue;
+            }
+            match metadata.is_dir() {
+                true => {
+                    fs::create_dir(&path)?;
+                    self.folder(*entry, &path)?;
+                }
+                false => fs::write(&path, self.contents(*entry)?)?,
+            }
+            let opened = File::open(&path)?;
+            let modified = metadata.modified()?;
+            opened.set_times(FileTimes::new().set_modified(modified).set_accessed(modified))?;
+            opened.set_permissions(metadata.permissions())?;
+        }
+        Ok(())
+    }
+
+    fn contents(&mut self, number: u64) -> io::Result<Vec<u8>> {
+        let before = match self.known.get(&number) {
+            Some(Known { durable: Durable::File(bytes), .. }) => bytes.as_slice(),
+            _ => &[],
+        };
+        match self.live.paths.get(&number) {
+            Some(path) => Ok(torn(before, &fs::read(path)?, self.random)),
+            None => Ok(before.to_vec()),
+        }
+    }
+}
+
+/// Of what was written since the last sync: nothing, everything, or some sectors up to some length.
+fn torn(before: &[u8], now: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
+    if before == now {
+        return now.to_vec();
+    }
+    match below(random, 4) {
+        0 => return before.to_vec(),
+        1 => return now.to_vec(),
+        _ => {}
+    }
+    let length = match now.len().checked_sub(before.len()) {
+        Some(more) => before.len() + below(random, more + 1),
+        None => [before.len(), now.len()][below(random, 2)],
+    };
+    let mut left = vec![0; length];
+    for (sector, bytes) in left.chunks_mut(SECTOR).enumerate() {
+        let part =
+            |of: &'_ [u8]| of[of.len().min(sector * SECTOR)..of.len().min(sector * SECTOR + bytes.len())].to_vec();
+        let (before, now) = (part(before), part(now));
+        let written = before == now || random.next_u32() & 1 == 0;
+        let from = if written { now } else { before };
+        bytes[..from.len()].copy_from_slice(&from);
+    }
+    left
+}
