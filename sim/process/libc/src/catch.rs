@@ -100,8 +100,16 @@ const CAUGHT_FOR_OURS: &[c_long] = &[
     libc::SYS_writev,
 ];
 
+/// Numbers that not every version of the `libc` crate has; the same on all machines.
+pub const SYS_FCHMODAT2: c_long = 452;
+pub const SYS_SETXATTRAT: c_long = 463;
+pub const SYS_REMOVEXATTRAT: c_long = 466;
+
 /// Calls on files, which lead to the process's disk also where libc itself makes them.
 pub const FILES: &[c_long] = &[
+    SYS_FCHMODAT2,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
     libc::SYS_chdir,
     libc::SYS_chroot,
     libc::SYS_fchdir,

@@ -100,6 +100,9 @@ pub const SIMULATED: &[(&str, &[&str])] = &[
 
 /// System calls on files, which are simulated whoever makes them: the program, or one of libc's functions for it.
 pub const FILES: &[&str] = &[
+    "fchmodat2",
+    "setxattrat",
+    "removexattrat",
     "chdir",
     "chroot",
     "fchdir",

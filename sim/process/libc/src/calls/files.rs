@@ -77,6 +77,10 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
             libc::SYS_getxattr | libc::SYS_lgetxattr | libc::SYS_listxattr | libc::SYS_llistxattr => {
                 Err(libc::EOPNOTSUPP)
             }
+            crate::catch::SYS_FCHMODAT2 => {
+                changed(a[0] as _, a[1] as _, |path| done(number, [HERE, path, a[2], a[3], 0, 0]))
+            }
+            crate::catch::SYS_SETXATTRAT | crate::catch::SYS_REMOVEXATTRAT => Err(libc::ENOSYS),
             libc::SYS_chroot => Err(libc::EPERM),
             _ => older(number, a),
         }
@@ -126,7 +130,9 @@ unsafe fn older(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
 unsafe fn is_of_system(path: *const c_char) -> bool {
     // SAFETY: the caller's.
     let path = unsafe { CStr::from_ptr(path) }.to_bytes();
-    (path.starts_with(b"/proc/") || path.starts_with(b"/sys/")) && !path.starts_with(b"/proc/self/fd")
+    (path.starts_with(b"/proc/") || path.starts_with(b"/sys/"))
+        && !path.starts_with(b"/proc/self/fd")
+        && !path.windows(2).any(|dots| dots == b"..")
 }
 
 /// # Safety
