@@ -2,6 +2,8 @@
 //! (`catch`). Reading and writing are the machine's.
 
 pub mod folder;
+mod machine;
+pub mod numbers;
 pub mod path;
 pub mod state;
 pub mod sync;
@@ -10,13 +12,12 @@ use crate::{
     baton::inside,
     call::{after, fail, refuse},
     kernel::threads::On,
-    system::{disk, errno, raw},
+    system::{disk, raw},
 };
 use libc::{AT_FDCWD, c_char, c_int, c_long};
+use machine::{HERE, done, is_of_system};
 use path::{Intent, Place, absolute, files, is_own, place_of, resolve};
 use std::ffi::CStr;
-
-const HERE: usize = AT_FDCWD as usize;
 
 /// Does the process have a disk of its own? Else all of these are the machine's.
 pub fn has_disk() -> bool {
@@ -25,16 +26,6 @@ pub fn has_disk() -> bool {
 
 fn answer(result: Result<c_long, c_int>) -> c_long {
     result.unwrap_or_else(fail)
-}
-
-/// # Safety
-/// As the system call.
-unsafe fn done(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
-    // SAFETY: the caller's.
-    match unsafe { raw(number, a) } {
-        -1 => Err(errno()),
-        result => Ok(result),
-    }
 }
 
 /// Does what the system call of this number would do, on the process's disk.
@@ -77,10 +68,10 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
             libc::SYS_getxattr | libc::SYS_lgetxattr | libc::SYS_listxattr | libc::SYS_llistxattr => {
                 Err(libc::EOPNOTSUPP)
             }
-            crate::catch::SYS_FCHMODAT2 => {
+            numbers::SYS_FCHMODAT2 => {
                 changed(a[0] as _, a[1] as _, |path| done(number, [HERE, path, a[2], a[3], 0, 0]))
             }
-            crate::catch::SYS_SETXATTRAT | crate::catch::SYS_REMOVEXATTRAT => Err(libc::ENOSYS),
+            numbers::SYS_SETXATTRAT | numbers::SYS_REMOVEXATTRAT => Err(libc::ENOSYS),
             libc::SYS_chroot => Err(libc::EPERM),
             _ => older(number, a),
         }
@@ -121,18 +112,6 @@ unsafe fn older(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
 unsafe fn older(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe { state::by_number(number, a) }
-}
-
-/// The machine's state of the system, which libc's allocator reads, too, and must not allocate for.
-///
-/// # Safety
-/// A C string.
-unsafe fn is_of_system(path: *const c_char) -> bool {
-    // SAFETY: the caller's.
-    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
-    (path.starts_with(b"/proc/") || path.starts_with(b"/sys/"))
-        && !path.starts_with(b"/proc/self/fd")
-        && !path.windows(2).any(|dots| dots == b"..")
 }
 
 /// # Safety

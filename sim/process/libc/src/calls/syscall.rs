@@ -1,6 +1,10 @@
 //! `syscall`: std's and parking_lot's locks, condition variables and parking come through here as futexes.
 
-use super::{bytes, clock, descriptor, entropy, identity, ready, refused, socket};
+use super::{
+    bytes, clock, descriptor, entropy,
+    files::numbers::{FILES, OLDER_FILES},
+    identity, ready, refused, socket,
+};
 use crate::{
     baton::{inside, is_inside, wait},
     call::{after, fail, nanoseconds, on_clock, refuse},
@@ -43,7 +47,7 @@ pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d
 /// # Safety
 /// As the system call.
 pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
-    if crate::catch::FILES.contains(&number) || crate::catch::OLDER_FILES.contains(&number) {
+    if FILES.contains(&number) || OLDER_FILES.contains(&number) {
         // SAFETY: the caller's.
         return unsafe { super::files::by_number(number, a) };
     }

@@ -1,7 +1,7 @@
 //! Folders: the working one, and lists of entries in the order of their names.
 
 use super::{
-    done,
+    machine::done,
     path::{Intent, absolute, files, is_own, place_of, shown},
 };
 use crate::{

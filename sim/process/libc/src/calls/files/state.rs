@@ -1,7 +1,7 @@
 //! What is said of files: sizes, times, numbers, targets of links.
 
 use super::{
-    HERE, done, is_of_system,
+    machine::{HERE, done, is_of_system},
     path::{Intent, Place, files, is_own, resolve, without_root},
 };
 use crate::{baton::inside, call::refuse};

@@ -1,7 +1,7 @@
 //! What is to survive a power loss: `fsync` and its like, which take the time that the world's disk takes.
 
 use super::{
-    HERE, done,
+    machine::{HERE, done},
     path::{files, is_own},
 };
 use crate::{
