@@ -165,8 +165,8 @@ fn opened_own(descriptor: c_int, place: &Place, before: Option<libc::stat>, (cre
             }
             _ => {}
         }
-        if writes || creates {
-            files.opened_for_writing(descriptor);
+        if let Some(now) = now.filter(|_| writes || creates) {
+            files.opened_for_writing(descriptor, now.st_ino);
             files.stamp(descriptor, wall);
         }
     });

@@ -3,10 +3,7 @@
 
 use super::{Kernel, threads::On};
 use crate::system::disk;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io,
-};
+use std::{collections::BTreeMap, io};
 
 /// Whose a path is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +37,8 @@ pub struct Files {
     pub device: u64,
     numbers: BTreeMap<u64, u64>,
     counted: u64,
-    /// Descriptors that were opened for writing.
-    written: BTreeSet<i32>,
+    /// Descriptors that were opened for writing, and the machine's number of the file: libc itself may close one unseen.
+    written: BTreeMap<i32, u64>,
     /// The modification time that was last set, by the machine's number of the file: another one is a write's.
     stamped: BTreeMap<u64, (i64, i64)>,
     pub listings: BTreeMap<i32, Listing>,
@@ -73,7 +70,7 @@ impl Files {
             device,
             numbers: BTreeMap::new(),
             counted: 0,
-            written: BTreeSet::new(),
+            written: BTreeMap::new(),
             stamped: BTreeMap::new(),
             listings: BTreeMap::new(),
             synced: BTreeMap::new(),
@@ -109,20 +106,22 @@ impl Files {
         self.number(inode);
     }
 
-    pub fn opened_for_writing(&mut self, descriptor: i32) {
-        self.written.insert(descriptor);
+    pub fn opened_for_writing(&mut self, descriptor: i32, inode: u64) {
+        self.written.insert(descriptor, inode);
     }
 
     pub fn copied(&mut self, from: i32, to: i32) {
-        if self.written.contains(&from) {
-            self.written.insert(to);
+        if let Some(inode) = self.written.get(&from).copied() {
+            self.written.insert(to, inode);
         }
     }
 
     /// If it was written since the last look, it was changed now.
     pub fn stamp(&mut self, descriptor: i32, wall: u64) {
-        let Some(stat) = self.written.contains(&descriptor).then(|| disk::stat(descriptor)).flatten() else { return };
-        if self.stamped.get(&stat.st_ino) != Some(&(stat.st_mtime, stat.st_mtime_nsec)) {
+        let Some((inode, stat)) = self.written.get(&descriptor).copied().zip(disk::stat(descriptor)) else { return };
+        if (stat.st_ino, stat.st_dev) != (inode, self.device) {
+            self.written.remove(&descriptor);
+        } else if self.stamped.get(&stat.st_ino) != Some(&(stat.st_mtime, stat.st_mtime_nsec)) {
             self.changed(stat.st_ino, wall, |times| disk::set_times(descriptor, c"", times));
         }
     }
@@ -160,7 +159,7 @@ impl Kernel {
     pub fn stamp_written(&mut self) {
         let wall = self.wall;
         if let Some(files) = self.files.as_mut().filter(|files| !files.written.is_empty()) {
-            for descriptor in files.written.clone() {
+            for descriptor in files.written.clone().into_keys() {
                 files.stamp(descriptor, wall);
             }
         }
