@@ -5,4 +5,5 @@ mod failover;
 mod found;
 mod loopback;
 mod traces;
+mod vdso;
 mod world;
