@@ -62,7 +62,7 @@ const CLIENT: Client<SimEnv> = Client { service: SERVICE.name, run: client };
 fn client(env: SimEnv, site: Site, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {
     Box::pin(async move {
         let Some(server) = site.service.into_iter().next() else { return };
-        Queue::new(env.clone(), &SERVICE, move |input| deliver(input)).run(Asking { env, server }, outputs).await;
+        Queue::new(env, &SERVICE, move |input| deliver(input)).run(Asking { env, server }, outputs).await;
     })
 }
 
@@ -81,7 +81,7 @@ impl Backend for Asking {
     type Api = Api;
 
     fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
-        let (env, server) = (self.env.clone(), self.server.clone());
+        let (env, server) = (self.env, self.server.clone());
         Box::pin(async move {
             let line = match request {
                 Request::AcquireFenced { value, ttl_ms, .. } => format!("TAKE {value} {ttl_ms}\n"),
@@ -174,7 +174,7 @@ impl Model for Server {
             let mut tasks = Vec::new();
             loop {
                 let mut stream = listener.accept().await?;
-                let (leases, clock) = (self.0.clone(), env.clone());
+                let (leases, clock) = (self.0.clone(), env);
                 tasks.push(env.spawn(async move {
                     // A client that has gone away will ask again.
                     let Ok(line) = read_line(&mut stream).await else { return };
