@@ -1,7 +1,7 @@
 //! A PostgreSQL database as the resource. Each row of one table that a process inserts or changes is a write of that process,
 //! under the token that the row has. The database compares nothing itself: that is for the process's statements to do.
 
-use super::Written;
+use super::written::Written;
 use crate::{
     service::postgres::{
         model::{Audited, Model},
