@@ -1,9 +1,12 @@
 //! The resource that programs write to.
 
 mod database;
+mod own;
 mod sequence;
 
 pub use database::{Database, NoSchema};
+pub use own::Own;
+pub(crate) use own::{FOLDER, Folder};
 
 use crate::{
     service::postgres::server::Server,
@@ -21,7 +24,7 @@ use protocols::{
     types::{NodeId, Operation, Resource},
 };
 use sequence::Sequence;
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 const SEQUENCE: Resource = Resource(0);
 
@@ -30,7 +33,12 @@ const SEQUENCE: Resource = Resource(0);
 pub enum Store {
     Sequence(Sequence),
     Database(Arc<Server>),
+    /// A program of the user's own.
+    Own(Arc<Begin>),
 }
+
+/// Runs a process of the store to its end.
+pub type Begin = dyn Fn(NodeId) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
 impl Store {
     /// An empty sequence, or this database.
@@ -46,6 +54,7 @@ impl Store {
         match self {
             Store::Sequence(sequence) => sequence.serve(env).await,
             Store::Database(server) => database::serve(server, env).await,
+            Store::Own(begin) => begin(env.node).await,
         }
     }
 }
