@@ -1,7 +1,7 @@
 //! What a resource that is a program itself says that it has accepted.
 
-/// A part of a line that says whose write was accepted: `{node}` is the writer's name, `{token}` its token and `{seq}` the number
-/// of the write.
+/// A part of a line that says whose write was accepted: `{node}` is the writer's name, `{token}` its token and `{seq}` the
+/// number of the write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Accepts {
     before: String,
