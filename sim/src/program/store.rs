@@ -1,22 +1,30 @@
 //! The resource that programs write to.
 
 mod database;
+mod own;
 mod sequence;
 mod written;
 
 pub use database::{Database, NoSchema};
+pub use own::Own;
+pub(crate) use own::{FOLDER, Folder};
 
 use crate::{service::postgres::server::Server, world::env::SimEnv};
 use protocols::fence::checks::Fencing;
 use sequence::Sequence;
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 /// What is on the store's disk, and how it is reached.
 #[derive(Clone)]
 pub enum Store {
     Sequence(Sequence),
     Database(Arc<Server>),
+    /// A program of the user's own.
+    Own(Arc<Begin>),
 }
+
+/// Runs a process of the store to its end.
+pub type Begin = dyn Fn(NodeId) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
 impl Store {
     /// An empty sequence, or this database.
@@ -32,6 +40,7 @@ impl Store {
         match self {
             Store::Sequence(sequence) => sequence.serve(env).await,
             Store::Database(server) => database::serve(server, env).await,
+            Store::Own(begin) => begin(env.node).await,
         }
     }
 }

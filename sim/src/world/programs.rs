@@ -4,8 +4,9 @@
 use super::World;
 use protocols::{
     elector::Deposed,
-    history::Kind,
-    types::{Incarnation, NodeId, SECOND},
+    history::{Kind, UNKNOWN_VERSION},
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, Operation, Resource, SECOND},
 };
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -62,6 +63,8 @@ pub struct Programs {
     pub(crate) refused: Vec<String>,
     /// Writes that the store accepted without a token, and nobody said that leads.
     pub(crate) untold: u64,
+    /// Writes that a store which is a program has accepted.
+    accepted: u64,
     /// Turns of such writers: nodes that wrote after another.
     turns: u32,
 }
@@ -207,6 +210,34 @@ impl World {
         if self.programs.acting.replace(node).is_none() {
             self.leader_appeared(0);
         }
+    }
+
+    /// The store, which is a program, said that it has accepted this write.
+    pub(crate) fn accepts(&mut self, node: &str, token: u64, seq: u64) {
+        let Some(node) = self.find(node).filter(|node| self.topology.is_candidate(*node)) else {
+            // Nobody knows whose it is.
+            self.programs.untold += 1;
+            return;
+        };
+        let said = self.programs.said.get(&node).and_then(|said| said.last);
+        let of = match said.filter(|said| said.token == token) {
+            Some(said) => said,
+            None => self.leadership_of(node, u32::MAX, token),
+        };
+        self.programs.accepted += 1;
+        let write = Write {
+            resource: Resource(0),
+            operation: Operation::Record,
+            generation: of.generation,
+            token: of.token,
+            seq,
+            read_version: UNKNOWN_VERSION,
+            client: node,
+            number: self.programs.accepted,
+            payload: None,
+        };
+        self.record(Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: UNKNOWN_VERSION });
+        self.took_effect(of);
     }
 
     /// Who leads, by its effects.

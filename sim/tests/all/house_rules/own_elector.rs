@@ -87,9 +87,13 @@ fn the_examples_have_locked_what_our_crates_ask_for() {
         ("fencepost-cli", "sim/cli/Cargo.toml"),
         ("fencepost-libc", "sim/process/libc/Cargo.toml"),
     ];
-    for example in
-        ["sim/examples/own-elector", "sim/examples/own-service", "sim/examples/ecosystem", "sim/examples/invoices"]
-    {
+    for example in [
+        "sim/examples/own-elector",
+        "sim/examples/own-service",
+        "sim/examples/ecosystem",
+        "sim/examples/invoices",
+        "sim/examples/own-node",
+    ] {
         let locked = dependencies(example);
         let mut compared = 0;
         for (name, manifest) in OURS {
