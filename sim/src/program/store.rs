@@ -10,7 +10,7 @@ pub use own::Own;
 pub(crate) use own::{FOLDER, Folder};
 
 use crate::{service::postgres::server::Server, world::env::SimEnv};
-use protocols::fence::checks::Fencing;
+use protocols::{fence::checks::Fencing, types::NodeId};
 use sequence::Sequence;
 use std::{pin::Pin, sync::Arc};
 
