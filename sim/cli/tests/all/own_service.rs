@@ -115,7 +115,7 @@ fn a_crate_that_cannot_be_tested_gets_one_sentence() {
 
 /// As a user has it: no flag of this repository's reaches the crate. It shares what CI builds anyway.
 #[test]
-#[ignore = "it builds a crate of its own"]
+#[ignore = "long: .ci/run runs it"]
 fn the_test_that_is_written_runs_to_its_verdict() {
     let fresh = Fresh::new("own-billing", OWN_NEEDS, Some(OWN));
     assert_eq!(fresh.told(&[]).status.code(), Some(0));

@@ -132,7 +132,7 @@ async fn session<S: Server>(server: &S, lease: i64) -> Result<i64, Status> {
         return Ok(lease);
     }
     let request = PbLeaseGrantRequest { ttl: SESSION_TTL, id: 0 };
-    Ok(server.lease_grant(request).await.map_err(unknown_code)?.id)
+    Ok(server.grant(request).await.map_err(unknown_code)?.id)
 }
 
 /// Takes a place in the queue of a name, or finds it taken with the same lease.
