@@ -36,10 +36,7 @@ pub(super) trait Server: Clone + Send + Sync + 'static {
 
     fn delete_range(&self, request: PbDeleteRequest) -> impl Future<Output = Result<PbDeleteResponse, Status>> + Send;
 
-    fn lease_grant(
-        &self,
-        request: PbLeaseGrantRequest,
-    ) -> impl Future<Output = Result<PbLeaseGrantResponse, Status>> + Send;
+    fn grant(&self, request: PbLeaseGrantRequest) -> impl Future<Output = Result<PbLeaseGrantResponse, Status>> + Send;
 
     /// Deletes without waiting for an answer.
     fn abandon(&self, request: PbDeleteRequest);
