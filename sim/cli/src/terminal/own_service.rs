@@ -80,9 +80,13 @@ fn run(new: &New) -> Result<String, Stop> {
     }
     let variables = krate.variables()?;
     let (text, open) = test::text(&krate.name, &services, new.nodes, &variables);
-    add(new, &krate, services.iter().any(|known| known.name == "etcd"))?;
     let failed = |why: std::io::Error| Stop::harness(format!("{} cannot be written: {why}", file.display()));
     fs::create_dir_all(file.with_file_name("")).and_then(|()| fs::write(&file, text)).map_err(failed)?;
+    if let Err(why) = add(new, &krate, services.iter().any(|known| known.name == "etcd")) {
+        // Nothing is left of it.
+        let _ = fs::remove_file(&file);
+        return Err(why);
+    }
     let mut said = format!("tests/one_leader.rs is written, for {}.\n", listed(&services));
     if !open.is_empty() {
         said += &format!("Your service also reads {}: set them there with `.env(…)`.\n", open.join(", "));

@@ -96,6 +96,26 @@ fn services_are_named_where_none_is_known_and_unknown_variables_are_told() {
 }
 
 #[test]
+fn only_addresses_are_guessed_and_a_refusal_leaves_nothing() {
+    let read = "pub fn main() {\n    for name in [std::env::var(\"REDIS_LEASE_TTL_MS\"), std::env::var(\"UPGRADE_CHANNEL\"), \
+                std::env::var(\"PGPORT\"), std::env::var(\"APP_REDIS_URL\")] {\n        drop(name);\n    }\n}\n";
+    let fresh = Fresh::new("guessed", "redis = \"1\"\ntokio-postgres = \"0.7\"\n", Some(read));
+    let said = String::from_utf8_lossy(&fresh.told(&[]).stdout).into_owned();
+    assert!(said.contains("also reads PGPORT, REDIS_LEASE_TTL_MS, UPGRADE_CHANNEL: set them"), "{said}");
+    let test = fresh.read("tests/one_leader.rs");
+    assert_eq!(test.matches(".env(").count(), 1, "{test}");
+    assert!(test.contains(".env(\"APP_REDIS_URL\", \"redis://redis:6379\")"), "{test}");
+    let in_the_way = Fresh::new("in-the-way", OWN_NEEDS, Some(OWN));
+    fs::write(in_the_way.0.join("tests"), "").expect("a file");
+    let before = in_the_way.read("Cargo.toml");
+    assert_eq!(in_the_way.told(&[]).status.code(), Some(70));
+    assert_eq!(in_the_way.read("Cargo.toml"), before);
+    fs::write(in_the_way.0.join("Cargo.toml"), "[package\n").expect("a manifest");
+    let said = refused(&in_the_way.told(&[]));
+    assert!(said.contains("cargo cannot read the manifest here: "), "{said}");
+}
+
+#[test]
 fn a_crate_that_cannot_be_tested_gets_one_sentence() {
     let without = Fresh::new("without-library", OWN_NEEDS, None);
     let move_it = "move it to src/lib.rs as `pub fn main`";
@@ -113,7 +133,7 @@ fn a_crate_that_cannot_be_tested_gets_one_sentence() {
     assert!(!fine.0.join("tests").exists() && !fine.read("Cargo.toml").contains("fencepost"));
 }
 
-/// As a user has it: no flag of this repository's reaches the crate. It shares what CI builds anyway.
+/// As a user has it: no flag of this repository's reaches the crate.
 #[test]
 #[ignore = "long: .ci/run runs it"]
 fn the_test_that_is_written_runs_to_its_verdict() {

@@ -24,6 +24,14 @@ impl Krate {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         let run = cargo.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(here).output();
         let run = run.map_err(|why| Stop::harness(format!("cargo cannot be run: {why}")))?;
+        if !run.status.success() {
+            let why = String::from_utf8_lossy(&run.stderr);
+            let first = why.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or(why.trim());
+            return Err(Stop::usage(match first.starts_with("could not find `Cargo.toml`") {
+                true => "there is no crate here; run this in the folder of the service's own Cargo.toml".to_owned(),
+                false => format!("cargo cannot read the manifest here: {first}"),
+            }));
+        }
         let said: Value = serde_json::from_slice(&run.stdout).unwrap_or_default();
         let folder = |package: &Value| Some(Path::new(package["manifest_path"].as_str()?).parent()?.to_owned());
         let around = |package: &&Value| folder(package).is_some_and(|folder| here.starts_with(folder));

@@ -57,6 +57,9 @@ pub const KNOWN: [Known; 6] = [
     },
 ];
 
+/// How the name of a variable ends that has an address.
+const ADDRESSES: [&str; 8] = ["_URL", "_URI", "_URLS", "_ADDR", "_ADDRESS", "_ENDPOINT", "_ENDPOINTS", "_DSN"];
+
 /// What every process finds without being told.
 const GIVEN: [&str; 1] = ["HOSTNAME"];
 
@@ -64,10 +67,15 @@ const GIVEN: [&str; 1] = ["HOSTNAME"];
 pub fn text(krate: &str, services: &[Known], nodes: u16, variables: &[String]) -> (String, Vec<String>) {
     let (mut env, mut open) = (String::new(), Vec::new());
     for variable in variables.iter().filter(|variable| !GIVEN.contains(&variable.as_str())) {
-        let of = |known: &&Known| known.variables.iter().any(|part| variable.contains(part));
+        // A port or a lifetime is no address.
+        let is_address = |part: &str| {
+            let rest = variable.split_once(part).filter(|(before, _)| before.is_empty() || before.ends_with('_'));
+            rest.is_some_and(|(_, rest)| rest.is_empty() || ADDRESSES.contains(&rest))
+        };
+        let of = |known: &&Known| known.variables.iter().any(|part| is_address(part));
         let address = match services.iter().find(of) {
             Some(known) => Some(known.address),
-            None if variable.contains("STORE") => Some("http://store"),
+            None if is_address("STORE") => Some("http://store"),
             None => None,
         };
         match address {
