@@ -78,11 +78,11 @@ fn run(new: &New) -> Result<String, Stop> {
     if file.exists() {
         return Err(Stop::usage(format!("{} exists; it is not overwritten", file.display())));
     }
-    let variables = krate.variables()?;
+    let (variables, path) = (krate.variables()?, source(new)?);
     let (text, open) = test::text(&krate.name, &services, new.nodes, &variables);
     let failed = |why: std::io::Error| Stop::harness(format!("{} cannot be written: {why}", file.display()));
     fs::create_dir_all(file.with_file_name("")).and_then(|()| fs::write(&file, text)).map_err(failed)?;
-    if let Err(why) = add(new, &krate, services.iter().any(|known| known.name == "etcd")) {
+    if let Err(why) = add(path.as_deref(), &krate, services.iter().any(|known| known.name == "etcd")) {
         // Nothing is left of it.
         let _ = fs::remove_file(&file);
         return Err(why);
@@ -112,22 +112,25 @@ fn listed(services: &[Known]) -> String {
     services.iter().map(|known| known.title).collect::<Vec<_>>().join(" and ")
 }
 
-/// Adds the dev-dependency.
-fn add(new: &New, krate: &Krate, etcd: bool) -> Result<(), Stop> {
-    let built_at = Path::new(SOURCE);
-    let path = new.path.clone().or_else(|| built_at.join("Cargo.toml").is_file().then(|| built_at.to_owned()));
-    if let Some(path) = &path
-        && !path.join("Cargo.toml").is_file()
-    {
-        return Err(Stop::usage(format!(
+/// Where `fencepost` is; `None` for the registry.
+fn source(new: &New) -> Result<Option<PathBuf>, Stop> {
+    let is_crate = |path: &Path| path.join("Cargo.toml").is_file();
+    match &new.path {
+        Some(path) if !is_crate(path) => Err(Stop::usage(format!(
             "{} has no Cargo.toml; --path is the folder of the crate `fencepost`",
             path.display()
-        )));
+        ))),
+        Some(path) => Ok(Some(path.canonicalize().unwrap_or(path.clone()))),
+        None => Ok(Path::new(SOURCE).canonicalize().ok().filter(|path| is_crate(path))),
     }
+}
+
+/// Adds the dev-dependency.
+fn add(path: Option<&Path>, krate: &Krate, etcd: bool) -> Result<(), Stop> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["add", "--quiet", "--dev", "--target", "cfg(target_os = \"linux\")", "--manifest-path"]);
     cargo.arg(krate.folder.join("Cargo.toml"));
-    match path.map(|path| path.canonicalize().unwrap_or(path)) {
+    match path {
         Some(path) => cargo.arg("--path").arg(path),
         None => cargo.arg("fencepost"),
     };
