@@ -131,7 +131,8 @@ fn add(path: Option<&Path>, krate: &Krate, etcd: bool) -> Result<(), Stop> {
     cargo.args(["add", "--quiet", "--dev", "--target", "cfg(target_os = \"linux\")", "--manifest-path"]);
     cargo.arg(krate.folder.join("Cargo.toml"));
     match path {
-        Some(path) => cargo.arg("--path").arg(path),
+        // Of a registry, nothing is needed.
+        Some(path) => cargo.arg("--offline").arg("--path").arg(path),
         None => cargo.arg("fencepost"),
     };
     if etcd {
