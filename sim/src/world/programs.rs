@@ -192,8 +192,8 @@ impl World {
         Incarnation { token, node, generation }
     }
 
-    /// A write without a token arrived on this connection: notes that nobody can tell whose it is, unless its process has
-    /// said that it leads.
+    /// A write whose token says nothing arrived on this connection: notes that nobody can tell to which leadership it belongs,
+    /// unless its process has said that it leads.
     pub(crate) fn does_not_tell(&mut self, (_, conn): (NodeId, u32)) -> bool {
         let said = self.programs.began.get(&conn).is_some_and(|began| began.last.is_some());
         self.programs.untold += u64::from(!said);
@@ -220,8 +220,12 @@ impl World {
             return;
         };
         let said = self.programs.said.get(&node).and_then(|said| said.last);
-        let of = match said.filter(|said| said.token == token) {
+        let of = match said.filter(|said| said.token == token || said.token == 0) {
             Some(said) => said,
+            None if token == 0 => {
+                self.programs.untold += 1;
+                return;
+            }
             None => self.leadership_of(node, u32::MAX, token),
         };
         self.programs.accepted += 1;

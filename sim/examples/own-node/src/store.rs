@@ -20,7 +20,7 @@ pub fn main() {
     serve(true);
 }
 
-/// The same with `--fencing off`.
+/// The same, without comparing tokens.
 pub fn unfenced() {
     serve(false);
 }

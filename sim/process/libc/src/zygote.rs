@@ -99,8 +99,11 @@ fn serve() -> io::Result<()> {
     unsafe { system::raw(libc::SYS_close_range, [3, c_int::MAX as usize, 0, 0, 0, 0]) };
     let mut world = UnixStream::from(take_over(0)?);
     let libc = catch::code_of_libc();
-    // Where that is forbidden, filters are, too; `docs/processes.md` says what then escapes.
-    let _ = vdso::asks_the_system();
+    if let Err(why) = vdso::asks_the_system() {
+        eprintln!(
+            "the kernel's vDSO cannot be changed ({why}): a library that reads the time there, such as rustix, sees real time"
+        );
+    }
     // Nothing is allocated from here on: in every process, memory looks as it does in the first one.
     let (mut sent, mut buffer) = (Vec::with_capacity(4096), Vec::new());
     send(&Hello { running_at: baton::RUNNING.as_ptr().addr() as u64 }, &mut world, &mut sent)?;
