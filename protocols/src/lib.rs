@@ -1,6 +1,9 @@
 //! The code under test, which also runs in production: election protocols, the leader's work and the fenced store, as
 //! cores without I/O and without a clock.
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! This crate imports none of Fencepost's others, and does not know whether its world is simulated. `protocols-clients`
 //! drives its cores and carries out their requests.
 //!

@@ -1,5 +1,8 @@
 //! Judges runs: invariants and metrics that fold over a history as it streams, and the reports made of them.
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! Nothing here depends on how a run came about. A history streams through [`Judge`] from the simulation, from a file,
 //! or from a production log, and the verdict is the same.
 //!

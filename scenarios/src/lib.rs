@@ -1,6 +1,9 @@
 //! Scenarios as pure functions from (parameters, protocol, seed) to a [`Plan`], the plan as plain data, and generated
 //! plans for property tests.
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! This crate knows the protocols' types and runs nothing: a plan can be printed, edited, shrunk and replayed without
 //! it.
 //!

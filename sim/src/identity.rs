@@ -33,7 +33,7 @@ pub fn identity() -> Identity {
         version: env!("CARGO_PKG_VERSION"),
         commit,
         dirty,
-        lock_hash: format!("{:032x}", xxh3_128(include_bytes!("../../Cargo.lock"))),
+        lock_hash: format!("{:032x}", xxh3_128(include_bytes!(env!("FENCEPOST_LOCK")))),
         // Of the build script, which this code has none of in `sim-tests`.
         rustc: option_env!("FENCEPOST_RUSTC").unwrap_or_default(),
         target: option_env!("FENCEPOST_TARGET").unwrap_or_default(),

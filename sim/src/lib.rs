@@ -2,6 +2,9 @@
 //! line is in `sim-cli`, real processes are in `sim-real`; when that is built, only [`identity`] and [`parameters`]
 //! remain of this crate.
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! A plan states everything that will happen beforehand; a run carries it out and is judged as it goes. The same plan
 //! always gives the same run:
 //!

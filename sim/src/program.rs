@@ -2,13 +2,15 @@
 //! runs whenever the world lets it, and a task of the world carries out what it did. So faults reach it as they reach any
 //! task: one that is dropped has killed the process, and one that does not run has paused it.
 
+mod accepted;
 mod said;
 mod sockets;
 pub(crate) mod store;
 
 pub use crate::world::programs::{From, Line, Sent};
+pub use accepted::{Accepted, Accepts, NotAccepts};
 pub use said::{NoPattern, Pattern};
-pub use store::{Database, NoSchema};
+pub use store::{Database, NoSchema, Own};
 
 use crate::{
     host,
@@ -18,8 +20,8 @@ use fencepost_process::{Child, Error, Go, Main, Op, Start, Then, Turn, Zygote};
 use protocols::{fence::checks::Fencing, point::Point, types::NodeId};
 use protocols_clients::env::Env;
 use sockets::Sockets;
-use std::fmt;
-use store::Store;
+use std::{fmt, sync::Arc};
+use store::{FOLDER, Folder, Store};
 
 /// How many processors a process sees.
 const CPUS: u16 = 2;
@@ -34,6 +36,7 @@ pub struct Program {
     stops_when: Vec<Pattern>,
     restarts: bool,
     database: Option<Database>,
+    own_store: Option<Own>,
 }
 
 impl fmt::Debug for Program {
@@ -48,8 +51,8 @@ impl Program {
     /// # Errors
     /// This executable cannot be executed once more, or does not link `fencepost-libc`.
     pub fn new(main: Main) -> Result<Program, Error> {
-        let (env, leads_when, stops_when, restarts, database) = Default::default();
-        Ok(Program { zygote: Zygote::start()?, main, env, leads_when, stops_when, restarts, database })
+        let (env, leads_when, stops_when, restarts, database, own_store) = Default::default();
+        Ok(Program { zygote: Zygote::start()?, main, env, leads_when, stops_when, restarts, database, own_store })
     }
 
     /// With this variable in its environment, which is otherwise empty.
@@ -68,9 +71,29 @@ impl Program {
         Program { database: Some(database), ..self }
     }
 
+    /// The resource is this program, which runs in the store's place, under its name and address. It has the same environment,
+    /// and `STATE_DIRECTORY`: a folder of this machine, which survives its restarts and is deleted after the run.
+    pub fn served_by(self, own: Own) -> Program {
+        Program { own_store: Some(own), ..self }
+    }
+
     /// The resource that its leader writes to.
     pub(crate) fn store(&self, fencing: Fencing) -> Store {
-        Store::new(fencing, self.database.as_ref())
+        let Some(own) = self.own_store.clone() else { return Store::new(fencing, self.database.as_ref()) };
+        let folder = match Folder::create() {
+            Ok(folder) => Arc::new(folder),
+            Err(why) => panic!("there is no folder for the store: {why}"),
+        };
+        let (leads_when, stops_when) = Default::default();
+        let program = Program { main: own.main, leads_when, stops_when, ..self.clone() };
+        let program = program.with_env(FOLDER, &folder.path());
+        Store::Own(Arc::new(move |node| {
+            let (program, folder) = (program.clone(), folder.clone());
+            Box::pin(async move {
+                Running::begin(program, node).await;
+                drop(folder);
+            })
+        }))
     }
 
     /// A process that prints a line with this part leads from then on. Such a line is printed once for each leadership.
@@ -83,6 +106,11 @@ impl Program {
     pub fn stops_when(mut self, says: Pattern) -> Program {
         self.stops_when.push(says);
         self
+    }
+
+    /// The write that the store says it has accepted in this line.
+    fn accepted(&self, line: &str) -> Option<Accepted> {
+        self.own_store.iter().flat_map(|own| &own.accepts).find_map(|pattern| pattern.find(line))
     }
 
     /// The first task of a process.
@@ -189,8 +217,15 @@ impl Running {
             From::Output | From::Error => (said(leads_when), said(stops_when)),
             From::Refused | From::End => (None, None),
         };
+        let accepted = match from {
+            From::Output | From::Error if world::with(|w| w.is_store(node)) => self.program.accepted(&text),
+            _ => None,
+        };
         world::with(|w| {
             w.print(node, from, text);
+            if let Some(accepted) = accepted {
+                w.accepts(&accepted.node, accepted.token, accepted.seq);
+            }
             // "Leads no more" has "leads" in it.
             match (leads, stops) {
                 (_, Some(_)) => w.says_it_stopped(node),

@@ -2,6 +2,9 @@
 //! ([`mod@env`]), the driver of a core ([`task_driver`]), and one genuine client library per service behind a common
 //! request queue ([`queue`]).
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! ```
 //! use protocols_clients::{env::tokio::TokioEnv, registry::Clients};
 //!

@@ -1,5 +1,8 @@
 //! Real mode: the same cores on tokio and real sockets; the node and the store as programs. Empty without feature
 //! `real`.
+//!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
 
 #![cfg(feature = "real")]
 

@@ -1,6 +1,9 @@
 //! Judges the log of a store or a service that someone else has written: JSON, tables or key=value pairs, with other
 //! names for fields and values, times in any common notation, in one file or several.
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! ```
 //! # let file = std::env::temp_dir().join(format!("logs-doctest-{}.log", std::process::id()));
 //! # std::fs::write(&file, "{\"ts\":1,\"pod\":\"a\",\"fence\":7,\"state\":\"DONE\"}\n{\"ts\":2,\"pod\":\"b\",\"fence\":8,\"state\":\"DONE\"}\n{\"ts\":3,\"pod\":\"a\",\"fence\":7,\"state\":\"DONE\"}\n").unwrap();

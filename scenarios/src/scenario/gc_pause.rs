@@ -119,7 +119,8 @@ pub(super) fn plan_of(scenario: &str, params: &Params, protocol: &Protocol, seed
         // First, since a node that is paused at the point runs nothing any more.
         plan.faults.insert(0, PlannedFault { when: lease_checked.clone(), what: cut, group: 0 });
     }
-    if protocol.service.outlasts_pauses {
+    // What a program keeps at its service is not known: a row may expire, or a session has to be found dead.
+    if protocol.service.outlasts_pauses && !protocol.is_program() {
         let what = Fault::DropKey { node: Who::Leader };
         plan.faults.push(PlannedFault { when: unblocked(&lease_checked, params, protocol), what, group: 0 });
     }

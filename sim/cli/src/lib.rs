@@ -1,5 +1,8 @@
 //! The `fencepost` command: the simulation's and, built by `cargo real`, that for real processes.
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! | module | has |
 //! |---|---|
 //! | `built` | the commit that this program is built from |

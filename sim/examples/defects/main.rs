@@ -1,6 +1,6 @@
 //! Puts defects into the code on purpose, one at a time, and measures which of them sweeps detect.
 //!
-//! `cargo run -p sim --example defects -- measure --write` copies the sources to `target/defects` with every defect of
+//! `cargo run -p fencepost-sim --example defects -- measure --write` copies the sources to `target/defects` with every defect of
 //! `sim/tests/defects` in them, builds the copy once, checks that it passes with no defect on, and sweeps with each
 //! defect on: first one seed, then more, then random plans. The table goes to `sim/tests/defects/README.md`.
 

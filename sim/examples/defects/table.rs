@@ -27,7 +27,7 @@ pub fn render(defects: &[Defect], results: &Results, how: &str) -> String {
     let mut text = format!(
         "# Defects of our own making\n\n\
          Each of these was planted in the code, one at a time; the files beside this one describe them. What sweeps\n\
-         detect of them, by `cargo run -p sim --example defects -- measure --write`\n({how}):\n\n\
+         detect of them, by `cargo run -p fencepost-sim --example defects -- measure --write`\n({how}):\n\n\
          {}. \"Seeds\" is the number of seeds that it took; \"of runs\" is the share of the named cell's runs that fail.\n",
         count(&all, results)
     );

@@ -9,9 +9,9 @@ use crate::{
 };
 use fencepost_libc::main_of;
 use fencepost_process::Main;
-use protocols::election::program;
+use protocols::election::program as fleet;
 use sim::{
-    program::{Database, Pattern, Program},
+    program::{self, Accepts, Database, Pattern, Program},
     registry::Registry,
 };
 use std::{num::NonZero, ops::Range, panic::Location, process::Termination, thread, time::Duration};
@@ -209,6 +209,13 @@ impl World {
             let database = Database::new(table, token.as_deref(), schema).map_err(Failure::wrong)?;
             program = program.writes_to(database);
         }
+        if let Some(crate::Own { main, accepts_when }) = &store.own {
+            if accepts_when.is_empty() {
+                return Err(Failure::wrong("the store is a program; name the line of a write with `accepts_when`"));
+            }
+            let accepts: Result<_, _> = accepts_when.iter().map(|line| Accepts::new(line)).collect();
+            program = program.served_by(program::Own::new(*main, accepts.map_err(Failure::wrong)?));
+        }
         for (name, value) in &self.env {
             program = program.with_env(name, value);
         }
@@ -227,7 +234,7 @@ impl World {
         let registry = registry.map_err(Failure::wrong)?;
         let jobs = self.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
         Ok(Trial {
-            protocol: program::of(&services, tokened),
+            protocol: fleet::of(&services, tokened),
             members: self.services.iter().filter_map(|s| Some((s.service.process?.to_owned(), s.members?))).collect(),
             registry,
             observed: !self.leads_when.is_empty(),

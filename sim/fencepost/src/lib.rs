@@ -45,5 +45,7 @@ pub use checked::Checked;
 pub use failure::Failure;
 #[cfg(feature = "etcd")]
 pub use services::etcd;
-pub use services::{Database, Service, Store, consul, database, kubernetes, postgres, redis, store, zookeeper};
+pub use services::{
+    Database, Own, Service, Store, consul, database, kubernetes, postgres, redis, served_by, store, zookeeper,
+};
 pub use survey::{First, Row, Survey};

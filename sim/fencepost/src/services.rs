@@ -1,9 +1,12 @@
 //! What a service finds in the world.
 
+use fencepost_libc::main_of;
+use fencepost_process::Main;
 use protocols::{
     fence::checks::Fencing,
     service::{self, consul, kubernetes, postgres, redis, zookeeper},
 };
+use std::process::Termination;
 
 /// A coordination service, served over its own wire protocol.
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +62,12 @@ pub const fn kubernetes() -> Service {
 pub struct Store {
     pub(crate) fencing: Fencing,
     pub(crate) database: Option<Database>,
+    pub(crate) own: Option<Own>,
 }
 
 /// A store that refuses a token lower than one that it has accepted. Every write needs a `Fencing-Token`.
 pub const fn store() -> Store {
-    Store { fencing: Fencing::On, database: None }
+    Store { fencing: Fencing::On, database: None, own: None }
 }
 
 impl Store {
@@ -105,6 +109,40 @@ impl Database {
 impl From<Database> for Store {
     fn from(database: Database) -> Store {
         let fencing = if database.token.is_some() { Fencing::On } else { Fencing::Off };
-        Store { fencing, database: Some(database) }
+        Store { fencing, database: Some(database), own: None }
+    }
+}
+
+/// A resource that is a program of one's own: it runs at `store`, and says in its lines what it has accepted.
+#[derive(Clone, Debug)]
+pub struct Own {
+    pub(crate) main: Main,
+    pub(crate) accepts_when: Vec<String>,
+}
+
+/// The resource is this program, a process at `store`. It has the same environment as the others, and `STATE_DIRECTORY`: a
+/// folder of this machine, which survives its restarts and is deleted after the run. A closure may not capture anything.
+pub fn served_by<F, T>(main: F) -> Own
+where
+    F: Fn() -> T + Copy + 'static,
+    T: Termination,
+{
+    Own { main: main_of(main), accepts_when: Vec::new() }
+}
+
+impl Own {
+    /// It has accepted a write when it prints a line with this part, which has `{node}`, `{token}` and `{seq}` in it:
+    /// `accepted {seq} of {node} under {token}`. Print it once for each write, when the write can no longer be undone. Tokens
+    /// must never fall, and numbers must rise.
+    pub fn accepts_when(mut self, line: &str) -> Own {
+        self.accepts_when.push(line.to_owned());
+        self
+    }
+}
+
+impl From<Own> for Store {
+    fn from(own: Own) -> Store {
+        // It promises to compare tokens, and is judged by that.
+        Store { fencing: Fencing::On, database: None, own: Some(own) }
     }
 }

@@ -16,7 +16,7 @@ pub struct Survey {
     pub scenarios: Vec<Row>,
     /// The virtual time from a leader's death to the first write of another, as measured first.
     pub takeover: Duration,
-    /// Calls of the service that are not simulated, each once.
+    /// Calls and requests of the service that are not simulated, each once.
     pub refused: Vec<String>,
     /// How long it took.
     pub took: Duration,
@@ -82,6 +82,9 @@ impl Trial {
             |place| self.one(&plans[place as usize]),
             |place, ran| {
                 let scenario = &plans[place as usize].scenario;
+                let refused = ran.as_ref().map_or(&[][..], |ran| &ran.refused);
+                let new = refused.iter().filter(|sentence| !survey.refused.contains(sentence)).cloned();
+                survey.refused.extend(new.collect::<Vec<_>>());
                 match ran {
                     Ok(ran) => survey.count(scenario, ran.verdict, number(&ran.plan), ran.violated),
                     Err(why) if why.kind == Kind::Inconclusive => survey.count(scenario, Verdict::Vacuous, 0, vec![]),

@@ -17,6 +17,7 @@ use reports::Verdict;
 use scenarios::{
     Params, Plan,
     fault::Trigger,
+    plan,
     scenario::{self, program::paused_before_send},
     streams, suggest, triggers,
 };
@@ -127,7 +128,8 @@ impl Trial {
         let (most, until) = last.unwrap_or((usize::MAX, u64::MAX));
         let lines: Vec<&Line> = run.printed.iter().filter(|line| line.now <= until).collect();
         let line = |line: &&Line| {
-            let name = run.plan.candidates.get(line.node.index()).map_or("?", |candidate| candidate.name.as_str());
+            let name =
+                run.plan.candidates.get(line.node.index()).map_or(plan::STORE, |candidate| candidate.name.as_str());
             format!("  {:>10.6} {name} {}\n", line.now as f64 / 1e9, said(line))
         };
         let text: String = lines[lines.len().saturating_sub(most)..].iter().map(line).collect();

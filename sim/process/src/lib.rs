@@ -1,5 +1,8 @@
 //! Operating-system processes in a simulated world, seen from outside.
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! A simulated process is a child process. Within it, `fencepost-libc` defines the functions of libc that reach the
 //! network, the clock, entropy or another thread, so the program itself is unmodified. This crate is the other end: it
 //! starts such a child, talks with it and kills it. It is safe Rust on the standard library, and defines no symbol, so

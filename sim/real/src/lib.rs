@@ -1,5 +1,8 @@
 //! Real mode: clusters on loopback, proxies between their members, the director that injects a plan's faults, and the
 //! load. Empty without the feature `real`, which `cargo real` enables.
+//!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
 
 #![cfg(feature = "real")]
 

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 
 /// The baseline of the default sweep.
-const COMMITTED: &str = include_str!("../../../seeds/baseline/scenarios.json");
+const COMMITTED: &str = include_str!("../../data/scenarios.json");
 /// The baseline of the default swarm.
-const SWARM: &str = include_str!("../../../seeds/baseline/swarm.json");
+const SWARM: &str = include_str!("../../data/swarm.json");
 
 /// A file in `seeds/baseline/` that cannot be read. A test rules this out.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The extension of digest files.
 pub const ENDING: &str = "runs";
 /// The digests of the default sweep.
-const COMMITTED: &str = include_str!("../../../seeds/baseline/scenarios.runs");
+const COMMITTED: &str = include_str!("../../data/scenarios.runs");
 /// Seeds from 0 to below this have digests.
 const SEEDS: u64 = 4;
 /// The prefix of the line with the options of the recorded sweep.

@@ -26,24 +26,24 @@ pub const ADVICE: &str = "advice";
 
 /// The committed plan sets, by number.
 const COMMITTED: [&str; 10] = [
-    include_str!("../../../reports/experiments/1-clean-kill.json"),
-    include_str!("../../../reports/experiments/2-ttl-sweep.json"),
-    include_str!("../../../reports/experiments/3-partition.json"),
-    include_str!("../../../reports/experiments/4-gc-pause.json"),
-    include_str!("../../../reports/experiments/5-fencing-off.json"),
-    include_str!("../../../reports/experiments/6-churn.json"),
-    include_str!("../../../reports/experiments/7-step-down.json"),
-    include_str!("../../../reports/experiments/8-work-set.json"),
-    include_str!("../../../reports/experiments/9-shards.json"),
-    include_str!("../../../reports/experiments/10-frontiers.json"),
+    include_str!("../../data/experiments/1-clean-kill.json"),
+    include_str!("../../data/experiments/2-ttl-sweep.json"),
+    include_str!("../../data/experiments/3-partition.json"),
+    include_str!("../../data/experiments/4-gc-pause.json"),
+    include_str!("../../data/experiments/5-fencing-off.json"),
+    include_str!("../../data/experiments/6-churn.json"),
+    include_str!("../../data/experiments/7-step-down.json"),
+    include_str!("../../data/experiments/8-work-set.json"),
+    include_str!("../../data/experiments/9-shards.json"),
+    include_str!("../../data/experiments/10-frontiers.json"),
 ];
 
 /// The committed numbers of the full set.
-const NUMBERS: &str = include_str!("../../../reports/experiments/numbers.json");
+const NUMBERS: &str = include_str!("../../data/experiments/numbers.json");
 /// The committed numbers of the reduced set.
-const REDUCED: &str = include_str!("../../../reports/experiments/reduced.json");
+const REDUCED: &str = include_str!("../../data/experiments/reduced.json");
 /// The findings, with placeholders for numbers.
-pub const TEMPLATE: &str = include_str!("../../../reports/experiments/FINDINGS.in.md");
+pub const TEMPLATE: &str = include_str!("../../data/experiments/FINDINGS.in.md");
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

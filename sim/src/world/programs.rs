@@ -4,8 +4,9 @@
 use super::World;
 use protocols::{
     elector::Deposed,
-    history::Kind,
-    types::{Incarnation, NodeId, SECOND},
+    history::{Kind, UNKNOWN_VERSION},
+    message::{Write, WriteVerdict},
+    types::{Incarnation, NodeId, Operation, Resource, SECOND},
 };
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -62,6 +63,8 @@ pub struct Programs {
     pub(crate) refused: Vec<String>,
     /// Writes that the store accepted without a token, and nobody said that leads.
     pub(crate) untold: u64,
+    /// Writes that a store which is a program has accepted.
+    accepted: u64,
     /// Turns of such writers: nodes that wrote after another.
     turns: u32,
 }
@@ -189,8 +192,8 @@ impl World {
         Incarnation { token, node, generation }
     }
 
-    /// A write without a token arrived on this connection: notes that nobody can tell whose it is, unless its process has
-    /// said that it leads.
+    /// A write whose token says nothing arrived on this connection: notes that nobody can tell to which leadership it belongs,
+    /// unless its process has said that it leads.
     pub(crate) fn does_not_tell(&mut self, (_, conn): (NodeId, u32)) -> bool {
         let said = self.programs.began.get(&conn).is_some_and(|began| began.last.is_some());
         self.programs.untold += u64::from(!said);
@@ -207,6 +210,38 @@ impl World {
         if self.programs.acting.replace(node).is_none() {
             self.leader_appeared(0);
         }
+    }
+
+    /// The store, which is a program, said that it has accepted this write.
+    pub(crate) fn accepts(&mut self, node: &str, token: u64, seq: u64) {
+        let Some(node) = self.find(node).filter(|node| self.topology.is_candidate(*node)) else {
+            // Nobody knows whose it is.
+            self.programs.untold += 1;
+            return;
+        };
+        let said = self.programs.said.get(&node).and_then(|said| said.last);
+        let of = match said.filter(|said| said.token == token || said.token == 0) {
+            Some(said) => said,
+            None if token == 0 => {
+                self.programs.untold += 1;
+                return;
+            }
+            None => self.leadership_of(node, u32::MAX, token),
+        };
+        self.programs.accepted += 1;
+        let write = Write {
+            resource: Resource(0),
+            operation: Operation::Record,
+            generation: of.generation,
+            token: of.token,
+            seq,
+            read_version: UNKNOWN_VERSION,
+            client: node,
+            number: self.programs.accepted,
+            payload: None,
+        };
+        self.record(Kind::Apply { node, write, verdict: WriteVerdict::Ok, version: UNKNOWN_VERSION });
+        self.took_effect(of);
     }
 
     /// Who leads, by its effects.

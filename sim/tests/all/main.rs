@@ -44,6 +44,7 @@ mod redis_elections;
 mod redis_model;
 mod redlock;
 mod registered;
+mod registered_service;
 mod repeated_kills;
 mod seeds;
 mod sentinel;

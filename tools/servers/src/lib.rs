@@ -2,6 +2,9 @@
 //! and starts them for tests on free loopback ports in temporary folders. They are killed by process id when dropped,
 //! even in a panic.
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! `FENCEPOST_SERVERS` says what a test does about a missing program: if unset, it prints a message and passes; with
 //! `require`, it fails; with `install`, it first installs the program, from Debian's packages or with pip.
 //! `FENCEPOST_REDIS`, `FENCEPOST_ETCD_3_4`, `FENCEPOST_ETCD_3_5` and `FENCEPOST_ETCD_3_5_16` are paths of binaries

@@ -202,6 +202,7 @@ impl Metrics {
                 match verdict {
                     Verdict::Fenced { highest } => self.refused(name, "write", node, *generation, *token, *highest),
                     Verdict::Ok => {
+                        tracing::debug!(resource = name, node, token, seq, generation, "accepted");
                         self.last_seq.get_or_create(&resource).set(*seq as i64);
                         if self.effects().accepted(node, *generation, *token, Instant::now()) {
                             self.stale_accepted.inc();

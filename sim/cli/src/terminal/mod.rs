@@ -10,6 +10,7 @@ pub mod headings;
 pub mod names;
 pub mod options;
 pub mod output;
+pub mod own_service;
 pub mod parse;
 pub mod program;
 pub mod shell;

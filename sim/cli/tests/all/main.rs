@@ -40,6 +40,7 @@ mod mistakes;
 mod mutants;
 mod obedient;
 #[cfg(not(real_mode))]
+mod own_service;
 mod own_times;
 mod pages;
 #[cfg(not(real_mode))]

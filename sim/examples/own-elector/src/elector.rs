@@ -1,398 +1,308 @@
-//! `majority-lease`: a majority elects a leader by votes kept on disk, and grants it a lease.
+//! `margin-lease`: whoever holds a key in Redis leads, and stops believing a margin before the key expires.
 //!
-//! **Where it comes from.** Terms and votes are Raft's (Ongaro and Ousterhout, 2014, §5.2); the lease is Gray and
-//! Cheriton's (SOSP 1989). There is no log, and a leader's term is its token.
+//! **Where it comes from.** Redlock's algorithm with a single server: it subtracts 1 % of the TTL for clocks that differ
+//! (leandromoreira/redlock-rb, `CLOCK_DRIFT_FACTOR`). The token comes from a counter, in the script that takes the key.
 //!
-//! **How it elects.** A node that has heard from no leader for a lease stands in a new term. Nodes that have not voted
-//! in that term and have not heard from a leader either vote for it. The winner asks for a lease; once a majority has
-//! granted it, the winner leads.
+//! **How it elects.** Candidates try to take the key. The leader extends it while it has the leader's value; that value is
+//! new for each attempt, so that a late request cannot extend or delete another attempt's key.
 //!
-//! **What it assumes about time.** Nothing for the token. A belief lasts a lease, less 1 % (`margin`), from when the leader *sent*
-//! the round that a majority answered; the others wait a lease from when it *arrived*. So two beliefs never overlap
-//! while clock rates differ by less than 1 %. A restarted node waits out a lease that it may have granted.
+//! **What it assumes about time.** Nothing for the token. A belief lasts a TTL less the margin from when the confirmed
+//! request was *sent*; Redis counts the TTL from when it *arrived*, by its wall clock. So two nodes never believe at once
+//! while clock rates differ by less than the margin, and the server's wall clock does not jump ahead.
 //!
-//! **What breaks it.** A pause between the check of the belief and the write, where nobody checks the token.
+//! **What breaks it.** A pause between the check of the belief and the write, where nobody checks the token. If Redis
+//! loses its data, it grants tokens again.
 
-use crate::belief::{MARGIN, belief};
 use protocols::{
     clock::Now,
     election::{
-        Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+        Conditions, Hazard, OwnTimers, Promise, Protocol, Setup, Timings,
         promise::{self, UNCHECKED},
+        redis_common::{key_of, token_key_of},
+        redis_fenced,
     },
-    elector::{self, Deposed, Elector, boxed},
-    payload::{Nothing, Payload},
+    elector::{self, Deposed, Elector, RequestNumber, ServiceInput, ServiceOutput, boxed},
+    error::Failure,
+    parameter::{Parameter, Place, Takes},
+    payload::Nothing,
     point::Point,
-    service::Service,
-    types::{Leadership, MILLISECOND, NodeId, SECOND, TimerId},
+    service::redis::{self, Reply, Request},
+    types::{Leadership, MILLISECOND, SECOND, TimerId},
 };
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-type Input = elector::Input<Message, Nothing>;
-type Output = elector::Output<Message, Nothing>;
+type Input = elector::Input<Nothing, redis::Api>;
+type Output = elector::Output<Nothing, redis::Api>;
 
 pub static PROTOCOL: Protocol = Protocol {
-    name: "majority-lease",
-    about: "A majority votes and then promises patience for a lease; the term is the token",
-    service: &Service::NONE,
-    tokened: true,
-    transport: Transport::Datagram,
+    name: "margin-lease",
+    about: "A key in Redis with a fencing token; the leader stops a margin before the key expires",
+    service: &redis::SERVICE,
     default_lease_ttl: 3 * SECOND,
-    election_timeout: None,
-    granted_ttl: |ttl| ttl,
-    renew_interval: |ttl| ttl / 5,
-    takeover_max: |timings, _| 2 * timings.renew_interval + 50 * MILLISECOND, // Two may stand at one moment.
+    renew_interval: |ttl| ttl / 3,
+    takeover_max: |timings, _| timings.renew_interval,
     read_lease: Some(|timings| (belief(timings), timings.lease_ttl)),
-    preference: Preference::Any,
-    majority: true,
-    persists: true,
-    forgets_to_wait: false,
-    ring: false,
     transfers: false,
-    changes_members: false,
     parameters: &[MARGIN],
     timers: OwnTimers::NONE,
-    claim: None,
-    elector: |setup| boxed(MajorityLease::new(setup)),
+    elector: |setup| boxed(MarginLease::new(setup)),
     promise: |hazard, fencing| match hazard {
+        Hazard::ServiceDataLoss | Hazard::ServiceRestored | Hazard::ServiceForgets => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
         Hazard::PauseBeyondLease => UNCHECKED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::RollingRestart => Promise::Holds,
-        Hazard::CutOffFromPeers | Hazard::NoQuorum => Promise::Holds,
+        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
+        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
+        Hazard::CutOffFromService | Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
+        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
         _ => Promise::May,
     },
-    bounds: promise::settled,
-    notices: promise::Notices::SILENCE,
-    belief_overlap: |timings, c: &Conditions| Some(c.slow(belief(timings)).saturating_sub(c.fast(timings.lease_ttl))),
+    belief_overlap: |timings, c: &Conditions| {
+        Some(c.slow(belief(timings)).saturating_sub(c.service(timings.lease_ttl)))
+    },
+    // It has a token, no preferred candidate, no messages between candidates and nothing on disk, either.
+    ..redis_fenced::PROTOCOL
 };
 
-/// Messages between candidates. Any may be lost, delayed, duplicated or reordered.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Message {
-    /// Vote for me in this term.
-    Stand(u64),
-    /// You have my vote in this term; it is on disk.
-    Vote(u64),
-    /// My term is this one, later than yours.
-    Newer(u64),
-    /// I was elected in this term: grant me a lease.
-    Lead { term: u64, round: u64 },
-    /// Granted, from when that round arrived.
-    Patient { term: u64, round: u64 },
-    /// I no longer lead; nobody need wait for my lease.
-    Yield(u64),
+/// `--set margin-lease.margin=5`.
+pub const MARGIN: Parameter = Parameter {
+    name: "margin",
+    takes: Takes::Count { least: 0, most: 50 },
+    usual: "1",
+    about: "Percentage of the TTL by which the leader stops before the key expires",
+    place: Place::Values,
+};
+
+/// The key's TTL, milliseconds.
+fn ttl_ms(timings: &Timings) -> u64 {
+    (timings.lease_ttl / MILLISECOND).max(1)
 }
 
-impl Payload for Message {
-    fn kind(&self) -> &'static str {
-        match self {
-            Message::Stand(_) => "stand",
-            Message::Vote(_) => "vote",
-            Message::Newer(_) => "newer",
-            Message::Lead { .. } => "lead",
-            Message::Patient { .. } => "patient",
-            Message::Yield(_) => "yield",
-        }
-    }
+/// How long a leader believes after it sent the last confirmed request, nanoseconds.
+fn belief(timings: &Timings) -> u64 {
+    let percent = timings.own.values.get(&MARGIN).unwrap_or(1);
+    ttl_ms(timings) * MILLISECOND / 100 * (100 - percent)
 }
 
-/// The election timeout.
-const STAND: TimerId = 0;
-/// The next round is due.
-const ROUND: TimerId = 1;
-/// The belief ends, or a winner has waited too long for its first lease.
+/// A follower tries again.
+const POLL: TimerId = 0;
+/// The leader extends its key.
+const RENEW: TimerId = 1;
+/// The belief ends.
 const EXPIRE: TimerId = 2;
 
-/// The state on disk: the latest term that this node knows, and its vote in it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-struct Kept {
-    term: u64,
-    vote: Option<NodeId>,
-}
-
-impl Kept {
-    fn bytes(self) -> Vec<u8> {
-        let vote = self.vote.map_or(u16::MAX, |node| node.0);
-        [&self.term.to_le_bytes()[..], &vote.to_le_bytes()].concat()
-    }
-
-    /// `None` if the bytes are corrupt: a node that has forgotten its vote must not vote again.
-    fn read(bytes: &[u8]) -> Option<Kept> {
-        let (term, vote) = bytes.split_first_chunk::<8>()?;
-        let vote = u16::from_le_bytes(vote.try_into().ok()?);
-        Some(Kept { term: u64::from_le_bytes(*term), vote: (vote != u16::MAX).then_some(NodeId(vote)) })
-    }
+/// The request under way, and when it was sent.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Asked {
+    Take { sent: u64 },
+    Extend { sent: u64 },
+    Release,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Role {
-    Follower,
-    /// The nodes that voted for this one.
-    Candidate(BTreeSet<NodeId>),
-    Winner(Reign),
-}
-
-/// Won a majority's votes; leads once a majority has granted the lease.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
-struct Reign {
-    leads: bool,
-    valid_until: u64,
-    /// When each recent round was sent.
-    rounds: BTreeMap<u64, u64>,
-    /// The latest round that each other node has answered.
-    patient: BTreeMap<NodeId, u64>,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct MajorityLease {
+struct MarginLease {
     setup: Setup,
-    /// `None` if the disk is corrupt: this node takes no part.
-    kept: Option<Kept>,
-    role: Role,
-    /// This node votes for nobody before then, itself included.
-    patient_until: u64,
-    /// Votes being written to disk, in order: term and candidate.
-    writing: VecDeque<(u64, NodeId)>,
-    observed: Option<NodeId>,
+    /// The value of this node's latest attempt, as long as the key may have it.
+    value: Option<String>,
+    lease: Option<Leadership>,
+    under_way: Option<(RequestNumber, Asked)>,
+    requests: RequestNumber,
     campaigning: bool,
-    random: u64,
+    /// After a resignation, others go first until then.
+    held_off_until: u64,
 }
 
-impl MajorityLease {
+impl MarginLease {
     fn new(setup: Setup) -> Self {
-        let kept = setup.stored.as_deref().map_or(Some(Kept::default()), Kept::read);
-        let random = setup.nonce;
-        let (role, writing) = (Role::Follower, VecDeque::new());
-        MajorityLease { setup, kept, role, patient_until: 0, writing, observed: None, campaigning: false, random }
+        let (value, lease, under_way) = (None, None, None);
+        MarginLease { setup, value, lease, under_way, requests: 0, campaigning: false, held_off_until: 0 }
     }
 
-    fn term(&self) -> u64 {
-        self.kept.map_or(0, |kept| kept.term)
+    fn ask(&mut self, asked: Asked, out: &mut Vec<Output>) {
+        let group = self.setup.group;
+        let (key, ttl_ms) = (key_of(group).into_owned(), ttl_ms(&self.setup.timings));
+        let value = self.value.clone().unwrap_or_default();
+        let request = match asked {
+            Asked::Take { .. } => {
+                Request::AcquireFenced { key, token_key: token_key_of(group).into_owned(), value, ttl_ms }
+            }
+            Asked::Extend { .. } => Request::CompareAndPexpire { key, value, ttl_ms },
+            Asked::Release => Request::CompareAndDelete { key, value },
+        };
+        self.requests += 1;
+        let (number, timeout) = (self.requests, self.setup.timings.request_timeout);
+        self.under_way = Some((number, asked));
+        out.push(Output::Point(Point::BeforeAsk));
+        out.push(Output::Service(ServiceOutput::Request { number, request, timeout, concurrent: false }));
     }
 
-    /// A random part of a renewal interval, so that two followers of one leader do not stand at once (splitmix64).
-    fn a_while(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let longest = self.setup.timings.renew_interval;
-        longest / 20 + (mixed ^ (mixed >> 31)) % (longest - longest / 10).max(1)
+    /// Each candidate polls at its own pace, so that no two stay in step.
+    fn poll_later(&mut self, now: Now, out: &mut Vec<Output>) {
+        let twentieths = 14 + (self.setup.nonce ^ self.requests) % 6;
+        out.push(Output::SetTimer { id: POLL, at: now.mono + self.setup.timings.renew_interval / 20 * twentieths });
     }
 
-    fn tell_all(&self, message: Message, out: &mut Vec<Output>) {
-        out.extend(self.setup.others().map(|to| Output::Send { to, message: message.clone() }));
-    }
-
-    fn observe(&mut self, leader: Option<NodeId>, out: &mut Vec<Output>) {
-        if self.observed != leader {
-            self.observed = leader;
-            out.push(Output::Observed(leader));
+    fn poll(&mut self, now: Now, out: &mut Vec<Output>) {
+        self.poll_later(now, out);
+        match self.under_way {
+            Some(_) => {}
+            None if self.value.is_some() => self.ask(Asked::Release, out),
+            None => self.take(now, out),
         }
     }
 
-    /// Schedules the next candidacy: after the granted lease, plus a random delay.
-    fn wait(&mut self, now: Now, out: &mut Vec<Output>) {
-        let at = self.patient_until.max(now.mono) + self.a_while();
-        out.push(Output::SetTimer { id: STAND, at });
-    }
-
-    fn be_patient(&mut self, now: Now, out: &mut Vec<Output>) {
-        self.patient_until = self.patient_until.max(now.mono + self.setup.timings.lease_ttl);
-        self.wait(now, out);
-    }
-
-    fn keep(&mut self, kept: Kept, out: &mut Vec<Output>) {
-        self.kept = Some(kept);
-        if let Some(vote) = kept.vote {
-            self.writing.push_back((kept.term, vote));
-            out.push(Output::Point(Point::BeforePersist));
-            out.push(Output::Persist(kept.bytes()));
-        }
-    }
-
-    fn stand(&mut self, now: Now, out: &mut Vec<Output>) {
-        self.wait(now, out);
-        // The lease binds a candidate's own vote too; and it does not stand while a vote is being written.
-        if now.mono < self.patient_until || !self.writing.is_empty() {
+    fn take(&mut self, now: Now, out: &mut Vec<Output>) {
+        if now.mono < self.held_off_until {
             return;
         }
-        self.observe(None, out);
         if !std::mem::replace(&mut self.campaigning, true) {
             out.push(Output::Campaign);
         }
         out.push(Output::Point(Point::BeforeCampaign));
-        self.role = Role::Candidate(BTreeSet::new());
-        self.keep(Kept { term: self.term() + 1, vote: Some(self.setup.node) }, out);
+        let Setup { node, names, nonce, .. } = &self.setup;
+        self.value = Some(format!("{}/{nonce:016x}/{}", names[node.index()], self.requests));
+        self.ask(Asked::Take { sent: now.mono }, out);
     }
 
-    /// A vote has reached the disk.
-    fn kept(&mut self, now: Now, out: &mut Vec<Output>) {
-        let Some((term, vote)) = self.writing.pop_front() else { return };
-        if term != self.term() {
-            return;
-        }
-        out.push(Output::Voted { candidate: vote, token: term });
-        out.push(Output::Point(Point::Voted));
-        if vote == self.setup.node {
-            self.tell_all(Message::Stand(term), out);
-            self.voted_for(now, vote, out);
-        } else {
-            out.push(Output::Send { to: vote, message: Message::Vote(term) });
-        }
-    }
-
-    fn voted_for(&mut self, now: Now, by: NodeId, out: &mut Vec<Output>) {
-        let Role::Candidate(votes) = &mut self.role else { return };
-        votes.insert(by);
-        if votes.len() >= self.setup.majority() && votes.contains(&self.setup.node) {
-            self.role = Role::Winner(Reign::default());
-            out.push(Output::CancelTimer(STAND));
-            out.push(Output::SetTimer { id: EXPIRE, at: now.mono + self.setup.timings.lease_ttl });
-            self.round(now, out);
-        }
-    }
-
-    fn asked(&mut self, now: Now, from: NodeId, term: u64, out: &mut Vec<Output>) {
-        if term <= self.term() {
-            protocols::mark!("own-elector: a vote is refused, the term is not a newer one");
-            if term < self.term() {
-                out.push(Output::Send { to: from, message: Message::Newer(self.term()) });
+    fn answered(&mut self, now: Now, asked: Asked, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
+        let until = |sent: u64| sent + belief(&self.setup.timings);
+        match (asked, reply) {
+            (Asked::Take { sent }, Ok(Reply::Token(Some(token)))) if until(sent) > now.mono => {
+                let leadership = Leadership { token, valid_until: until(sent) };
+                self.lease = Some(leadership);
+                self.campaigning = false;
+                out.push(Output::CancelTimer(POLL));
+                out.push(Output::SetTimer { id: RENEW, at: sent + self.setup.timings.renew_interval });
+                out.push(Output::SetTimer { id: EXPIRE, at: leadership.valid_until });
+                out.push(Output::Elected(leadership));
             }
-        } else if now.mono >= self.patient_until && !matches!(self.role, Role::Winner(_)) {
-            self.role = Role::Follower;
-            self.wait(now, out);
-            self.keep(Kept { term, vote: Some(from) }, out);
+            (Asked::Take { .. }, Ok(Reply::Token(None))) => self.value = None,
+            // Too late for a belief, or nobody knows whether the key was taken, and with which token.
+            (Asked::Take { .. }, _) => {
+                protocols::mark!("own-elector: an attempt may have left a key that nobody believes in");
+                self.ask(Asked::Release, out);
+            }
+            (Asked::Extend { sent }, Ok(Reply::Done(true))) => {
+                let valid_until = until(sent);
+                let Some(lease) = &mut self.lease else { return };
+                lease.valid_until = valid_until;
+                out.push(Output::Point(Point::Renewed));
+                out.push(Output::SetTimer { id: EXPIRE, at: valid_until });
+                out.push(Output::Renewed(*lease));
+            }
+            (Asked::Extend { .. }, Ok(Reply::Done(false))) => self.depose(now, Deposed::Lost, out),
+            (Asked::Release, Ok(_)) => {
+                self.value = None;
+                self.take(now, out);
+            }
+            // No usable answer: the next poll or renewal asks again.
+            _ => {}
         }
     }
 
-    fn round(&mut self, now: Now, out: &mut Vec<Output>) {
-        let (term, interval) = (self.term(), self.setup.timings.renew_interval);
-        let Role::Winner(reign) = &mut self.role else { return };
-        let round = reign.rounds.last_key_value().map_or(1, |(round, _)| round + 1);
-        reign.rounds.insert(round, now.mono);
-        // A round older than a lease cannot renew the belief.
-        let oldest = now.mono.saturating_sub(self.setup.timings.lease_ttl);
-        reign.rounds.retain(|_, sent| *sent >= oldest);
-        out.push(Output::SetTimer { id: ROUND, at: now.mono + interval });
-        out.push(Output::Point(Point::BeforeRenew));
-        self.tell_all(Message::Lead { term, round }, out);
-        self.count(now, out);
-    }
-
-    /// Extends the belief to a lease after the latest round that a majority answered.
-    fn count(&mut self, now: Now, out: &mut Vec<Output>) {
-        let (token, needed) = (self.term(), self.setup.majority());
-        let Role::Winner(reign) = &mut self.role else { return };
-        let answered = |round: u64| 1 + reign.patient.values().filter(|latest| **latest >= round).count() >= needed;
-        let sent = reign.rounds.iter().rev().find(|(round, _)| answered(**round)).map(|(_, sent)| *sent);
-        let Some(valid_until) = sent.map(|sent| sent + belief(&self.setup.timings)) else { return };
-        if valid_until <= now.mono || valid_until <= reign.valid_until {
+    /// Ends the belief first, and then releases the key.
+    fn depose(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
+        if self.lease.take().is_none() {
             return;
         }
-        reign.valid_until = valid_until;
-        out.push(Output::SetTimer { id: EXPIRE, at: valid_until });
-        let leadership = Leadership { token, valid_until };
-        if std::mem::replace(&mut reign.leads, true) {
-            out.push(Output::Point(Point::Renewed));
-            out.push(Output::Renewed(leadership));
-        } else {
-            self.campaigning = false;
-            out.push(Output::Elected(leadership));
-        }
-    }
-
-    /// A leader of this term was heard: grants it a lease, unless a later term has begun.
-    fn led(&mut self, now: Now, from: NodeId, (term, round): (u64, u64), out: &mut Vec<Output>) {
-        if term < self.term() {
-            out.push(Output::Send { to: from, message: Message::Newer(self.term()) });
-            return;
-        }
-        if term > self.term() {
-            self.give_up(now, Deposed::Lost, out);
-            // Its voters have the term on disk, and they are a majority.
-            self.kept = Some(Kept { term, vote: None });
-        }
-        self.role = Role::Follower;
-        self.campaigning = false;
-        self.observe(Some(from), out);
-        self.be_patient(now, out);
-        out.push(Output::Send { to: from, message: Message::Patient { term, round } });
-    }
-
-    /// Ends the reign, if any.
-    fn give_up(&mut self, now: Now, why: Deposed, out: &mut Vec<Output>) {
-        let Role::Winner(reign) = std::mem::replace(&mut self.role, Role::Follower) else { return };
-        if reign.leads {
-            out.push(Output::Deposed(why));
-        }
-        out.push(Output::CancelTimer(ROUND));
+        out.push(Output::Deposed(why));
+        out.push(Output::CancelTimer(RENEW));
         out.push(Output::CancelTimer(EXPIRE));
-        self.wait(now, out);
+        if let Some((number, _)) = self.under_way.take() {
+            out.push(Output::Service(ServiceOutput::Cancel(number)));
+        }
+        if why == Deposed::Resigned {
+            self.held_off_until = now.mono + self.setup.timings.lease_ttl;
+        }
+        self.ask(Asked::Release, out);
+        self.poll_later(now, out);
     }
+}
 
-    /// Steps down, and lets the others stand first.
-    fn resign(&mut self, now: Now, out: &mut Vec<Output>) {
-        out.push(Output::Point(Point::BeforeRelease));
-        self.give_up(now, Deposed::Resigned, out);
-        out.push(Output::SetTimer { id: STAND, at: now.mono + 2 * self.setup.timings.lease_ttl });
-        self.tell_all(Message::Yield(self.term()), out);
-    }
+impl Elector for MarginLease {
+    type Peer = Nothing;
+    type Service = redis::Api;
 
-    fn heard(&mut self, now: Now, from: NodeId, message: Message, out: &mut Vec<Output>) {
-        match message {
-            Message::Stand(term) => self.asked(now, from, term, out),
-            Message::Vote(term) if term == self.term() => self.voted_for(now, from, out),
-            Message::Lead { term, round } => self.led(now, from, (term, round), out),
-            Message::Patient { term, round } if term == self.term() => {
-                if let Role::Winner(reign) = &mut self.role {
-                    let latest = reign.patient.entry(from).or_default();
-                    *latest = round.max(*latest);
-                    self.count(now, out);
+    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        // First of all: after a pause, answers and timers come in any order.
+        if self.lease.is_some_and(|lease| lease.valid_until <= now.mono) {
+            self.depose(now, Deposed::Expired, out);
+        }
+        match input {
+            Input::Start => self.poll(now, out),
+            Input::Timer(POLL) if self.lease.is_none() => self.poll(now, out),
+            Input::Timer(RENEW) if self.lease.is_some() => {
+                out.push(Output::SetTimer { id: RENEW, at: now.mono + self.setup.timings.renew_interval });
+                if self.under_way.is_none() {
+                    out.push(Output::Point(Point::BeforeRenew));
+                    self.ask(Asked::Extend { sent: now.mono }, out);
                 }
             }
-            Message::Newer(term) if term > self.term() => {
-                self.give_up(now, Deposed::Lost, out);
-                self.role = Role::Follower;
-                self.kept = Some(Kept { term, vote: None });
+            Input::Service(ServiceInput::Reply { number, reply }) => {
+                if let Some((_, asked)) = self.under_way.take_if(|(under_way, _)| *under_way == number) {
+                    self.answered(now, asked, reply, out);
+                }
             }
-            Message::Yield(term) if term == self.term() && self.observed == Some(from) => {
-                self.observe(None, out);
-                self.patient_until = now.mono;
-                self.wait(now, out);
+            Input::Resign if self.lease.is_some() => {
+                out.push(Output::Point(Point::BeforeRelease));
+                self.depose(now, Deposed::Resigned, out);
             }
-            // These belong to an earlier term.
-            Message::Vote(_) | Message::Patient { .. } | Message::Newer(_) | Message::Yield(_) => {}
+            Input::Fenced => self.depose(now, Deposed::Fenced, out),
+            // Timers of an earlier role; a follower's resignation.
+            _ => {}
         }
     }
 }
 
-impl Elector for MajorityLease {
-    type Peer = Message;
-    type Service = Nothing;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Deposed::{Lost, Resigned};
 
-    fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
-        if self.kept.is_none() {
-            return;
-        }
-        // First of all: after a pause, messages and timers come in any order.
-        let is_over = |reign: &Reign| reign.leads && reign.valid_until <= now.mono;
-        if matches!(&self.role, Role::Winner(reign) if is_over(reign)) {
-            self.give_up(now, Deposed::Expired, out);
-        }
-        let wins = matches!(self.role, Role::Winner(_));
-        match input {
-            // It may have granted a lease before it restarted.
-            Input::Start => self.be_patient(now, out),
-            Input::Timer(STAND) if !wins => self.stand(now, out),
-            Input::Timer(ROUND) if wins => self.round(now, out),
-            Input::Timer(EXPIRE) if wins => self.give_up(now, Deposed::Lost, out),
-            Input::Peer { from, message } => self.heard(now, from, message, out),
-            Input::Persisted => self.kept(now, out),
-            Input::Resign if wins => self.resign(now, out),
-            Input::Fenced => self.give_up(now, Deposed::Fenced, out),
-            // Timers of an earlier role, and inputs that this protocol does not use.
-            _ => {}
-        }
+    fn core() -> MarginLease {
+        let (names, timings) = (vec!["n1".to_owned()], PROTOCOL.default_timings());
+        let (node, stored, service, bugs) = (protocols::types::NodeId(0), None, Vec::new(), Default::default());
+        MarginLease::new(Setup { node, group: 0, names, timings, nonce: 7, stored, service, bugs })
+    }
+
+    /// Whether this input, at that many milliseconds, leads to this output.
+    fn says(core: &mut MarginLease, ms: u64, input: Input, expected: &Output) -> bool {
+        let mut out = Vec::new();
+        core.step(Now { mono: ms * MILLISECOND, wall: 0 }, input, &mut out);
+        out.contains(expected)
+    }
+
+    fn answer(number: RequestNumber, reply: Reply) -> Input {
+        Input::Service(ServiceInput::Reply { number, reply: Ok(reply) })
+    }
+
+    fn asks(number: RequestNumber, request: Request) -> Output {
+        Output::Service(ServiceOutput::Request { number, request, timeout: SECOND, concurrent: false })
+    }
+
+    fn release(attempt: u64) -> Request {
+        Request::CompareAndDelete { key: key_of(0).into_owned(), value: format!("n1/{:016x}/{attempt}", 7) }
+    }
+
+    #[test]
+    fn a_belief_counts_from_sending_and_ends_a_margin_before_the_key() {
+        let believes = |ms| Leadership { token: 7, valid_until: ms * MILLISECOND };
+        let mut core = core();
+        core.step(Now::default(), Input::Start, &mut Vec::new());
+        let mut late = core.clone();
+        assert!(says(&mut late, 2_970, answer(1, Reply::Token(Some(7))), &asks(2, release(0))), "nothing is left");
+        assert!(says(&mut core, 500, answer(1, Reply::Token(Some(7))), &Output::Elected(believes(2_970))));
+        let (key, value) = (key_of(0).into_owned(), format!("n1/{:016x}/0", 7));
+        let extend = asks(2, Request::CompareAndPexpire { key, value, ttl_ms: 3_000 });
+        assert!(says(&mut core, 1_000, Input::Timer(RENEW), &extend));
+        let mut lost = core.clone();
+        assert!(says(&mut core, 1_900, answer(2, Reply::Done(true)), &Output::Renewed(believes(3_970))));
+        assert!(says(&mut lost, 1_900, answer(2, Reply::Done(false)), &Output::Deposed(Lost)), "the key is another's");
+        assert!(
+            says(&mut core, 2_000, Input::Resign, &Output::Deposed(Resigned)) && core.held_off_until == 5_000_000_000
+        );
+        assert!(says(&mut lost, 1_950, answer(3, Reply::Done(false)), &Output::Point(Point::BeforeCampaign)));
+        assert_eq!(lost.value, Some(format!("n1/{:016x}/3", 7)), "each attempt has a value of its own");
+        let fast = |service_fast_ppm| Conditions { service_fast_ppm, ..Conditions::default() };
+        let overlap = |ppm| (PROTOCOL.belief_overlap)(&core.setup.timings, &fast(ppm)).unwrap_or(u64::MAX);
+        assert!(overlap(10_000) == 0 && overlap(50_000) > 0, "two never believe while clocks differ by less than 1 %");
     }
 }

@@ -2,6 +2,9 @@
 //! entropy or another thread. A program that links it needs nothing else to run in a simulated world: no flag, no
 //! patched crate, no word in its code.
 //!
+//! The crate `fencepost` is the interface for tests of your own service; this one belongs to its inside, and may change
+//! in any release.
+//!
 //! ```no_run
 //! # fn service() {}
 //! let main = fencepost_libc::main_of(service);
@@ -45,6 +48,8 @@ mod solo;
 #[cfg(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod system;
 pub mod table;
+#[cfg(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod vdso;
 #[cfg(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod zygote;
 

@@ -6,6 +6,7 @@ use crate::{
     catch, entry,
     kernel::{Kernel, Link},
     system::{self, real},
+    vdso,
 };
 use fencepost_process::{Ended, Hello, Order, Plain, Reply, Start, Then, VARIABLE, receive, send};
 use libc::{c_char, c_int, c_void};
@@ -98,6 +99,11 @@ fn serve() -> io::Result<()> {
     unsafe { system::raw(libc::SYS_close_range, [3, c_int::MAX as usize, 0, 0, 0, 0]) };
     let mut world = UnixStream::from(take_over(0)?);
     let libc = catch::code_of_libc();
+    if let Err(why) = vdso::asks_the_system() {
+        eprintln!(
+            "the kernel's vDSO cannot be changed ({why}): a library that reads the time there, such as rustix, sees real time"
+        );
+    }
     // Nothing is allocated from here on: in every process, memory looks as it does in the first one.
     let (mut sent, mut buffer) = (Vec::with_capacity(4096), Vec::new());
     send(&Hello { running_at: baton::RUNNING.as_ptr().addr() as u64 }, &mut world, &mut sent)?;

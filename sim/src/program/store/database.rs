@@ -1,10 +1,10 @@
 //! A PostgreSQL database as the resource. Each row of one table that a process inserts or changes is a write of that process,
 //! under the token that the row has. The database compares nothing itself: that is for the process's statements to do.
 
-use super::Written;
+use super::written::Written;
 use crate::{
     service::postgres::{
-        model::{Audited, Model},
+        model::{Audited, Effect, Model},
         server::Server,
         wire,
     },
@@ -47,14 +47,20 @@ impl Database {
 
     /// Serves until the process ends. What was committed survives that.
     pub(super) fn server(&self) -> Arc<Server> {
-        let written = Mutex::new(Written::new(Fencing::Off));
+        // With the process and the token of the last write that could be told.
+        let written = Mutex::new((Written::new(Fencing::Off), None));
         let tokened = self.tokened;
-        let witness = move |client: (NodeId, u32), token: u64| {
-            // Among rows with tokens, one without says nothing of the order.
-            if tokened && token == 0 && with(|world| world.does_not_tell(client)) {
+        let witness = move |client: (NodeId, u32), effect: Effect| {
+            let (written, last) = &mut *written.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = (client.0, effect.token);
+            // Among rows with tokens, one without says nothing of the order. Neither does one whose token stayed, unless this
+            // process has just written under it: it may be a former leader that changed its successor's row.
+            let unclear = effect.token == 0 || (effect.kept && *last != Some(own));
+            if tokened && unclear && with(|world| world.does_not_tell(client)) {
                 return;
             }
-            written.lock().unwrap_or_else(PoisonError::into_inner).write(client, token);
+            *last = Some(own);
+            written.write(client, effect.token);
         };
         Arc::new(Server::witnessed(self.model.clone(), Box::new(witness)))
     }

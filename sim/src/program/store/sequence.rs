@@ -1,7 +1,7 @@
 //! The fenced store as programs reach it by HTTP: `PUT /sequence` with a `Fencing-Token` appends, and `GET /sequence` says how
 //! far it is. A token that is lower than one that the store has accepted is refused with 409.
 
-use super::Written;
+use super::written::Written;
 use crate::{
     service::http::{self, Answer},
     world::env::{SimEnv, SimStream},

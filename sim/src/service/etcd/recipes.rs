@@ -36,10 +36,7 @@ pub(super) trait Server: Clone + Send + Sync + 'static {
 
     fn delete_range(&self, request: PbDeleteRequest) -> impl Future<Output = Result<PbDeleteResponse, Status>> + Send;
 
-    fn lease_grant(
-        &self,
-        request: PbLeaseGrantRequest,
-    ) -> impl Future<Output = Result<PbLeaseGrantResponse, Status>> + Send;
+    fn grant(&self, request: PbLeaseGrantRequest) -> impl Future<Output = Result<PbLeaseGrantResponse, Status>> + Send;
 
     /// Deletes without waiting for an answer.
     fn abandon(&self, request: PbDeleteRequest);
@@ -132,7 +129,7 @@ async fn session<S: Server>(server: &S, lease: i64) -> Result<i64, Status> {
         return Ok(lease);
     }
     let request = PbLeaseGrantRequest { ttl: SESSION_TTL, id: 0 };
-    Ok(server.lease_grant(request).await.map_err(unknown_code)?.id)
+    Ok(server.grant(request).await.map_err(unknown_code)?.id)
 }
 
 /// Takes a place in the queue of a name, or finds it taken with the same lease.

@@ -233,7 +233,7 @@ impl<E: Env> recipes::Server for EtcdServer<E> {
         Ok(self.apply(|model, _| model.delete_range(&request))?)
     }
 
-    async fn lease_grant(&self, request: PbLeaseGrantRequest) -> Result<PbLeaseGrantResponse, Status> {
+    async fn grant(&self, request: PbLeaseGrantRequest) -> Result<PbLeaseGrantResponse, Status> {
         Ok(self.apply(|model, now| model.lease_grant(now, &request))?)
     }
 

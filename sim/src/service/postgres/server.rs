@@ -15,8 +15,8 @@ use tokio::sync::Notify;
 /// Whose session it is: the process, and its connection.
 pub type Client = (NodeId, u32);
 
-/// Is told who changed a row of the audited table, and under which token.
-pub type Witness = Box<dyn Fn(Client, u64) + Send + Sync>;
+/// Is told who changed a row of the audited table, and how.
+pub type Witness = Box<dyn Fn(Client, Effect) + Send + Sync>;
 
 /// The server's state, and the sessions to wake.
 #[derive(Default)]
@@ -73,11 +73,11 @@ impl Server {
     fn tell(&self, effects: &[Effect]) {
         let Some(witness) = self.witness.as_ref().filter(|_| !effects.is_empty()) else { return };
         let clients = self.clients().clone();
-        effects.iter().filter_map(|effect| Some((*clients.get(&effect.by)?, effect.token))).for_each(
-            |(client, token)| {
-                witness(client, token);
-            },
-        );
+        for effect in effects {
+            if let Some(client) = clients.get(&effect.by) {
+                witness(*client, *effect);
+            }
+        }
     }
 
     fn clients(&self) -> MutexGuard<'_, BTreeMap<Pid, Client>> {

@@ -83,7 +83,10 @@ fn members() -> Vec<Member> {
     assert!(folders.len() > 3, "found only {folders:?}");
     let member = |folder: String| {
         let manifest = manifest(&folder);
-        let name = quoted(&manifest, "name = ", "\n").remove(0);
+        // As the code calls it; the registry needs names that nobody else has.
+        let library = manifest.split_once("[lib]").map_or(&*manifest, |(_, library)| library);
+        let named = quoted(library, "name = ", "\n").into_iter().next();
+        let name = named.unwrap_or_else(|| quoted(&manifest, "name = ", "\n").remove(0)).replace('_', "-");
         Member { name, folder, manifest }
     };
     // A package of tests has no source.

@@ -36,6 +36,22 @@ fn a_deleted_row_has_no_token_and_the_check_does_not_pass() {
     assert!(failure.to_string().contains("accepted writes without a token"), "{failure}");
 }
 
+/// Charges under its token, and corrects the first charge, whoever made it.
+async fn corrects(database: &mut Database, token: i64) -> Result<Option<i64>, Error> {
+    let insert = "INSERT INTO charges (invoice, amount, token) VALUES (1, 5, $1) RETURNING id";
+    let id: i64 = database.query_one(insert, &[&token]).await?.get(0);
+    database.execute("UPDATE charges SET amount = amount + 1 WHERE id = 1", &[]).await?;
+    Ok(Some(id))
+}
+
+/// A former leader could change its successor's rows in this way, and their tokens would look right.
+#[test]
+fn a_change_of_anothers_row_under_its_old_token_does_not_pass() {
+    let world = crate::world().fleet(3, || invoices::run(corrects)).scenarios([scenarios::clean_kill()]).seeds(0..1);
+    let failure = world.try_check().expect_err("it cannot be told");
+    assert_eq!(failure.kind, Kind::Inconclusive, "{failure}");
+}
+
 #[test]
 fn a_schema_that_is_refused_and_a_table_that_stays_empty_are_told() {
     let store = |table: &str, schema: &str| {

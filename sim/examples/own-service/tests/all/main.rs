@@ -6,4 +6,5 @@ mod files;
 mod found;
 mod loopback;
 mod traces;
+mod vdso;
 mod world;

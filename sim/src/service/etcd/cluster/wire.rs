@@ -45,7 +45,7 @@ impl recipes::Server for Front {
         self.0.write(&request).await
     }
 
-    async fn lease_grant(&self, mut request: PbLeaseGrantRequest) -> Result<PbLeaseGrantResponse, Status> {
+    async fn grant(&self, mut request: PbLeaseGrantRequest) -> Result<PbLeaseGrantResponse, Status> {
         request.id = self.0.replica.next_number().cast_signed();
         self.0.write(&request).await
     }

@@ -6,18 +6,8 @@ use super::{
         sql::{Aggregate, Choice, Expression, Output},
         value::Type,
     },
-    Scope,
+    scope::{Aggregates, Scope},
 };
-
-/// Whether an aggregate may stand in some place.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Aggregates {
-    Allowed,
-    /// It is within another one.
-    Nested,
-    /// It is in this clause.
-    Refused(&'static str),
-}
 
 impl Scope<'_> {
     /// Refuses columns beside aggregates, and what has no meaning beside them.

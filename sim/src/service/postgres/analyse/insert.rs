@@ -7,7 +7,7 @@ use super::{
         sql::{Conflict, Create, Default, Expression, Insert, Rows, Statement},
         value::Type,
     },
-    Columns, Scope, Tables, can_assign,
+    scope::{Columns, Scope, Tables, can_assign},
 };
 
 impl<'a> Scope<'a> {

@@ -3,6 +3,7 @@
 use super::{
     super::{error::Error, value::Value},
     Model, Pid,
+    rows::Row,
 };
 use protocols::clock::Now;
 
@@ -21,6 +22,8 @@ pub struct Effect {
     pub by: Pid,
     /// The row's token; 0 if it has none, or the row was deleted.
     pub token: u64,
+    /// The row had this token before, so that it may be another's.
+    pub kept: bool,
 }
 
 impl Model {
@@ -49,19 +52,19 @@ impl Model {
         std::mem::take(&mut self.effects)
     }
 
-    /// Notes the effect of a change that was just committed.
-    pub(super) fn note_effect(&mut self, by: Pid, table: &str, key: &Value) {
+    /// Notes the effect of a change that was just committed, of a row that was this before.
+    pub(super) fn note_effect(&mut self, by: Pid, table: &str, key: &Value, former: Option<&Row>) {
         let Some(audited) = self.audited.as_ref().filter(|audited| audited.table == table) else { return };
-        let row = self.tables.get(table).and_then(|table| Some((table, table.committed(key)?)));
-        let value =
-            row.zip(audited.token.as_ref()).and_then(|((table, row), column)| row.get(table.place(column).ok()?));
-        let token = match value {
+        let Some(table) = self.tables.get(table) else { return };
+        let place = audited.token.as_ref().and_then(|column| table.place(column).ok());
+        let token = |row: Option<&Row>| match row.zip(place).and_then(|(row, place)| row.get(place)) {
             Some(Value::Int8(token)) => u64::try_from(*token).unwrap_or(0),
             Some(Value::Int4(token)) => u64::try_from(*token).unwrap_or(0),
             Some(Value::Text(token)) => token.trim().parse().unwrap_or(0),
             _ => 0,
         };
-        self.effects.push(Effect { by, token });
+        let (before, now) = (token(former), token(table.committed(key)));
+        self.effects.push(Effect { by, token: now, kept: now > 0 && now == before });
     }
 }
 
@@ -95,14 +98,18 @@ mod tests {
         tell(&mut model, one, "BEGIN; INSERT INTO invoices (id, token) VALUES (1, 7)");
         assert_eq!(model.take_effects(), []);
         tell(&mut model, two, "INSERT INTO invoices (id, token) VALUES (2, 8); INSERT INTO fence (id) VALUES (1)");
-        assert_eq!(model.take_effects(), [Effect { by: two, token: 8 }]);
+        let effect = |by, token| Effect { by, token, kept: false };
+        assert_eq!(model.take_effects(), [effect(two, 8)]);
         tell(&mut model, one, "UPDATE invoices SET token = 9 WHERE id = 1; COMMIT");
-        assert_eq!(model.take_effects(), [Effect { by: one, token: 9 }]);
+        assert_eq!(model.take_effects(), [effect(one, 9)]);
+        // Whose token it is does not show.
+        tell(&mut model, two, "UPDATE invoices SET token = token WHERE id = 1");
+        assert_eq!(model.take_effects(), [Effect { kept: true, ..effect(two, 9) }]);
         tell(&mut model, one, "BEGIN; UPDATE invoices SET token = 10 WHERE id = 1; ROLLBACK");
         assert_eq!(model.take_effects(), []);
         // Whose it was cannot be told.
         tell(&mut model, two, "DELETE FROM invoices WHERE id = 1; UPDATE invoices SET token = NULL WHERE id = 2");
-        assert_eq!(model.take_effects(), [Effect { by: two, token: 0 }; 2]);
+        assert_eq!(model.take_effects(), [effect(two, 0); 2]);
         tell(&mut model, two, "INSERT INTO invoices (id, token) VALUES (2, 1) ON CONFLICT (id) DO NOTHING");
         assert_eq!(model.take_effects(), []);
     }

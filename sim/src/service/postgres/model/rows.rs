@@ -53,13 +53,13 @@ impl Table {
         Table { shape: Shape::new(create), rows: BTreeMap::new(), numbers: BTreeMap::new() }
     }
 
-    /// Commits the session's version of a row, if there is one.
-    pub(super) fn commit(&mut self, pid: Pid, key: &Value) -> bool {
-        let Some(versions) = self.rows.get_mut(key) else { return false };
-        let Some((_, row)) = versions.pending.take_if(|(of, _)| *of == pid) else { return false };
-        versions.committed = row;
+    /// Commits the session's version of a row, if there is one, and returns what the row was before.
+    pub(super) fn commit(&mut self, pid: Pid, key: &Value) -> Option<Option<Row>> {
+        let versions = self.rows.get_mut(key)?;
+        let (_, row) = versions.pending.take_if(|(of, _)| *of == pid)?;
+        let former = std::mem::replace(&mut versions.committed, row);
         self.sweep(key);
-        true
+        Some(former)
     }
 
     pub(super) fn undo(&mut self, pid: Pid, key: &Value) {

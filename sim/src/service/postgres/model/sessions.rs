@@ -149,9 +149,8 @@ impl Model {
             let _ = session.settings.set(name, Some(before));
         }
         for (table, key) in &transaction.touched {
-            let committed = self.tables.get_mut(table).is_some_and(|table| table.commit(pid, key));
-            if committed {
-                self.note_effect(pid, table, key);
+            if let Some(former) = self.tables.get_mut(table).and_then(|table| table.commit(pid, key)) {
+                self.note_effect(pid, table, key, former.as_ref());
             }
         }
         self.locks.give_all_back(pid, Scope::Transaction, &mut self.woken);

@@ -1,0 +1,150 @@
+//! `cargo fencepost new` in crates of every kind, and the test that it writes.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// A crate outside of this repository, whose flags would reach it; removed in the end.
+struct Fresh(PathBuf);
+
+impl Fresh {
+    fn new(name: &str, dependencies: &str, library: Option<&str>) -> Fresh {
+        let folder = std::env::temp_dir().join(format!("fencepost-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("src")).expect("a folder");
+        let manifest = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}");
+        fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest");
+        let (file, code) = match library {
+            Some(code) => ("src/lib.rs", code),
+            None => ("src/main.rs", "fn main() {}"),
+        };
+        fs::write(folder.join(file), code).expect("a source");
+        Fresh(folder)
+    }
+
+    fn told(&self, arguments: &[&str]) -> Output {
+        told(&self.0, arguments)
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.0.join(file)).expect(file)
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn told(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-fencepost"));
+    command.args(["fencepost", "new"]).args(arguments).current_dir(folder).output().expect("it starts")
+}
+
+fn refused(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(64), "{output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const MAIN: &str = "pub fn main() {\n    let _ = (std::env::var(\"ETCD_URL\"), std::env::var(\"PORT\"));\n}\n";
+const OWN: &str = include_str!("../../../examples/own-service/src/lib.rs");
+const OWN_NEEDS: &str = "\
+redis = { version = \"1\", default-features = false, features = [\"aio\", \"tokio-comp\"] }
+ureq = { version = \"3\", default-features = false }
+tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\", \"time\"] }
+";
+
+#[test]
+fn a_test_is_written_for_the_services_that_the_crate_depends_on() {
+    let fresh = Fresh::new("own-billing", OWN_NEEDS, Some(OWN));
+    let output = fresh.told(&[]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(
+        said,
+        "tests/one_leader.rs is written, for Redis.\n\nRun it: cargo test --test one_leader -- --nocapture\n"
+    );
+    let test = fresh.read("tests/one_leader.rs");
+    for line in [
+        "use fencepost::{World, redis, scenarios, store};",
+        ".service(redis())",
+        ".fleet(3, own_billing::main)",
+        ".env(\"REDIS_URL\", \"redis://redis:6379\")",
+        ".env(\"STORE_URL\", \"http://store\")",
+    ] {
+        assert!(test.contains(line), "{line}: {test}");
+    }
+    assert!(fresh.read("Cargo.toml").contains("[target.'cfg(target_os = \"linux\")'.dev-dependencies]\nfencepost = {"));
+    assert!(refused(&fresh.told(&[])).contains("tests/one_leader.rs exists; it is not overwritten"));
+    assert_eq!(fresh.read("tests/one_leader.rs"), test);
+}
+
+#[test]
+fn services_are_named_where_none_is_known_and_unknown_variables_are_told() {
+    let fresh = Fresh::new("of-nobody", "", Some(MAIN));
+    let said = refused(&fresh.told(&[]));
+    assert!(said.contains("`of-nobody` depends on no client of a coordination service that is known here"), "{said}");
+    let output = fresh.told(&["--service", "etcd", "--nodes", "5"]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("Your service also reads PORT: set them there with `.env(…)`."), "{output:?}");
+    assert!(fresh.read("tests/one_leader.rs").contains(".fleet(5, of_nobody::main)\n        .env(\"ETCD_URL\""));
+    assert!(fresh.read("Cargo.toml").contains("features = [\"etcd\"]"));
+}
+
+#[test]
+fn only_addresses_are_guessed_and_a_refusal_leaves_nothing() {
+    let read = "pub fn main() {\n    for name in [std::env::var(\"REDIS_LEASE_TTL_MS\"), std::env::var(\"UPGRADE_CHANNEL\"), \
+                std::env::var(\"PGPORT\"), std::env::var(\"APP_REDIS_URL\")] {\n        drop(name);\n    }\n}\n";
+    let fresh = Fresh::new("guessed", "redis = \"1\"\ntokio-postgres = \"0.7\"\n", Some(read));
+    let said = String::from_utf8_lossy(&fresh.told(&[]).stdout).into_owned();
+    assert!(said.contains("also reads PGPORT, REDIS_LEASE_TTL_MS, UPGRADE_CHANNEL: set them"), "{said}");
+    let test = fresh.read("tests/one_leader.rs");
+    assert_eq!(test.matches(".env(").count(), 1, "{test}");
+    assert!(test.contains(".env(\"APP_REDIS_URL\", \"redis://redis:6379\")"), "{test}");
+    let in_the_way = Fresh::new("in-the-way", OWN_NEEDS, Some(OWN));
+    fs::write(in_the_way.0.join("tests"), "").expect("a file");
+    let before = in_the_way.read("Cargo.toml");
+    assert_eq!(in_the_way.told(&[]).status.code(), Some(70));
+    assert_eq!(in_the_way.read("Cargo.toml"), before);
+    fs::write(in_the_way.0.join("Cargo.toml"), "[package\n").expect("a manifest");
+    let said = refused(&in_the_way.told(&[]));
+    assert!(said.contains("cargo cannot read the manifest here: "), "{said}");
+}
+
+#[test]
+fn a_crate_that_cannot_be_tested_gets_one_sentence() {
+    let without = Fresh::new("without-library", OWN_NEEDS, None);
+    let move_it = "move it to src/lib.rs as `pub fn main`";
+    let said = refused(&without.told(&[]));
+    assert!(said.contains("`without-library` has no library") && said.contains(move_it), "{said}");
+    let hidden = Fresh::new("hidden-main", OWN_NEEDS, Some("fn main() {}"));
+    let said = refused(&hidden.told(&[]));
+    assert!(said.contains("`hidden-main` has no `pub fn main` in its library") && said.contains(move_it), "{said}");
+    let said = refused(&told(&std::env::temp_dir(), &[]));
+    assert!(said.contains("there is no crate here"), "{said}");
+    let fine = Fresh::new("fine", OWN_NEEDS, Some(OWN));
+    assert!(refused(&fine.told(&["--path", "nowhere"])).contains("nowhere has no Cargo.toml; --path is the folder"));
+    assert!(refused(&fine.told(&["--nodes", "0"])).contains("0 is not in 1..=64"));
+    assert!(refused(&fine.told(&["--service", "mysql"])).contains("invalid value 'mysql'"));
+    assert!(!fine.0.join("tests").exists() && !fine.read("Cargo.toml").contains("fencepost"));
+}
+
+/// As a user has it: no flag of this repository's reaches the crate.
+#[test]
+#[ignore = "long: .ci/run runs it"]
+fn the_test_that_is_written_runs_to_its_verdict() {
+    let fresh = Fresh::new("own-billing", OWN_NEEDS, Some(OWN));
+    assert_eq!(fresh.told(&[]).status.code(), Some(0));
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plain");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["test", "--test", "one_leader", "--", "--nocapture"]).current_dir(&fresh.0);
+    cargo.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS").env_remove("PROTOC");
+    let output = cargo.output().expect("cargo starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(said.contains("runs held in") && said.contains("stopped before a send"), "{said}");
+}

@@ -1,0 +1,128 @@
+//! The store's own records say the same as its lines, and the same plan gives the same again.
+
+use fencepost_libc::main_of;
+use fencepost_process::Main;
+use own_node::{node, store};
+use protocols::{election::program, service::redis};
+use protocols_real::store::{Keep, export};
+use reports::Verdict;
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    scenario,
+};
+use serde_json::{Value, json};
+use sim::{
+    program::{Accepted, Accepts, From, Own, Program},
+    registry::Registry,
+    run::{self, Options, Run},
+};
+use std::{collections::BTreeSet, fs, path::PathBuf, process};
+
+/// A folder for one run, deleted at the end of its test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn create(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("own-node-{name}-{:010}", process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A leader is stopped before a write for longer than its lease, and later the store is killed, and starts again.
+fn plan() -> Plan {
+    let steady = scenario::find("steady").unwrap();
+    let params = Params { read_lease: Some(false), reads_per_s: Some(0), ..Params::default() };
+    let mut plan = steady.compile(&params, program::of(&[&redis::SERVICE], true), 3).unwrap();
+    (plan.duration_ms, plan.liveness_bound_ms) = (40_000, 20_000);
+    let write = Trigger::Passage {
+        point: "before_send".to_owned(),
+        node: Who::Leader,
+        nth: 1,
+        after: Some(Box::new(Trigger::At { ms: 8_000.0 })),
+        delay_ms: 0.0,
+        matching: Some("{\"write\"".to_owned()),
+    };
+    let pause = Fault::Pause { node: Who::Trigger, for_ms: 15_000.0 };
+    let kill = Fault::Kill { node: Who::Named("store".to_owned()), restart_after_ms: Some(1_000.0) };
+    plan.faults = [(write, pause), (Trigger::At { ms: 30_000.0 }, kill)]
+        .map(|(when, what)| PlannedFault { when, what, group: 0 })
+        .into();
+    plan
+}
+
+fn run(store: Main, folder: &Folder) -> Run {
+    let own = Own::new(store, vec![Accepts::new(store::ACCEPTED).unwrap()]);
+    let program = Program::new(main_of(node::main)).unwrap().served_by(own).restarted();
+    let program = program.with_env("PROTOCOL", "redis-fenced").with_env("STORE_FOLDER", folder.0.to_str().unwrap());
+    let registry = Registry::default().with_program(program, &[&redis::SERVICE], true).unwrap();
+    run::run(&plan(), Options { registry, ..Options::default() }).unwrap()
+}
+
+/// Writer, token and number of each write that the file says was accepted, in order.
+fn audited(folder: &Folder) -> Vec<(String, u64, u64)> {
+    let (keep, lines) = (Keep::Embedded(folder.0.join(store::FILE)), folder.0.join("audit"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(export(&keep, fs::File::create(&lines).unwrap())).unwrap();
+    let lines = fs::read_to_string(lines).unwrap();
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let accepted = lines.filter(|line| {
+        (&line["event"], &line["resource"], &line["verdict"]) == (&json!("apply"), &json!("schedule"), &json!("ok"))
+    });
+    let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{value} is no number"));
+    let write = |line: Value| (line["node"].as_str().unwrap().to_owned(), number(&line["token"]), number(&line["seq"]));
+    accepted.map(write).collect()
+}
+
+/// The same of the lines that the store printed.
+fn printed(run: &Run) -> Vec<(String, u64, u64)> {
+    let pattern = Accepts::new(store::ACCEPTED).unwrap();
+    let writes = run.printed.iter().filter_map(|line| pattern.find(&line.text));
+    writes.map(|Accepted { node, token, seq }| (node, token, seq)).collect()
+}
+
+fn tokens_never_fall(writes: &[(String, u64, u64)]) -> bool {
+    writes.windows(2).all(|pair| pair[0].1 <= pair[1].1)
+}
+
+#[test]
+fn the_file_has_what_was_printed_across_a_restart_and_its_tokens_never_fall() {
+    let folder = Folder::create("fenced");
+    let run = run(main_of(store::main), &folder);
+    let audited = audited(&folder);
+    assert_eq!(audited, printed(&run));
+    assert!(audited.len() > 50, "{} writes", audited.len());
+    assert!(tokens_never_fall(&audited), "{audited:?}");
+    assert!(audited.windows(2).all(|pair| pair[0].2 < pair[1].2), "{audited:?}");
+    let writers: BTreeSet<_> = audited.iter().map(|(node, _, _)| node).collect();
+    assert!(writers.len() > 1, "nobody took over: {writers:?}");
+    let restarted = run.printed.iter().filter(|line| line.starts == 1).any(|line| line.text.contains("accepted"));
+    assert!(restarted, "the store accepted nothing after its restart");
+    assert_eq!(run.judgement.verdict, Verdict::Pass, "{:?}", run.judgement.violated().collect::<Vec<_>>());
+}
+
+/// So the check above could fail.
+#[test]
+fn without_fencing_the_file_shows_that_tokens_fall() {
+    let folder = Folder::create("unfenced");
+    let run = run(main_of(store::unfenced), &folder);
+    let audited = audited(&folder);
+    assert_eq!(audited, printed(&run));
+    assert!(!tokens_never_fall(&audited), "{audited:?}");
+    assert!(run.judgement.violated().any(|invariant| invariant == "tokens_monotone"));
+}
+
+#[test]
+fn the_same_plan_gives_the_same_trace_and_lines() {
+    let [first, second] = ["once", "more"].map(|name| run(main_of(store::main), &Folder::create(name)));
+    assert_eq!(first.printed, second.printed);
+    assert_eq!(first.trace_hash(), second.trace_hash());
+    assert!(first.printed.iter().all(|line| line.from != From::Refused), "{:?}", first.printed);
+}
