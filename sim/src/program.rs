@@ -21,7 +21,7 @@ use protocols::{fence::checks::Fencing, point::Point, types::NodeId};
 use protocols_clients::env::Env;
 use sockets::Sockets;
 use std::{fmt, sync::Arc};
-use store::{FOLDER, Folder, Store};
+use store::{FOLDER, Store};
 
 /// How many processors a process sees.
 const CPUS: u16 = 2;
@@ -72,7 +72,7 @@ impl Program {
     }
 
     /// The resource is this program, which runs in the store's place, under its name and address. It has the same environment,
-    /// and `STATE_DIRECTORY`: a folder of this machine, which survives its restarts and is deleted after the run.
+    /// and `STATE_DIRECTORY`: a folder on its disk, which is there from the beginning.
     pub fn served_by(self, own: Own) -> Program {
         Program { own_store: Some(own), ..self }
     }
@@ -80,20 +80,11 @@ impl Program {
     /// The resource that its leader writes to.
     pub(crate) fn store(&self, fencing: Fencing) -> Store {
         let Some(own) = self.own_store.clone() else { return Store::new(fencing, self.database.as_ref()) };
-        let folder = match Folder::create() {
-            Ok(folder) => Arc::new(folder),
-            Err(why) => panic!("there is no folder for the store: {why}"),
-        };
         let (leads_when, stops_when) = Default::default();
         let program = Program { main: own.main, leads_when, stops_when, ..self.clone() };
-        let program = program.with_env(FOLDER, &folder.path());
-        Store::Own(Arc::new(move |node| {
-            let (program, folder) = (program.clone(), folder.clone());
-            Box::pin(async move {
-                Running::begin(program, node).await;
-                drop(folder);
-            })
-        }))
+        let (name, folder) = FOLDER;
+        let program = program.with_env(name, folder);
+        Store::Own(Arc::new(move |node| Box::pin(Running::begin(program.clone(), node))))
     }
 
     /// A process that prints a line with this part leads from then on. Such a line is printed once for each leadership.

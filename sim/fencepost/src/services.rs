@@ -121,7 +121,7 @@ pub struct Own {
 }
 
 /// The resource is this program, a process at `store`. It has the same environment as the others, and `STATE_DIRECTORY`: a
-/// folder of this machine, which survives its restarts and is deleted after the run. A closure may not capture anything.
+/// folder on its disk, which is there from the beginning. A closure may not capture anything.
 pub fn served_by<F, T>(main: F) -> Own
 where
     F: Fn() -> T + Copy + 'static,

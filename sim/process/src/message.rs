@@ -119,6 +119,8 @@ plain! {
         12 UserTimeout { conn: u32, milliseconds: u32 },
         /// `fsync` of this descriptor of its own: what the file or folder has now is to survive a power loss.
         13 Sync { sync: u32, descriptor: i32 },
+        /// The file with this number on the machine was longer, and has this length now, in bytes.
+        14 Cut { file: u64, length: u64 },
     }
 }
 

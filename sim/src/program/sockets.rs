@@ -139,6 +139,7 @@ impl Sockets {
                     socket.unsent.extend(bytes);
                 });
             }
+            Op::Cut { file, length } => with(|world| world.cut_file(self.node, file, length)),
             Op::Sync { sync, descriptor } => self.syncs.push((sync, begin_sync(self.node, self.process, descriptor))),
             Op::Consumed { conn, bytes } => self.on(conn, |socket| socket.room += bytes as usize),
             Op::Shutdown { conn } => self.on(conn, |socket| socket.shut = true),

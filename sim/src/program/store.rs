@@ -6,8 +6,8 @@ mod sequence;
 mod written;
 
 pub use database::{Database, NoSchema};
+pub(crate) use own::FOLDER;
 pub use own::Own;
-pub(crate) use own::{FOLDER, Folder};
 
 use crate::{service::postgres::server::Server, world::env::SimEnv};
 use protocols::{fence::checks::Fencing, types::NodeId};

@@ -5,15 +5,12 @@ use protocols_real::{
     http,
     store::{Auth, Keep, Store, StoreSettings, loaded::Rules, metrics, server::Limits},
 };
-use std::{env, path::PathBuf};
+use std::path::PathBuf;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// The store prints such a line when a write is durable, and before it answers.
 pub const ACCEPTED: &str = "accepted resource=\"schedule\" node=\"{node}\" token={token} seq={seq}";
-
-/// Its file in its folder.
-pub const FILE: &str = "store.redb";
 
 /// A store that compares tokens.
 pub fn main() {
@@ -25,15 +22,15 @@ pub fn unfenced() {
     serve(false);
 }
 
-/// `STORE_FOLDER`, for one who reads the audit afterwards; otherwise the folder that it was given.
-fn folder() -> PathBuf {
-    env::var_os("STORE_FOLDER").map_or_else(|| PathBuf::from(setting("STATE_DIRECTORY")), PathBuf::from)
+/// The file that it keeps everything in.
+pub fn file() -> PathBuf {
+    PathBuf::from(setting("STATE_DIRECTORY")).join("store.redb")
 }
 
 fn serve(fencing: bool) {
     run("info,protocols_real::store=debug", async move {
         let settings = StoreSettings {
-            keep: Keep::Embedded(folder().join(FILE)),
+            keep: Keep::Embedded(file()),
             rules: Rules { fencing, ..Rules::default() },
             auth: Auth::Insecure,
             limits: Limits::default(),

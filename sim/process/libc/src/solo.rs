@@ -1,8 +1,8 @@
 //! A thread that is a world by itself: its clock shows what it is told, and its entropy is drawn from a seed. It is what
 //! a simulator with an executor of its own runs in where madsim is not at hand.
 
-use crate::{kernel::draws::Draws, system};
-use std::{cell::Cell, marker::PhantomData};
+use crate::{kernel::draws::Draws, system, zygote};
+use std::{cell::Cell, marker::PhantomData, sync::Once};
 
 thread_local! {
     static NOW: Cell<Option<u64>> = const { Cell::new(None) };
@@ -19,6 +19,8 @@ pub struct Solo(PhantomData<*const ()>);
 
 impl Solo {
     pub fn enter(seed: u64) -> Solo {
+        static LIMIT: Once = Once::new();
+        LIMIT.call_once(zygote::raise_limit);
         NOW.set(Some(0));
         DRAWS.set(Some(Draws::new(seed, "solo")));
         Solo(PhantomData)

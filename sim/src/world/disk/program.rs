@@ -41,6 +41,13 @@ impl World {
         let root = tree.root().into_os_string().into_string();
         root.map_err(|root| io::Error::other(format!("the temporary folder {} is not UTF-8", root.display())))
     }
+
+    /// A program has shortened the file of this number on this machine.
+    pub fn cut_file(&mut self, node: NodeId, file: u64, length: u64) {
+        if let Some(tree) = &mut self.disks.of(node).tree {
+            tree.cut(file, length);
+        }
+    }
 }
 
 /// Begins a sync of this descriptor of a node's process, which has this number on this machine.

@@ -30,7 +30,7 @@ const EFBIG: i32 = 27;
 
 /// Folders that a machine has before any program runs.
 const FOLDERS: [&str; 11] =
-    ["data", "home", "mnt", "opt", "root", "run", "srv", "tmp", "var/lib", "var/log", "var/tmp"];
+    ["data", "home", "mnt", "opt", "root", "run", "srv", "tmp", "var/lib/store", "var/log", "var/tmp"];
 
 type Entries = BTreeMap<OsString, u64>;
 
@@ -55,6 +55,8 @@ pub struct Change {
     /// Files and folders that it names.
     held: Vec<(u64, Known)>,
     synced: Vec<(u64, Durable)>,
+    /// How often files had been shortened when it was looked at.
+    cuts: u64,
 }
 
 pub struct Tree {
@@ -62,6 +64,9 @@ pub struct Tree {
     /// The number of the topmost folder.
     top: u64,
     known: BTreeMap<u64, Known>,
+    /// The shortest that a file has been since it was last synced, in bytes, and when it was last shortened.
+    cut: BTreeMap<u64, (u64, u64)>,
+    cuts: u64,
 }
 
 fn hold(path: &Path, flags: i32) -> io::Result<(u64, Known)> {
@@ -108,7 +113,7 @@ impl Tree {
     /// An empty disk with the folders that any machine has, and the one in which this program runs.
     pub fn new() -> io::Result<Tree> {
         let place = Place::new()?;
-        let mut tree = Tree { place, top: 0, known: BTreeMap::new() };
+        let mut tree = Tree { place, top: 0, known: BTreeMap::new(), cut: BTreeMap::new(), cuts: 0 };
         let root = tree.root();
         let here = std::env::current_dir()?;
         for folder in FOLDERS.iter().map(Path::new).chain(here.strip_prefix("/")) {
@@ -125,6 +130,7 @@ impl Tree {
 
     fn all_is_durable(&mut self) -> io::Result<()> {
         self.known.clear();
+        self.cut.clear();
         let all = self.everything()?;
         self.top = fs::symlink_metadata(self.root())?.ino();
         self.commit(all, false);
@@ -132,7 +138,7 @@ impl Tree {
     }
 
     fn everything(&self) -> io::Result<Change> {
-        let (mut folders, mut all) = (vec![self.root()], Change::default());
+        let (mut folders, mut all) = (vec![self.root()], Change { cuts: self.cuts, ..Change::default() });
         while let Some(folder) = folders.pop() {
             all.add(&folder, HELD)?;
             for entry in fs::read_dir(&folder)? {
@@ -154,9 +160,16 @@ impl Tree {
         if descriptor < 0 {
             return self.everything();
         }
-        let mut change = Change::default();
+        let mut change = Change { cuts: self.cuts, ..Change::default() };
         change.add(&PathBuf::from(format!("/proc/{process}/fd/{descriptor}")), HELD_BEHIND)?;
         Ok(change)
+    }
+
+    /// The file of this number was longer, and has this length now, in bytes.
+    pub fn cut(&mut self, number: u64, length: u64) {
+        self.cuts += 1;
+        let (shortest, last) = self.cut.entry(number).or_insert((length, 0));
+        (*shortest, *last) = (length.min(*shortest), self.cuts);
     }
 
     /// Makes it durable; or it fails, and the kernel takes it for durable.
@@ -166,6 +179,10 @@ impl Tree {
         }
         for (number, durable) in change.synced {
             let Some(known) = self.known.get_mut(&number) else { continue };
+            // What was shortened since then may still be lost.
+            if !fails && self.cut.get(&number).is_some_and(|(_, last)| *last <= change.cuts) {
+                self.cut.remove(&number);
+            }
             match (&mut known.durable, durable) {
                 (Durable::File(_), Durable::File(bytes)) if fails => known.dropped = Some(bytes),
                 (_, _) if fails => {}

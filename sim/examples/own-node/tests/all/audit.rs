@@ -17,26 +17,12 @@ use sim::{
     registry::Registry,
     run::{self, Options, Run},
 };
-use std::{collections::BTreeSet, fs, path::PathBuf, process};
+use std::{collections::BTreeSet, fs};
 
-/// A folder for one run, deleted at the end of its test.
-struct Folder(PathBuf);
+/// When the store's machine loses power, in milliseconds.
+const POWER_LOSS: f64 = 39_000.0;
 
-impl Folder {
-    fn create(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("own-node-{name}-{:010}", process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A leader is stopped before a write for longer than its lease, and later the store is killed, and starts again.
+/// A leader is stopped before a write for longer than its lease; later the store is killed, and then its machine loses power.
 fn plan() -> Plan {
     let steady = scenario::find("steady").unwrap();
     let params = Params { read_lease: Some(false), reads_per_s: Some(0), ..Params::default() };
@@ -52,27 +38,49 @@ fn plan() -> Plan {
     };
     let pause = Fault::Pause { node: Who::Trigger, for_ms: 15_000.0 };
     let kill = Fault::Kill { node: Who::Named("store".to_owned()), restart_after_ms: Some(1_000.0) };
-    plan.faults = [(write, pause), (Trigger::At { ms: 30_000.0 }, kill)]
+    let power_loss = Fault::PowerLoss { node: Who::Named("store".to_owned()), restart_after_ms: Some(500.0) };
+    plan.faults = [(write, pause), (Trigger::At { ms: 30_000.0 }, kill), (Trigger::At { ms: POWER_LOSS }, power_loss)]
         .map(|(when, what)| PlannedFault { when, what, group: 0 })
         .into();
     plan
 }
 
-fn run(store: Main, folder: &Folder) -> Run {
+fn run(store: Main) -> Run {
     let own = Own::new(store, vec![Accepts::new(store::ACCEPTED).unwrap()]);
     let program = Program::new(main_of(node::main)).unwrap().served_by(own).restarted();
-    let program = program.with_env("PROTOCOL", "redis-fenced").with_env("STORE_FOLDER", folder.0.to_str().unwrap());
+    let program = program.with_env("PROTOCOL", "redis-fenced");
     let registry = Registry::default().with_program(program, &[&redis::SERVICE], true).unwrap();
     run::run(&plan(), Options { registry, ..Options::default() }).unwrap()
 }
 
-/// Writer, token and number of each write that the file says was accepted, in order.
-fn audited(folder: &Folder) -> Vec<(String, u64, u64)> {
-    let (keep, lines) = (Keep::Embedded(folder.0.join(store::FILE)), folder.0.join("audit"));
+/// What the store's lines about its file begin with.
+const AUDIT: &str = "audit ";
+
+/// Prints what the store's file says it has done. It runs in the store's process, whose disk has the file.
+fn audit() {
+    if !store::file().exists() {
+        return;
+    }
+    let (keep, lines) = (Keep::Embedded(store::file()), "/tmp/audit");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(export(&keep, fs::File::create(&lines).unwrap())).unwrap();
-    let lines = fs::read_to_string(lines).unwrap();
-    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    runtime.block_on(export(&keep, fs::File::create(lines).unwrap())).unwrap();
+    fs::read_to_string(lines).unwrap().lines().for_each(|line| println!("{AUDIT}{line}"));
+}
+
+fn audited_store() {
+    audit();
+    store::main();
+}
+
+fn audited_unfenced() {
+    audit();
+    store::unfenced();
+}
+
+/// Writer, token and number of each write that the file says was accepted, in order, as it was after the power loss.
+fn audited(run: &Run) -> Vec<(String, u64, u64)> {
+    let of_last = run.printed.iter().filter(|line| line.starts == 2);
+    let lines = of_last.filter_map(|line| serde_json::from_str::<Value>(line.text.strip_prefix(AUDIT)?).ok());
     let accepted = lines.filter(|line| {
         (&line["event"], &line["resource"], &line["verdict"]) == (&json!("apply"), &json!("schedule"), &json!("ok"))
     });
@@ -81,10 +89,11 @@ fn audited(folder: &Folder) -> Vec<(String, u64, u64)> {
     accepted.map(write).collect()
 }
 
-/// The same of the lines that the store printed.
+/// The same of the lines that the store printed before it.
 fn printed(run: &Run) -> Vec<(String, u64, u64)> {
     let pattern = Accepts::new(store::ACCEPTED).unwrap();
-    let writes = run.printed.iter().filter_map(|line| pattern.find(&line.text));
+    let before = run.printed.iter().filter(|line| line.now < (POWER_LOSS * 1e6) as u64);
+    let writes = before.filter_map(|line| pattern.find(&line.text));
     writes.map(|Accepted { node, token, seq }| (node, token, seq)).collect()
 }
 
@@ -93,10 +102,9 @@ fn tokens_never_fall(writes: &[(String, u64, u64)]) -> bool {
 }
 
 #[test]
-fn the_file_has_what_was_printed_across_a_restart_and_its_tokens_never_fall() {
-    let folder = Folder::create("fenced");
-    let run = run(main_of(store::main), &folder);
-    let audited = audited(&folder);
+fn the_file_has_what_was_printed_across_a_kill_and_a_power_loss_and_its_tokens_never_fall() {
+    let run = run(main_of(audited_store));
+    let audited = audited(&run);
     assert_eq!(audited, printed(&run));
     assert!(audited.len() > 50, "{} writes", audited.len());
     assert!(tokens_never_fall(&audited), "{audited:?}");
@@ -111,9 +119,8 @@ fn the_file_has_what_was_printed_across_a_restart_and_its_tokens_never_fall() {
 /// So the check above could fail.
 #[test]
 fn without_fencing_the_file_shows_that_tokens_fall() {
-    let folder = Folder::create("unfenced");
-    let run = run(main_of(store::unfenced), &folder);
-    let audited = audited(&folder);
+    let run = run(main_of(audited_unfenced));
+    let audited = audited(&run);
     assert_eq!(audited, printed(&run));
     assert!(!tokens_never_fall(&audited), "{audited:?}");
     assert!(run.judgement.violated().any(|invariant| invariant == "tokens_monotone"));
@@ -121,7 +128,7 @@ fn without_fencing_the_file_shows_that_tokens_fall() {
 
 #[test]
 fn the_same_plan_gives_the_same_trace_and_lines() {
-    let [first, second] = ["once", "more"].map(|name| run(main_of(store::main), &Folder::create(name)));
+    let [first, second] = [(); 2].map(|()| run(main_of(store::main)));
     assert_eq!(first.printed, second.printed);
     assert_eq!(first.trace_hash(), second.trace_hash());
     assert!(first.printed.iter().all(|line| line.from != From::Refused), "{:?}", first.printed);

@@ -148,6 +148,53 @@ fn what_was_not_synced_is_found_within_twenty_seeds() {
     assert!(found.iter().all(|(_, seed)| seed.is_some()), "{found:?}");
 }
 
+/// A cache: an older state will do, and none at all will not.
+fn overwrites() {
+    fs::create_dir_all(Path::new(STATE).parent().unwrap()).unwrap();
+    match fs::read(STATE) {
+        Ok(bytes) => println!("found {} bytes", bytes.len()),
+        Err(_) => {
+            save(Saves::Right, 0).unwrap();
+            File::open("/var/lib").unwrap().sync_all().unwrap();
+        }
+    }
+    loop {
+        // Always the same, which is first made empty.
+        fs::write(STATE, bytes_of(0)).unwrap();
+        std::thread::sleep(Duration::from_millis(7));
+    }
+}
+
+#[test]
+fn a_file_that_is_made_empty_and_written_anew_may_stay_empty() {
+    let found: BTreeSet<String> = (0..20).flat_map(|seed| struck(seed, main_of(overwrites), power_loss)).collect();
+    assert!(found.contains("found 0 bytes") && found.contains(&format!("found {ROOM} bytes")), "{found:?}");
+}
+
+/// Goes out of its folder by links, as far as it can.
+fn escapes() {
+    std::os::unix::fs::symlink("/", "/srv/root").unwrap();
+    fs::create_dir_all("/srv/a/b").unwrap();
+    std::os::unix::fs::symlink("../../../../../../..", "/srv/a/b/up").unwrap();
+    fs::rename("/srv/a/b/up", "/up").unwrap();
+    for (link, name) in [("/srv/root", "1"), ("/up", "2"), ("/srv/root/srv/root/up", "3")] {
+        println!("{:?}", fs::write(format!("{link}/tmp/fencepost-escaped-{name}"), "out").map_err(|e| e.kind()));
+    }
+    let names = fs::read_dir("/tmp").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    println!("{:?}", names.collect::<Vec<_>>());
+    std::thread::sleep(Duration::from_secs(100));
+}
+
+#[test]
+fn no_link_leads_out_of_a_disk() {
+    let lines = said(&short(1), main_of(escapes), 0);
+    let own = r#"["fencepost-escaped-1", "fencepost-escaped-2", "fencepost-escaped-3"]"#;
+    assert_eq!(lines, ["Ok(())", "Ok(())", "Ok(())", own]);
+    for folder in [Path::new("/tmp"), &std::env::temp_dir()] {
+        assert!((1..=3).all(|name| !folder.join(format!("fencepost-escaped-{name}")).exists()));
+    }
+}
+
 #[test]
 fn a_kill_loses_nothing() {
     for seed in 0..5 {

@@ -1,6 +1,7 @@
 //! Files: system calls with paths lead to the process's own disk, whoever makes them, libc's own functions included
 //! (`catch`). Reading and writing are the machine's.
 
+mod cut;
 pub mod folder;
 mod machine;
 pub mod numbers;
@@ -16,8 +17,7 @@ use crate::{
 };
 use libc::{AT_FDCWD, c_char, c_int, c_long};
 use machine::{HERE, done, is_of_system};
-use path::{Intent, Place, absolute, files, is_own, place_of, resolve};
-use std::ffi::CStr;
+use path::{Intent, Last, Place, files, is_own, place_of, resolve};
 
 /// Does the process have a disk of its own? Else all of these are the machine's.
 pub fn has_disk() -> bool {
@@ -47,9 +47,15 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
             libc::SYS_renameat2 => rename((a[0] as _, a[1] as _), (a[2] as _, a[3] as _), a[4]),
             libc::SYS_linkat => link((a[0] as _, a[1] as _), (a[2] as _, a[3] as _), a[4]),
             libc::SYS_symlinkat => symlink(a[0] as _, a[1] as _, a[2] as _),
-            libc::SYS_truncate => changed(AT_FDCWD, a[0] as _, |path| done(number, [path, a[1], 0, 0, 0, 0])),
-            libc::SYS_fchmodat => changed(a[0] as _, a[1] as _, |path| done(number, [HERE, path, a[2], a[3], 0, 0])),
-            libc::SYS_fchownat => changed(a[0] as _, a[1] as _, |path| done(number, [HERE, path, a[2], a[3], a[4], 0])),
+            libc::SYS_truncate | libc::SYS_ftruncate | libc::SYS_fallocate => cut::by_number(number, a),
+            libc::SYS_fchmodat => {
+                let at = |path| done(number, [HERE, path, a[2], 0, 0, 0]);
+                changed(a[0] as _, a[1] as _, Last::Followed, at)
+            }
+            libc::SYS_fchownat => {
+                let at = |path| done(number, [HERE, path, a[2], a[3], a[4], 0]);
+                changed(a[0] as _, a[1] as _, Last::of(a[4]), at)
+            }
             libc::SYS_fchmod | libc::SYS_fchown => of_open(a[0] as _, || done(number, a)),
             libc::SYS_utimensat => set_times(a),
             libc::SYS_flock => lock(a[0] as _, a[1] as _),
@@ -69,7 +75,7 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
                 Err(libc::EOPNOTSUPP)
             }
             numbers::SYS_FCHMODAT2 => {
-                changed(a[0] as _, a[1] as _, |path| done(number, [HERE, path, a[2], a[3], 0, 0]))
+                changed(a[0] as _, a[1] as _, Last::of(a[3]), |path| done(number, [HERE, path, a[2], a[3], 0, 0]))
             }
             numbers::SYS_SETXATTRAT | numbers::SYS_REMOVEXATTRAT => Err(libc::ENOSYS),
             libc::SYS_chroot => Err(libc::EPERM),
@@ -97,7 +103,8 @@ unsafe fn older(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
             libc::SYS_link => link((AT_FDCWD, a[0] as _), (AT_FDCWD, a[1] as _), 0),
             libc::SYS_symlink => symlink(a[0] as _, AT_FDCWD, a[1] as _),
             libc::SYS_chmod | libc::SYS_chown | libc::SYS_lchown => {
-                changed(AT_FDCWD, a[0] as _, |path| done(number, [path, a[1], a[2], 0, 0, 0]))
+                let last = if number == libc::SYS_lchown { Last::Itself } else { Last::Followed };
+                changed(AT_FDCWD, a[0] as _, last, |path| done(number, [path, a[1], a[2], 0, 0, 0]))
             }
             libc::SYS_mknod => Err(refuse("mknodat(a special file)")),
             libc::SYS_utime | libc::SYS_utimes | libc::SYS_futimesat | libc::SYS_getdents => Err(libc::ENOSYS),
@@ -128,8 +135,9 @@ unsafe fn open(folder: c_int, path: *const c_char, flags: c_int, mode: usize) ->
     }
     let place = if anonymous {
         // SAFETY: the caller's.
-        let within = place_of(format!("{}/new", unsafe { absolute(folder, path) }?), Intent::Make)?;
-        Place { path: std::ffi::CString::new(within.parent()).map_err(|_| libc::EINVAL)?, own: within.own }
+        let within = unsafe { resolve(folder, path, Intent::Read, Last::Followed) }?;
+        let within = place_of(&within.shown, "new", Intent::Make, Last::Itself)?;
+        Place { path: std::ffi::CString::new(within.parent()).map_err(|_| libc::EINVAL)?, ..within }
     } else {
         let intent = match (creates, writes) {
             (true, _) if flags & libc::O_EXCL != 0 => Intent::MakeNew,
@@ -137,16 +145,21 @@ unsafe fn open(folder: c_int, path: *const c_char, flags: c_int, mode: usize) ->
             (false, true) => Intent::Change,
             (false, false) => Intent::Read,
         };
+        let last =
+            if intent == Intent::MakeNew || flags & libc::O_NOFOLLOW != 0 { Last::Itself } else { Last::Followed };
         // SAFETY: the caller's.
-        unsafe { resolve(folder, path, intent) }?
+        unsafe { resolve(folder, path, intent, last) }?
     };
     if place.own && writes && flags & libc::O_DSYNC != 0 {
         return Err(refuse("openat(O_SYNC)"));
     }
-    let before = disk::stat_at(place.text(), true).filter(|_| place.own);
+    let before = disk::stat_at(place.text()).filter(|_| place.own);
     // SAFETY: a C string.
     let opened = unsafe { done(libc::SYS_openat, at(place.path.as_ptr() as usize)) }?;
     if place.own {
+        if let Some(before) = before.filter(|_| flags & libc::O_TRUNC != 0 && !anonymous) {
+            cut::to(&before, 0);
+        }
         opened_own(opened as c_int, &place, before.filter(|_| !anonymous), (creates || anonymous, writes));
     }
     Ok(opened)
@@ -174,7 +187,7 @@ fn opened_own(descriptor: c_int, place: &Place, before: Option<libc::stat>, (cre
 
 /// A folder of the disk has another entry now; and perhaps an entry is a new file.
 fn entered(parents: &[&str], new: Option<&str>) {
-    let inode = new.and_then(|path| disk::stat_at(path, false)).map(|stat| stat.st_ino);
+    let inode = new.and_then(|path| disk::stat_at(path)).map(|stat| stat.st_ino);
     inside(|kernel, _| {
         let (wall, Some(files)) = (kernel.wall, &mut kernel.files) else { return };
         if let (Some(inode), Some(path)) = (inode, new) {
@@ -190,7 +203,7 @@ fn entered(parents: &[&str], new: Option<&str>) {
 unsafe fn mkdir(folder: c_int, path: *const c_char, mode: usize) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe {
-        let place = resolve(folder, path, Intent::MakeNew)?;
+        let place = resolve(folder, path, Intent::MakeNew, Last::Itself)?;
         let made = done(libc::SYS_mkdirat, [HERE, place.path.as_ptr() as usize, mode, 0, 0, 0])?;
         entered(&[place.parent()], Some(place.text().trim_end_matches('/')));
         Ok(made)
@@ -202,7 +215,7 @@ unsafe fn mkdir(folder: c_int, path: *const c_char, mode: usize) -> Result<c_lon
 unsafe fn unlink(folder: c_int, path: *const c_char, flags: usize) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe {
-        let place = resolve(folder, path, Intent::Change)?;
+        let place = resolve(folder, path, Intent::Change, Last::Itself)?;
         let removed = done(libc::SYS_unlinkat, [HERE, place.path.as_ptr() as usize, flags, 0, 0, 0])?;
         entered(&[place.parent()], None);
         Ok(removed)
@@ -216,9 +229,9 @@ type At = (c_int, *const c_char);
 unsafe fn rename(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe {
-        let old = resolve(old.0, old.1, Intent::Change)?;
+        let old = resolve(old.0, old.1, Intent::Change, Last::Itself)?;
         let intent = if flags & libc::RENAME_NOREPLACE as usize != 0 { Intent::MakeNew } else { Intent::Make };
-        let new = resolve(new.0, new.1, intent)?;
+        let new = resolve(new.0, new.1, intent, Last::Itself)?;
         let at = [HERE, old.path.as_ptr() as usize, HERE, new.path.as_ptr() as usize, flags, 0];
         let renamed = done(libc::SYS_renameat2, at)?;
         entered(&[old.parent(), new.parent()], None);
@@ -231,11 +244,12 @@ unsafe fn rename(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
 unsafe fn link(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe {
-        let old = resolve(old.0, old.1, Intent::Read)?;
+        let last = if flags & libc::AT_SYMLINK_FOLLOW as usize != 0 { Last::Followed } else { Last::Itself };
+        let old = resolve(old.0, old.1, Intent::Read, last)?;
         if !old.own {
             return Err(refuse("openat(a file of the machine, to change it)"));
         }
-        let new = resolve(new.0, new.1, Intent::MakeNew)?;
+        let new = resolve(new.0, new.1, Intent::MakeNew, Last::Itself)?;
         let at = [HERE, old.path.as_ptr() as usize, HERE, new.path.as_ptr() as usize, flags, 0];
         let linked = done(libc::SYS_linkat, at)?;
         entered(&[new.parent()], None);
@@ -243,38 +257,13 @@ unsafe fn link(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
     }
 }
 
-/// The target is kept as the machine has to follow it; `readlink` takes the disk's own path away again.
-///
 /// # Safety
 /// Both are null or C strings.
 unsafe fn symlink(target: *const c_char, folder: c_int, path: *const c_char) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe {
-        let place = resolve(folder, path, Intent::MakeNew)?;
-        let text = CStr::from_ptr(target).to_str().map_err(|_| libc::EILSEQ)?.to_owned();
-        let inside = if text.starts_with('/') {
-            let place = place_of(text, Intent::Change)?;
-            if !place.own {
-                return Err(refuse("openat(a file of the machine, to change it)"));
-            }
-            place.path
-        } else {
-            let parent = files(|files| path::without_root(files, place.parent()).to_owned());
-            let mut depth = parent.split('/').filter(|part| !part.is_empty()).count() as i64;
-            for part in text.split('/') {
-                depth += match part {
-                    "" | "." => 0,
-                    ".." => -1,
-                    _ => 1,
-                };
-                if depth < 0 {
-                    return Err(refuse("openat(a file of the machine, to change it)"));
-                }
-            }
-            std::ffi::CString::new(text).map_err(|_| libc::EINVAL)?
-        };
-        let at = [inside.as_ptr() as usize, HERE, place.path.as_ptr() as usize, 0, 0, 0];
-        let made = done(libc::SYS_symlinkat, at)?;
+        let place = resolve(folder, path, Intent::MakeNew, Last::Itself)?;
+        let made = done(libc::SYS_symlinkat, [target as usize, HERE, place.path.as_ptr() as usize, 0, 0, 0])?;
         entered(&[place.parent()], Some(place.text()));
         Ok(made)
     }
@@ -285,10 +274,11 @@ unsafe fn symlink(target: *const c_char, folder: c_int, path: *const c_char) -> 
 unsafe fn changed(
     folder: c_int,
     path: *const c_char,
+    last: Last,
     change: impl FnOnce(usize) -> Result<c_long, c_int>,
 ) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
-    let place = unsafe { resolve(folder, path, Intent::Change) }?;
+    let place = unsafe { resolve(folder, path, Intent::Change, last) }?;
     if !place.own {
         return Err(refuse("openat(a file of the machine, to change it)"));
     }
@@ -323,12 +313,12 @@ unsafe fn set_times(a: [usize; 6]) -> Result<c_long, c_int> {
             disk::stat(a[0] as _).inspect(|stat| files(|files| files.keep_times(stat)));
             return Ok(0);
         }
-        let place = resolve(a[0] as _, a[1] as _, Intent::Change)?;
+        let place = resolve(a[0] as _, a[1] as _, Intent::Change, Last::of(a[3]))?;
         if !place.own {
             return Err(refuse("openat(a file of the machine, to change it)"));
         }
         done(libc::SYS_utimensat, [HERE, place.path.as_ptr() as usize, times, a[3], 0, 0])?;
-        disk::stat_at(place.text(), a[3] == 0).inspect(|stat| files(|files| files.keep_times(stat)));
+        disk::stat_at(place.text()).inspect(|stat| files(|files| files.keep_times(stat)));
         Ok(0)
     }
 }

@@ -61,7 +61,7 @@ impl Files {
             path.pop();
             path
         });
-        let device = disk::stat_at(&root, true).map_or(0, |stat| stat.st_dev);
+        let device = disk::stat_at(&root).map_or(0, |stat| stat.st_dev);
         Some(Files {
             root,
             crate_folder: cwd.clone(),
@@ -89,6 +89,11 @@ impl Files {
         } else {
             Zone::Disk
         }
+    }
+
+    /// Whether something of the machine's lies below this folder, which is not on the disk.
+    pub fn leads_to_machine(&self, path: &str) -> bool {
+        is_within(&self.crate_folder, path) || is_within(&self.program, path)
     }
 
     /// The number that the process sees in place of the machine's.
@@ -133,7 +138,7 @@ impl Files {
 
     /// The file or folder at this path of the machine was changed now.
     pub fn touch(&mut self, path: &str, wall: u64) {
-        let (Some(stat), Ok(name)) = (disk::stat_at(path, false), std::ffi::CString::new(path)) else { return };
+        let (Some(stat), Ok(name)) = (disk::stat_at(path), std::ffi::CString::new(path)) else { return };
         self.changed(stat.st_ino, wall, |times| disk::set_times(libc::AT_FDCWD, &name, times));
     }
 

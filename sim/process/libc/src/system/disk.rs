@@ -1,6 +1,6 @@
 //! The machine's own calls on files, for the folder that is a process's disk. They allocate nothing.
 
-use super::raw;
+use super::{errno, raw};
 use libc::c_int;
 use std::ffi::{CStr, CString};
 
@@ -9,8 +9,28 @@ pub fn stat(descriptor: c_int) -> Option<libc::stat> {
     stat_of(descriptor, c"", libc::AT_EMPTY_PATH)
 }
 
-pub fn stat_at(path: &str, follow: bool) -> Option<libc::stat> {
-    stat_of(libc::AT_FDCWD, &CString::new(path).ok()?, if follow { 0 } else { libc::AT_SYMLINK_NOFOLLOW })
+/// The state of what is at the path; a link is not followed.
+pub fn stat_at(path: &str) -> Option<libc::stat> {
+    look(path).ok()
+}
+
+/// The same.
+///
+/// # Errors
+/// The error's number.
+pub fn look(path: &str) -> Result<libc::stat, c_int> {
+    let path = CString::new(path).map_err(|_| libc::EINVAL)?;
+    stat_of(libc::AT_FDCWD, &path, libc::AT_SYMLINK_NOFOLLOW).ok_or_else(errno)
+}
+
+/// What the link at this path says, if that is UTF-8.
+pub fn read_link(path: &str) -> Option<String> {
+    let (path, mut room) = (CString::new(path).ok()?, [0u8; 4096]);
+    let to = room.as_mut_ptr() as usize;
+    // SAFETY: a C string, and room for what comes back.
+    let length =
+        unsafe { raw(libc::SYS_readlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, to, room.len(), 0, 0]) };
+    std::str::from_utf8(room.get(..usize::try_from(length).ok()?)?).ok().map(str::to_owned)
 }
 
 fn stat_of(folder: c_int, path: &CStr, flags: c_int) -> Option<libc::stat> {

@@ -61,7 +61,8 @@ impl Tree {
         }
         let fresh = self.place.path().join("fresh");
         fs::create_dir(&fresh)?;
-        let mut build = Build { known: &self.known, live: &live, folders: &folders, built: BTreeMap::new(), random };
+        let (known, cut, built) = (&self.known, &self.cut, BTreeMap::new());
+        let mut build = Build { known, cut, live: &live, folders: &folders, built, random };
         build.folder(self.top, &fresh)?;
         let root = self.root();
         fs::remove_dir_all(&root)?;
@@ -147,6 +148,7 @@ fn drawn(changes: &[Renamed], random: &mut ChaCha8Rng) -> Vec<bool> {
 
 struct Build<'a> {
     known: &'a BTreeMap<u64, Known>,
+    cut: &'a BTreeMap<u64, (u64, u64)>,
     live: &'a Live,
     folders: &'a BTreeMap<u64, Entries>,
     built: BTreeMap<u64, PathBuf>,
@@ -202,15 +204,20 @@ impl Build<'_> {
             _ => &[],
         };
         match self.live.paths.get(&number) {
-            Some(path) => Ok(torn(before, &fs::read(path)?, self.random)),
+            Some(path) => {
+                let shortest = self.cut.get(&number).map(|(shortest, _)| *shortest as usize);
+                Ok(torn(before, &fs::read(path)?, shortest, self.random))
+            }
             None => Ok(before.to_vec()),
         }
     }
 }
 
-/// Of what was written since the last sync: nothing, everything, or some sectors up to some length.
-fn torn(before: &[u8], now: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
-    if before == now {
+/// Of what was written since the last sync: nothing, everything, or some sectors up to some length. A file that was
+/// meanwhile shorter than before may have lost what it had, and may have gained nothing.
+fn torn(before: &[u8], now: &[u8], shortest: Option<usize>, random: &mut ChaCha8Rng) -> Vec<u8> {
+    let shortest = shortest.filter(|shortest| *shortest < before.len());
+    if before == now && shortest.is_none() {
         return now.to_vec();
     }
     match below(random, 4) {
@@ -218,9 +225,15 @@ fn torn(before: &[u8], now: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
         1 => return now.to_vec(),
         _ => {}
     }
-    let length = match now.len().checked_sub(before.len()) {
-        Some(more) => before.len() + below(random, more + 1),
-        None => [before.len(), now.len()][below(random, 2)],
+    let before = match shortest {
+        Some(shortest) if random.next_u32() & 1 == 0 => &before[..shortest],
+        _ => before,
+    };
+    // That nothing of what was appended is there is as likely as that all of it is.
+    let length = match (below(random, 3), now.len().checked_sub(before.len())) {
+        (0, Some(more)) => before.len() + below(random, more + 1),
+        (1, _) => before.len(),
+        _ => now.len(),
     };
     let mut left = vec![0; length];
     for (sector, bytes) in left.chunks_mut(SECTOR).enumerate() {

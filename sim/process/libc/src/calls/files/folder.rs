@@ -2,7 +2,7 @@
 
 use super::{
     machine::done,
-    path::{Intent, absolute, files, is_own, place_of, shown},
+    path::{Intent, Last, Place, files, is_own, place_of, resolve, shown},
 };
 use crate::{
     kernel::files::Listing,
@@ -16,21 +16,20 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> 
     // SAFETY: the caller's.
     unsafe {
         match number {
-            libc::SYS_chdir => change_to(absolute(libc::AT_FDCWD, a[0] as *const c_char)?),
-            libc::SYS_fchdir => change_to(shown(a[0] as _)?),
+            libc::SYS_chdir => change_to(resolve(libc::AT_FDCWD, a[0] as *const c_char, Intent::Read, Last::Followed)?),
+            libc::SYS_fchdir => change_to(place_of("", &shown(a[0] as _)?, Intent::Read, Last::Followed)?),
             libc::SYS_getcwd => working(a[0] as *mut u8, a[1]),
             _ => list(a[0] as _, a[1] as *mut u8, a[2]),
         }
     }
 }
 
-fn change_to(path: String) -> Result<c_long, c_int> {
-    let place = place_of(path.clone(), Intent::Read)?;
-    let stat = disk::stat_at(place.text(), true).ok_or(libc::ENOENT)?;
+fn change_to(place: Place) -> Result<c_long, c_int> {
+    let stat = disk::look(place.text())?;
     if stat.st_mode & libc::S_IFMT != libc::S_IFDIR {
         return Err(libc::ENOTDIR);
     }
-    let path = match path.trim_end_matches('/') {
+    let path = match place.shown.trim_end_matches('/') {
         "" => "/",
         path => path,
     };

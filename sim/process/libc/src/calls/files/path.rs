@@ -1,4 +1,5 @@
-//! Where a path of the process leads on the machine.
+//! Where a path of the process leads on the machine. Links are followed here and not by the machine, for which a link to
+//! `/` would lead out of the disk.
 
 use crate::{
     baton::inside,
@@ -21,9 +22,25 @@ pub enum Intent {
     Change,
 }
 
+/// Whether a link at the end of the path is followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Last {
+    Followed,
+    Itself,
+}
+
+impl Last {
+    /// As the flags of a call say.
+    pub fn of(flags: usize) -> Last {
+        if flags & libc::AT_SYMLINK_NOFOLLOW as usize == 0 { Last::Followed } else { Last::Itself }
+    }
+}
+
 pub struct Place {
     /// As the machine knows it.
     pub path: CString,
+    /// As the process knows it.
+    pub shown: String,
     /// On the process's disk, rather than the machine's.
     pub own: bool,
 }
@@ -36,52 +53,6 @@ impl Place {
     pub fn parent(&self) -> &str {
         self.text().trim_end_matches('/').rsplit_once('/').map_or("/", |(parent, _)| parent)
     }
-}
-
-/// Without `.` and `..`; a slash at the end stays, as it asks for a folder.
-pub fn normal(base: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    let base = if path.starts_with('/') { "" } else { base };
-    for part in base.split('/').chain(path.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    let end = if path.ends_with('/') && !parts.is_empty() { "/" } else { "" };
-    format!("/{}{end}", parts.join("/"))
-}
-
-/// The path as the process means it, from the root of its own files.
-///
-/// # Safety
-/// `path` is null or a C string.
-pub unsafe fn absolute(folder: c_int, path: *const c_char) -> Result<String, c_int> {
-    if path.is_null() {
-        return Err(libc::EFAULT);
-    }
-    // SAFETY: the caller's.
-    let bytes = unsafe { CStr::from_ptr(path) }.to_bytes();
-    if bytes.is_empty() {
-        return Err(libc::ENOENT);
-    }
-    let Ok(text) = std::str::from_utf8(bytes) else { return Err(refuse("openat(a path that is not UTF-8)")) };
-    let base = match text.starts_with('/') {
-        true => String::new(),
-        false if folder == libc::AT_FDCWD => files(|files| files.cwd.clone()),
-        false => shown(folder)?,
-    };
-    // What is left by `..` must be a folder.
-    for (at, _) in text.match_indices("..").filter(|(at, _)| text[..*at].ends_with('/')) {
-        let left = place_of(normal(&base, &text[..at]), Intent::Read)?;
-        match disk::stat_at(left.text(), true).map(|stat| stat.st_mode & libc::S_IFMT) {
-            Some(libc::S_IFDIR) => {}
-            Some(_) => return Err(libc::ENOTDIR),
-            None => return Err(libc::ENOENT),
-        }
-    }
-    Ok(normal(&base, text))
 }
 
 /// The path of an open folder, as the process knows it.
@@ -112,25 +83,105 @@ pub fn is_own(descriptor: c_int) -> bool {
 
 /// # Safety
 /// `path` is null or a C string.
-pub unsafe fn resolve(folder: c_int, path: *const c_char, intent: Intent) -> Result<Place, c_int> {
+pub unsafe fn resolve(folder: c_int, path: *const c_char, intent: Intent, last: Last) -> Result<Place, c_int> {
+    if path.is_null() {
+        return Err(libc::EFAULT);
+    }
     // SAFETY: the caller's.
-    place_of(unsafe { absolute(folder, path) }?, intent)
+    let bytes = unsafe { CStr::from_ptr(path) }.to_bytes();
+    if bytes.is_empty() {
+        return Err(libc::ENOENT);
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return Err(refuse("openat(a path that is not UTF-8)")) };
+    let base = match text.starts_with('/') {
+        true => String::new(),
+        false if folder == libc::AT_FDCWD => files(|files| files.cwd.clone()),
+        false => shown(folder)?,
+    };
+    place_of(&base, text, intent, last)
 }
 
-pub fn place_of(path: String, intent: Intent) -> Result<Place, c_int> {
-    let (zone, own) = files(|files| Some((files.zone(&path), format!("{}{path}", files.root)))).ok_or(libc::EIO)?;
-    let place = |path: String, own| CString::new(path).map(|path| Place { path, own }).map_err(|_| libc::EINVAL);
-    match zone {
-        Zone::Disk => return place(own, true),
-        Zone::Devices => return device(path, intent).and_then(|(path, own)| place(path, own)),
-        Zone::ReadOnly | Zone::Crate => {}
+/// How many links a path may lead through: as many as in the kernel.
+const LINKS: usize = 40;
+
+/// Goes from `base`, which has no links, along this path.
+pub fn place_of(base: &str, text: &str, intent: Intent, last: Last) -> Result<Place, c_int> {
+    let mut at = if text.starts_with('/') { String::new() } else { base.trim_end_matches('/').to_owned() };
+    let parts =
+        |text: &str| -> Vec<String> { text.rsplit('/').filter(|part| !part.is_empty()).map(str::to_owned).collect() };
+    let (mut rest, mut links, mut asks_for_folder) = (parts(text), 0, text.ends_with('/'));
+    while let Some(part) = rest.pop() {
+        if part == "." {
+            continue;
+        }
+        if part == ".." {
+            at.truncate(at.rfind('/').unwrap_or(0));
+            continue;
+        }
+        let here = format!("{at}/{part}");
+        if zone_of(&here)? == Zone::Devices {
+            rest.push(part);
+            rest.reverse();
+            let path = normal(&at, &rest.join("/"));
+            return if zone_of(&path)? == Zone::Devices {
+                device(path, intent)
+            } else {
+                place_of("", &path, intent, last)
+            };
+        }
+        let is_last = rest.is_empty();
+        if is_last && last == Last::Itself && !asks_for_folder {
+            at = here;
+            break;
+        }
+        let (path, found) = look(&here)?;
+        match found.map(|stat| stat.st_mode & libc::S_IFMT) {
+            Ok(libc::S_IFLNK) => {
+                links += 1;
+                let target = disk::read_link(&path).filter(|_| links <= LINKS).ok_or(libc::ELOOP)?;
+                if target.starts_with('/') {
+                    at.clear();
+                }
+                asks_for_folder |= is_last && target.ends_with('/');
+                rest.extend(parts(&target));
+            }
+            Ok(libc::S_IFDIR) => at = here,
+            Ok(_) | Err(libc::ENOENT) if is_last => at = here,
+            Ok(_) => return Err(libc::ENOTDIR),
+            Err(error) => return Err(error),
+        }
     }
-    let on_disk = disk::stat_at(own.trim_end_matches('/'), false).is_some();
-    if zone == Zone::Crate && on_disk {
+    if at.is_empty() || asks_for_folder {
+        at.push('/');
+    }
+    end(at, intent)
+}
+
+fn zone_of(path: &str) -> Result<Zone, c_int> {
+    files(|files| Some(files.zone(path))).ok_or(libc::EIO)
+}
+
+/// What this path is, which leads through no link: on the disk, or on the machine if the disk does not have it.
+fn look(path: &str) -> Result<(String, Result<libc::stat, c_int>), c_int> {
+    let (zone, own) = files(|files| Some((files.zone(path), format!("{}{path}", files.root)))).ok_or(libc::EIO)?;
+    if matches!(zone, Zone::Disk | Zone::Crate) {
+        let found = disk::look(&own);
+        if found.is_ok() || zone == Zone::Disk && !files(|files| files.leads_to_machine(path)) {
+            return Ok((own, found));
+        }
+    }
+    Ok((path.to_owned(), disk::look(path)))
+}
+
+/// Whose it is, at the end of a path without links, and whether the call may do so.
+fn end(path: String, intent: Intent) -> Result<Place, c_int> {
+    let (zone, own) = files(|files| Some((files.zone(&path), format!("{}{path}", files.root)))).ok_or(libc::EIO)?;
+    let shown = path.clone();
+    let place = |path: String, own| CString::new(path).map(|path| Place { path, shown, own }).map_err(|_| libc::EINVAL);
+    if zone == Zone::Disk || zone == Zone::Crate && disk::look(own.trim_end_matches('/')).is_ok() {
         return place(own, true);
     }
-    let on_machine = disk::stat_at(&path, false);
-    match (intent, on_machine.is_some()) {
+    match (intent, disk::look(&path).is_ok()) {
         (Intent::Read, true) => place(path, false),
         (Intent::MakeNew, true) => Err(libc::EEXIST),
         (Intent::Make | Intent::Change, true) => Err(refuse("openat(a file of the machine, to change it)")),
@@ -147,30 +198,44 @@ pub fn place_of(path: String, intent: Intent) -> Result<Place, c_int> {
     }
 }
 
+/// Without `.` and `..`, for folders that have no links of the process's.
+fn normal(base: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
 /// Devices, and the process's own open files by their descriptors.
-fn device(path: String, intent: Intent) -> Result<(String, bool), c_int> {
+fn device(path: String, intent: Intent) -> Result<Place, c_int> {
     let number = ["/proc/self/fd/", "/dev/fd/"].iter().find_map(|folder| path.strip_prefix(folder));
     let own = number.and_then(|number| number.parse().ok()).is_some_and(is_own);
     let harmless = ["/dev/null", "/dev/zero", "/dev/full"].contains(&path.as_str());
     match intent {
-        Intent::Read => Ok((path, own)),
-        Intent::Make | Intent::Change if own || harmless => Ok((path, own)),
-        _ => Err(refuse("openat(a file of the machine, to change it)")),
+        Intent::Read => {}
+        Intent::Make | Intent::Change if own || harmless => {}
+        _ => return Err(refuse("openat(a file of the machine, to change it)")),
     }
+    let shown = path.clone();
+    CString::new(path).map(|path| Place { path, shown, own }).map_err(|_| libc::EINVAL)
 }
 
 /// The folder of a new file is the machine's, within the crate: it is on the disk, too, from now on.
 fn mirror(path: &str, own: &str) {
     let parent = |path: &str| path.trim_end_matches('/').rsplit_once('/').map(|(parent, _)| parent.to_owned());
     let (Some(machine), Some(folder)) = (parent(path), parent(own)) else { return };
-    let is_folder =
-        |path: &str| disk::stat_at(path, true).is_some_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFDIR);
-    if !is_folder(&machine) || disk::stat_at(&folder, false).is_some() {
+    let is_folder = |path: &str| disk::look(path).is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFDIR);
+    if !is_folder(&machine) || disk::look(&folder).is_ok() {
         return;
     }
     mirror(&machine, &folder);
     if disk::make_folder(&folder) {
-        let inode = disk::stat_at(&folder, false).map_or(0, |stat| stat.st_ino);
+        let inode = disk::stat_at(&folder).map_or(0, |stat| stat.st_ino);
         inside(|kernel, _| {
             let wall = kernel.wall;
             if let Some(files) = &mut kernel.files {

@@ -2,7 +2,7 @@
 
 use super::{
     machine::{HERE, done, is_of_system},
-    path::{Intent, Place, files, is_own, resolve, without_root},
+    path::{Intent, Last, Place, files, is_own, resolve, without_root},
 };
 use crate::{baton::inside, call::refuse};
 use libc::{AT_FDCWD, c_char, c_int, c_long};
@@ -26,7 +26,7 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> 
             libc::SYS_faccessat2 => access(a, a[3]),
             libc::SYS_readlinkat => read_link(a[0] as _, a[1] as _, a[2], a[3]),
             libc::SYS_statfs => {
-                let place = resolve(AT_FDCWD, a[0] as _, Intent::Read)?;
+                let place = resolve(AT_FDCWD, a[0] as _, Intent::Read, Last::Followed)?;
                 done(number, [place.path.as_ptr() as usize, a[1], 0, 0, 0, 0])?;
                 Ok(if place.own { size_of_disk(a[1] as _) } else { 0 })
             }
@@ -91,9 +91,9 @@ fn rewrite(stat: &mut libc::stat) {
 
 /// # Safety
 /// A C string or null.
-unsafe fn read(folder: usize, path: usize) -> Result<Place, c_int> {
+unsafe fn read(folder: usize, path: usize, last: Last) -> Result<Place, c_int> {
     // SAFETY: the caller's.
-    unsafe { resolve(folder as c_int, path as *const c_char, Intent::Read) }
+    unsafe { resolve(folder as c_int, path as *const c_char, Intent::Read, last) }
 }
 
 /// # Safety
@@ -111,7 +111,7 @@ unsafe fn stat(a: [usize; 6]) -> Result<c_long, c_int> {
         if is_empty(a[1], a[3]) {
             return of_open(a[0] as _, a[2] as _);
         }
-        let place = read(a[0], a[1])?;
+        let place = read(a[0], a[1], Last::of(a[3]))?;
         done(libc::SYS_newfstatat, [HERE, place.path.as_ptr() as usize, a[2], a[3], 0, 0])?;
         if place.own {
             rewrite(&mut *(a[2] as *mut libc::stat));
@@ -129,7 +129,7 @@ unsafe fn statx(a: [usize; 6]) -> Result<c_long, c_int> {
             done(libc::SYS_statx, a)?;
             is_own(a[0] as _)
         } else {
-            let place = read(a[0], a[1])?;
+            let place = read(a[0], a[1], Last::of(a[2]))?;
             done(
                 libc::SYS_statx,
                 [HERE, place.path.as_ptr() as usize, a[2], a[3] | libc::STATX_BASIC_STATS as usize, a[4], 0],
@@ -160,7 +160,7 @@ unsafe fn statx(a: [usize; 6]) -> Result<c_long, c_int> {
 /// As `faccessat`.
 unsafe fn access(a: [usize; 6], flags: usize) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
-    let place = unsafe { read(a[0], a[1]) }?;
+    let place = unsafe { read(a[0], a[1], Last::of(flags)) }?;
     // SAFETY: a C string.
     unsafe { done(libc::SYS_faccessat2, [HERE, place.path.as_ptr() as usize, a[2], flags, 0, 0]) }?;
     if !place.own && a[2] & libc::W_OK as usize != 0 && !place.text().starts_with("/dev/") {
@@ -179,7 +179,7 @@ unsafe fn read_link(folder: c_int, path: *const c_char, to: usize, room: usize) 
         return unsafe { done(libc::SYS_readlinkat, [folder as usize, path as usize, to, room, 0, 0]) };
     }
     // SAFETY: the caller's.
-    let place = unsafe { resolve(folder, path, Intent::Read) }?;
+    let place = unsafe { resolve(folder, path, Intent::Read, Last::Itself) }?;
     let at = [HERE, place.path.as_ptr() as usize, whole.as_mut_ptr() as usize, whole.len(), 0, 0];
     // SAFETY: a C string, and room.
     found += unsafe { done(libc::SYS_readlinkat, at) }? as usize;

@@ -23,7 +23,8 @@ fn clocks(out: &mut Out) {
         out.call("processor", libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time));
         out.say(time.tv_nsec < 1_000_000_000);
         let seconds = libc::time(std::ptr::null_mut());
-        out.say(seconds as u64 >= wall && seconds as u64 <= wall + 60);
+        // The kernel's own is as old as its last tick.
+        out.say(seconds as u64 + 1 >= wall && seconds as u64 <= wall + 60);
         let mut day = libc::timeval { tv_sec: 0, tv_usec: 0 };
         out.call("time of day", libc::gettimeofday(&mut day, std::ptr::null_mut()));
         out.say(day.tv_sec as u64 >= wall && day.tv_sec as u64 <= wall + 60);
