@@ -37,6 +37,7 @@ pub struct Program {
     restarts: bool,
     database: Option<Database>,
     own_store: Option<Own>,
+    leader_key: Option<(String, String)>,
 }
 
 impl fmt::Debug for Program {
@@ -51,8 +52,9 @@ impl Program {
     /// # Errors
     /// This executable cannot be executed once more, or does not link `fencepost-libc`.
     pub fn new(main: Main) -> Result<Program, Error> {
-        let (env, leads_when, stops_when, restarts, database, own_store) = Default::default();
-        Ok(Program { zygote: Zygote::start()?, main, env, leads_when, stops_when, restarts, database, own_store })
+        let (env, leads_when, stops_when, restarts, database, own_store, leader_key) = Default::default();
+        let zygote = Zygote::start()?;
+        Ok(Program { zygote, main, env, leads_when, stops_when, restarts, database, own_store, leader_key })
     }
 
     /// With this variable in its environment, which is otherwise empty.
@@ -75,6 +77,16 @@ impl Program {
     /// and `STATE_DIRECTORY`: a folder on its disk, which is there from the beginning.
     pub fn served_by(self, own: Own) -> Program {
         Program { own_store: Some(own), ..self }
+    }
+
+    /// Whoever holds this key of the service at this process's name leads, as the service sees it.
+    pub fn elects_by(self, service: &str, key: &str) -> Program {
+        Program { leader_key: Some((service.to_owned(), key.to_owned())), ..self }
+    }
+
+    /// The service, and its key.
+    pub(crate) fn leader_key(&self) -> Option<(String, String)> {
+        self.leader_key.clone()
     }
 
     /// The resource that its leader writes to.

@@ -136,10 +136,15 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         recorder.now_us = options.now_us;
         recorder.stops = options.stops;
         let plan = plan.clone();
+        let program = registry.program.as_ref().filter(|_| protocol.is_program());
+        let leader_key = program.and_then(|program| program.leader_key());
         move || {
             let mut world = World::new(plan, protocol, topology, options.driver, recorder, options.trace);
             if options.count_sends {
                 world.count_sends();
+            }
+            if let Some((service, key)) = leader_key {
+                world.elect_by(&service, key);
             }
             world
         }

@@ -141,7 +141,8 @@ impl PhantomLeader {
         let Incarnation { token, node, .. } = elected;
         let unused = self.grants.unused.remove(&node);
         let owner = self.grants.owners.get(&token).copied().filter(|_| elected.has_token());
-        let granted = match elected.has_token() {
+        // What a service grants may have no token, and its holder another one of its own.
+        let granted = match elected.has_token() && !self.grants.owners.is_empty() {
             false => unused || self.grants.holds.contains(&node),
             true => owner == Some(node),
         };
@@ -156,7 +157,7 @@ impl PhantomLeader {
 
     fn granted(&mut self, t_us: u64, node: NodeId, token: Option<u64>) {
         self.grants.count += 1;
-        if self.beliefs.of(node).is_some_and(|belief| belief.fencing_token() == token) {
+        if self.beliefs.of(node).is_some_and(|belief| token.is_none() || belief.fencing_token() == token) {
             self.run_on_ends(t_us, node);
         }
         match token {
@@ -173,7 +174,7 @@ impl PhantomLeader {
 
     fn grant_ended(&mut self, t_us: u64, node: NodeId, token: Option<u64>, why: GrantEnd) {
         self.grants.holds.remove(&node);
-        let believes = self.beliefs.of(node).is_some_and(|belief| belief.fencing_token() == token);
+        let believes = self.beliefs.of(node).is_some_and(|belief| token.is_none() || belief.fencing_token() == token);
         if believes && matches!(why, GrantEnd::Expired | GrantEnd::Released) {
             let runs = self.beliefs.awake().any(|belief| belief.node == node);
             self.grants.over.insert(node, (if runs { t_us } else { NOT_NOW }, why));

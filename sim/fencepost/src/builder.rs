@@ -216,6 +216,10 @@ impl World {
             let accepts: Result<_, _> = accepts_when.iter().map(|line| Accepts::new(line)).collect();
             program = program.served_by(program::Own::new(*main, accepts.map_err(Failure::wrong)?));
         }
+        let leader_key = leader_key(&self.services)?;
+        if let Some((service, key)) = leader_key {
+            program = program.elects_by(service, key);
+        }
         for (name, value) in &self.env {
             program = program.with_env(name, value);
         }
@@ -238,6 +242,7 @@ impl World {
             members: self.services.iter().filter_map(|s| Some((s.service.process?.to_owned(), s.members?))).collect(),
             registry,
             observed: !self.leads_when.is_empty(),
+            leader_key,
             nodes,
             fencing: store.fencing,
             table: store.database.map(|database| database.table),
@@ -253,4 +258,22 @@ impl World {
             again,
         })
     }
+}
+
+/// The service that elects, by its process, and its key.
+fn leader_key(services: &[Service]) -> Result<Option<(&'static str, &'static str)>, Failure> {
+    let mut keys = services.iter().filter_map(|s| Some((s, s.service.process?, s.leader_key?)));
+    let Some((service, process, key)) = keys.next() else { return Ok(None) };
+    if keys.next().is_some() {
+        return Err(Failure::wrong("two services have a `leader_key`; name the one by which the processes elect"));
+    }
+    if key.is_empty() {
+        return Err(Failure::wrong(format!("the `leader_key` of {process} is empty")));
+    }
+    if service.service.name == protocols::service::postgres::SESSIONS.name && key.parse::<i64>().is_err() {
+        return Err(Failure::wrong(format!(
+            "the `leader_key` of {process} is the number of an advisory lock, and `{key}` is none"
+        )));
+    }
+    Ok(Some((process, key)))
 }

@@ -34,6 +34,12 @@ pub fn measure(trial: &Trial) -> Result<Tempo, Failure> {
     if !trial.observed && tokens(&steady, leader) > 1 {
         return Err(Failure::new(Kind::Inconclusive, MANY_TOKENS.replace("{name}", &name)));
     }
+    if let Some((service, key)) = trial.leader_key.filter(|_| !grants(&steady)) {
+        let text = format!(
+            "INCONCLUSIVE: {name} writes, and no process has held `{key}` of {service}; `leader_key` names what they elect by"
+        );
+        return Err(Failure::new(Kind::Inconclusive, text));
+    }
     let of_leader = steady.sent.iter().filter(|sent| sent.node == leader);
     let sent = of_leader.map(|sent| Send { at_ms: ms(sent.now), head: sent.head.clone() }).collect();
     let mut takeover_ms: f64 = 0.0;
@@ -96,6 +102,11 @@ fn writes(run: &Run) -> Vec<(f64, NodeId)> {
         _ => None,
     };
     run.kept.iter().flatten().filter_map(accepted).collect()
+}
+
+/// Whether the service has granted leadership to anybody.
+fn grants(run: &Run) -> bool {
+    run.kept.iter().flatten().any(|event| matches!(event.kind, history::Kind::Grant { .. }))
 }
 
 /// How many tokens the first leader showed before anybody else wrote.

@@ -13,16 +13,24 @@ use std::process::Termination;
 pub struct Service {
     pub(crate) service: &'static service::Service,
     pub(crate) members: Option<u16>,
+    pub(crate) leader_key: Option<&'static str>,
 }
 
 impl Service {
     const fn of(service: &'static service::Service) -> Service {
-        Service { service, members: None }
+        Service { service, members: None, leader_key: None }
     }
 
     /// With so many members, named `etcd-1`, `etcd-2` and so on.
     pub const fn members(self, members: u16) -> Service {
         Service { members: Some(members), ..self }
+    }
+
+    /// Whoever holds this leads, as the service sees it: a key of Redis; a key of etcd, or the oldest key below it; a node of
+    /// ZooKeeper, or its first sequential child; a key of Consul that a session has locked; `namespace/name` of a Lease in
+    /// Kubernetes; the number of an advisory lock in PostgreSQL. Its owner is the process that put it there, whatever its value.
+    pub const fn leader_key(self, key: &'static str) -> Service {
+        Service { leader_key: Some(key), ..self }
     }
 }
 

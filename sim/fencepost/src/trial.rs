@@ -38,6 +38,8 @@ pub struct Trial {
     pub nodes: u16,
     /// Whether lines say who leads.
     pub observed: bool,
+    /// The service whose key says who leads, and the key.
+    pub leader_key: Option<(&'static str, &'static str)>,
     pub fencing: Fencing,
     /// The table that the leader writes to, if the store is a database.
     pub table: Option<String>,

@@ -18,15 +18,23 @@ use std::{
 
 /// The process of a task; `None` outside of processes.
 type Owner = Option<NodeId>;
-type Tasks = BTreeMap<u64, async_task::Task<(), Owner>>;
+type Tasks = BTreeMap<u64, async_task::Task<(), Whose>>;
+
+/// For whom a task runs.
+#[derive(Clone, Copy)]
+struct Whose {
+    owner: Owner,
+    /// The process at the other end of the connection that it serves.
+    caller: Owner,
+}
 
 thread_local! {
     /// Woken tasks.
-    static READY: RefCell<Vec<Runnable<Owner>>> = const { RefCell::new(Vec::new()) };
+    static READY: RefCell<Vec<Runnable<Whose>>> = const { RefCell::new(Vec::new()) };
     /// Unfinished tasks by owner and number. The executor drops a task that was removed from here at its next turn.
     static ALL: RefCell<BTreeMap<Owner, Tasks>> = const { RefCell::new(BTreeMap::new()) };
-    /// The process whose task is running.
-    static CURRENT: Cell<Owner> = const { Cell::new(None) };
+    /// The process whose task is running, and whose connection that task serves.
+    static CURRENT: Cell<Whose> = const { Cell::new(Whose { owner: None, caller: None }) };
     static SPAWNED: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -42,8 +50,8 @@ impl Drop for Task {
 
 /// Spawns a task on the caller's process.
 pub fn spawn(task: impl Future<Output = ()> + Send + 'static) -> Task {
-    let owner = CURRENT.get();
-    Task(owner, spawn_on(owner, Box::pin(task)))
+    let whose = CURRENT.get();
+    Task(whose.owner, spawn_on(whose, Box::pin(task)))
 }
 
 /// Spawns a task on the caller's process, to run until it or the process ends.
@@ -51,21 +59,36 @@ pub fn spawn_detached(task: impl Future<Output = ()> + Send + 'static) {
     spawn_on(CURRENT.get(), Box::pin(task));
 }
 
+/// The process whose task is running.
+pub fn current() -> Option<NodeId> {
+    CURRENT.get().owner
+}
+
+/// The process whose connection the running task serves, as do the tasks that it spawns.
+pub fn caller() -> Option<NodeId> {
+    CURRENT.get().caller
+}
+
+/// What the running task spawns until it waits serves a connection of this process.
+pub fn serve(caller: NodeId) {
+    CURRENT.set(Whose { caller: Some(caller), ..CURRENT.get() });
+}
+
 /// Boxed because `async-task`'s code, compiled anew for each future type, was an eighth of this crate's code.
-fn spawn_on(owner: Owner, task: Pin<Box<dyn Future<Output = ()> + Send>>) -> u64 {
-    let number = SPAWNED.get();
+fn spawn_on(whose: Whose, task: Pin<Box<dyn Future<Output = ()> + Send>>) -> u64 {
+    let (owner, number) = (whose.owner, SPAWNED.get());
     SPAWNED.set(number + 1);
     let work = async move {
         task.await;
         forget(owner, number);
     };
-    let (runnable, handle) = Builder::new().metadata(owner).spawn(|_| work, ready);
+    let (runnable, handle) = Builder::new().metadata(whose).spawn(|_| work, ready);
     ALL.with_borrow_mut(|all| all.entry(owner).or_default().insert(number, handle));
     runnable.schedule();
     number
 }
 
-fn ready(runnable: Runnable<Owner>) {
+fn ready(runnable: Runnable<Whose>) {
     // Nothing runs any more while the thread is torn down.
     let _ = READY.try_with(|ready| ready.borrow_mut().push(runnable));
 }
@@ -79,7 +102,7 @@ pub(super) struct Executor {
     random: ChaCha8Rng,
     paused: BTreeSet<NodeId>,
     /// Tasks woken while their process was paused.
-    parked: BTreeMap<NodeId, Vec<Runnable<Owner>>>,
+    parked: BTreeMap<NodeId, Vec<Runnable<Whose>>>,
     /// Counts task steps at one instant.
     stall: Stall,
     now: u64,
@@ -93,7 +116,7 @@ impl Executor {
 
     /// Starts a process with this task.
     pub(super) fn start(&mut self, node: NodeId, main: impl Future<Output = ()> + Send + 'static) {
-        spawn_on(Some(node), Box::pin(main));
+        spawn_on(Whose { owner: Some(node), caller: None }, Box::pin(main));
     }
 
     /// The process ends: its tasks are dropped before any of them runs again.
@@ -135,19 +158,19 @@ impl Executor {
     pub(super) fn run(&mut self) {
         while let Some(runnable) = self.next() {
             self.stall.event(self.now);
-            let owner = *runnable.metadata();
-            match owner.filter(|node| self.paused.contains(node)) {
+            let whose = *runnable.metadata();
+            match whose.owner.filter(|node| self.paused.contains(node)) {
                 Some(node) => self.parked.entry(node).or_default().push(runnable),
                 None => {
-                    CURRENT.set(owner);
+                    CURRENT.set(whose);
                     runnable.run();
-                    CURRENT.set(None);
+                    CURRENT.set(Whose { owner: None, caller: None });
                 }
             }
         }
     }
 
-    fn next(&mut self) -> Option<Runnable<Owner>> {
+    fn next(&mut self) -> Option<Runnable<Whose>> {
         READY.with_borrow_mut(|ready| match ready.len() {
             0 | 1 => ready.pop(),
             several => Some(ready.swap_remove(self.random.next_u32() as usize % several)),

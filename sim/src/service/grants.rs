@@ -7,6 +7,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use crate::world::Holder;
 
+/// The key of the running service by which programs elect, if there is one.
+pub fn leader_key() -> Option<String> {
+    world::try_with(|world| world.leader_key()).flatten()
+}
+
+/// The process whose connection is being served contends for the leader key under this name, which is the holder's later.
+pub fn contends(contender: &str) {
+    world::try_with(|world| world.note_contender(contender));
+}
+
+/// A member proposes an entry of its log.
+pub fn proposes(entry: &[u8]) {
+    world::try_with(|world| world.note_proposed(entry));
+}
+
 /// Reports the holder of leadership to the world, if there is one, for a single group; `why` says how another's
 /// leadership ended. A holder that is no candidate counts as none.
 pub fn tell(holder: Option<Holder>, why: GrantEnd) {
@@ -18,17 +33,36 @@ pub fn tell_of(group: u16, holder: Option<Holder>, why: GrantEnd) {
     world::try_with(|world| world.note_grant(group, holder, why));
 }
 
+/// Reports the holder in each group, by the names of our own protocols; or the holder of the key by which programs elect.
+pub fn tell_each(why: GrantEnd, of_group: impl Fn(u16) -> Option<Holder>, of_key: impl FnOnce(&str) -> Option<Holder>) {
+    match leader_key() {
+        Some(key) => tell(of_key(&key), why),
+        None => (0..groups()).for_each(|group| tell_of(group, of_group(group), why)),
+    }
+}
+
 /// The same for members that agree on a log: a member has applied the entry at `index`. Only the first member's
 /// application is reported; entries are distinguished by term and bytes.
-pub fn tell_agreed(index: u64, (term, data): (u64, &[u8]), why: GrantEnd, holder: impl Fn(u16) -> Option<Holder>) {
+pub fn tell_agreed(
+    index: u64,
+    (term, data): (u64, &[u8]),
+    why: GrantEnd,
+    of_group: impl Fn(u16) -> Option<Holder>,
+    of_key: impl FnOnce(&str) -> Option<Holder>,
+) {
     let mut hasher = DefaultHasher::new();
     (term, data).hash(&mut hasher);
     let entry = hasher.finish();
     if world::try_with(|world| world.note_applied(index, entry)) == Some(true) {
-        for group in 0..groups() {
-            let holder = holder(group);
+        world::try_with(|world| world.note_applying(Some(data)));
+        let agreed = |group, holder| {
             world::try_with(|world| world.note_agreed_grant(group, holder, why));
+        };
+        match leader_key() {
+            Some(key) => agreed(0, of_key(&key)),
+            None => (0..groups()).for_each(|group| agreed(group, of_group(group))),
         }
+        world::try_with(|world| world.note_applying(None));
     }
 }
 

@@ -184,11 +184,13 @@ impl Drop for SimListener {
 impl Listener for SimListener {
     type Stream = SimStream;
     async fn accept(&mut self) -> io::Result<SimStream> {
-        poll_fn(|context| match with(|world| world.poll_accept(self.node, self.port, context.waker())) {
+        let stream = poll_fn(|context| match with(|world| world.poll_accept(self.node, self.port, context.waker())) {
             Some(result) => Poll::Ready(result.map(|conn| SimStream { conn, end: 1 })),
             None => Poll::Pending,
         })
-        .await
+        .await?;
+        task::serve(stream.client().0);
+        Ok(stream)
     }
 }
 

@@ -7,7 +7,7 @@
 //! first of them applies an entry. If members do not agree (Redlock's servers), no single state says who leads, and
 //! nothing is recorded.
 
-use super::{World, queue::Event};
+use super::{World, leader_key::Keyed, queue::Event};
 use protocols::{
     division::Division,
     history::{GrantEnd, Kind},
@@ -47,12 +47,14 @@ pub(super) struct Grants {
     pub(super) believers: Vec<(u16, Incarnation)>,
     /// Which resources and clients belong to which group.
     pub(super) division: Division,
+    /// For programs: the key by which they elect.
+    pub(super) keyed: Option<Keyed>,
 }
 
 impl Grants {
     pub(super) fn new(groups: u16, division: Division) -> Grants {
         let groups = (0..groups).map(|_| Granted::default()).collect();
-        Grants { groups, log: Vec::new(), elected: BTreeMap::new(), believers: Vec::new(), division }
+        Grants { groups, log: Vec::new(), elected: BTreeMap::new(), believers: Vec::new(), division, keyed: None }
     }
 }
 
@@ -72,6 +74,10 @@ impl World {
     /// The service's state may have changed: it now grants a group's leadership to `holder`. A different former grant
     /// has ended: for the reason `why`, or because its time was up. A holder that is no candidate counts as none.
     pub fn note_grant(&mut self, group: u16, holder: Option<Holder>, why: GrantEnd) {
+        // Of several services, one elects.
+        if self.grants.keyed.as_ref().is_some_and(|keyed| !keyed.is_told_here()) {
+            return;
+        }
         let grant = self.grant_of(holder);
         self.set_grant(group, grant, why);
     }
@@ -125,9 +131,16 @@ impl World {
         self.record_grant(group, grant, why);
     }
 
-    fn grant_of(&self, holder: Option<Holder>) -> Option<Grant> {
+    fn grant_of(&mut self, holder: Option<Holder>) -> Option<Grant> {
+        let owner = self.grants.keyed.as_mut().map(|keyed| keyed.owner(holder.as_ref().map(|holder| &*holder.name)));
         let Holder { name, token, until } = holder?;
-        Some(Grant { node: self.find(&name)?, token, until })
+        let node = owner.unwrap_or_else(|| self.find(&name))?;
+        Some(Grant { node, token, until })
+    }
+
+    /// The process by whose clock grants end, if a single one decides.
+    fn granting(&self) -> Option<NodeId> {
+        self.grants.keyed.as_ref().map_or_else(|| self.topology.only_member(), Keyed::only_member)
     }
 
     /// Replaces a group's grant; returns the former one if it differs.
@@ -147,7 +160,7 @@ impl World {
     }
 
     fn set_grant(&mut self, group: u16, grant: Option<Grant>, why: GrantEnd) {
-        let Some(service) = self.topology.only_member() else { return };
+        let Some(service) = self.granting() else { return };
         let is_up = self.grants.groups[usize::from(group)].grant.is_some_and(|before| self.is_up(service, before));
         let before = self.record_grant(group, grant, if is_up { GrantEnd::Expired } else { why });
         if before.and_then(|before| before.until) != grant.and_then(|now| now.until) {
@@ -170,16 +183,19 @@ impl World {
 
     /// A grant ends, unless it was renewed meanwhile.
     pub(super) fn end_grant(&mut self, group: u16, generation: u32) {
-        let Some(service) = self.topology.only_member() else { return };
+        let Some(service) = self.granting() else { return };
         let granted = &self.grants.groups[usize::from(group)];
         if granted.generation == generation && granted.grant.is_some_and(|grant| self.is_up(service, grant)) {
+            if let Some(keyed) = &mut self.grants.keyed {
+                keyed.owner(None);
+            }
             self.set_grant(group, None, GrantEnd::Expired);
         }
     }
 
     /// A process's clocks have changed, so grants timed by them end at other true times.
     pub(super) fn reschedule_grant(&mut self, node: NodeId) {
-        if self.topology.only_member() == Some(node) {
+        if self.granting() == Some(node) {
             (0..self.groups()).for_each(|group| self.schedule_grant_end(group, node));
         }
     }

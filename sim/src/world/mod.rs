@@ -22,6 +22,7 @@ mod faults;
 mod finished;
 mod grants;
 pub mod keepalive;
+mod leader_key;
 mod links;
 pub mod model;
 mod network;

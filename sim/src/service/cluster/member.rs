@@ -41,6 +41,8 @@ pub trait Machine: Send + Sync + 'static {
     fn apply(&self, index: Index, term: Term, data: &[u8]) -> GrantEnd;
     /// The holder of a group's leadership in the applied state.
     fn holder(&self, group: u16) -> Option<Holder>;
+    /// The holder of a key by which programs elect.
+    fn holder_of(&self, key: &str) -> Option<Holder>;
     /// The known leader has changed.
     fn stands(&self, standing: Standing, own: usize);
     /// Answers another member's question.
@@ -160,6 +162,7 @@ impl<E: Env> Member<E> {
 
     /// Proposes an entry once there is a leader; `false` if there is none within `timeout` nanoseconds.
     pub async fn propose(&self, data: Vec<u8>, timeout: u64) -> bool {
+        grants::proposes(&data);
         let (data, until): (Arc<[u8]>, u64) = (data.into(), self.env.now().mono + timeout);
         loop {
             let mut changes = self.changes();
@@ -175,6 +178,7 @@ impl<E: Env> Member<E> {
 
     /// Proposes an entry if the core believes that this member leads.
     pub fn propose_leading(&self, data: Vec<u8>) -> bool {
+        grants::proposes(&data);
         self.step(|core| core.propose_leading(data.into()))
     }
 
@@ -332,7 +336,8 @@ impl<E: Env> Member<E> {
             }
             for (index, entry) in &ready.committed {
                 let why = machine.apply(*index, entry.term, &entry.data);
-                grants::tell_agreed(*index, (entry.term, &entry.data), why, |group| machine.holder(group));
+                let (of_group, of_key) = (|group| machine.holder(group), |key: &str| machine.holder_of(key));
+                grants::tell_agreed(*index, (entry.term, &entry.data), why, of_group, of_key);
                 self.applied.send_replace(*index);
             }
             if !ready.record.is_empty() {

@@ -331,6 +331,12 @@ impl Model {
         Some(Holder { name, token: pair.acquire_index, until: None })
     }
 
+    /// The session that holds the lock of a key.
+    pub fn holder_of(&self, key: &str) -> Option<Holder> {
+        let name = self.keys.get(key.as_bytes())?.session.clone()?;
+        Some(Holder { name, token: 0, until: None })
+    }
+
     /// Takes a group's leadership from a candidate, like an operator: ends its session, or deletes only the key.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16, what: Dropped) {
         let key = key_of(group);

@@ -87,7 +87,10 @@ impl Server<SimEnv> {
         let Some(agreement) = self.agreement.as_ref().and_then(Weak::upgrade) else {
             return empty(StatusCode::INTERNAL_SERVER_ERROR);
         };
-        let stale = request.method() == Method::GET && Query::of(request.uri().query()).has("stale");
+        let query = Query::of(request.uri().query());
+        // The leader may not know whose request is passed on to it.
+        query.get("acquire").inspect(|session| grants::contends(session));
+        let stale = request.method() == Method::GET && query.has("stale");
         agreement.route(request, stale).await
     }
 }
@@ -132,7 +135,7 @@ impl<E: Env> Server<E> {
         let answer = action(&mut model, now);
         model.settle(now);
         if model.index() != index {
-            (0..grants::groups()).for_each(|group| grants::tell_of(group, model.holder(group), why));
+            grants::tell_each(why, |group| model.holder(group), |key| model.holder_of(key));
             self.changed.notify_waiters();
         }
         answer

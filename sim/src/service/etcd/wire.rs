@@ -156,7 +156,7 @@ impl<E: Env> EtcdServer<E> {
         let revision = model.revision();
         let answer = action(&mut model, now);
         if model.revision() != revision {
-            (0..grants::groups()).for_each(|group| grants::tell_of(group, model.holder(group), why));
+            grants::tell_each(why, |group| model.holder(group), |key| model.holder_of(key));
             self.moved.notify_waiters();
         }
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);

@@ -233,6 +233,14 @@ impl Model {
         Some(Holder { name: name.to_owned(), token: token(transitions), until: None })
     }
 
+    /// The holder of a Lease, `namespace/name`, by its own name for itself.
+    pub fn holder_of(&self, lease: &str) -> Option<Holder> {
+        let (namespace, name) = lease.split_once('/').unwrap_or(("default", lease));
+        let lease = self.leases.get(&(namespace.to_owned(), name.to_owned()))?;
+        let name = lease.spec.holder_identity.clone().filter(|name| !name.is_empty())?;
+        Some(Holder { name, token: 0, until: None })
+    }
+
     /// Deletes the object that makes a candidate leader of a group, like an operator.
     pub fn drop_leadership_of(&mut self, candidate: &str, group: u16) {
         if self.holder(group).is_some_and(|holder| holder.name == candidate) {

@@ -88,11 +88,22 @@ impl<E: Env> Server<E> {
         let version = model.version();
         let answer = action(&mut model);
         if model.version() != version {
-            for group in 0..grants::groups() {
-                let holder = model.holder(group);
-                // Another name replaced the holder's, who had not released it.
-                let why = if holder.is_some() { GrantEnd::Taken } else { GrantEnd::Released };
-                grants::tell_of(group, holder, why);
+            // Another name replaced the holder's, who had not released it.
+            let why =
+                |holder: &Option<grants::Holder>| if holder.is_some() { GrantEnd::Taken } else { GrantEnd::Released };
+            match grants::leader_key() {
+                Some(key) => {
+                    let holder = model.holder_of(&key);
+                    let why = why(&holder);
+                    grants::tell(holder, why);
+                }
+                None => {
+                    for group in 0..grants::groups() {
+                        let holder = model.holder(group);
+                        let why = why(&holder);
+                        grants::tell_of(group, holder, why);
+                    }
+                }
             }
             self.changed.notify_waiters();
         }

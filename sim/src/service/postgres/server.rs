@@ -45,6 +45,13 @@ impl Server {
     /// Changes the model on behalf of a session, reports who then leads, and wakes sessions that got their locks.
     pub fn apply<T>(&self, now: Now, pid: Option<Pid>, action: impl FnOnce(&mut Model) -> T) -> T {
         let mut model = self.model();
+        if let Some(key) = grants::leader_key() {
+            pid.inspect(|pid| grants::contends(&pid.to_string()));
+            let answer = action(&mut model);
+            grants::tell(model.holder_of(&key), if pid.is_some() { GrantEnd::Released } else { GrantEnd::Lost });
+            self.pass_on(model);
+            return answer;
+        }
         let groups = grants::groups();
         let by = pid.map(|pid| model.settings(pid).application_name().to_owned());
         let holders = |model: &Model| (0..groups).map(|group| model.holder(group, now.wall)).collect::<Vec<_>>();
@@ -63,11 +70,16 @@ impl Server {
             };
             grants::tell_of(group, after, why);
         }
+        self.pass_on(model);
+        answer
+    }
+
+    /// Wakes sessions that got their locks, and tells of effects.
+    fn pass_on(&self, mut model: MutexGuard<'_, Model>) {
         let (woken, effects) = (model.take_woken(), model.take_effects());
         drop(model);
         self.tell(&effects);
         self.wake(&woken);
-        answer
     }
 
     fn tell(&self, effects: &[Effect]) {

@@ -44,6 +44,18 @@ pub(super) struct Entry {
     pub(super) expires_at_ms: Option<i64>,
 }
 
+impl Entry {
+    fn is_there(&self, now_wall_ms: u64) -> bool {
+        let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
+        self.expires_at_ms.is_none_or(|at| now_ms <= at)
+    }
+
+    /// When it goes, in nanoseconds: once the clock shows more whole milliseconds than its expiry.
+    fn until(&self) -> Option<u64> {
+        self.expires_at_ms.map(|at| u64::try_from(at.saturating_add(1)).unwrap_or(0).saturating_mul(MILLISECOND))
+    }
+}
+
 /// The state of one connection.
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -89,10 +101,14 @@ impl Model {
         let name = name_in(&held.value)?.to_owned();
         let granted = self.granted.get(&group).filter(|(value, _)| *value == held.value);
         let token = granted.map_or(0, |(_, token)| *token);
-        // The key is gone once the clock shows more whole milliseconds than its expiry.
-        let until =
-            held.expires_at_ms.map(|at| u64::try_from(at.saturating_add(1)).unwrap_or(0).saturating_mul(MILLISECOND));
-        Some(Holder { name, token, until })
+        Some(Holder { name, token, until: held.until() })
+    }
+
+    /// The holder of a key at wall time `now_wall_ms`, called by the key's value.
+    pub fn holder_of(&self, key: &str, now_wall_ms: u64) -> Option<Holder> {
+        let held = self.keys.values().find_map(|keys| keys.get(key.as_bytes()))?;
+        let held = Some(held).filter(|held| held.is_there(now_wall_ms))?;
+        Some(Holder { name: String::from_utf8_lossy(&held.value).into_owned(), token: 0, until: held.until() })
     }
 
     /// The holder's name.
@@ -101,9 +117,8 @@ impl Model {
     }
 
     fn held(&self, group: u16, now_wall_ms: u64) -> Option<&Entry> {
-        let now_ms = i64::try_from(now_wall_ms).unwrap_or(i64::MAX);
         let held = self.keys.get(&0)?.get(key_of(group).as_bytes());
-        held.filter(|held| held.expires_at_ms.is_none_or(|at| now_ms <= at))
+        held.filter(|held| held.is_there(now_wall_ms))
     }
 
     /// The process has restarted. Acknowledged writes are kept; the script cache is empty, and connections are counted

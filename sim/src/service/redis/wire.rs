@@ -305,11 +305,14 @@ impl<E: Env> Connection<E> {
     /// Executes a command, and reports the holder of leadership in every group.
     fn apply(&self, session: &mut Session, now_ms: u64, args: &[Vec<u8>]) -> super::resp::Resp {
         let mut model = self.lock();
+        if let Some(key) = grants::leader_key() {
+            return apply_keyed(&mut model, &key, session, now_ms, args);
+        }
         let peer = session.peer_after(args);
         let others = |group| model.holder_name(group, now_ms).zip(peer).is_some_and(|(holder, peer)| holder != peer);
         let others: Vec<bool> = (0..grants::groups()).map(others).collect();
         let reply = model.apply(session, now_ms, args);
-        let flushed = args.first().is_some_and(|name| name.eq_ignore_ascii_case(b"flushall"));
+        let flushed = flushes(args);
         for (group, others) in (0..).zip(others) {
             let why = match (flushed, others) {
                 (true, _) => GrantEnd::Lost,
@@ -324,4 +327,27 @@ impl<E: Env> Connection<E> {
     fn lock(&self) -> MutexGuard<'_, Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn flushes(args: &[Vec<u8>]) -> bool {
+    args.first().is_some_and(|name| name.eq_ignore_ascii_case(b"flushall"))
+}
+
+/// Executes a command, and reports the holder of the key by which programs elect.
+fn apply_keyed(
+    model: &mut Model,
+    key: &str,
+    session: &mut Session,
+    now_ms: u64,
+    args: &[Vec<u8>],
+) -> super::resp::Resp {
+    let reply = model.apply(session, now_ms, args);
+    let holder = model.holder_of(key, now_ms);
+    let why = match (flushes(args), holder.is_some()) {
+        (true, _) => GrantEnd::Lost,
+        (false, true) => GrantEnd::Taken,
+        (false, false) => GrantEnd::Released,
+    };
+    grants::tell(holder, why);
+    reply
 }

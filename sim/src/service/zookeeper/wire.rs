@@ -112,7 +112,7 @@ impl<E: Env> Serving<E> {
         let zxid = model.zxid();
         let answer = action(&mut model);
         if model.zxid() != zxid {
-            (0..grants::groups()).for_each(|group| grants::tell_of(group, model.holder(group), why));
+            grants::tell_each(why, |group| model.holder(group), |path| model.holder_of(path));
         }
         let senders = self.senders();
         for (connection, out) in model.take_outbox() {

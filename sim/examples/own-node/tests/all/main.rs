@@ -1,6 +1,7 @@
 //! The node and the store of real mode, unmodified, in the simulated world.
 
 mod audit;
+mod granted;
 mod held;
 
 use fencepost::{Own, World, served_by};

@@ -157,6 +157,10 @@ impl Machine for Replica {
         why
     }
 
+    fn holder_of(&self, key: &str) -> Option<Holder> {
+        lock(&self.model).holder_of(key)
+    }
+
     fn holder(&self, group: u16) -> Option<Holder> {
         lock(&self.model).holder(group)
     }

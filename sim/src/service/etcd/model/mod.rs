@@ -19,7 +19,10 @@ mod watch;
 pub use lease::{EXPIRY_SCAN, MAX_TTL_S, MIN_TTL_S, PROMOTION, Renewal};
 pub use watch::{RESYNC, StreamId, WatchCreate};
 
-use crate::service::{Dropped, grants::Holder};
+use crate::service::{
+    Dropped,
+    grants::{self, Holder},
+};
 use etcd_client::proto::{
     PbDeleteRequest, PbEvent, PbKeyValue, PbLeaseRevokeRequest, PbResponseHeader, PbWatchResponse,
 };
@@ -145,6 +148,20 @@ impl Model {
         let first = first(Recipe::Queue).or_else(|| first(Recipe::OneKey))?;
         let name = String::from_utf8(first.value.clone()).ok()?;
         Some(Holder { name, token: u64::try_from(first.create_revision).ok()?, until: None })
+    }
+
+    /// The holder of a key, or of the oldest key below it; all of these contend. They are called by their revisions and
+    /// values, as a value may be several processes', and another one's later.
+    pub fn holder_of(&self, key: &str) -> Option<Holder> {
+        let below = format!("{}/", key.trim_end_matches('/')).into_bytes();
+        let keys =
+            self.keys.range(key.as_bytes().to_vec()..).take_while(|(found, _)| found.starts_with(key.as_bytes()));
+        let contenders = keys.filter(|(found, _)| found.starts_with(&below) || *found == key.as_bytes());
+        let name = |kv: &PbKeyValue| format!("{}/{}", kv.create_revision, String::from_utf8_lossy(&kv.value));
+        let mut contenders: Vec<_> = contenders.map(|(_, kv)| (kv.create_revision, name(kv))).collect();
+        contenders.iter().for_each(|(_, name)| grants::contends(name));
+        contenders.sort();
+        Some(Holder { name: contenders.into_iter().next()?.1, token: 0, until: None })
     }
 
     /// The process has started and leads: every lease has its full time to live again, plus an election timeout

@@ -99,6 +99,12 @@ impl Model {
         }
     }
 
+    /// The session that has the advisory lock of this number.
+    pub fn holder_of(&self, lock: &str) -> Option<Holder> {
+        let name = self.lock_owner(lock.parse().ok()?)?.to_string();
+        Some(Holder { name, token: 0, until: None })
+    }
+
     /// Takes leadership from a candidate, like an operator: ends its row or its session; or loses the counter, whoever
     /// leads.
     pub fn drop_leadership(&mut self, candidate: &str, group: u16, what: Dropped, wall_ms: u64) {

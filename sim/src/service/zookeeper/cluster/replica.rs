@@ -195,6 +195,10 @@ impl Machine for Replica {
         why
     }
 
+    fn holder_of(&self, path: &str) -> Option<Holder> {
+        lock(&self.model).holder_of(path)
+    }
+
     fn holder(&self, group: u16) -> Option<Holder> {
         lock(&self.model).holder(group)
     }

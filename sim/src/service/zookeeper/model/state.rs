@@ -6,7 +6,10 @@ use super::{
     watches::WatchManager,
     words::{ConnectionId, Out},
 };
-use crate::service::{Dropped, grants::Holder};
+use crate::service::{
+    Dropped,
+    grants::{self, Holder},
+};
 use protocols::election::zookeeper::{Kind, kafka, kind_of, sequence_of};
 
 #[derive(Clone, Debug, Default)]
@@ -64,6 +67,23 @@ impl Model {
             Some(Holder { name, token: u64::try_from(node.czxid).ok()?, until: None })
         };
         Kind::ALL.into_iter().find_map(|kind| queue(&kind.folder(group))).or_else(|| self.controller(group))
+    }
+
+    /// The owner of the node at this path, or of its first sequential child; all of these contend. They are called by the
+    /// transactions that made them.
+    pub fn holder_of(&self, path: &str) -> Option<Holder> {
+        let node = self.tree.get(path)?;
+        let mut contenders = Vec::new();
+        for (number, name) in node.children.iter().filter_map(|name| Some((sequence_of(name)?, name))) {
+            if let Some(child) = self.tree.get(&format!("{path}/{name}")) {
+                contenders.push((number, child.czxid.to_string()));
+            }
+        }
+        if contenders.is_empty() && node.owner != 0 {
+            contenders.push((0, node.czxid.to_string()));
+        }
+        contenders.iter().for_each(|(_, name)| grants::contends(name));
+        Some(Holder { name: contenders.into_iter().min()?.1, token: 0, until: None })
     }
 
     /// Kafka's controller, with its epoch.
