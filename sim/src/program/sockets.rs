@@ -99,10 +99,13 @@ impl Sockets {
                 None => std::future::pending().await,
             }
         });
+        let node = self.node;
+        let steps = with(|world| world.clock_steps(node, Waker::noop()));
         poll_fn(|context| {
             self.look(context.waker());
             let is_over = over.as_mut().poll(context).is_ready();
-            match is_over || !self.due.is_empty() {
+            let is_stepped = with(|world| world.clock_steps(node, context.waker())) != steps;
+            match is_over || is_stepped || !self.due.is_empty() {
                 true => Poll::Ready(std::mem::take(&mut self.due)),
                 false => Poll::Pending,
             }

@@ -213,6 +213,7 @@ impl World {
 
     fn step_clock(&mut self, node: NodeId, by_ms: i64) {
         self.processes[node.index()].clocks.step(by_ms);
+        self.clock_was_stepped(node);
         self.reschedule_grant(node);
         self.record_clock(node);
     }

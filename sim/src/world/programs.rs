@@ -8,7 +8,7 @@ use protocols::{
     message::{Write, WriteVerdict},
     types::{Incarnation, NodeId, Operation, Resource, SECOND},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, task::Waker};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A line that a process printed, or the sentence that refused something it called.
@@ -67,6 +67,8 @@ pub struct Programs {
     accepted: u64,
     /// Turns of such writers: nodes that wrote after another.
     turns: u32,
+    /// How often the wall clock of each node was stepped, and who waits for that.
+    steps: BTreeMap<NodeId, (u32, Option<Waker>)>,
 }
 
 #[derive(Default)]
@@ -91,6 +93,22 @@ struct Began {
 const UNDER_WAY: u64 = SECOND;
 
 impl World {
+    /// How often the node's wall clock has been stepped. The next step wakes the waker.
+    pub fn clock_steps(&mut self, node: NodeId, waker: &Waker) -> u32 {
+        let (steps, waiting) = self.programs.steps.entry(node).or_default();
+        *waiting = Some(waker.clone());
+        *steps
+    }
+
+    /// A thread that sleeps until a time on the wall clock has to look at it again.
+    pub(super) fn clock_was_stepped(&mut self, node: NodeId) {
+        let waiting = self.programs.steps.get_mut(&node).and_then(|(steps, waiting)| {
+            *steps += 1;
+            waiting.take()
+        });
+        self.wake(waiting);
+    }
+
     /// A process printed a line.
     pub fn print(&mut self, node: NodeId, from: From, text: String) {
         let starts = self.processes[node.index()].starts - 1;
