@@ -19,8 +19,8 @@ plain! {
 plain! {
     enum Order {
         /// A new process, which will run the function of this number. It opens its ends of two pipes: descriptors of the
-        /// world's process.
-        1 Fork { main: u64, world: u32, reads: u32, writes: u32 },
+        /// world's process. It stays on the processors of the world's thread.
+        1 Fork { main: u64, world: u32, thread: u32, reads: u32, writes: u32 },
         /// Kills a process, if it still runs, and waits for its end.
         2 Kill { pid: u32 },
     }

@@ -99,7 +99,8 @@ impl Zygote {
         let ((from, writes), (reads, to)) = (io::pipe()?, io::pipe()?);
         let number = |of: &dyn AsRawFd| of.as_raw_fd().cast_unsigned();
         let (reads_at, writes_at) = (number(&reads), number(&writes));
-        let order = Order::Fork { main: main.0, world: std::process::id(), reads: reads_at, writes: writes_at };
+        let (world, thread) = (std::process::id(), thread().unwrap_or(0));
+        let order = Order::Fork { main: main.0, world, thread, reads: reads_at, writes: writes_at };
         let pid = match lock(&self.control).ask(&order)? {
             Reply::Forked { pid } => pid,
             Reply::Failed { errno } => return Err(io::Error::from_raw_os_error(errno)),
@@ -109,4 +110,10 @@ impl Zygote {
         self.watch.add(&watched);
         Ok(Child::new(name, pid, (from, to), self.control.clone(), watched))
     }
+}
+
+/// The system's number of the calling thread.
+fn thread() -> Option<u32> {
+    let link = std::fs::read_link("/proc/thread-self").ok()?;
+    link.file_name()?.to_str()?.parse().ok()
 }

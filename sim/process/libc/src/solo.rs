@@ -1,7 +1,7 @@
 //! A thread that is a world by itself: its clock shows what it is told, and its entropy is drawn from a seed. It is what
 //! a simulator with an executor of its own runs in where madsim is not at hand.
 
-use crate::{kernel::draws::Draws, system, zygote};
+use crate::{kernel::draws::Draws, processor::Pinned, system, zygote};
 use std::{cell::Cell, marker::PhantomData, sync::Once};
 
 thread_local! {
@@ -14,8 +14,12 @@ thread_local! {
 const MONO: u64 = 1_000_000_000_000;
 const WALL: u64 = 1_767_225_600_000_000_000;
 
-/// While it lives, the calling thread's clock and entropy are simulated, and it may start no other thread.
-pub struct Solo(PhantomData<*const ()>);
+/// While it lives, the calling thread's clock and entropy are simulated, it stays on one processor, and it may start no other
+/// thread.
+pub struct Solo {
+    _processor: Option<Pinned>,
+    of_thread: PhantomData<*const ()>,
+}
 
 impl Solo {
     pub fn enter(seed: u64) -> Solo {
@@ -23,7 +27,7 @@ impl Solo {
         LIMIT.call_once(zygote::raise_limit);
         NOW.set(Some(0));
         DRAWS.set(Some(Draws::new(seed, "solo")));
-        Solo(PhantomData)
+        Solo { _processor: Pinned::new(), of_thread: PhantomData }
     }
 
     /// Sets the clock to so many nanoseconds after [`Solo::enter`].

@@ -5,6 +5,7 @@ use crate::{
     calls::process::say_goodbye,
     catch, entry,
     kernel::{Kernel, Link},
+    processor,
     system::{self, real},
     vdso,
 };
@@ -113,7 +114,9 @@ fn serve() -> io::Result<()> {
     while let Ok(bytes) = receive(&mut world, &mut buffer) {
         let order = Order::of(bytes).map_err(io::Error::other)?;
         let reply = match order {
-            Order::Fork { main, world: of, reads, writes } => fork(main, of, (reads, writes), &world, libc.as_ref()),
+            Order::Fork { main, world: of, thread, reads, writes } => {
+                fork(main, (of, thread), (reads, writes), &world, libc.as_ref())
+            }
             Order::Kill { pid } => kill(pid),
         };
         let reply = reply.unwrap_or_else(|e| Reply::Failed { errno: e.raw_os_error().unwrap_or(libc::EIO) });
@@ -183,7 +186,7 @@ fn open_of(process: u32, descriptor: u32, flags: c_int) -> io::Result<File> {
 
 fn fork(
     main: u64,
-    of: u32,
+    (of, thread): (u32, u32),
     (reads, writes): (u32, u32),
     world: &UnixStream,
     libc: Option<&Range<u64>>,
@@ -197,6 +200,9 @@ fn fork(
             unsafe {
                 libc::close(world.as_raw_fd());
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            }
+            if thread != 0 {
+                processor::follow(thread);
             }
             become_process(main, link, libc)
         }
