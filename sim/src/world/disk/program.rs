@@ -50,11 +50,20 @@ impl World {
     }
 }
 
+/// This process, or the machine, has too many open files.
+const TOO_MANY_OPEN: [i32; 2] = [24, 23];
+
 /// Begins a sync of this descriptor of a node's process, which has this number on this machine.
+///
+/// # Panics
+/// This machine fails, and the run with it: no disk's sync says so.
 pub fn begin_sync(node: NodeId, process: u32, descriptor: i32) -> Syncing {
     let change = world::with(|world| world.disks.of(node).tree.as_ref().map(|tree| tree.change(process, descriptor)));
     match change {
         Some(Ok(change)) => Box::pin(SimDisk { node, group: 0 }.begin("", |_| What::Program(Some(change)))),
+        Some(Err(error)) if error.raw_os_error().is_some_and(|error| TOO_MANY_OPEN.contains(&error)) => {
+            panic!("a program's files cannot be synced: each holds a descriptor of this process (ulimit -n): {error}")
+        }
         Some(Err(error)) => Box::pin(std::future::ready(Err(error))),
         None => Box::pin(std::future::ready(Err(io::Error::from_raw_os_error(EIO)))),
     }
