@@ -18,7 +18,11 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> 
         // Everything that the process's disk has.
         libc::SYS_sync | libc::SYS_syncfs => sync(-1),
         libc::SYS_msync => of_memory(a),
-        _ if is_own(a[0] as _) => sync(a[0] as _),
+        _ if is_own(a[0] as _) => {
+            // SAFETY: numbers only.
+            let flags = unsafe { done(libc::SYS_fcntl, [a[0], libc::F_GETFL as usize, 0, 0, 0, 0]) }?;
+            if flags & c_long::from(libc::O_PATH) != 0 { Err(libc::EBADF) } else { sync(a[0] as _) }
+        }
         // A file of the machine, which was only read: nothing is to be written.
         // SAFETY: the caller's.
         _ => unsafe { done(number, a) },
@@ -40,6 +44,9 @@ fn sync(descriptor: c_int) -> Result<c_long, c_int> {
 
 /// `msync`: whatever is written is in the file's memory already; with `MS_SYNC` it is to be on the disk, too.
 fn of_memory(a: [usize; 6]) -> Result<c_long, c_int> {
+    if a[2] & libc::MS_SYNC as usize != 0 && a[2] & libc::MS_ASYNC as usize != 0 {
+        return Err(libc::EINVAL);
+    }
     // SAFETY: numbers only: the machine says whether they are right.
     unsafe {
         done(libc::SYS_msync, [a[0], a[1], libc::MS_ASYNC as usize | a[2] & libc::MS_INVALIDATE as usize, 0, 0, 0])
