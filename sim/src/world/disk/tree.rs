@@ -15,6 +15,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions},
     io,
+    ops::Range,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
@@ -62,6 +63,8 @@ pub struct Change {
     synced: Vec<(u64, Durable)>,
     /// How often files had been shortened when it was looked at.
     cuts: u64,
+    /// Of a file's contents, only this part, in bytes.
+    part: Option<Range<usize>>,
 }
 
 pub struct Tree {
@@ -182,15 +185,17 @@ impl Tree {
         Ok(all)
     }
 
-    /// What a sync of this open file or folder of the process makes durable; of everything, if the number is below zero.
+    /// What a sync of this part of an open file, or of a folder, of the process makes durable; of everything, if the number
+    /// is below zero.
     ///
     /// # Errors
     /// The file is too large, or this machine fails.
-    pub fn change(&self, process: u32, descriptor: i32) -> io::Result<Change> {
+    pub fn change(&self, process: u32, descriptor: i32, part: Range<u64>) -> io::Result<Change> {
         if descriptor < 0 {
             return self.everything();
         }
-        let mut change = Change { cuts: self.cuts, ..Change::default() };
+        let part = (part != (0..u64::MAX)).then_some(part.start as usize..part.end as usize);
+        let mut change = Change { cuts: self.cuts, part, ..Change::default() };
         change.add(&PathBuf::from(format!("/proc/{process}/fd/{descriptor}")), HELD_BEHIND, &self.known)?;
         Ok(change)
     }
@@ -210,10 +215,17 @@ impl Tree {
         let mut taken_away = Vec::new();
         for (number, durable) in change.synced {
             let Some(known) = self.known.get_mut(&number) else { continue };
+            let shortest = self.cut.get(&number).map(|(shortest, _)| *shortest as usize);
             // What was shortened since then may still be lost.
             if !fails && self.cut.get(&number).is_some_and(|(_, last)| *last <= change.cuts) {
                 self.cut.remove(&number);
             }
+            let durable = match (&known.durable, durable, &change.part) {
+                (Durable::File(old), Durable::File(now), Some(part)) => {
+                    Durable::File(with_part(old, now, part, shortest))
+                }
+                (_, durable, _) => durable,
+            };
             match (&mut known.durable, durable) {
                 (Durable::File(_), Durable::File(bytes)) if fails => known.dropped = Some(bytes),
                 (_, _) if fails => {}
@@ -280,6 +292,16 @@ fn reached<'a>(top: u64, folders: &BTreeMap<u64, &'a Entries>) -> Vec<Reached<'a
         at += 1;
     }
     all
+}
+
+/// The old contents, with a part of the new ones, and with no more than the file had when it was shortest.
+fn with_part(old: &[u8], now: Vec<u8>, part: &Range<usize>, shortest: Option<usize>) -> Vec<u8> {
+    let (start, end) = (part.start.min(now.len()), part.end.min(now.len()));
+    let stays = old.len().min(shortest.unwrap_or(usize::MAX)).min(now.len());
+    let mut mixed = old[..stays].to_vec();
+    mixed.resize(stays.max(end), 0);
+    mixed[start..end].copy_from_slice(&now[start..end]);
+    mixed
 }
 
 /// What a sync writes: all but pages that an earlier one failed to write, and that nobody has changed since.

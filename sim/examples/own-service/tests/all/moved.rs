@@ -114,6 +114,41 @@ fn what_was_synced_before_it_had_a_name_survives() {
     assert_eq!(found(main_of(names_it_last)), [FULL.to_owned()].into());
 }
 
+unsafe extern "C" {
+    fn mmap(at: *mut u8, length: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
+    fn msync(at: *mut u8, length: usize, flags: i32) -> i32;
+}
+
+fn syncs_one_page() {
+    let (path, page, number) = ("/data/m", 4096, |bytes: &[u8]| bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>());
+    if let Ok(bytes) = fs::read(path) {
+        println!("{} {} {}", bytes.len(), number(&bytes[..page]), number(&bytes[page..]));
+    }
+    let first = || {
+        let (page, both, shared, synchronous) = (4096, 3, 1, 4);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open("/data/m").unwrap();
+        file.set_len(3 * page as u64).unwrap();
+        file.sync_all().unwrap();
+        sync("/data");
+        // SAFETY: the file is as long, and nobody else has this memory.
+        unsafe {
+            let at = mmap(std::ptr::null_mut(), 3 * page, both, shared, file.as_raw_fd(), 0);
+            at.write(1);
+            at.add(page).write(2);
+            at.add(2 * page).write(4);
+            assert_eq!(msync(at.add(page), page, synchronous), 0);
+        }
+    };
+    then_tells(first, &[]);
+}
+
+#[test]
+fn msync_saves_the_part_that_it_is_asked_to_save() {
+    let found = found(main_of(syncs_one_page));
+    let all = ["0 2", "0 6", "1 2", "1 6"].map(|rest| format!("12288 {rest}"));
+    assert!(found.len() > 2 && found.iter().all(|line| line.is_empty() || all.contains(line)), "{found:?}");
+}
+
 fn makes_folder() {
     let path = Path::new("/tmp/fencepost-given");
     if Path::new("/srv/started").exists() {

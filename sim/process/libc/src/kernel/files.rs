@@ -3,7 +3,7 @@
 
 use super::{Kernel, threads::On};
 use crate::system::disk;
-use std::{collections::BTreeMap, io};
+use std::{collections::BTreeMap, io, ops::Range};
 
 /// Whose a path is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,11 +181,11 @@ impl Kernel {
     ///
     /// # Errors
     /// The world is gone.
-    pub fn begin_sync(&mut self, descriptor: i32) -> io::Result<u32> {
+    pub fn begin_sync(&mut self, descriptor: i32, part: Range<u64>) -> io::Result<u32> {
         let Some(files) = &mut self.files else { return Ok(0) };
         files.syncs += 1;
         let sync = files.syncs;
-        self.tell(fencepost_process::Op::Sync { sync, descriptor });
+        self.tell(fencepost_process::Op::Sync { sync, descriptor, from: part.start, to: part.end });
         self.exchange(fencepost_process::Then::Wait { until: Some(self.mono) })?;
         Ok(sync)
     }
