@@ -124,7 +124,7 @@ impl Change {
         let number = metadata.ino();
         let durable = match &self.hold(number, path, flags, known)?.durable {
             Durable::File(_) if metadata.len() > SYNCED_MAX => return Err(io::Error::from_raw_os_error(EFBIG)),
-            Durable::File(_) => Durable::File(fs::read(path)?),
+            Durable::File(_) => Durable::File(place::read(path)?),
             Durable::Folder(_) => {
                 let mut entries = Entries::new();
                 for entry in fs::read_dir(path)? {

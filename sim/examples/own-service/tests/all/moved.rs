@@ -9,7 +9,10 @@ use std::{
     collections::BTreeSet,
     fs::{self, File, OpenOptions},
     io::Write,
-    os::{fd::AsRawFd, unix::fs::OpenOptionsExt},
+    os::{
+        fd::AsRawFd,
+        unix::fs::{OpenOptionsExt, PermissionsExt},
+    },
     path::Path,
     time::Duration,
 };
@@ -147,6 +150,25 @@ fn msync_saves_the_part_that_it_is_asked_to_save() {
     let found = found(main_of(syncs_one_page));
     let all = ["0 2", "0 6", "1 2", "1 6"].map(|rest| format!("12288 {rest}"));
     assert!(found.len() > 2 && found.iter().all(|line| line.is_empty() || all.contains(line)), "{found:?}");
+}
+
+fn takes_permissions_away() {
+    let first = || {
+        let mode = |path: &str, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        fs::create_dir("/data/d").unwrap();
+        makes("/data/d/f");
+        let only_written = OpenOptions::new().write(true).create_new(true).mode(0o200).open("/data/d/w").unwrap();
+        only_written.sync_all().unwrap();
+        sync("/data");
+        mode("/data/d", 0o555);
+    };
+    then_tells(first, &["/data/d/f"]);
+}
+
+/// Only told apart if the tests are not root's.
+#[test]
+fn what_a_program_may_not_change_survives_too() {
+    assert_eq!(found(main_of(takes_permissions_away)), [FULL.to_owned()].into());
 }
 
 fn makes_folder() {

@@ -1,6 +1,6 @@
 //! What a power loss leaves of a tree.
 
-use super::{Durable, Entries, Known, Reached, Tree, reached};
+use super::{Durable, Entries, Known, Reached, Tree, place, reached};
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
 use std::{
@@ -57,7 +57,7 @@ impl Tree {
         let mut build = Build { known, cut, live: &live, folders: &folders, built, random };
         build.folder(self.top, &fresh)?;
         let root = self.root();
-        fs::remove_dir_all(&root)?;
+        place::remove(&root)?;
         fs::rename(&fresh, &root)?;
         self.all_is_durable()
     }
@@ -251,7 +251,7 @@ impl Build<'_> {
         match self.live.paths.get(&number) {
             Some(path) => {
                 let shortest = self.cut.get(&number).map(|(shortest, _)| *shortest as usize);
-                Ok(torn(before, &fs::read(path)?, shortest, self.random))
+                Ok(torn(before, &place::read(path)?, shortest, self.random))
             }
             None => Ok(before.to_vec()),
         }
