@@ -117,8 +117,9 @@ plain! {
         11 Refused { call: String, sentence: String },
         /// `TCP_USER_TIMEOUT`: how long sent bytes may wait for their acknowledgement; 0 is the system's own way.
         12 UserTimeout { conn: u32, milliseconds: u32 },
-        /// `fsync` of this descriptor of its own: what the file or folder has now is to survive a power loss.
-        13 Sync { sync: u32, descriptor: i32 },
+        /// `fsync` of this descriptor of its own: what the file or folder has now is to survive a power loss; of a file,
+        /// what lies between these places, in bytes.
+        13 Sync { sync: u32, descriptor: i32, from: u64, to: u64 },
         /// The file with this number on the machine was longer, and has this length now, in bytes.
         14 Cut { file: u64, length: u64 },
     }

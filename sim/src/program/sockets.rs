@@ -143,7 +143,9 @@ impl Sockets {
                 });
             }
             Op::Cut { file, length } => with(|world| world.cut_file(self.node, file, length)),
-            Op::Sync { sync, descriptor } => self.syncs.push((sync, begin_sync(self.node, self.process, descriptor))),
+            Op::Sync { sync, descriptor, from, to } => {
+                self.syncs.push((sync, begin_sync(self.node, (self.process, descriptor), from..to)));
+            }
             Op::Consumed { conn, bytes } => self.on(conn, |socket| socket.room += bytes as usize),
             Op::Shutdown { conn } => self.on(conn, |socket| socket.shut = true),
             Op::Close { conn, reset: true } => {

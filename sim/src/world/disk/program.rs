@@ -3,7 +3,7 @@
 use super::{Change, EIO, Folder, SimDisk, Tree, What};
 use crate::world::{self, World};
 use protocols::types::NodeId;
-use std::{future::Future, io, pin::Pin};
+use std::{future::Future, io, ops::Range, pin::Pin};
 
 /// A program's sync, until it ends.
 pub type Syncing = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
@@ -50,11 +50,21 @@ impl World {
     }
 }
 
-/// Begins a sync of this descriptor of a node's process, which has this number on this machine.
-pub fn begin_sync(node: NodeId, process: u32, descriptor: i32) -> Syncing {
-    let change = world::with(|world| world.disks.of(node).tree.as_ref().map(|tree| tree.change(process, descriptor)));
+/// This process, or the machine, has too many open files.
+const TOO_MANY_OPEN: [i32; 2] = [24, 23];
+
+/// Begins a sync of a part of what this process, by its number on this machine, has behind this descriptor.
+///
+/// # Panics
+/// This machine fails, and the run with it: no disk's sync says so.
+pub fn begin_sync(node: NodeId, (process, descriptor): (u32, i32), part: Range<u64>) -> Syncing {
+    let change =
+        world::with(|world| world.disks.of(node).tree.as_ref().map(|tree| tree.change(process, descriptor, part)));
     match change {
         Some(Ok(change)) => Box::pin(SimDisk { node, group: 0 }.begin("", |_| What::Program(Some(change)))),
+        Some(Err(error)) if error.raw_os_error().is_some_and(|error| TOO_MANY_OPEN.contains(&error)) => {
+            panic!("a program's files cannot be synced: each holds a descriptor of this process (ulimit -n): {error}")
+        }
         Some(Err(error)) => Box::pin(std::future::ready(Err(error))),
         None => Box::pin(std::future::ready(Err(io::Error::from_raw_os_error(EIO)))),
     }

@@ -11,12 +11,14 @@ mod place;
 
 use place::Place;
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions},
     io,
+    ops::Range,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// `O_PATH | O_NOFOLLOW`, and `O_PATH` alone: a file is held without being read.
@@ -43,20 +45,26 @@ enum Durable {
 
 struct Known {
     /// Keeps the machine from using its number again.
-    held: File,
+    held: Arc<File>,
     durable: Durable,
     /// What a failed sync was to write: the kernel takes it for written.
     dropped: Option<Vec<u8>>,
+    /// It had no name yet when it was first synced (`O_TMPFILE`), and may still be given one.
+    nameless: bool,
+    /// It had a name that was durable, and a later sync has taken that away.
+    moved: bool,
 }
 
 /// What a sync makes durable.
 #[derive(Default)]
 pub struct Change {
     /// Files and folders that it names.
-    held: Vec<(u64, Known)>,
+    held: BTreeMap<u64, Known>,
     synced: Vec<(u64, Durable)>,
     /// How often files had been shortened when it was looked at.
     cuts: u64,
+    /// Of a file's contents, only this part, in bytes.
+    part: Option<Range<usize>>,
 }
 
 pub struct Tree {
@@ -67,9 +75,11 @@ pub struct Tree {
     /// The shortest that a file has been since it was last synced, in bytes, and when it was last shortened.
     cut: BTreeMap<u64, (u64, u64)>,
     cuts: u64,
+    /// How many were known when those that were gone were last forgotten.
+    kept: usize,
 }
 
-fn hold(path: &Path, flags: i32) -> io::Result<(u64, Known)> {
+fn hold(path: &Path, flags: i32) -> io::Result<Known> {
     let held = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let metadata = held.metadata()?;
     let durable = if metadata.is_dir() {
@@ -79,31 +89,54 @@ fn hold(path: &Path, flags: i32) -> io::Result<(u64, Known)> {
     } else {
         Durable::File(Vec::new())
     };
-    Ok((metadata.ino(), Known { held, durable, dropped: None }))
+    let nameless = metadata.nlink() == 0;
+    Ok(Known { held: Arc::new(held), durable, dropped: None, nameless, moved: false })
+}
+
+impl Known {
+    /// The same, before anything of it is durable.
+    fn again(&self) -> Known {
+        let durable = match &self.durable {
+            Durable::File(_) => Durable::File(Vec::new()),
+            Durable::Folder(_) => Durable::Folder(Entries::new()),
+            Durable::Link(target) => Durable::Link(target.clone()),
+        };
+        Known { held: self.held.clone(), durable, dropped: None, nameless: self.nameless, moved: false }
+    }
 }
 
 impl Change {
+    /// Holds what is at this path once, whoever has done so before.
+    fn hold(&mut self, number: u64, path: &Path, flags: i32, known: &BTreeMap<u64, Known>) -> io::Result<&Known> {
+        let held = match self.held.entry(number) {
+            Entry::Occupied(held) => held.into_mut(),
+            Entry::Vacant(free) => free.insert(match known.get(&number) {
+                Some(known) => known.again(),
+                None => hold(path, flags)?,
+            }),
+        };
+        Ok(held)
+    }
+
     /// With what the file or folder is now; it may be open only.
-    fn add(&mut self, path: &Path, flags: i32) -> io::Result<()> {
-        let (number, known) = hold(path, flags)?;
-        let durable = match &known.durable {
-            Durable::File(_) if known.held.metadata()?.len() > SYNCED_MAX => {
-                return Err(io::Error::from_raw_os_error(EFBIG));
-            }
-            Durable::File(_) => Durable::File(fs::read(path)?),
+    fn add(&mut self, path: &Path, flags: i32, known: &BTreeMap<u64, Known>) -> io::Result<()> {
+        let metadata = if flags == HELD { fs::symlink_metadata(path)? } else { fs::metadata(path)? };
+        let number = metadata.ino();
+        let durable = match &self.hold(number, path, flags, known)?.durable {
+            Durable::File(_) if metadata.len() > SYNCED_MAX => return Err(io::Error::from_raw_os_error(EFBIG)),
+            Durable::File(_) => Durable::File(place::read(path)?),
             Durable::Folder(_) => {
                 let mut entries = Entries::new();
                 for entry in fs::read_dir(path)? {
                     let entry = entry?;
-                    let (number, inner) = hold(&entry.path(), HELD)?;
+                    let number = entry.metadata()?.ino();
+                    self.hold(number, &entry.path(), HELD, known)?;
                     entries.insert(entry.file_name(), number);
-                    self.held.push((number, inner));
                 }
                 Durable::Folder(entries)
             }
             Durable::Link(target) => Durable::Link(target.clone()),
         };
-        self.held.push((number, known));
         self.synced.push((number, durable));
         Ok(())
     }
@@ -113,7 +146,7 @@ impl Tree {
     /// An empty disk with the folders that any machine has, and the one in which this program runs.
     pub fn new() -> io::Result<Tree> {
         let place = Place::new()?;
-        let mut tree = Tree { place, top: 0, known: BTreeMap::new(), cut: BTreeMap::new(), cuts: 0 };
+        let mut tree = Tree { place, top: 0, known: BTreeMap::new(), cut: BTreeMap::new(), cuts: 0, kept: 0 };
         let root = tree.root();
         let here = std::env::current_dir()?;
         for folder in FOLDERS.iter().map(Path::new).chain(here.strip_prefix("/")) {
@@ -140,28 +173,30 @@ impl Tree {
     fn everything(&self) -> io::Result<Change> {
         let (mut folders, mut all) = (vec![self.root()], Change { cuts: self.cuts, ..Change::default() });
         while let Some(folder) = folders.pop() {
-            all.add(&folder, HELD)?;
+            all.add(&folder, HELD, &self.known)?;
             for entry in fs::read_dir(&folder)? {
                 let entry = entry?;
                 match entry.file_type()?.is_dir() {
                     true => folders.push(entry.path()),
-                    false => all.add(&entry.path(), HELD)?,
+                    false => all.add(&entry.path(), HELD, &self.known)?,
                 }
             }
         }
         Ok(all)
     }
 
-    /// What a sync of this open file or folder of the process makes durable; of everything, if the number is below zero.
+    /// What a sync of this part of an open file, or of a folder, of the process makes durable; of everything, if the number
+    /// is below zero.
     ///
     /// # Errors
     /// The file is too large, or this machine fails.
-    pub fn change(&self, process: u32, descriptor: i32) -> io::Result<Change> {
+    pub fn change(&self, process: u32, descriptor: i32, part: Range<u64>) -> io::Result<Change> {
         if descriptor < 0 {
             return self.everything();
         }
-        let mut change = Change { cuts: self.cuts, ..Change::default() };
-        change.add(&PathBuf::from(format!("/proc/{process}/fd/{descriptor}")), HELD_BEHIND)?;
+        let part = (part != (0..u64::MAX)).then_some(part.start as usize..part.end as usize);
+        let mut change = Change { cuts: self.cuts, part, ..Change::default() };
+        change.add(&PathBuf::from(format!("/proc/{process}/fd/{descriptor}")), HELD_BEHIND, &self.known)?;
         Ok(change)
     }
 
@@ -177,36 +212,96 @@ impl Tree {
         for (number, held) in change.held {
             self.known.entry(number).or_insert(held);
         }
+        let mut taken_away = Vec::new();
         for (number, durable) in change.synced {
             let Some(known) = self.known.get_mut(&number) else { continue };
+            let shortest = self.cut.get(&number).map(|(shortest, _)| *shortest as usize);
             // What was shortened since then may still be lost.
             if !fails && self.cut.get(&number).is_some_and(|(_, last)| *last <= change.cuts) {
                 self.cut.remove(&number);
             }
+            let durable = match (&known.durable, durable, &change.part) {
+                (Durable::File(old), Durable::File(now), Some(part)) => {
+                    Durable::File(with_part(old, now, part, shortest))
+                }
+                (_, durable, _) => durable,
+            };
             match (&mut known.durable, durable) {
                 (Durable::File(_), Durable::File(bytes)) if fails => known.dropped = Some(bytes),
                 (_, _) if fails => {}
                 (Durable::File(old), Durable::File(bytes)) => *old = merged(old, bytes, known.dropped.as_deref()),
+                (Durable::Folder(old), Durable::Folder(new)) => {
+                    let stay: BTreeSet<u64> = new.values().copied().collect();
+                    let gone = old.values().filter(|number| !stay.contains(number)).copied();
+                    taken_away.extend(gone.map(|gone| (number, gone)));
+                    *old = new;
+                }
                 (old, new) => *old = new,
             }
         }
-        self.forget_the_gone();
+        if !taken_away.is_empty() || self.known.len() > 2 * self.kept {
+            self.forget_the_gone(taken_away);
+        }
     }
 
-    /// What is neither linked nor would be there after a power loss cannot come back.
-    fn forget_the_gone(&mut self) {
-        let (mut reached, mut next) = (BTreeSet::new(), vec![self.top]);
-        while let Some(number) = next.pop() {
-            if reached.insert(number) {
-                if let Some(Known { durable: Durable::Folder(entries), .. }) = self.known.get(&number) {
-                    next.extend(entries.values());
-                }
+    /// What a power loss would leave, if it took everything that was not synced.
+    fn durable_folders(&self) -> BTreeMap<u64, &Entries> {
+        let folders = self.known.iter().filter_map(|(number, known)| match &known.durable {
+            Durable::Folder(entries) => Some((*number, entries)),
+            _ => None,
+        });
+        folders.collect()
+    }
+
+    /// What is neither linked nor would be there after a power loss cannot come back. What these folders no longer have
+    /// is somewhere else, or is gone.
+    fn forget_the_gone(&mut self, taken_away: Vec<(u64, u64)>) {
+        let reached: BTreeSet<u64> =
+            reached(self.top, &self.durable_folders()).into_iter().map(|at| at.number).collect();
+        for (folder, number) in taken_away {
+            if let Some(known) = self.known.get_mut(&number).filter(|_| reached.contains(&folder)) {
+                known.moved = true;
             }
         }
         self.known.retain(|number, known| {
-            reached.contains(number) || known.held.metadata().is_ok_and(|metadata| metadata.nlink() > 0)
+            let linked = known.held.metadata().is_ok_and(|metadata| metadata.nlink() > 0);
+            known.nameless &= !linked;
+            linked || known.nameless || reached.contains(number)
         });
+        self.kept = self.known.len();
     }
+}
+
+/// An entry of a folder.
+struct Reached<'a> {
+    number: u64,
+    folder: u64,
+    name: &'a OsStr,
+}
+
+/// Everything below the topmost folder, each once, and the folder itself, in an order that depends on names alone.
+fn reached<'a>(top: u64, folders: &BTreeMap<u64, &'a Entries>) -> Vec<Reached<'a>> {
+    let mut all = vec![Reached { number: top, folder: top, name: OsStr::new("") }];
+    let (mut seen, mut at) = (BTreeSet::from([top]), 0);
+    while let Some(folder) = all.get(at).map(|one| one.number) {
+        for (name, number) in folders.get(&folder).into_iter().flat_map(|entries| entries.iter()) {
+            if seen.insert(*number) {
+                all.push(Reached { number: *number, folder, name });
+            }
+        }
+        at += 1;
+    }
+    all
+}
+
+/// The old contents, with a part of the new ones, and with no more than the file had when it was shortest.
+fn with_part(old: &[u8], now: Vec<u8>, part: &Range<usize>, shortest: Option<usize>) -> Vec<u8> {
+    let (start, end) = (part.start.min(now.len()), part.end.min(now.len()));
+    let stays = old.len().min(shortest.unwrap_or(usize::MAX)).min(now.len());
+    let mut mixed = old[..stays].to_vec();
+    mixed.resize(stays.max(end), 0);
+    mixed[start..end].copy_from_slice(&now[start..end]);
+    mixed
 }
 
 /// What a sync writes: all but pages that an earlier one failed to write, and that nobody has changed since.

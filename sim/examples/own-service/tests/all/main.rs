@@ -6,6 +6,7 @@ mod failover;
 mod files;
 mod found;
 mod loopback;
+mod moved;
 mod traces;
 mod vdso;
 mod world;

@@ -69,7 +69,10 @@ pub extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
 
 /// A copy of the machine's descriptor, whose file may be written through it.
 fn copied(from: c_int, to: c_int) -> c_int {
-    inside(|kernel, _| kernel.files.as_mut().map(|files| files.copied(from, to)));
+    inside(|kernel, _| {
+        let wall = kernel.wall;
+        kernel.files.as_mut().map(|files| files.copied(from, to, wall))
+    });
     to
 }
 

@@ -17,7 +17,7 @@ use crate::{
 };
 use libc::{AT_FDCWD, c_char, c_int, c_long};
 use machine::{HERE, done, is_of_system};
-use path::{Intent, Last, Place, files, is_own, place_of, resolve};
+use path::{Dots, Intent, Last, Place, dots_of, files, is_own, place_of, resolve};
 
 /// Does the process have a disk of its own? Else all of these are the machine's.
 pub fn has_disk() -> bool {
@@ -179,7 +179,7 @@ fn opened_own(descriptor: c_int, place: &Place, before: Option<libc::stat>, (cre
             _ => {}
         }
         if let Some(now) = now.filter(|_| writes || creates) {
-            files.opened_for_writing(descriptor, now.st_ino);
+            files.opened_for_writing(descriptor, now.st_ino, place.text(), wall);
             files.stamp(descriptor, wall);
         }
     });
@@ -203,7 +203,7 @@ fn entered(parents: &[&str], new: Option<&str>) {
 unsafe fn mkdir(folder: c_int, path: *const c_char, mode: usize) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe {
-        let place = resolve(folder, path, Intent::MakeNew, Last::Itself)?;
+        let place = resolve(folder, path, Intent::MakeNew, Last::Name)?;
         let made = done(libc::SYS_mkdirat, [HERE, place.path.as_ptr() as usize, mode, 0, 0, 0])?;
         entered(&[place.parent()], Some(place.text().trim_end_matches('/')));
         Ok(made)
@@ -215,7 +215,12 @@ unsafe fn mkdir(folder: c_int, path: *const c_char, mode: usize) -> Result<c_lon
 unsafe fn unlink(folder: c_int, path: *const c_char, flags: usize) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe {
-        let place = resolve(folder, path, Intent::Change, Last::Itself)?;
+        let place = resolve(folder, path, Intent::Change, Last::Name)?;
+        match dots_of(path) {
+            Some(Dots::One) if flags & libc::AT_REMOVEDIR as usize != 0 => return Err(libc::EINVAL),
+            Some(Dots::Two) if flags & libc::AT_REMOVEDIR as usize != 0 => return Err(libc::ENOTEMPTY),
+            _ => {}
+        }
         let removed = done(libc::SYS_unlinkat, [HERE, place.path.as_ptr() as usize, flags, 0, 0, 0])?;
         entered(&[place.parent()], None);
         Ok(removed)
@@ -229,9 +234,15 @@ type At = (c_int, *const c_char);
 unsafe fn rename(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe {
-        let old = resolve(old.0, old.1, Intent::Change, Last::Itself)?;
+        // A file that was closed unseen is known by its path.
+        inside(|kernel, _| kernel.stamp_written());
+        let dots = [old.1, new.1].map(|path| dots_of(path)).iter().any(Option::is_some);
+        let old = resolve(old.0, old.1, Intent::Change, Last::Name)?;
         let intent = if flags & libc::RENAME_NOREPLACE as usize != 0 { Intent::MakeNew } else { Intent::Make };
-        let new = resolve(new.0, new.1, intent, Last::Itself)?;
+        let new = resolve(new.0, new.1, intent, Last::Name)?;
+        if dots {
+            return Err(libc::EBUSY);
+        }
         let at = [HERE, old.path.as_ptr() as usize, HERE, new.path.as_ptr() as usize, flags, 0];
         let renamed = done(libc::SYS_renameat2, at)?;
         entered(&[old.parent(), new.parent()], None);
@@ -249,7 +260,7 @@ unsafe fn link(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
         if !old.own {
             return Err(refuse("openat(a file of the machine, to change it)"));
         }
-        let new = resolve(new.0, new.1, Intent::MakeNew, Last::Itself)?;
+        let new = resolve(new.0, new.1, Intent::MakeNew, Last::Name)?;
         let at = [HERE, old.path.as_ptr() as usize, HERE, new.path.as_ptr() as usize, flags, 0];
         let linked = done(libc::SYS_linkat, at)?;
         entered(&[new.parent()], None);
@@ -262,7 +273,7 @@ unsafe fn link(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
 unsafe fn symlink(target: *const c_char, folder: c_int, path: *const c_char) -> Result<c_long, c_int> {
     // SAFETY: the caller's.
     unsafe {
-        let place = resolve(folder, path, Intent::MakeNew, Last::Itself)?;
+        let place = resolve(folder, path, Intent::MakeNew, Last::Name)?;
         let made = done(libc::SYS_symlinkat, [target as usize, HERE, place.path.as_ptr() as usize, 0, 0, 0])?;
         entered(&[place.parent()], Some(place.text()));
         Ok(made)
@@ -282,9 +293,7 @@ unsafe fn changed(
     if !place.own {
         return Err(refuse("openat(a file of the machine, to change it)"));
     }
-    let result = change(place.path.as_ptr() as usize)?;
-    entered(&[place.text()], None);
-    Ok(result)
+    change(place.path.as_ptr() as usize)
 }
 
 fn of_open(descriptor: c_int, change: impl FnOnce() -> Result<c_long, c_int>) -> Result<c_long, c_int> {

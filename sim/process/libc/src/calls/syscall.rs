@@ -15,7 +15,7 @@ use libc::{c_int, c_long, timespec};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Calls that concern neither the network nor time nor other threads: they are the machine's.
-const PASSING: [c_long; 14] = [
+const PASSING: [c_long; 12] = [
     libc::SYS_membarrier,
     libc::SYS_memfd_create,
     libc::SYS_mmap,
@@ -27,8 +27,6 @@ const PASSING: [c_long; 14] = [
     libc::SYS_brk,
     libc::SYS_prctl,
     libc::SYS_copy_file_range,
-    libc::SYS_fallocate,
-    libc::SYS_ftruncate,
     libc::SYS_sched_setaffinity,
 ];
 

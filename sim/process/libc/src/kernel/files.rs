@@ -3,7 +3,7 @@
 
 use super::{Kernel, threads::On};
 use crate::system::disk;
-use std::{collections::BTreeMap, io};
+use std::{collections::BTreeMap, io, ops::Range};
 
 /// Whose a path is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,13 +20,6 @@ pub enum Zone {
 const DEVICES: [&str; 3] = ["/proc", "/sys", "/dev"];
 const READ_ONLY: [&str; 7] = ["/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix"];
 
-/// A folder being listed: its entries as `getdents64` returns them, in order.
-#[derive(Default)]
-pub struct Listing {
-    pub entries: Vec<Vec<u8>>,
-    pub at: usize,
-}
-
 pub struct Files {
     /// The disk, without a slash at its end.
     pub root: String,
@@ -37,11 +30,13 @@ pub struct Files {
     pub device: u64,
     numbers: BTreeMap<u64, u64>,
     counted: u64,
-    /// Descriptors that were opened for writing, and the machine's number of the file: libc itself may close one unseen.
-    written: BTreeMap<i32, u64>,
+    /// Descriptors that were opened for writing, the machine's number of the file, and its path then: libc itself may
+    /// close one unseen (`fclose`).
+    written: BTreeMap<i32, (u64, String)>,
     /// The modification time that was last set, by the machine's number of the file: another one is a write's.
     stamped: BTreeMap<u64, (i64, i64)>,
-    pub listings: BTreeMap<i32, Listing>,
+    /// Folders being listed: their entries as `getdents64` returns them, in order.
+    pub listings: BTreeMap<i32, Vec<Vec<u8>>>,
     synced: BTreeMap<u32, i32>,
     syncs: u32,
 }
@@ -111,24 +106,36 @@ impl Files {
         self.number(inode);
     }
 
-    pub fn opened_for_writing(&mut self, descriptor: i32, inode: u64) {
-        self.written.insert(descriptor, inode);
+    pub fn opened_for_writing(&mut self, descriptor: i32, inode: u64, path: &str, wall: u64) {
+        self.stamp(descriptor, wall);
+        self.written.insert(descriptor, (inode, path.to_owned()));
     }
 
-    pub fn copied(&mut self, from: i32, to: i32) {
-        if let Some(inode) = self.written.get(&from).copied() {
-            self.written.insert(to, inode);
+    pub fn copied(&mut self, from: i32, to: i32, wall: u64) {
+        if let Some(file) = self.written.get(&from).cloned() {
+            self.stamp(to, wall);
+            self.written.insert(to, file);
         }
     }
 
     /// If it was written since the last look, it was changed now.
     pub fn stamp(&mut self, descriptor: i32, wall: u64) {
-        let Some((inode, stat)) = self.written.get(&descriptor).copied().zip(disk::stat(descriptor)) else { return };
-        if (stat.st_ino, stat.st_dev) != (inode, self.device) {
-            self.written.remove(&descriptor);
-        } else if self.stamped.get(&stat.st_ino) != Some(&(stat.st_mtime, stat.st_mtime_nsec)) {
-            self.changed(stat.st_ino, wall, |times| disk::set_times(descriptor, c"", times));
+        let Some((inode, _)) = self.written.get(&descriptor) else { return };
+        let is_it = |stat: &libc::stat| (stat.st_ino, stat.st_dev) == (*inode, self.device);
+        if let Some(stat) = disk::stat(descriptor).filter(is_it) {
+            if self.is_written(&stat) {
+                self.changed(stat.st_ino, wall, |times| disk::set_times(descriptor, c"", times));
+            }
+            return;
         }
+        let Some((inode, path)) = self.written.remove(&descriptor) else { return };
+        if disk::stat_at(&path).is_some_and(|stat| stat.st_ino == inode && self.is_written(&stat)) {
+            self.touch(&path, wall);
+        }
+    }
+
+    fn is_written(&self, stat: &libc::stat) -> bool {
+        self.stamped.get(&stat.st_ino) != Some(&(stat.st_mtime, stat.st_mtime_nsec))
     }
 
     fn changed(&mut self, inode: u64, wall: u64, set: impl FnOnce(u64)) {
@@ -174,11 +181,11 @@ impl Kernel {
     ///
     /// # Errors
     /// The world is gone.
-    pub fn begin_sync(&mut self, descriptor: i32) -> io::Result<u32> {
+    pub fn begin_sync(&mut self, descriptor: i32, part: Range<u64>) -> io::Result<u32> {
         let Some(files) = &mut self.files else { return Ok(0) };
         files.syncs += 1;
         let sync = files.syncs;
-        self.tell(fencepost_process::Op::Sync { sync, descriptor });
+        self.tell(fencepost_process::Op::Sync { sync, descriptor, from: part.start, to: part.end });
         self.exchange(fencepost_process::Then::Wait { until: Some(self.mono) })?;
         Ok(sync)
     }

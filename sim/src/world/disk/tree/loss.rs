@@ -1,11 +1,11 @@
 //! What a power loss leaves of a tree.
 
-use super::{Durable, Entries, Known, Tree};
+use super::{Durable, Entries, Known, Reached, Tree, place, reached};
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, File, FileTimes, Metadata},
     io,
     os::unix::fs::{MetadataExt, symlink},
@@ -21,7 +21,7 @@ struct Renamed {
     name: OsString,
     before: Option<u64>,
     now: Option<u64>,
-    /// The machine has a folder of this path, so that the disk always has it.
+    /// The machine has a folder of this path in the working directory, so that the disk always has it.
     given: bool,
 }
 
@@ -44,20 +44,12 @@ impl Tree {
     /// This machine fails.
     pub fn lose_power(&mut self, random: &mut ChaCha8Rng) -> io::Result<()> {
         let live = self.live()?;
-        let changes = self.changes(&live);
-        let kept = drawn(&changes, random);
-        let mut folders: BTreeMap<u64, Entries> = BTreeMap::new();
-        for (number, known) in &self.known {
-            if let Durable::Folder(entries) = &known.durable {
-                folders.insert(*number, entries.clone());
-            }
-        }
-        for (change, _) in changes.iter().zip(kept).filter(|(_, kept)| *kept) {
-            let entries = folders.entry(change.folder).or_default();
-            match change.now {
-                Some(now) => drop(entries.insert(change.name.clone(), now)),
-                None => drop(entries.remove(&change.name)),
-            }
+        let changes = self.changes(&live)?;
+        let groups = grouped(&changes);
+        let mut kept = drawn(&changes, &groups, random);
+        let mut folders = self.folders_with(&changes, &kept);
+        while self.keep_the_moved(&live, &folders, &changes, &groups, &mut kept) {
+            folders = self.folders_with(&changes, &kept);
         }
         let fresh = self.place.path().join("fresh");
         fs::create_dir(&fresh)?;
@@ -65,9 +57,57 @@ impl Tree {
         let mut build = Build { known, cut, live: &live, folders: &folders, built, random };
         build.folder(self.top, &fresh)?;
         let root = self.root();
-        fs::remove_dir_all(&root)?;
+        place::remove(&root)?;
         fs::rename(&fresh, &root)?;
         self.all_is_durable()
+    }
+
+    /// The folders with what was synced, and the changes that were kept.
+    fn folders_with(&self, changes: &[Renamed], kept: &[bool]) -> BTreeMap<u64, Entries> {
+        let durable = self.durable_folders().into_iter();
+        let mut folders: BTreeMap<u64, Entries> = durable.map(|(number, entries)| (number, entries.clone())).collect();
+        for (change, _) in changes.iter().zip(kept).filter(|(_, kept)| **kept) {
+            let entries = folders.entry(change.folder).or_default();
+            match change.now {
+                Some(now) => drop(entries.insert(change.name.clone(), now)),
+                None => drop(entries.remove(&change.name)),
+            }
+        }
+        folders
+    }
+
+    /// What had a durable name and has one now is not lost, although the folder that it was moved to is new, or the one
+    /// that it was in is gone: then the way to its new name was kept, too. False if there is nothing of that kind.
+    fn keep_the_moved(
+        &self,
+        live: &Live,
+        folders: &BTreeMap<u64, Entries>,
+        changes: &[Renamed],
+        groups: &[usize],
+        kept: &mut [bool],
+    ) -> bool {
+        let numbers = |of: &BTreeMap<u64, &Entries>| -> BTreeSet<u64> {
+            reached(self.top, of).into_iter().map(|one| one.number).collect()
+        };
+        let before = numbers(&self.durable_folders());
+        let after = numbers(&folders.iter().map(|(number, entries)| (*number, entries)).collect());
+        let had_a_name = |number: &u64| before.contains(number) || self.known.get(number).is_some_and(|of| of.moved);
+        let live_folders = live.folders.iter().map(|(number, entries)| (*number, entries)).collect();
+        let now = reached(self.top, &live_folders);
+        let way: BTreeMap<u64, &Reached> = now.iter().map(|one| (one.number, one)).collect();
+        let at: BTreeMap<(u64, &OsStr), usize> =
+            changes.iter().enumerate().map(|(at, change)| ((change.folder, &*change.name), at)).collect();
+        let mut keeps = BTreeSet::new();
+        for lost in now.iter().filter(|one| had_a_name(&one.number) && !after.contains(&one.number)) {
+            let mut one = lost;
+            while one.number != self.top {
+                keeps.extend(at.get(&(one.folder, one.name)).map(|at| groups[*at]));
+                one = way[&one.folder];
+            }
+        }
+        let newly: Vec<usize> = (0..kept.len()).filter(|at| !kept[*at] && keeps.contains(&groups[*at])).collect();
+        newly.iter().for_each(|at| kept[*at] = true);
+        !newly.is_empty()
     }
 
     fn live(&self) -> io::Result<Live> {
@@ -91,7 +131,8 @@ impl Tree {
     }
 
     /// In the order of their paths, as the machine's numbers differ from run to run.
-    fn changes(&self, live: &Live) -> Vec<Renamed> {
+    fn changes(&self, live: &Live) -> io::Result<Vec<Renamed>> {
+        let here = std::env::current_dir()?;
         let (mut changes, mut seen, mut folders) = (Vec::new(), BTreeSet::new(), vec![(self.top, PathBuf::from("/"))]);
         let none = Entries::new();
         while let Some((number, path)) = folders.pop() {
@@ -102,7 +143,8 @@ impl Tree {
                 Some(Known { durable: Durable::Folder(entries), .. }) => entries,
                 _ => &none,
             };
-            let now = live.folders.get(&number).unwrap_or(before);
+            // One that was removed was empty.
+            let now = live.folders.get(&number).unwrap_or(&none);
             let names: BTreeSet<&OsString> = before.keys().chain(now.keys()).collect();
             for name in names {
                 let (before, now) = (before.get(name).copied(), now.get(name).copied());
@@ -110,17 +152,18 @@ impl Tree {
                 if before != now {
                     let given = before.is_none()
                         && now.is_some_and(|now| live.folders.contains_key(&now))
+                        && path.join(name).starts_with(&here)
                         && path.join(name).is_dir();
                     changes.push(Renamed { folder: number, name: name.clone(), before, now, given });
                 }
             }
         }
-        changes
+        Ok(changes)
     }
 }
 
-/// Which changes have reached the disk. Those that concern one file do so together: a renamed file is not lost.
-fn drawn(changes: &[Renamed], random: &mut ChaCha8Rng) -> Vec<bool> {
+/// The first change of the group to which each belongs: those that concern one file reach the disk together.
+fn grouped(changes: &[Renamed]) -> Vec<usize> {
     let mut group: Vec<usize> = (0..changes.len()).collect();
     let mut of_file: BTreeMap<u64, usize> = BTreeMap::new();
     fn first(group: &[usize], mut at: usize) -> usize {
@@ -136,12 +179,14 @@ fn drawn(changes: &[Renamed], random: &mut ChaCha8Rng) -> Vec<bool> {
             group[a.max(b)] = a.min(b);
         }
     }
+    (0..changes.len()).map(|at| first(&group, at)).collect()
+}
+
+/// Which changes have reached the disk.
+fn drawn(changes: &[Renamed], groups: &[usize], random: &mut ChaCha8Rng) -> Vec<bool> {
     let mut kept = vec![false; changes.len()];
-    for at in 0..changes.len() {
-        kept[at] = match first(&group, at) {
-            first if first == at => random.next_u32() & 1 == 0,
-            first => kept[first],
-        };
+    for (at, first) in groups.iter().enumerate() {
+        kept[at] = if *first == at { random.next_u32() & 1 == 0 } else { kept[*first] };
     }
     kept.iter().zip(changes).map(|(kept, change)| *kept || change.given).collect()
 }
@@ -206,7 +251,7 @@ impl Build<'_> {
         match self.live.paths.get(&number) {
             Some(path) => {
                 let shortest = self.cut.get(&number).map(|(shortest, _)| *shortest as usize);
-                Ok(torn(before, &fs::read(path)?, shortest, self.random))
+                Ok(torn(before, &place::read(path)?, shortest, self.random))
             }
             None => Ok(before.to_vec()),
         }

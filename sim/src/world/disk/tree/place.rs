@@ -1,8 +1,9 @@
 //! The folder of this machine that has one disk, as long as the run lasts.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File, Permissions, TryLockError},
     io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::{
         Once,
@@ -50,8 +51,39 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         // What cannot be removed now is removed by a later process.
-        drop(fs::remove_dir_all(&self.folder));
+        drop(remove(&self.folder));
     }
+}
+
+/// Removes this folder, also if the program has taken away the permission to change one below it.
+pub fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
+        result => return result,
+    }
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+        for entry in fs::read_dir(&folder)?.flatten() {
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    fs::remove_dir_all(folder)
+}
+
+/// What this file has, also if the program may only write it.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let denied = match fs::read(path) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => e,
+        result => return result,
+    };
+    let before = fs::metadata(path)?.permissions();
+    fs::set_permissions(path, Permissions::from_mode(before.mode() | 0o400)).map_err(|_| denied)?;
+    let bytes = fs::read(path);
+    fs::set_permissions(path, before)?;
+    bytes
 }
 
 /// Removes what processes have left that were killed. The clock of a run is not the machine's: the lock's own time is.
@@ -70,7 +102,7 @@ fn remove_stale(within: &Path, lock: &File) {
             Err(e) => e.kind() == io::ErrorKind::NotFound,
         };
         if old && free {
-            drop(fs::remove_dir_all(folder));
+            drop(remove(&folder));
         }
     }
 }

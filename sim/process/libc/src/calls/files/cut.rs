@@ -1,7 +1,7 @@
 //! Files that become shorter: the world is told, as a length that was never synced may be lost like contents.
 
 use super::{
-    changed,
+    changed, entered,
     machine::done,
     path::{Last, is_own},
 };
@@ -20,6 +20,7 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> 
                 let before = std::ffi::CStr::from_ptr(path as *const _).to_str().ok().and_then(disk::stat_at);
                 let result = done(number, [path, a[1], 0, 0, 0, 0])?;
                 before.inspect(|before| to(before, length));
+                entered(&[std::ffi::CStr::from_ptr(path as *const _).to_str().unwrap_or_default()], None);
                 Ok(result)
             }),
             libc::SYS_ftruncate => {

@@ -4,10 +4,7 @@ use super::{
     machine::done,
     path::{Intent, Last, Place, files, is_own, place_of, resolve, shown},
 };
-use crate::{
-    kernel::files::Listing,
-    system::{disk, raw},
-};
+use crate::system::disk;
 use libc::{c_char, c_int, c_long};
 
 /// # Safety
@@ -57,29 +54,30 @@ const NAME: usize = 19;
 /// # Safety
 /// There is so much room.
 unsafe fn list(descriptor: c_int, to: *mut u8, room: usize) -> Result<c_long, c_int> {
-    let seek = |whence: c_int| {
+    let seek = |to: usize, whence: c_int| {
         // SAFETY: numbers only.
-        unsafe { raw(libc::SYS_lseek, [descriptor as usize, 0, whence as usize, 0, 0, 0]) }
+        unsafe { done(libc::SYS_lseek, [descriptor as usize, to, whence as usize, 0, 0, 0]) }
     };
+    // Where the process is in the list is the machine's position, which copies of the descriptor share.
+    let at = seek(0, libc::SEEK_CUR)? as usize;
     // At its beginning, the folder is read whole, so that the machine's order does not show.
-    if seek(libc::SEEK_CUR) == 0 {
+    if at == 0 || !files(|files| files.listings.contains_key(&descriptor)) {
+        seek(0, libc::SEEK_SET)?;
         let entries = entries(descriptor)?;
-        files(|files| files.listings.insert(descriptor, Listing { entries, at: 0 }));
+        files(|files| files.listings.insert(descriptor, entries));
     }
-    files(|files| {
-        let Some(listing) = files.listings.get_mut(&descriptor) else { return Some(Ok(0)) };
-        let mut filled = 0;
-        while let Some(entry) = listing.entries.get(listing.at) {
-            if filled + entry.len() > room {
-                break;
-            }
+    let (filled, next, more) = files(|files| {
+        let (mut filled, mut next) = (0, at);
+        let entries = files.listings.get(&descriptor).map_or(&[][..], Vec::as_slice);
+        while let Some(entry) = entries.get(next).filter(|entry| filled + entry.len() <= room) {
             // SAFETY: the caller's, and it has just been compared.
             unsafe { to.add(filled).copy_from_nonoverlapping(entry.as_ptr(), entry.len()) };
-            (filled, listing.at) = (filled + entry.len(), listing.at + 1);
+            (filled, next) = (filled + entry.len(), next + 1);
         }
-        Some(if filled == 0 && listing.at < listing.entries.len() { Err(libc::EINVAL) } else { Ok(filled as c_long) })
-    })
-    .unwrap_or(Ok(0))
+        (filled, next, next < entries.len())
+    });
+    seek(next, libc::SEEK_SET)?;
+    if filled == 0 && more { Err(libc::EINVAL) } else { Ok(filled as c_long) }
 }
 
 /// All entries, by name, with the numbers that the process sees.

@@ -26,7 +26,10 @@ pub enum Intent {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Last {
     Followed,
+    /// Only if a slash is behind it.
     Itself,
+    /// Never: an entry that is made or removed.
+    Name,
 }
 
 impl Last {
@@ -92,6 +95,9 @@ pub unsafe fn resolve(folder: c_int, path: *const c_char, intent: Intent, last: 
     if bytes.is_empty() {
         return Err(libc::ENOENT);
     }
+    if bytes.len() >= libc::PATH_MAX as usize {
+        return Err(libc::ENAMETOOLONG);
+    }
     let Ok(text) = std::str::from_utf8(bytes) else { return Err(refuse("openat(a path that is not UTF-8)")) };
     let base = match text.starts_with('/') {
         true => String::new(),
@@ -99,6 +105,27 @@ pub unsafe fn resolve(folder: c_int, path: *const c_char, intent: Intent, last: 
         false => shown(folder)?,
     };
     place_of(&base, text, intent, last)
+}
+
+/// The last part of a path, where no entry can be made or removed.
+pub enum Dots {
+    One,
+    Two,
+}
+
+/// # Safety
+/// A C string.
+pub unsafe fn dots_of(path: *const c_char) -> Option<Dots> {
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    match path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()) {
+        Some(b".") => Some(Dots::One),
+        Some(b"..") => Some(Dots::Two),
+        _ => None,
+    }
 }
 
 /// How many links a path may lead through: as many as in the kernel.
@@ -130,7 +157,7 @@ pub fn place_of(base: &str, text: &str, intent: Intent, last: Last) -> Result<Pl
             };
         }
         let is_last = rest.is_empty();
-        if is_last && last == Last::Itself && !asks_for_folder {
+        if is_last && (last == Last::Name || last == Last::Itself && !asks_for_folder) {
             at = here;
             break;
         }

@@ -173,6 +173,9 @@ unsafe fn access(a: [usize; 6], flags: usize) -> Result<c_long, c_int> {
 /// As `readlinkat`.
 unsafe fn read_link(folder: c_int, path: *const c_char, to: usize, room: usize) -> Result<c_long, c_int> {
     let (mut whole, mut found) = ([0u8; 4096], 0);
+    if (room as c_int) <= 0 {
+        return Err(libc::EINVAL);
+    }
     // SAFETY: the caller's.
     if !path.is_null() && unsafe { is_of_system(path) } {
         // SAFETY: the caller's.

@@ -10,23 +10,30 @@ use crate::{
     system,
 };
 use libc::{c_int, c_long};
+use std::ops::Range;
 
 /// # Safety
 /// As the system call.
 pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> {
     match number {
         // Everything that the process's disk has.
-        libc::SYS_sync | libc::SYS_syncfs => sync(-1),
+        libc::SYS_sync | libc::SYS_syncfs => sync(-1, WHOLE),
         libc::SYS_msync => of_memory(a),
-        _ if is_own(a[0] as _) => sync(a[0] as _),
+        _ if is_own(a[0] as _) => {
+            // SAFETY: numbers only.
+            let flags = unsafe { done(libc::SYS_fcntl, [a[0], libc::F_GETFL as usize, 0, 0, 0, 0]) }?;
+            if flags & c_long::from(libc::O_PATH) != 0 { Err(libc::EBADF) } else { sync(a[0] as _, WHOLE) }
+        }
         // A file of the machine, which was only read: nothing is to be written.
         // SAFETY: the caller's.
         _ => unsafe { done(number, a) },
     }
 }
 
-fn sync(descriptor: c_int) -> Result<c_long, c_int> {
-    let begun = inside(|kernel, _| kernel.begin_sync(descriptor));
+const WHOLE: Range<u64> = 0..u64::MAX;
+
+fn sync(descriptor: c_int, part: Range<u64>) -> Result<c_long, c_int> {
+    let begun = inside(|kernel, _| kernel.begin_sync(descriptor, part));
     // The world is gone, and the process with it.
     let Some(Ok(number)) = begun else { system::leave(0) };
     loop {
@@ -38,8 +45,12 @@ fn sync(descriptor: c_int) -> Result<c_long, c_int> {
     }
 }
 
-/// `msync`: whatever is written is in the file's memory already; with `MS_SYNC` it is to be on the disk, too.
+/// `msync`: whatever is written is in the file's memory already; with `MS_SYNC` it is to be on the disk, too, and nothing
+/// else of the file.
 fn of_memory(a: [usize; 6]) -> Result<c_long, c_int> {
+    if a[2] & libc::MS_SYNC as usize != 0 && a[2] & libc::MS_ASYNC as usize != 0 {
+        return Err(libc::EINVAL);
+    }
     // SAFETY: numbers only: the machine says whether they are right.
     unsafe {
         done(libc::SYS_msync, [a[0], a[1], libc::MS_ASYNC as usize | a[2] & libc::MS_INVALIDATE as usize, 0, 0, 0])
@@ -47,15 +58,11 @@ fn of_memory(a: [usize; 6]) -> Result<c_long, c_int> {
     if a[2] & libc::MS_SYNC as usize == 0 {
         return Ok(0);
     }
+    let end = a[0].saturating_add(a[1]).checked_next_multiple_of(PAGE).unwrap_or(usize::MAX);
     let maps = std::fs::read_to_string("/proc/self/maps").map_err(|_| libc::EIO)?;
     for line in maps.lines() {
-        let Some((range, path)) = line.split_once(' ').zip(line.find('/')).map(|((range, _), at)| (range, &line[at..]))
-        else {
-            continue;
-        };
-        let number = |text| usize::from_str_radix(text, 16).unwrap_or(0);
-        let Some((from, to)) = range.split_once('-').map(|(from, to)| (number(from), number(to))) else { continue };
-        if to <= a[0] || from >= a[0].saturating_add(a[1]) || !files(|files| is_within(path, &files.root)) {
+        let Some((part, path)) = part_of(line, a[0]..end) else { continue };
+        if !files(|files| is_within(path, &files.root)) {
             continue;
         }
         let Ok(path) = std::ffi::CString::new(path) else { continue };
@@ -64,10 +71,24 @@ fn of_memory(a: [usize; 6]) -> Result<c_long, c_int> {
             let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
             // One that was removed meanwhile cannot be lost any more.
             let Ok(opened) = done(libc::SYS_openat, [HERE, path.as_ptr() as usize, flags, 0, 0, 0]) else { continue };
-            let synced = sync(opened as c_int);
+            let synced = sync(opened as c_int, part);
             system::raw(libc::SYS_close, [opened as usize, 0, 0, 0, 0, 0]);
             synced?;
         }
     }
     Ok(0)
+}
+
+/// Memory is mapped in parts of this size, or of multiples of it, in bytes.
+const PAGE: usize = 4096;
+
+/// The part of a file, and its path, that a line of the memory's map has between these addresses.
+fn part_of(line: &str, memory: Range<usize>) -> Option<(Range<u64>, &str)> {
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    let mut words = line.split(' ');
+    let (from, to) = words.next()?.split_once('-')?;
+    let (from, to, offset) = (number(from)?, number(to)?, number(words.nth(1)?)?);
+    let (start, end) = (from.max(memory.start as u64), to.min(memory.end as u64));
+    let path = &line[line.find('/')?..];
+    (start < end).then(|| (offset + (start - from)..offset + (end - from), path))
 }

@@ -31,9 +31,9 @@ pub const CASES: &[super::Case] = &[
 ];
 
 /// A new folder, removed at the end.
-struct Place(PathBuf);
+pub struct Place(PathBuf);
 
-fn place() -> Place {
+pub fn place() -> Place {
     let folder = std::env::temp_dir().join(format!("fencepost-case-{}", std::process::id()));
     drop(fs::remove_dir_all(&folder));
     fs::create_dir(&folder).unwrap();
@@ -41,11 +41,11 @@ fn place() -> Place {
 }
 
 impl Place {
-    fn at(&self, name: &str) -> PathBuf {
+    pub fn at(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    fn list(&self) -> Vec<String> {
+    pub fn list(&self) -> Vec<String> {
         let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<_> = names.collect();
         names.sort();

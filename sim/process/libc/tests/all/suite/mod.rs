@@ -7,6 +7,7 @@ mod connections;
 mod descriptors;
 mod files;
 mod locks;
+mod paths;
 mod readiness;
 mod streams;
 mod threads;
@@ -170,6 +171,7 @@ fn cases() -> Vec<Case> {
         descriptors::CASES,
         files::CASES,
         locks::CASES,
+        paths::CASES,
         readiness::CASES,
         streams::CASES,
         threads::CASES,
