@@ -122,6 +122,9 @@ plain! {
         13 Sync { sync: u32, descriptor: i32, from: u64, to: u64 },
         /// The file with this number on the machine was longer, and has this length now, in bytes.
         14 Cut { file: u64, length: u64 },
+        /// The file with this number on the machine had the first name, and has the second one now, each in a folder by its
+        /// number.
+        15 Moved { file: u64, from_folder: u64, from: String, to_folder: u64, to: String },
     }
 }
 

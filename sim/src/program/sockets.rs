@@ -142,6 +142,9 @@ impl Sockets {
                     socket.unsent.extend(bytes);
                 });
             }
+            Op::Moved { file, from_folder, from, to_folder, to } => {
+                with(|world| world.move_file(self.node, file, (from_folder, from), (to_folder, to)));
+            }
             Op::Cut { file, length } => with(|world| world.cut_file(self.node, file, length)),
             Op::Sync { sync, descriptor, from, to } => {
                 self.syncs.push((sync, begin_sync(self.node, (self.process, descriptor), from..to)));

@@ -48,6 +48,13 @@ impl World {
             tree.cut(file, length);
         }
     }
+
+    /// A program has given the file of this number on this machine another name; each is in a folder by its number.
+    pub fn move_file(&mut self, node: NodeId, file: u64, from: (u64, String), to: (u64, String)) {
+        if let Some(tree) = &mut self.disks.of(node).tree {
+            tree.moves(file, from, to);
+        }
+    }
 }
 
 /// This process, or the machine, has too many open files.

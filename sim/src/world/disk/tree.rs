@@ -61,7 +61,7 @@ pub struct Change {
     /// Files and folders that it names.
     held: BTreeMap<u64, Known>,
     synced: Vec<(u64, Durable)>,
-    /// How often files had been shortened when it was looked at.
+    /// How many lengths and names had been changed when it was looked at.
     cuts: u64,
     /// Of a file's contents, only this part, in bytes.
     part: Option<Range<usize>>,
@@ -74,10 +74,25 @@ pub struct Tree {
     known: BTreeMap<u64, Known>,
     /// The shortest that a file has been since it was last synced, in bytes, and when it was last shortened.
     cut: BTreeMap<u64, (u64, u64)>,
+    /// Changes of names since their folders were last synced, in order.
+    steps: Vec<Step>,
+    /// How many lengths and names were changed.
     cuts: u64,
     /// How many were known when those that were gone were last forgotten.
     kept: usize,
 }
+
+/// A file that was given another name.
+struct Step {
+    file: u64,
+    from: (u64, OsString),
+    to: (u64, OsString),
+    /// How many lengths and names had been changed.
+    at: u64,
+}
+
+/// So many steps are remembered: states between older ones are not drawn.
+const STEPS_MAX: usize = 1_000;
 
 fn hold(path: &Path, flags: i32) -> io::Result<Known> {
     let held = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -146,7 +161,8 @@ impl Tree {
     /// An empty disk with the folders that any machine has, and the one in which this program runs.
     pub fn new() -> io::Result<Tree> {
         let place = Place::new()?;
-        let mut tree = Tree { place, top: 0, known: BTreeMap::new(), cut: BTreeMap::new(), cuts: 0, kept: 0 };
+        let mut tree =
+            Tree { place, top: 0, known: BTreeMap::new(), cut: BTreeMap::new(), steps: Vec::new(), cuts: 0, kept: 0 };
         let root = tree.root();
         let here = std::env::current_dir()?;
         for folder in FOLDERS.iter().map(Path::new).chain(here.strip_prefix("/")) {
@@ -164,6 +180,7 @@ impl Tree {
     fn all_is_durable(&mut self) -> io::Result<()> {
         self.known.clear();
         self.cut.clear();
+        self.steps.clear();
         let all = self.everything()?;
         self.top = fs::symlink_metadata(self.root())?.ino();
         self.commit(all, false);
@@ -207,6 +224,16 @@ impl Tree {
         (*shortest, *last) = (length.min(*shortest), self.cuts);
     }
 
+    /// The file of this number has another name.
+    pub fn moves(&mut self, file: u64, from: (u64, String), to: (u64, String)) {
+        self.cuts += 1;
+        if self.steps.len() == STEPS_MAX {
+            self.steps.remove(0);
+        }
+        let [from, to] = [from, to].map(|(folder, name)| (folder, OsString::from(name)));
+        self.steps.push(Step { file, from, to, at: self.cuts });
+    }
+
     /// Makes it durable; or it fails, and the kernel takes it for durable.
     pub fn commit(&mut self, change: Change, fails: bool) {
         for (number, held) in change.held {
@@ -231,6 +258,7 @@ impl Tree {
                 (_, _) if fails => {}
                 (Durable::File(old), Durable::File(bytes)) => *old = merged(old, bytes, known.dropped.as_deref()),
                 (Durable::Folder(old), Durable::Folder(new)) => {
+                    self.steps.retain(|step| step.at > change.cuts || step.from.0 != number && step.to.0 != number);
                     let stay: BTreeSet<u64> = new.values().copied().collect();
                     let gone = old.values().filter(|number| !stay.contains(number)).copied();
                     taken_away.extend(gone.map(|gone| (number, gone)));

@@ -188,3 +188,33 @@ fn a_new_folder_may_be_lost_whatever_the_machine_has() {
     fs::remove_dir("/tmp/fencepost-given").unwrap();
     assert!(found.contains("false") && found.contains("true"), "{found:?}");
 }
+
+/// Saves a new state, and keeps the old one under another name: in two steps, between which there is none, or by a link.
+fn keeps_the_old(by_link: bool) {
+    if Path::new("/srv/started").exists() {
+        println!("{}", if Path::new("/srv/state").exists() { "there" } else { "gone" });
+        return std::thread::sleep(Duration::from_secs(100));
+    }
+    makes("/srv/started");
+    makes("/srv/state");
+    loop {
+        fs::write("/srv/new", FULL).unwrap();
+        sync("/srv/new");
+        if by_link {
+            drop(fs::remove_file("/srv/old"));
+            fs::hard_link("/srv/state", "/srv/old").unwrap();
+        } else {
+            fs::rename("/srv/state", "/srv/old").unwrap();
+        }
+        fs::rename("/srv/new", "/srv/state").unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        sync("/srv");
+    }
+}
+
+#[test]
+fn between_two_renamings_a_name_may_be_free() {
+    let set = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<BTreeSet<String>>();
+    assert_eq!(found(main_of(|| keeps_the_old(false))), set(&["gone", "there"]));
+    assert_eq!(found(main_of(|| keeps_the_old(true))), set(&["there"]));
+}

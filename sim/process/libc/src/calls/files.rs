@@ -244,10 +244,23 @@ unsafe fn rename(old: At, new: At, flags: usize) -> Result<c_long, c_int> {
             return Err(libc::EBUSY);
         }
         let at = [HERE, old.path.as_ptr() as usize, HERE, new.path.as_ptr() as usize, flags, 0];
+        let file = disk::stat_at(old.text());
         let renamed = done(libc::SYS_renameat2, at)?;
+        if flags & libc::RENAME_EXCHANGE as usize == 0 {
+            file.inspect(|file| moved(file.st_ino, &old, &new));
+        }
         entered(&[old.parent(), new.parent()], None);
         Ok(renamed)
     }
+}
+
+/// The world is told of each step: after a power loss, a name may be free that the next step was to take.
+fn moved(file: u64, old: &Place, new: &Place) {
+    let number = |folder: &str| disk::stat_at(folder).map_or(0, |stat| stat.st_ino);
+    let name = |place: &Place| place.text().rsplit('/').find(|part| !part.is_empty()).unwrap_or_default().to_owned();
+    let (from_folder, to_folder) = (number(old.parent()), number(new.parent()));
+    let op = fencepost_process::Op::Moved { file, from_folder, from: name(old), to_folder, to: name(new) };
+    inside(|kernel, _| kernel.tell(op));
 }
 
 /// # Safety

@@ -1,6 +1,6 @@
 //! What a power loss leaves of a tree.
 
-use super::{Durable, Entries, Known, Reached, Tree, place, reached};
+use super::{Durable, Entries, Known, Reached, Step, Tree, place, reached};
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
 use std::{
@@ -51,6 +51,7 @@ impl Tree {
         while self.keep_the_moved(&live, &folders, &changes, &groups, &mut kept) {
             folders = self.folders_with(&changes, &kept);
         }
+        self.stop_between_steps(&live, &changes, &groups, &mut folders, random);
         let fresh = self.place.path().join("fresh");
         fs::create_dir(&fresh)?;
         let (known, cut, built) = (&self.known, &self.cut, BTreeMap::new());
@@ -108,6 +109,52 @@ impl Tree {
         let newly: Vec<usize> = (0..kept.len()).filter(|at| !kept[*at] && keeps.contains(&groups[*at])).collect();
         newly.iter().for_each(|at| kept[*at] = true);
         !newly.is_empty()
+    }
+
+    /// Of files that were moved one after the other, only the first may have arrived: then a name is free that the next one
+    /// was to take.
+    fn stop_between_steps(
+        &self,
+        live: &Live,
+        changes: &[Renamed],
+        groups: &[usize],
+        folders: &mut BTreeMap<u64, Entries>,
+        random: &mut ChaCha8Rng,
+    ) {
+        if self.steps.len() < 2 {
+            return;
+        }
+        let is_there = |number: &u64| {
+            live.paths.contains_key(number) || live.folders.contains_key(number) || self.known.contains_key(number)
+        };
+        // What is moved into a folder that may be lost would be lost with it.
+        let durable: BTreeSet<u64> =
+            reached(self.top, &self.durable_folders()).into_iter().map(|one| one.number).collect();
+        let steps: Vec<&Step> = self.steps.iter().filter(|step| is_there(&step.file)).collect();
+        for first in groups.iter().enumerate().filter(|(at, first)| at == *first).map(|(at, _)| at) {
+            let of_group =
+                || changes.iter().zip(groups).filter(|(_, group)| **group == first).map(|(change, _)| change);
+            let concerns = |(folder, name): &(u64, OsString)| {
+                of_group().any(|change| change.folder == *folder && change.name == *name)
+            };
+            let steps: Vec<_> = steps.iter().filter(|step| concerns(&step.from) || concerns(&step.to)).collect();
+            let all_arrive = steps.iter().all(|step| durable.contains(&step.to.0));
+            if steps.len() < 2 || !all_arrive || below(random, 3) > 0 {
+                continue;
+            }
+            for Renamed { folder, name, before, .. } in of_group().filter(|change| !change.given) {
+                let entries = folders.entry(*folder).or_default();
+                match before {
+                    Some(before) => drop(entries.insert(name.clone(), *before)),
+                    None => drop(entries.remove(name)),
+                }
+            }
+            for step in &steps[..1 + below(random, steps.len() - 1)] {
+                let ((from_folder, from), (to_folder, to)) = (&step.from, &step.to);
+                folders.entry(*from_folder).or_default().remove(from);
+                folders.entry(*to_folder).or_default().insert(to.clone(), step.file);
+            }
+        }
     }
 
     fn live(&self) -> io::Result<Live> {
