@@ -290,6 +290,8 @@ fn new_faults_read_like_sentences() {
     let fail = Fault::SyncFail { node: named(), silent: false, for_ms: Some(1_500.0) };
     assert_eq!(fail.describe("n2", ""), "syncs of n2's disk fail for 1.5 s");
     assert_eq!(Fault::DropKey { node: named() }.describe("n2", ""), "n2's key is dropped by the service");
+    let cut = Fault::Partition { from: vec![named()], to: vec![Who::Store], one_way: true, for_ms: None };
+    assert_eq!(cut.describe("{to}", "{on}"), "{to} cannot reach {on}", "names may look like placeholders");
 }
 
 /// Whether a scenario's plan reads from memory, and how many reads per second it has.
