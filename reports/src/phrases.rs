@@ -124,8 +124,8 @@ const fn deposed(reason: Deposed) -> &'static str {
         Deposed::Expired => "lease expired on its clock",
         Deposed::Lost => "told that it no longer leads",
         Deposed::Fenced => "the store refused its token",
-        Deposed::Resigned => "it gave up leadership",
-        Deposed::Stuck => "the store had not answered it for too long",
+        Deposed::Resigned => "resigned",
+        Deposed::Stuck => "the store did not answer in time",
     }
 }
 

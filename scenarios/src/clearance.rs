@@ -21,7 +21,7 @@ use crate::{
     plan::{PPM_MAX, Plan},
 };
 use protocols::{
-    election::{Conditions, Hazard, Promise, Protocol},
+    election::{Conditions, Promise, Protocol, hazard},
     types::{MICROSECOND, MILLISECOND, SECOND},
 };
 
@@ -69,7 +69,7 @@ fn waits(params: &Params, protocol: &Protocol) -> Option<u64> {
     // rules.
     let bound = service.elects && !service.outlasts_pauses && service.beside.is_none();
     // If several nodes lead even without faults, nobody waits.
-    if !bound || (protocol.promise)(Hazard::None, false) != Promise::Holds {
+    if !bound || (protocol.promise)(hazard::NONE, false) != Promise::Holds {
         return None;
     }
     let lease = (protocol.granted_ttl)(timings.lease_ttl);

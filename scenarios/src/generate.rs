@@ -39,7 +39,7 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 use protocols::{
-    election::{self, Hazard, Promise, Protocol},
+    election::{self, Hazard, Promise, Protocol, hazard},
     fence::checks::Fencing,
     history::FaultKind,
     point::Point,
@@ -155,8 +155,8 @@ pub fn promise(plan: &Plan, protocol: &Protocol) -> Promise {
 fn hazard(plan: &Plan) -> Hazard {
     let sound = plan.network.loss == 0.0 && bound::worst_ppm(plan) <= SOUND_PPM && !plan.read_lease;
     match plan.faults.is_empty() && sound {
-        true => Hazard::None,
-        false => Hazard::Any,
+        true => hazard::NONE,
+        false => hazard::ANY,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 use protocols::{
     coverage::Marks,
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     fence::checks::Fencing,
     history::FaultKind,
 };
@@ -154,7 +154,7 @@ impl Swarm {
         let cell = |protocol: &&Protocol| Cell {
             scenario: SWARM.to_owned(),
             protocol: protocol.name.to_owned(),
-            promise: promise_name((protocol.promise)(Hazard::Any, self.choice.fencing == Fencing::On)).to_owned(),
+            promise: promise_name((protocol.promise)(hazard::ANY, self.choice.fencing == Fencing::On)).to_owned(),
             ..Cell::default()
         };
         let baseline = Baseline::committed_swarm()?;

@@ -20,7 +20,7 @@
 //!
 //! **What shows it.** `mixed-locks`, beside the inner protocol: that one breaks in every run, and this one holds.
 
-use super::{Hazard, Promise, Protocol, Setup, redis_common::MIXED_LOCKS, redis_fenced, redis_lease};
+use super::{Promise, Protocol, Setup, hazard, redis_common::MIXED_LOCKS, redis_fenced, redis_lease};
 use crate::{
     bug::Bugs,
     clock::Now,
@@ -49,7 +49,7 @@ macro_rules! migrating {
                 },
                 elector: |setup| migrating(setup, $inner::PROTOCOL.elector),
                 promise: |hazard, fencing| match hazard {
-                    Hazard::MixedLocks => Promise::Holds,
+                    hazard::MIXED_LOCKS => Promise::Holds,
                     hazard => ($inner::PROTOCOL.promise)(hazard, fencing),
                 },
                 bounds: |_| super::Bounds::default(),

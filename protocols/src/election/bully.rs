@@ -35,7 +35,7 @@
 //! memory, and bullies a leader in the middle of a write.
 
 use super::{
-    Hazard, OwnTimers, Promise, Protocol, Setup, Timings, Transport,
+    OwnTimers, Promise, Protocol, Setup, Timings, Transport, hazard,
     promise::{self, UNFENCED},
 };
 use crate::{
@@ -77,11 +77,11 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     elector: |setup| boxed(Bully::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::None | Hazard::Resignation | Hazard::Starvation => Promise::Holds,
+        hazard::NONE | hazard::RESIGNATION | hazard::STARVATION => Promise::Holds,
         // A leader that believes it stops, and nobody leads until it is missed.
-        Hazard::ForgedClaim => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
-        Hazard::BrokenRing | Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
+        hazard::FORGED_CLAIM => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE | hazard::CUT_OFF_FROM_PEERS | hazard::NO_QUORUM => UNFENCED,
+        hazard::BROKEN_RING | hazard::SLOW_PREFERRED | hazard::RESTART_IN_ISOLATION => UNFENCED,
         // A higher id that returns takes over while the other still writes.
         _ => Promise::May,
     },

@@ -31,7 +31,7 @@ mod lock;
 mod timing;
 
 use super::{
-    Hazard, OwnTimer, OwnTimers, Preference, Promise, Protocol, Timer, Transport,
+    OwnTimer, OwnTimers, Preference, Promise, Protocol, Timer, Transport, hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -86,12 +86,12 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     elector: |setup| boxed(Lock::new(setup)),
     promise: |hazard, fencing| match hazard {
-        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
+        hazard::SERVICE_DATA_LOSS | hazard::SERVICE_RESTORED => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
-        Hazard::ClockSteps | Hazard::Starvation | Hazard::PauseWithinLockDelay => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART => Promise::Holds,
+        hazard::CLOCK_STEPS | hazard::STARVATION | hazard::PAUSE_WITHIN_LOCK_DELAY => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE | hazard::CUT_OFF_FROM_SERVICE => UNCHECKED,
         _ => Promise::May,
     },
     bounds: promise::settled,

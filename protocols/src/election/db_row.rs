@@ -27,8 +27,9 @@
 //! usual, and the ledger compares.
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
+    OwnTimers, Preference, Promise, Protocol, Transport,
     asking::{Asking, RETRIED},
+    hazard,
     lease_keeper::{Keeper, LeaseService, Meaning, Rare},
     promise::{self, UNCHECKED},
 };
@@ -65,13 +66,13 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(Keeper::<DbRow>::new(setup)),
     promise: |hazard, fencing| match hazard {
-        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
+        hazard::SERVICE_DATA_LOSS | hazard::SERVICE_RESTORED => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
-        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
-        Hazard::CutOffFromService | Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION | hazard::CLOCK_DRIFT => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART | hazard::STARVATION => Promise::Holds,
+        hazard::FLAPPING | hazard::MISSING_LINK => Promise::Holds,
+        hazard::CUT_OFF_FROM_SERVICE | hazard::DELAYED_RENEWALS | hazard::SLOW_SERVICE => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

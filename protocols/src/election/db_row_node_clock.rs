@@ -25,9 +25,10 @@
 //! look at the row tells; a value of this node's found there is not believed but ended.
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     asking::{Asking, EXPIRE, POLL, RENEW, RETRIED},
     back_off::BackOff,
+    hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -70,10 +71,10 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(DbRowNodeClock::new(setup)),
     promise: |hazard, fencing| match hazard {
-        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
+        hazard::SERVICE_DATA_LOSS | hazard::SERVICE_RESTORED => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

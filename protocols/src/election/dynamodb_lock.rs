@@ -38,7 +38,7 @@
 //! **What shows it.** `gc-pause`, `clean-kill`, `lost-lease`.
 
 use super::{
-    Conditions, Hazard, OwnTimer, OwnTimers, Preference, Promise, Protocol, Setup, Timer, Timings, Transport,
+    Conditions, OwnTimer, OwnTimers, Preference, Promise, Protocol, Setup, Timer, Timings, Transport, hazard,
     object_lease::key_of,
     promise::{self, UNFENCED},
 };
@@ -106,13 +106,13 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, _| match hazard {
         // The holder of a deleted item continues until its lease expires, alongside the candidate that found the lock
         // free.
-        Hazard::PauseBeyondLease => UNFENCED,
+        hazard::PAUSE_BEYOND_LEASE => UNFENCED,
         // Its writes need not fall between two of the other's.
-        Hazard::LostLease => Promise::Breaks(&["seq_strictly_increasing", "no_stale_write", "read_version"]),
-        Hazard::None | Hazard::ClockSteps | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
-        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
-        Hazard::CutOffFromService | Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
+        hazard::LOST_LEASE => Promise::Breaks(&["seq_strictly_increasing", "no_stale_write", "read_version"]),
+        hazard::NONE | hazard::CLOCK_STEPS | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART | hazard::STARVATION => Promise::Holds,
+        hazard::FLAPPING | hazard::MISSING_LINK | hazard::CLOCK_DRIFT => Promise::Holds,
+        hazard::CUT_OFF_FROM_SERVICE | hazard::DELAYED_RENEWALS | hazard::SLOW_SERVICE => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

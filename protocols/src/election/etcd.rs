@@ -36,7 +36,7 @@ pub(super) mod session;
 pub(super) mod timing;
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
+    OwnTimers, Preference, Promise, Protocol, Transport, hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{elector::boxed, service::etcd, types::SECOND};
@@ -72,15 +72,15 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(EtcdElection::new(setup, Recipe::Queue)),
     promise: |hazard, fencing| match hazard {
-        Hazard::ServiceDataLoss => promise::granted_again(fencing),
+        hazard::SERVICE_DATA_LOSS => promise::granted_again(fencing),
         // The restored queue starts with the key of a former leader, which has given it up although its session lives
         // on, so nobody else is next.
-        Hazard::ServiceRestored => promise::GRANTED_AGAIN,
+        hazard::SERVICE_RESTORED => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
-        Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART => Promise::Holds,
+        hazard::CLOCK_STEPS | hazard::STARVATION => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
         // Depending on the phases of both scans, the old belief may have ended before the successor is elected.
         _ => Promise::May,
     },

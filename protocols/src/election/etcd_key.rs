@@ -19,13 +19,14 @@
 //! **What shows it.** `gc-pause` for the belief; `vacancies_wake_everybody_or_one` counts the herd.
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
+    OwnTimers, Preference, Promise, Protocol, Transport,
     etcd::{
         Recipe,
         candidate::EtcdElection,
         session::DEADLINE_SCAN,
         timing::{granted, overlap, takeover_max},
     },
+    hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{elector::boxed, service::etcd, types::SECOND};
@@ -56,14 +57,14 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(EtcdElection::new(setup, Recipe::OneKey)),
     promise: |hazard, fencing| match hazard {
-        Hazard::ServiceDataLoss => promise::granted_again(fencing),
+        hazard::SERVICE_DATA_LOSS => promise::granted_again(fencing),
         // The leader's lease is in the backup too, and nobody may write beside it.
-        Hazard::ServiceRestored => promise::GRANTED_AGAIN,
+        hazard::SERVICE_RESTORED => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
-        Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART => Promise::Holds,
+        hazard::CLOCK_STEPS | hazard::STARVATION => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
         // As for `etcd-election`.
         _ => Promise::May,
     },

@@ -37,7 +37,7 @@ mod round;
 mod timing;
 
 use super::{
-    Conditions, Hazard, OwnTimer, OwnTimers, Preference, Promise, Protocol, Timer, Timings, Transport,
+    Conditions, OwnTimer, OwnTimers, Preference, Promise, Protocol, Timer, Timings, Transport, hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -112,14 +112,14 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(Candidate::new(setup)),
     promise: |hazard, fencing| match hazard {
         // leaseTransitions restarts with a new object, so tokens are granted twice.
-        Hazard::LostLease => Promise::Breaks(&["elections"]),
+        hazard::LOST_LEASE => Promise::Breaks(&["elections"]),
         // If the object is gone, the leader itself may create it again.
-        Hazard::ServiceDataLoss => promise::GRANTED_AGAIN,
-        Hazard::ServiceRestored => promise::granted_again(fencing),
+        hazard::SERVICE_DATA_LOSS => promise::GRANTED_AGAIN,
+        hazard::SERVICE_RESTORED => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::CLOCK_STEPS | hazard::STARVATION => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
         _ => Promise::May,
     },
     bounds: promise::settled,

@@ -27,7 +27,7 @@ mod client;
 mod controller;
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Timings, Transport,
+    OwnTimers, Preference, Promise, Protocol, Timings, Transport, hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -65,13 +65,13 @@ pub const PROTOCOL: Protocol = Protocol {
     promise: |hazard, fencing| match hazard {
         // Clients that have seen a later state than the server's are turned away for good, and the controller carries
         // on.
-        Hazard::ServiceDataLoss => Promise::Holds,
-        Hazard::ServiceRestored => promise::GRANTED_AGAIN,
+        hazard::SERVICE_DATA_LOSS => Promise::Holds,
+        hazard::SERVICE_RESTORED => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
-        Hazard::ClockSteps | Hazard::Starvation | Hazard::ClockDrift => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART => Promise::Holds,
+        hazard::CLOCK_STEPS | hazard::STARVATION | hazard::CLOCK_DRIFT => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE | hazard::CUT_OFF_FROM_SERVICE => UNCHECKED,
         _ => Promise::May,
     },
     bounds: promise::settled,

@@ -50,7 +50,7 @@ mod transition;
 pub use message::{Answer, Ask, Epoch, Found, Message, Offset, Refusal};
 
 use super::{
-    Conditions, Hazard, OwnTimers, Promise, Protocol, Setup, Timings, Transport,
+    Conditions, OwnTimers, Promise, Protocol, Setup, Timings, Transport, hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -113,10 +113,10 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(Kraft::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::NoQuorum => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
-        Hazard::SplitVote | Hazard::SlowPreferred | Hazard::Rejoin => Promise::Holds,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION | hazard::NO_QUORUM => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::CLOCK_STEPS | hazard::STARVATION => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
+        hazard::SPLIT_VOTE | hazard::SLOW_PREFERRED | hazard::REJOIN => Promise::Holds,
         // A belief that outlasts the fetch timeout overlaps a successor's, unless the votes are split first.
         _ => Promise::May,
     },

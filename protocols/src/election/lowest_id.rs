@@ -15,7 +15,7 @@
 //! **What shows it.** `asymmetric-partition` (acassen/keepalived issue 1528), `isolate-leader`, `gc-pause`.
 
 use super::{
-    Hazard, OwnTimers, Promise, Protocol, Setup, Timings, Transport,
+    OwnTimers, Promise, Protocol, Setup, Timings, Transport, hazard,
     phi::Phi,
     promise::{self, UNFENCED},
 };
@@ -57,10 +57,10 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: Some(|_, _, _| Message::Advertisement.erase()),
     elector: |setup| boxed(LowestId::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
-        Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
+        hazard::PAUSE_BEYOND_LEASE | hazard::CUT_OFF_FROM_PEERS | hazard::NO_QUORUM => UNFENCED,
+        hazard::SLOW_PREFERRED | hazard::RESTART_IN_ISOLATION => UNFENCED,
         // A leader that believes it stops, and nobody leads until it is missed.
-        Hazard::ForgedClaim => Promise::Holds,
+        hazard::FORGED_CLAIM => Promise::Holds,
         // A better id that returns, or starts a moment later, takes over while the other still writes.
         _ => Promise::May,
     },

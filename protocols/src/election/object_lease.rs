@@ -18,8 +18,9 @@
 //! anything else: if it is the attempt's own, the attempt continues from there.
 
 use super::{
-    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
+    Conditions, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
     back_off::{BackOff, paced},
+    hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -78,13 +79,13 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(ObjectLease::new(setup)),
     promise: |hazard, fencing| match hazard {
-        Hazard::LostLease => Promise::Breaks(&["elections"]),
-        Hazard::ServiceDataLoss | Hazard::ServiceRestored => promise::granted_again(fencing),
+        hazard::LOST_LEASE => Promise::Breaks(&["elections"]),
+        hazard::SERVICE_DATA_LOSS | hazard::SERVICE_RESTORED => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::CutOffFromService => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
-        Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION | hazard::CUT_OFF_FROM_SERVICE => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART | hazard::STARVATION => Promise::Holds,
+        hazard::DELAYED_RENEWALS | hazard::SLOW_SERVICE => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

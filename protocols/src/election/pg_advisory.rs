@@ -26,8 +26,9 @@
 //! All candidates lead from the start. start.
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     asking::{Asking, POLL, RENEW, RETRIED},
+    hazard,
     promise::{self, UNFENCED},
 };
 use crate::{
@@ -69,10 +70,10 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(PgAdvisory::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE | hazard::CUT_OFF_FROM_SERVICE => UNFENCED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
         // A lock taken by an abandoned request ends with its connection.
-        Hazard::SlowService => Promise::Holds,
+        hazard::SLOW_SERVICE => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

@@ -1,6 +1,6 @@
 //! A protocol's promises: about safety, about figures, and about the overlap of two beliefs.
 
-use super::{Hazard, Timings};
+use super::{Hazard, Timings, hazard};
 
 /// A protocol's promise about safety under a hazard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +83,7 @@ pub struct Bounds {
 /// Without trouble: one election, and nothing is refused.
 pub fn calm(hazard: Hazard) -> Bounds {
     match hazard {
-        Hazard::None => {
+        hazard::NONE => {
             Bounds { elections: Some(1), false_failovers: Some(0), writes_fenced: Some(0), writes_duplicate: Some(0) }
         }
         _ => Bounds::default(),
@@ -93,7 +93,7 @@ pub fn calm(hazard: Hazard) -> Bounds {
 /// The same where a better id is preferred: an earlier starter leads briefly, until a better one has waited as well.
 pub fn preferring(hazard: Hazard) -> Bounds {
     match hazard {
-        Hazard::None => {
+        hazard::NONE => {
             Bounds { false_failovers: Some(2), writes_fenced: Some(0), writes_duplicate: Some(0), ..Bounds::default() }
         }
         _ => Bounds::default(),
@@ -104,8 +104,8 @@ pub fn preferring(hazard: Hazard) -> Bounds {
 pub fn settled(hazard: Hazard) -> Bounds {
     match hazard {
         // A client may ask the successor for what the dead leader has already done.
-        Hazard::Crash => Bounds { elections: Some(2), writes_duplicate: None, ..calm(Hazard::None) },
-        Hazard::Resignation => Bounds { elections: Some(2), ..calm(Hazard::None) },
+        hazard::CRASH => Bounds { elections: Some(2), writes_duplicate: None, ..calm(hazard::NONE) },
+        hazard::RESIGNATION => Bounds { elections: Some(2), ..calm(hazard::NONE) },
         hazard => calm(hazard),
     }
 }

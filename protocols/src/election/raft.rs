@@ -30,7 +30,7 @@
 //! the transfer; hashicorp/raft issue 487: so do writes).
 
 use super::{
-    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
+    Conditions, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport, hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -81,16 +81,16 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(Raft::new(setup)),
     promise: |hazard, fencing| match (hazard, fencing) {
         (_, true) => Promise::Holds,
-        (Hazard::PauseBeyondLease, false) => UNCHECKED,
-        (Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::Transfer | Hazard::Churn, false) => {
+        (hazard::PAUSE_BEYOND_LEASE, false) => UNCHECKED,
+        (hazard::NONE | hazard::CRASH | hazard::RESIGNATION | hazard::TRANSFER | hazard::CHURN, false) => {
             Promise::Holds
         }
         // The lease ends before anybody votes for another candidate, if the clocks are right.
-        (Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum, false) => Promise::Holds,
-        (Hazard::SplitVote | Hazard::SlowPreferred | Hazard::ClockDrift | Hazard::Rejoin, false) => Promise::Holds,
-        (Hazard::PowerOutage | Hazard::RollingRestart | Hazard::RestartInIsolation, false) => Promise::Holds,
-        (Hazard::ClockSteps | Hazard::Starvation | Hazard::Flapping | Hazard::MissingLink, false) => Promise::Holds,
-        (Hazard::DelayedRenewals, false) => Promise::Holds,
+        (hazard::CUT_OFF_FROM_PEERS | hazard::ONE_WAY_CUT | hazard::NO_QUORUM, false) => Promise::Holds,
+        (hazard::SPLIT_VOTE | hazard::SLOW_PREFERRED | hazard::CLOCK_DRIFT | hazard::REJOIN, false) => Promise::Holds,
+        (hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::RESTART_IN_ISOLATION, false) => Promise::Holds,
+        (hazard::CLOCK_STEPS | hazard::STARVATION | hazard::FLAPPING | hazard::MISSING_LINK, false) => Promise::Holds,
+        (hazard::DELAYED_RENEWALS, false) => Promise::Holds,
         (_, false) => Promise::May,
     },
     bounds: promise::settled,

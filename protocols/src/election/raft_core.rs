@@ -56,7 +56,7 @@ pub use bugs::{
 pub use message::{Index, Message, Term};
 
 use super::{
-    Hazard, OwnTimer, OwnTimers, Promise, Protocol, Setup, Timer, Transport,
+    OwnTimer, OwnTimers, Promise, Protocol, Setup, Timer, Transport, hazard,
     promise::{self, UNCHECKED},
     rules::{Manner, Rules},
 };
@@ -107,16 +107,16 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(RaftCore::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::Transfer | Hazard::Rejoin => Promise::Holds,
-        Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum | Hazard::SplitVote => Promise::Holds,
-        Hazard::SlowPreferred | Hazard::ClockDrift | Hazard::PowerOutage | Hazard::RollingRestart => Promise::Holds,
-        Hazard::RestartInIsolation | Hazard::ClockSteps | Hazard::Starvation | Hazard::Flapping => Promise::Holds,
-        Hazard::MissingLink | Hazard::DelayedRenewals => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION | hazard::TRANSFER | hazard::REJOIN => Promise::Holds,
+        hazard::CUT_OFF_FROM_PEERS | hazard::ONE_WAY_CUT | hazard::NO_QUORUM | hazard::SPLIT_VOTE => Promise::Holds,
+        hazard::SLOW_PREFERRED | hazard::CLOCK_DRIFT | hazard::POWER_OUTAGE | hazard::ROLLING_RESTART => Promise::Holds,
+        hazard::RESTART_IN_ISOLATION | hazard::CLOCK_STEPS | hazard::STARVATION | hazard::FLAPPING => Promise::Holds,
+        hazard::MISSING_LINK | hazard::DELAYED_RENEWALS => Promise::Holds,
         _ => Promise::May,
     },
     // A returning server asks for pre-votes first, and every server that hears the leader refuses.
-    bounds: |hazard| promise::settled(if hazard == Hazard::Rejoin { Hazard::None } else { hazard }),
+    bounds: |hazard| promise::settled(if hazard == hazard::REJOIN { hazard::NONE } else { hazard }),
     notices: promise::Notices::SILENCE,
     belief_overlap: overlap,
 };

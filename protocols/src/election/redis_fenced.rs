@@ -24,8 +24,9 @@
 //! `lease_keeper.rs` says how the key is kept, and whose it is.
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
+    OwnTimers, Preference, Promise, Protocol, Transport,
     asking::{Asking, RETRIED},
+    hazard,
     lease_keeper::{Answer, Asked, Keeper, LeaseService, Meaning, Out, Rare},
     promise::{self, UNCHECKED},
     redis_common::{self, token_key_of},
@@ -66,16 +67,18 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(Keeper::<RedisFenced>::new(setup)),
     promise: |hazard, fencing| match hazard {
-        Hazard::ServiceDataLoss | Hazard::ServiceRestored | Hazard::ServiceForgets => promise::granted_again(fencing),
+        hazard::SERVICE_DATA_LOSS | hazard::SERVICE_RESTORED | hazard::SERVICE_FORGETS => {
+            promise::granted_again(fencing)
+        }
         // The server knows one lock, and candidates of the other lock believe without a grant from it.
-        Hazard::MixedLocks if fencing => Promise::Breaks(&["phantom_leader"]),
-        Hazard::MixedLocks => UNCHECKED,
+        hazard::MIXED_LOCKS if fencing => Promise::Breaks(&["phantom_leader"]),
+        hazard::MIXED_LOCKS => UNCHECKED,
         _ if fencing => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
-        Hazard::Flapping | Hazard::MissingLink | Hazard::Transfer => Promise::Holds,
-        Hazard::CutOffFromService | Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION | hazard::CLOCK_DRIFT => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART | hazard::STARVATION => Promise::Holds,
+        hazard::FLAPPING | hazard::MISSING_LINK | hazard::TRANSFER => Promise::Holds,
+        hazard::CUT_OFF_FROM_SERVICE | hazard::DELAYED_RENEWALS | hazard::SLOW_SERVICE => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

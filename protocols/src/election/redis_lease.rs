@@ -19,8 +19,9 @@
 //! `lease_keeper.rs` says how the key is kept, and whose it is; `redis_fenced.rs` adds the token.
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Transport,
+    OwnTimers, Preference, Promise, Protocol, Transport,
     asking::{Asking, RETRIED},
+    hazard,
     lease_keeper::{Keeper, LeaseService, Meaning, Rare},
     promise::{self, UNFENCED},
     redis_common,
@@ -60,12 +61,12 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(Keeper::<RedisLease>::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::PauseBeyondLease | Hazard::MixedLocks => UNFENCED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
-        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE | hazard::MIXED_LOCKS => UNFENCED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION | hazard::CLOCK_DRIFT => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART | hazard::STARVATION => Promise::Holds,
+        hazard::FLAPPING | hazard::MISSING_LINK => Promise::Holds,
         // With correct clocks, the belief ends before the key does.
-        Hazard::CutOffFromService | Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
+        hazard::CUT_OFF_FROM_SERVICE | hazard::DELAYED_RENEWALS | hazard::SLOW_SERVICE => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

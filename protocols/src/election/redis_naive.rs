@@ -15,8 +15,9 @@
 //! **What shows it.** `gc-pause`, `partition`.
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     asking::{Asking, POLL, RENEW, RETRIED},
+    hazard,
     promise::{self, UNFENCED},
     redis_common::{self, Input, Output},
 };
@@ -55,9 +56,9 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(RedisNaive::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::PauseBeyondLease | Hazard::CutOffFromService => UNFENCED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::Starvation => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE | hazard::CUT_OFF_FROM_SERVICE => UNFENCED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::STARVATION => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

@@ -22,7 +22,7 @@
 //! **What shows it.** `sim/tests/all/sentinel.rs`: the primary is cut off with its leader; it checks what both sides
 //! acknowledge, and what is left afterwards. With fencing off: `gc-pause`.
 
-use super::{Hazard, OwnTimer, OwnTimers, Promise, Protocol, Timer, asking::RETRIED, promise::UNCHECKED, redis_fenced};
+use super::{OwnTimer, OwnTimers, Promise, Protocol, Timer, asking::RETRIED, hazard, promise::UNCHECKED, redis_fenced};
 use crate::{
     parameter::{Parameter, Place, Takes},
     service::redis_sentinel,
@@ -45,10 +45,10 @@ pub const PROTOCOL: Protocol = Protocol {
     timers: OwnTimers::of(&[RETRIED, OwnTimer { timer: Timer::ReplicaLag, default: None }]),
     promise: |hazard, fencing| match hazard {
         // The primary may suffer anything; a token granted twice is refused, but was granted twice all the same.
-        Hazard::Any => Promise::May,
+        hazard::ANY => Promise::May,
         // One leader believes by the former primary, the other by the present one, and both draw from the same count.
-        Hazard::PromotedElsewhere if fencing => Promise::Breaks(&["dual_belief", "elections"]),
-        Hazard::PromotedElsewhere => UNCHECKED,
+        hazard::PROMOTED_ELSEWHERE if fencing => Promise::Breaks(&["dual_belief", "elections"]),
+        hazard::PROMOTED_ELSEWHERE => UNCHECKED,
         hazard => (redis_fenced::PROTOCOL.promise)(hazard, fencing),
     },
     ..redis_fenced::PROTOCOL

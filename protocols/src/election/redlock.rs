@@ -12,8 +12,7 @@
 //! **What it assumes about time.** All servers' *wall* clocks, by which keys expire, and the holder's clock run at
 //! rates within one per cent of each other, and are never set; no process pauses after it checked the validity; a
 //! server that restarts without its data stays away for a TTL ("delayed restarts"). `elapsed` is read from the wall
-//! clock: if that is set back during a lock, the validity exceeds the keys' lifetime; if it is set forward, the lock is
-//! worth nothing.
+//! clock: if that is set back during a lock, the validity exceeds the keys' lifetime; if set forward, it is worthless.
 //!
 //! **What breaks it.** A pause beyond the validity: there is **no token**, and five independent servers cannot provide
 //! one, so the resource cannot tell the sleeper from its successor (Kleppmann 2016). A majority whose clocks are set
@@ -32,8 +31,9 @@ pub mod drill;
 mod timing;
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    OwnTimers, Preference, Promise, Protocol, Setup, Transport,
     asking::{Asking, EXPIRE, POLL, RENEW, RETRIED},
+    hazard,
     promise::{self, UNFENCED},
     redis_common,
 };
@@ -82,10 +82,10 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(Redlock::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::PauseBeyondLease => UNFENCED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::Starvation | Hazard::CutOffFromService => Promise::Holds,
-        Hazard::DelayedRenewals => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNFENCED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION | hazard::CLOCK_DRIFT => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::STARVATION => Promise::Holds,
+        hazard::CUT_OFF_FROM_SERVICE | hazard::DELAYED_RENEWALS => Promise::Holds,
         // A partition short enough for an extension to fail, and for the servers to be told so, makes two leaders.
         _ => Promise::May,
     },

@@ -23,7 +23,7 @@
 mod link;
 mod message;
 
-use super::{Hazard, Promise, Setup, Timings, promise::UNFENCED};
+use super::{Hazard, Promise, Setup, Timings, hazard, promise::UNFENCED};
 use crate::{
     clock::Now,
     core::TimerId,
@@ -112,13 +112,13 @@ pub(super) fn claim(leader: NodeId, candidates: u16, name: u64) -> Opaque {
 /// The promise of both algorithms.
 pub(super) fn promise(hazard: Hazard, _: bool) -> Promise {
     match hazard {
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::CLOCK_STEPS | hazard::STARVATION => Promise::Holds,
         // A leader that believes it stops, and nobody leads until it is missed.
-        Hazard::ForgedClaim => Promise::Holds,
-        Hazard::RestartInIsolation => UNFENCED,
-        Hazard::PauseBeyondLease | Hazard::CutOffFromPeers | Hazard::NoQuorum => UNFENCED,
-        Hazard::BrokenRing | Hazard::OneWayCut | Hazard::SlowPreferred => UNFENCED,
+        hazard::FORGED_CLAIM => Promise::Holds,
+        hazard::RESTART_IN_ISOLATION => UNFENCED,
+        hazard::PAUSE_BEYOND_LEASE | hazard::CUT_OFF_FROM_PEERS | hazard::NO_QUORUM => UNFENCED,
+        hazard::BROKEN_RING | hazard::ONE_WAY_CUT | hazard::SLOW_PREFERRED => UNFENCED,
         _ => Promise::May,
     }
 }

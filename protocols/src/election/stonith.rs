@@ -45,7 +45,7 @@ mod candidate;
 mod message;
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Transport, lowest_id,
+    OwnTimers, Preference, Promise, Protocol, Transport, hazard, lowest_id,
     promise::{self, UNFENCED},
 };
 use crate::{elector::boxed, fence::power, service::power as device, types::SECOND};
@@ -85,9 +85,9 @@ pub const PROTOCOL: Protocol = Protocol {
     },
     promise: |hazard, _| match hazard {
         // The device's word is all there is: nothing else keeps former leaders out.
-        Hazard::LyingDevice => UNFENCED,
+        hazard::LYING_DEVICE => UNFENCED,
         // Packets may be slower than assumed.
-        Hazard::Any | Hazard::SaturatedLink => Promise::May,
+        hazard::ANY | hazard::SATURATED_LINK => Promise::May,
         _ => Promise::Holds,
     },
     bounds: promise::preferring,

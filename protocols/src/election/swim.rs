@@ -30,7 +30,7 @@ pub mod suspicion;
 mod updates;
 
 use super::{
-    Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Transport,
+    OwnTimers, Preference, Promise, Protocol, Setup, Transport, hazard,
     promise::{self, UNFENCED},
 };
 use crate::{
@@ -74,10 +74,10 @@ pub const PROTOCOL: Protocol = Protocol {
     read_lease: None,
     elector: |setup| boxed(Swim::new(setup)),
     promise: |hazard, _| match hazard {
-        Hazard::None | Hazard::ClockSteps => Promise::Holds,
-        Hazard::PauseBeyondLease | Hazard::SlowPreferred | Hazard::RestartInIsolation => UNFENCED,
+        hazard::NONE | hazard::CLOCK_STEPS => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE | hazard::SLOW_PREFERRED | hazard::RESTART_IN_ISOLATION => UNFENCED,
         // Whether that member is mute or deaf, the other side declares it dead.
-        Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => UNFENCED,
+        hazard::CUT_OFF_FROM_PEERS | hazard::ONE_WAY_CUT | hazard::NO_QUORUM => UNFENCED,
         // A returning member with a better id leads once it has joined, whether or not the other has heard of it.
         _ => Promise::May,
     },

@@ -60,7 +60,7 @@ use self::{
     own::{DEADLINE, Next, Output, Own, PING, POLL, READ, REST, RETRY, notification},
 };
 use super::{
-    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport,
+    Conditions, OwnTimers, Preference, Promise, Protocol, Setup, Timings, Transport, hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -105,13 +105,13 @@ pub const PROTOCOL: Protocol = Protocol {
     elector: |setup| boxed(ZabFle::new(setup)),
     promise: |hazard, fencing| match hazard {
         _ if fencing => Promise::Holds,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PowerOutage | Hazard::ClockSteps | Hazard::Starvation => Promise::Holds,
-        Hazard::Flapping | Hazard::MissingLink | Hazard::DelayedRenewals => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::CLOCK_STEPS | hazard::STARVATION => Promise::Holds,
+        hazard::FLAPPING | hazard::MISSING_LINK | hazard::DELAYED_RENEWALS => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
         // With correct clocks, followers wait longer than the leader believes.
-        Hazard::CutOffFromPeers | Hazard::OneWayCut | Hazard::NoQuorum => Promise::Holds,
-        Hazard::SlowPreferred | Hazard::FalseSuspicion | Hazard::ClockDrift => Promise::Holds,
+        hazard::CUT_OFF_FROM_PEERS | hazard::ONE_WAY_CUT | hazard::NO_QUORUM => Promise::Holds,
+        hazard::SLOW_PREFERRED | hazard::FALSE_SUSPICION | hazard::CLOCK_DRIFT => Promise::Holds,
         _ => Promise::May,
     },
     bounds: promise::settled,

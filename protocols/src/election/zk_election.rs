@@ -32,7 +32,7 @@ pub mod drill;
 mod latch;
 
 use super::{
-    Conditions, Hazard, OwnTimers, Preference, Promise, Protocol, Timings, Transport,
+    Conditions, OwnTimers, Preference, Promise, Protocol, Timings, Transport, hazard,
     promise::{self, UNCHECKED},
 };
 use crate::{
@@ -67,14 +67,14 @@ pub const PROTOCOL: Protocol = Protocol {
     claim: None,
     elector: |setup| boxed(Latch::new(setup)),
     promise: |hazard, fencing| match hazard {
-        Hazard::ServiceDataLoss => promise::granted_again(fencing),
+        hazard::SERVICE_DATA_LOSS => promise::granted_again(fencing),
         // Sessions start over, and their numbers are tokens: they may have caught up by the first election.
-        Hazard::ServiceRestored => promise::GRANTED_AGAIN,
+        hazard::SERVICE_RESTORED => promise::GRANTED_AGAIN,
         _ if fencing => Promise::Holds,
-        Hazard::None | Hazard::Crash | Hazard::Resignation => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart => Promise::Holds,
-        Hazard::ClockSteps | Hazard::Starvation | Hazard::ClockDrift => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART => Promise::Holds,
+        hazard::CLOCK_STEPS | hazard::STARVATION | hazard::CLOCK_DRIFT => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
         _ => Promise::May,
     },
     bounds: promise::settled,

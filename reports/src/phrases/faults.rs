@@ -56,9 +56,12 @@ impl Whom<'_> {
         if on.ends_with('s') { format!("{on}'") } else { format!("{on}'s") }
     }
 
-    /// The other nodes, or `each other` if both lists are equal.
-    fn to(&self) -> String {
-        if self.to == self.on { "each other".to_owned() } else { self.list(self.to) }
+    /// `from n1 to n2`, or `between n1 and n2` if both lists are equal.
+    fn link(&self) -> String {
+        match self.to == self.on {
+            true => format!("between {}", self.on()),
+            false => format!("from {} to {}", self.on(), self.list(self.to)),
+        }
     }
 
     fn did(&self, one: &str, several: &str, what: &str) -> String {
@@ -73,12 +76,12 @@ impl Whom<'_> {
 /// What a fault that struck at `t_us` did, as the beginning of a sentence: `n3 was paused`.
 pub(crate) fn past(fault: &FaultEvent, t_us: u64, model: &Model) -> String {
     let whom = Whom { model, on: &fault.on, to: &fault.to };
-    let (on, to) = (whom.on(), whom.to());
+    let (on, to, link) = (whom.on(), whom.list(whom.to), whom.link());
     match &fault.kind {
         FaultKind::Pause => whom.was("paused"),
         FaultKind::Kill => whom.was("killed"),
         FaultKind::PowerLoss => format!("{on} lost power"),
-        FaultKind::Restart => whom.was("started again"),
+        FaultKind::Restart => whom.was("restarted"),
         FaultKind::Partition if fault.one_way => {
             format!("{} could not reach {}", whom.list(&fault.sides[0]), whom.list(&fault.sides[1]))
         }
@@ -86,25 +89,26 @@ pub(crate) fn past(fault: &FaultEvent, t_us: u64, model: &Model) -> String {
             (few, many) if many.is_empty() => Whom { on: few, ..whom }.was("cut off from each other"),
             (few, many) => Whom { on: few, ..whom }.was(&format!("cut off from {}", whom.list(&many))),
         },
-        FaultKind::Latency if fault.strength == 0 => format!("what {on} sent to {to} took longer"),
-        FaultKind::Latency => {
-            format!("what {on} sent to {to} took {} longer", duration(fault.strength as f64))
-        }
-        FaultKind::Loss if fault.strength == 0 => format!("a part of what {on} sent to {to} was lost"),
+        FaultKind::Latency if fault.strength == 0 => format!("messages {link} took longer"),
+        FaultKind::Latency => format!("messages {link} took {} longer", duration(fault.strength as f64)),
+        FaultKind::Loss if fault.strength == 0 => format!("some packets {link} were lost"),
         FaultKind::Loss => {
             let percent = fault.strength as f64 / 1e4;
-            format!("{} % of what {on} sent to {to} was lost", (percent * 100.0).round() / 100.0)
+            format!("{} % of packets {link} were lost", (percent * 100.0).round() / 100.0)
         }
         FaultKind::Hang if fault.to.is_empty() => format!("connections of {on} hung"),
+        FaultKind::Hang if fault.to == fault.on => format!("connections {link} hung"),
         FaultKind::Hang => format!("connections between {on} and {to} hung"),
-        FaultKind::Bandwidth if fault.strength == 0 => format!("{on} could send less"),
-        FaultKind::Bandwidth => format!("{on} could send {} kbit/s", fault.strength),
-        FaultKind::SlowDisk if fault.strength == 0 => format!("{} disk took longer to sync", whom.possessive()),
+        FaultKind::Bandwidth if fault.strength == 0 => format!("{} bandwidth was limited", whom.possessive()),
+        FaultKind::Bandwidth => {
+            format!("{} bandwidth was limited to {} kbit/s", whom.possessive(), fault.strength)
+        }
+        FaultKind::SlowDisk if fault.strength == 0 => format!("{} disk synced more slowly", whom.possessive()),
         FaultKind::SlowDisk => {
             let longer = duration(fault.strength as f64);
-            format!("{} disk took {longer} longer to sync", whom.possessive())
+            format!("syncs of {} disk took {longer} longer", whom.possessive())
         }
-        FaultKind::SyncHang => format!("no sync of {} disk ended", whom.possessive()),
+        FaultKind::SyncHang => format!("syncs of {} disk hung", whom.possessive()),
         FaultKind::SyncFail => format!("syncs of {} disk failed", whom.possessive()),
         FaultKind::ClockStep => match stepped_us(fault, t_us, model) {
             Some(by_us) => format!("{} wall clock stepped by {}", whom.possessive(), duration(by_us as f64)),
@@ -116,23 +120,23 @@ pub(crate) fn past(fault: &FaultEvent, t_us: u64, model: &Model) -> String {
         },
         FaultKind::Resign => whom.was("asked to resign"),
         FaultKind::Transfer => whom.was(&format!("asked to hand over to {to}")),
-        FaultKind::Join => format!("{on} started, to join"),
-        FaultKind::Leave => whom.was("to leave"),
-        FaultKind::DropLease => format!("{} lease was dropped by the service", whom.possessive()),
-        FaultKind::DropKey if serves(&fault.on, &model.lanes) => "the service lost its counter of tokens".to_owned(),
-        FaultKind::DropKey => format!("{} key was dropped by the service", whom.possessive()),
+        FaultKind::Join => format!("the leader was asked to admit {on}"),
+        FaultKind::Leave => format!("the leader was asked to remove {on}"),
+        FaultKind::DropLease => format!("the service dropped {} lease", whom.possessive()),
+        FaultKind::DropKey if serves(&fault.on, &model.lanes) => "the service lost its token counter".to_owned(),
+        FaultKind::DropKey => format!("the service dropped {} key", whom.possessive()),
         FaultKind::LoseData => {
             let data = if fault.on.len() > 1 { "their data" } else { "its data" };
             whom.was(&format!("killed and lost {data}"))
         }
-        FaultKind::RestoreCopy => whom.was("killed, and restored from a copy"),
-        FaultKind::ForgeToken => format!("an intruder, posing as {on}, showed the store a forged token"),
-        FaultKind::ForgeClaim => format!("an intruder, posing as {on}, told {to} that it led"),
+        FaultKind::RestoreCopy => whom.was("killed and restored from a copy"),
+        FaultKind::ForgeToken => format!("an intruder posing as {on} sent the store a forged token"),
+        FaultKind::ForgeClaim => format!("an intruder posing as {on} told {to} that it led"),
         FaultKind::RogueFence => {
-            format!("an intruder, posing as {to}, asked for {} power to be cut", whom.possessive())
+            format!("an intruder posing as {to} asked the fencing device to cut {} power", whom.possessive())
         }
-        FaultKind::LyingDevice => format!("{on} confirmed cuts that it did not make"),
-        FaultKind::CloudDevice => format!("{on} confirmed cuts before they were made"),
+        FaultKind::LyingDevice => format!("{on} confirmed power cuts without making them"),
+        FaultKind::CloudDevice => format!("{on} confirmed power cuts before making them"),
         FaultKind::Other(name) if fault.on.is_empty() => format!("{name} struck"),
         FaultKind::Other(name) => format!("{name} struck {on}"),
     }
@@ -210,20 +214,18 @@ mod tests {
             (cut(&[0, 1], &[0, 1], false), "n1 and sync for eu were cut off from each other"),
             (cut(&[0], &[1, 2], true), "n1 could not reach sync for eu and n3, killed"),
             (cut(&[0, 1], &[3], true), "n1 and sync for eu could not reach redis"),
-            (
-                fault(FaultKind::Loss, &[0, 1], &[0, 1], 130_000),
-                "13 % of what n1 and sync for eu sent to each other was lost",
-            ),
+            (fault(FaultKind::Loss, &[0, 1], &[0, 1], 130_000), "13 % of packets between n1 and sync for eu were lost"),
+            (fault(FaultKind::Hang, &[0, 1], &[0, 1], 0), "connections between n1 and sync for eu hung"),
             (fault(FaultKind::ClockRate, &[0], &[], 0), "n1's clocks ran at +400 ppm"),
             (fault(FaultKind::ClockStep, &[0], &[], 0), "n1's wall clock stepped by 5 s"),
             (fault(FaultKind::ClockStep, &[1], &[], 0), "sync for eu's wall clock was set"),
-            (fault(FaultKind::DropKey, &[3], &[], 0), "the service lost its counter of tokens"),
-            (fault(FaultKind::DropKey, &[0], &[], 0), "n1's key was dropped by the service"),
+            (fault(FaultKind::DropKey, &[3], &[], 0), "the service lost its token counter"),
+            (fault(FaultKind::DropKey, &[0], &[], 0), "the service dropped n1's key"),
             (fault(FaultKind::LoseData, &[0, 1], &[], 0), "n1 and sync for eu were killed and lost their data"),
             (fault("gc".into(), &[0], &[], 0), "gc struck n1"),
             // From a log that omits most fields.
             (fault(FaultKind::Pause, &[], &[], 0), "a process was paused"),
-            (fault(FaultKind::Loss, &[0], &[3], 0), "a part of what n1 sent to redis was lost"),
+            (fault(FaultKind::Loss, &[0], &[3], 0), "some packets from n1 to redis were lost"),
             (cut(&[], &[], true), "a process could not reach a process"),
         ] {
             assert_eq!(of(&fault), told);

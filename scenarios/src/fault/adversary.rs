@@ -6,17 +6,17 @@ use std::slice;
 
 pub(super) fn forge_token(node: &Who) -> Parts<'_> {
     Parts::of(FaultKind::ForgeToken, node)
-        .words(format!("show the store a forged token as {node}"), "somebody shows the store a forged token as {on}")
+        .words(format!("send the store a forged token as {node}"), "somebody shows the store a forged token as {on}")
 }
 
 pub(super) fn forge_claim<'a>(node: &'a Who, to: &'a [Who]) -> Parts<'a> {
-    let order = format!("tell {} as {node} that it leads", group(to));
+    let order = format!("tell {}, posing as {node}, that it leads", group(to));
     Parts::between(FaultKind::ForgeClaim, slice::from_ref(node), to)
         .words(order, "somebody tells {to} as {on} that it leads")
 }
 
 pub(super) fn rogue_fence<'a>(node: &'a Who, by: &'a Who) -> Parts<'a> {
-    let order = format!("ask as {by} for the power of {node} to be cut");
+    let order = format!("ask the fencing device, posing as {by}, to cut the power of {node}");
     Parts::between(FaultKind::RogueFence, slice::from_ref(node), slice::from_ref(by))
         .words(order, "somebody asks as {to} for {on's} power to be cut")
 }

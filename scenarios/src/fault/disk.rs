@@ -4,7 +4,7 @@ use super::{Later, Parts, Who, process::SUPERVISOR_MS, text::us};
 use protocols::history::FaultKind;
 
 pub(super) fn slow(node: &Who, extra_us: u64, for_ms: Option<f64>) -> Parts<'_> {
-    let order = format!("slow each sync of {node}'s disk by {} ms", extra_us as f64 / 1e3);
+    let order = format!("delay each sync of {node}'s disk by {} ms", extra_us as f64 / 1e3);
     Parts::of(FaultKind::SlowDisk, node)
         .lasting(for_ms)
         .later(Later { extra_us, packets: false, syncs: true })

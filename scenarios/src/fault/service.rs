@@ -15,7 +15,7 @@ pub(super) fn drop_lease(node: &Who) -> Parts<'_> {
 pub(super) fn drop_key(node: &Who) -> Parts<'_> {
     let parts = Parts::of(FaultKind::DropKey, node);
     match node {
-        Who::Service => parts.words("drop the counter of tokens".to_owned(), "the service loses its counter of tokens"),
+        Who::Service => parts.words("drop the token counter".to_owned(), "the service loses its counter of tokens"),
         _ => parts.words(format!("drop the key of {node}"), "{on's} key is dropped by the service"),
     }
 }

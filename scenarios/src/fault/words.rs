@@ -52,7 +52,17 @@ impl Fault {
 
 impl Parts<'_> {
     fn describe(&self, on: &str, to: &str) -> String {
-        let event = self.event.replace("{on's}", &possessive(on)).replace("{on}", on).replace("{to}", to);
+        // Placeholders are found once, before any name is in the text: a name may look like one.
+        let mut pieces = self.event.split(['{', '}']);
+        let mut event = pieces.next().unwrap_or_default().to_owned();
+        while let (Some(place), Some(text)) = (pieces.next(), pieces.next()) {
+            match place {
+                "on's" => event += &possessive(on),
+                "on" => event += on,
+                _ => event += to,
+            }
+            event += text;
+        }
         self.lasts.flatten().map_or(event.clone(), |ms| format!("{event} for {}", duration(ms)))
     }
 }

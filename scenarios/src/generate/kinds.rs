@@ -94,14 +94,14 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::Hang,
-        about: "The connections of client libraries between two groups swallow what is sent on them.",
+        about: "Connections of client libraries between two groups swallow everything sent on them.",
         // Not drawn, so that existing generated plans stay the same.
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::Bandwidth,
-        about: "A process's machine sends no faster than so many bits a second.",
+        about: "A machine's outgoing bandwidth is limited.",
         applies: |_| false,
         make: |_, _, _| None,
     },
@@ -136,7 +136,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::Resign,
-        about: "An operator asks a node to give leadership up.",
+        about: "An operator asks a node to resign.",
         applies: any,
         make: |cast, draft, _| Some(Fault::Resign { node: cast.elector(draft) }),
     },
@@ -171,7 +171,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::SyncHang,
-        about: "No sync of a node's disk ends for a while.",
+        about: "Syncs of a node's disk hang for a while.",
         applies: any,
         make: |cast, draft, for_ms| Some(Fault::SyncHang { node: cast.elector(draft), for_ms: Some(for_ms) }),
     },
@@ -191,7 +191,7 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::DropKey,
-        about: "The coordination service drops the key that a candidate holds, or its own counter of tokens; nobody is told.",
+        about: "The coordination service drops the key that a candidate holds, or its own token counter, and tells nobody.",
         applies: |protocol| protocol.service.has_keys,
         make: |cast, draft, _| Some(Fault::DropKey { node: cast.holder(draft) }),
     },
@@ -210,25 +210,25 @@ pub(super) static ALL: &[Kind] = &[
     },
     Kind {
         kind: FaultKind::ForgeToken,
-        about: "An intruder, posing as a candidate, shows the store a made-up token.",
+        about: "An intruder posing as a candidate sends the store a forged token.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::ForgeClaim,
-        about: "An intruder, posing as a candidate, claims that this candidate leads.",
+        about: "An intruder posing as a candidate claims that this candidate leads.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::RogueFence,
-        about: "An intruder, posing as a candidate, asks the fencing device to cut another's power.",
+        about: "An intruder posing as a candidate asks the fencing device to cut another's power.",
         applies: |_| false,
         make: |_, _, _| None,
     },
     Kind {
         kind: FaultKind::LyingDevice,
-        about: "The fencing device confirms cuts of power that it has not made.",
+        about: "The fencing device confirms power cuts that it has not made.",
         applies: |_| false,
         make: |_, _, _| None,
     },

@@ -100,7 +100,7 @@ fn drops_key(whole: &Whole, node: &Who) -> Checked {
     let counts = (service.counts_tokens && protocol.tokened) || service.counts_places;
     match node {
         Who::Service if counts => Ok(()),
-        Who::Service => Err(format!("drops the counter of tokens, but `{}` has none in its service", plan.protocol)),
+        Who::Service => Err(format!("drops the token counter, but the service of `{}` has none", plan.protocol)),
         _ if !service.has_keys => Err(format!("drops a key of the service, but `{}` has none there", plan.protocol)),
         _ => elects(whole, node),
     }

@@ -18,7 +18,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed an adversary delays everything that the leader sends to the coordination \
             service, or to the other candidates, by one and a half leases. The lease runs out, a successor is elected, \
             and then its predecessor's renewals arrive.",
-    hazard: Hazard::DelayedRenewals,
+    hazard: hazard::DELAYED_RENEWALS,
     needs: Needs::Lease,
     plan,
 };

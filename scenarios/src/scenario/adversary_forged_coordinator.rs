@@ -18,7 +18,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the candidate that the protocol prefers dies for good, and another takes \
             over. Some time later an intruder, posing as the dead one, tells all that it leads. The current leader \
             gives way, and nobody leads until the dead one is missed again.",
-    hazard: Hazard::ForgedClaim,
+    hazard: hazard::FORGED_CLAIM,
     needs: Needs::Claim,
     plan,
 };

@@ -11,7 +11,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -21,7 +21,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed an intruder, posing as a follower, seals every resource with a made-up token \
             that is higher than all others. A store that authenticates tokens refuses it, and the leader continues; \
             one that does not lets nobody in any more.",
-    hazard: Hazard::Any,
+    hazard: hazard::ANY,
     needs: Needs::Named(&["redis-fenced", "etcd-election", "raft-core"]),
     plan,
 };

@@ -14,7 +14,7 @@ use crate::{
     plan::Plan,
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -24,7 +24,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "From the start the fencing device confirms every cut and makes none. Then, as in gc-pause, the leader is \
             stopped with a pending write. The others ask for its power to be cut, are told that it was, and take over; \
             then it wakes.",
-    hazard: Hazard::LyingDevice,
+    hazard: hazard::LYING_DEVICE,
     needs: Needs::PowerDevice,
     plan,
 };

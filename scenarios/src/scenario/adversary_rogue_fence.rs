@@ -24,7 +24,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed an intruder, posing as a follower, asks the fencing device to cut the \
             leader's power, and it does. Nobody was silent and nobody wants to take over: the others find out as if \
             the machine had failed.",
-    hazard: Hazard::RogueFence,
+    hazard: Hazard::new("A rogue request has a healthy leader's power cut."),
     needs: Needs::PowerDevice,
     plan,
 };

@@ -20,7 +20,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -31,7 +31,7 @@ pub const SCENARIO: Scenario = Scenario {
             lost, or what they send to it, for three leases and two seconds. A mute leader is replaced, and hears of \
             it. A deaf one is heard by all but hears nobody: whether it may go on depends on whether it needs \
             answers.",
-    hazard: Hazard::OneWayCut,
+    hazard: hazard::ONE_WAY_CUT,
     needs: Needs::Peers,
     plan,
 };

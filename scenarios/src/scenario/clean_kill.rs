@@ -12,7 +12,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -22,7 +22,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed, in any phase of the renewal, the leader is killed while it serves. Its lease runs \
             out, a successor is elected, seals the store and goes on. The killed process comes back between half a lease and \
             two leases later, before or after its successor's election, with nothing in its memory.",
-    hazard: Hazard::Crash,
+    hazard: hazard::CRASH,
     needs: Needs::Nothing,
     plan,
 };

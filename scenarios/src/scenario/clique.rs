@@ -18,7 +18,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the link between two candidates, or a candidate and the coordination \
             service, goes down and stays down. All others reach both of its ends. By the seed the leader is one of \
             them, or not. To one end the other seems dead, and nobody else can see why.",
-    hazard: Hazard::MissingLink,
+    hazard: hazard::MISSING_LINK,
     needs: Needs::ThirdParty,
     plan,
 };

@@ -15,7 +15,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the wall clock of the coordination service is set forward by one lease to \
             ten, and five seconds later set right. A service that counts leases on a wall clock grants the lease to \
             another at once, while the leader's own clock was not touched.",
-    hazard: Hazard::ClockSteps,
+    hazard: hazard::CLOCK_STEPS,
     needs: Needs::Service,
     plan,
 };

@@ -13,7 +13,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -23,7 +23,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "From the start on, each candidate's wall clock is off by up to three minutes, either way. At a time drawn \
             from the seed the leader is killed, and starts again later. A candidate that counts leases on its own wall \
             clock takes one that is still valid, or waits minutes for one that is not.",
-    hazard: Hazard::ClockSteps,
+    hazard: hazard::CLOCK_STEPS,
     needs: Needs::Nothing,
     plan,
 };

@@ -17,7 +17,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -27,7 +27,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "From a time drawn from the seed on, the wall clocks of the leader, of its followers and of the \
             coordination service are set forward and set back, by anything from 50 ms to an hour. A node that counts \
             its lease on a monotonic clock goes on as if nothing had happened.",
-    hazard: Hazard::ClockSteps,
+    hazard: hazard::CLOCK_STEPS,
     needs: Needs::Nothing,
     plan,
 };

@@ -17,7 +17,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
             session, as an overloaded one does to its busiest client. Each time another candidate is elected, or the \
             same one with a new session. Every election has a higher token than the last, and the resource never \
             accepts two leaders.",
-    hazard: Hazard::LostLease,
+    hazard: hazard::LOST_LEASE,
     needs: Needs::Named(&[
         "kafka-zk-controller",
         "zk-election",

@@ -24,7 +24,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -34,7 +34,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "From a time drawn from the seed on, up to 30 % of what candidates say to each other is lost, and three \
             times one of them stalls for less than a lease. Nobody is dead, so every deposition now is for nothing. \
             Then the leader is killed, and what counts is how soon that is noticed.",
-    hazard: Hazard::FalseSuspicion,
+    hazard: hazard::FALSE_SUSPICION,
     needs: Needs::Detector,
     plan,
 };

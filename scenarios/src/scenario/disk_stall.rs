@@ -33,7 +33,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the disk of the leader or of a candidate drawn from the seed begins to stall: its \
             syncs take long, do not end, or fail. Soon after, the leader dies or stops for longer than the others wait for \
             it, and they have to elect with what disks there are. What was not saved must not have been promised to anybody.",
-    hazard: Hazard::DiskStall,
+    hazard: Hazard { restarts: true, ..Hazard::new("A candidate's disk syncs slowly, hangs or fails.") },
     needs: Needs::Disk,
     plan,
 };

@@ -22,7 +22,7 @@ use crate::{
 };
 use protocols::{
     copies::Copies,
-    election::{Hazard, Promise, Protocol},
+    election::{Promise, Protocol, hazard},
     history::Fact,
 };
 
@@ -34,7 +34,7 @@ pub const DIVERGING: Scenario = Scenario {
             others. At a time drawn from the seed the leader and a client are cut off from everybody else, for three leases and \
             two seconds. The others elect a successor, whose copy goes on from the same number. When the cut is healed one \
             leader stays, the other's copy is rewound, and what it had acknowledged is lost.",
-    hazard: Hazard::CutOffFromPeers,
+    hazard: hazard::CUT_OFF_FROM_PEERS,
     needs: Needs::Peers,
     plan: diverging,
 };
@@ -48,7 +48,7 @@ pub const MAJORITY: Scenario = Scenario {
             for three leases and two seconds. The leader's copy has no majority any more, and acknowledges nothing; \
             its successor's begins with the newest that a majority has. When the cut is healed the former leader's \
             copy is rewound, and no acknowledged write is lost.",
-    hazard: Hazard::CutOffFromPeers,
+    hazard: hazard::CUT_OFF_FROM_PEERS,
     needs: Needs::Votes,
     plan: majority,
 };
@@ -65,7 +65,7 @@ pub(super) fn copies(scenario: &Scenario, params: &Params) -> Option<Copies> {
 /// What copies that acknowledge at once promise in a scenario, given the promise for a single store.
 pub(super) fn promised(scenario: &Scenario, promised: Promise) -> Promise {
     match scenario.hazard {
-        Hazard::None => promised,
+        hazard::NONE => promised,
         _ if scenario.name == DIVERGING.name => Promise::Breaks(&["copies_agree"]),
         _ => Promise::May,
     }

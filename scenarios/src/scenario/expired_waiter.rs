@@ -15,7 +15,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the coordination service ends the sessions of all waiting candidates, with \
             everything that they hold. Before they hear of it the leader resigns, and a candidate that looks finds \
             nobody in front. That is not enough to lead: it also needs a place of its own in the queue.",
-    hazard: Hazard::LostLease,
+    hazard: hazard::LOST_LEASE,
     needs: Needs::Named(&["etcd-election", "etcd-key", "zk-election", "zk-selector"]),
     plan,
 };

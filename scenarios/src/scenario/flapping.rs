@@ -16,7 +16,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -27,7 +27,7 @@ pub const SCENARIO: Scenario = Scenario {
             candidates, or the coordination service, or both, one way or both ways, for less than half a lease. Then \
             all is well for a moment. No single cut is long enough to justify replacing anybody, but together they are \
             trouble.",
-    hazard: Hazard::Flapping,
+    hazard: hazard::FLAPPING,
     needs: Needs::Nothing,
     plan,
 };

@@ -43,7 +43,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     fence::checks::Fencing,
     history::Fact,
     point::Point,
@@ -56,7 +56,7 @@ pub const SCENARIO: Scenario = Scenario {
             and right there everything on its node stops for a lease and half a second, as a stop-the-world collection or a \
             live migration would do. The lease runs out, a successor is elected and seals the store. Then the sleeper resumes \
             and sends the write it had already checked its lease for.",
-    hazard: Hazard::PauseBeyondLease,
+    hazard: hazard::PAUSE_BEYOND_LEASE,
     needs: Needs::Nothing,
     plan,
 };

@@ -11,7 +11,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -21,7 +21,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the leader is asked to resign. It stops its work, gives the lease back and lets \
             the others go first. The gap between its last accepted write and its successor's first is as short as the \
             protocol can make it: a queue hands over at once, a poll takes up to its interval.",
-    hazard: Hazard::Resignation,
+    hazard: hazard::RESIGNATION,
     needs: Needs::Nothing,
     plan,
 };

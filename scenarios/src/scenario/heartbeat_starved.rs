@@ -21,7 +21,7 @@ use crate::{
 };
 use protocols::{
     election::{
-        Hazard, Promise, Protocol,
+        Promise, Protocol, hazard,
         promise::{UNCHECKED, UNFENCED},
     },
     fence::checks::Fencing,
@@ -34,7 +34,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the leader's uplink becomes so narrow that what it sends in a second takes \
             ten. Heartbeats and renewals wait behind the data and arrive too late, and a healthy leader is replaced, \
             unless they have a link of their own.",
-    hazard: Hazard::SaturatedLink,
+    hazard: hazard::SATURATED_LINK,
     needs: Needs::Heartbeats,
     plan,
 };
@@ -70,8 +70,8 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
 /// arrive while its successor leads, and only a token that is checked tells them apart.
 pub(super) fn promised(protocol: &Protocol, params: &Params) -> Promise {
     match (params.fencing, protocol.tokened) {
-        _ if params.control_apart => (protocol.promise)(Hazard::None, params.fencing == Fencing::On),
-        (Fencing::On, true) => (protocol.promise)(Hazard::SaturatedLink, true),
+        _ if params.control_apart => (protocol.promise)(hazard::NONE, params.fencing == Fencing::On),
+        (Fencing::On, true) => (protocol.promise)(hazard::SATURATED_LINK, true),
         (Fencing::Token | Fencing::Order | Fencing::Memory, true) => Promise::May,
         (Fencing::Off, true) => UNCHECKED,
         (_, false) => UNFENCED,

@@ -17,7 +17,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -27,7 +27,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed everything that followers and the coordination service send each other is \
             swallowed on the way; new connections would work. A second later the leader dies. A candidate without a \
             timeout for its requests waits for an answer that does not come, while nobody leads.",
-    hazard: Hazard::Crash,
+    hazard: hazard::CRASH,
     needs: Needs::Named(&["k8s-lease", "redis-fenced"]),
     plan,
 };

@@ -27,7 +27,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -38,7 +38,7 @@ pub const SCENARIO: Scenario = Scenario {
             MySQL under Orchestrator. For 43 s the primary's side of a partition keeps acknowledging, while a majority \
             on the other side promotes a replica without those writes. Both sides lead, and only the resource can tell \
             which of them is out of date.",
-    hazard: Hazard::PromotedElsewhere,
+    hazard: hazard::PROMOTED_ELSEWHERE,
     needs: Needs::Named(&["redis-sentinel"]),
     plan,
 };

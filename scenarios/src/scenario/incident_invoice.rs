@@ -35,7 +35,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Promise, Protocol, promise::UNFENCED, redis_naive},
+    election::{Promise, Protocol, hazard, promise::UNFENCED, redis_naive},
     fence::{charge_check::ChargeCheck, checks::Fencing},
     history::Fact,
     point::Point,
@@ -51,7 +51,7 @@ pub const SCENARIO: Scenario = Scenario {
             then the first leader resumes. Later the successor dies right after a charge. With the article's per-row check \
             both invoices are charged twice, behind a sealed resource one of them, and none where a charge carries the \
             invoice's id as well.",
-    hazard: Hazard::PauseBeyondLease,
+    hazard: hazard::PAUSE_BEYOND_LEASE,
     needs: Needs::Named(&["redis-naive", "redis-lease", "redis-fenced", "etcd-election", "k8s-lease"]),
     plan,
 };

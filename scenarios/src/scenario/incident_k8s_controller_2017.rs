@@ -24,7 +24,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -35,7 +35,7 @@ pub const SCENARIO: Scenario = Scenario {
             lease after a brief network problem, and created objects twice. Here the leader cannot reach the API \
             server for one and a half leases. It has to stop by itself before another one takes the lease; `--bug \
             k8s-renews-for-ever` is the code that did not.",
-    hazard: Hazard::CutOffFromService,
+    hazard: hazard::CUT_OFF_FROM_SERVICE,
     needs: Needs::Named(&["k8s-lease"]),
     plan,
 };

@@ -18,7 +18,7 @@
 
 use super::{Needs, Scenario, gc_pause};
 use crate::{params::Params, plan::Plan};
-use protocols::election::{Hazard, Protocol};
+use protocols::election::{Protocol, hazard};
 
 pub const SCENARIO: Scenario = Scenario {
     name: "incident-solr-2015",
@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
             had timed out under load, and documents of one of them were deleted later. Here a shard's leader is \
             stopped for longer than its session, another one is elected, and the sleeper sends the document that it \
             had already checked its leadership for.",
-    hazard: Hazard::PauseBeyondLease,
+    hazard: hazard::PAUSE_BEYOND_LEASE,
     needs: Needs::Named(&["zk-election", "zk-selector"]),
     plan,
 };

@@ -16,7 +16,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other, both ways, \
             for three leases and two seconds. The others hear nothing and elect a successor. The store hears from \
             every node that believes it leads, and clients ask both.",
-    hazard: Hazard::CutOffFromPeers,
+    hazard: hazard::CUT_OFF_FROM_PEERS,
     needs: Needs::Peers,
     plan,
 };

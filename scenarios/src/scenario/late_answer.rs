@@ -15,7 +15,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
     point::Point,
 };
@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed everything that confirms the leader begins to take a good part of a lease to \
             arrive. Right after the second confirmation the leader is cut off from those that confirm it. They wait \
             for one lease from their confirmation; the leader must not believe for longer.",
-    hazard: Hazard::Any,
+    hazard: hazard::ANY,
     needs: Needs::Named(&[
         "redis-lease",
         "redis-fenced",

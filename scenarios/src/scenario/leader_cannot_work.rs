@@ -22,10 +22,12 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Notice, Promise, Protocol},
+    election::{Hazard, Notice, Promise, Protocol, hazard},
     fence::checks::Fencing,
     history::Fact,
 };
+
+pub(super) const HAZARD: Hazard = Hazard::new("The leader keeps its lease but cannot work.");
 
 /// The scenario with the store.
 pub const SCENARIO: Scenario = Scenario {
@@ -35,7 +37,7 @@ pub const SCENARIO: Scenario = Scenario {
             or loses nearly all packets to it and from it; which of these, the seed decides. It still reaches \
             everything that it needs to stay the leader, and the others reach the store. Some leader must take effect \
             within the bound all the same.",
-    hazard: Hazard::LeaderCannotWork,
+    hazard: HAZARD,
     needs: Needs::Nothing,
     plan,
 };
@@ -47,7 +49,7 @@ pub const CLIENTS: Scenario = Scenario {
     story: "From a time drawn from the seed on, nothing passes between the leader and the clients. It still reaches \
             the store and everything that it needs to stay the leader, and clients reach the others, who know that \
             they do not lead. Some leader must take effect within the bound all the same.",
-    hazard: Hazard::LeaderCannotWork,
+    hazard: HAZARD,
     needs: Needs::Nothing,
     plan: without_clients,
 };
@@ -69,7 +71,7 @@ pub(super) fn is_noticed(scenario: &Scenario, protocol: &Protocol, params: &Para
 
 /// The safety promise.
 pub(super) fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
-    match ((protocol.promise)(Hazard::None, false), params.fencing) {
+    match ((protocol.promise)(hazard::NONE, false), params.fencing) {
         (Promise::Breaks(names), _) => Promise::Breaks(names),
         (_, Fencing::On) if protocol.tokened => Promise::Holds,
         (calm, _) if scenario.name == CLIENTS.name => calm,

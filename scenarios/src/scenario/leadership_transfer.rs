@@ -14,7 +14,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -24,7 +24,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the leader is asked to hand leadership over to one of its followers. It finishes its \
             work, lets go, and tells the follower to stand at once, without waiting for a timeout. The gap between its last \
             accepted write and its successor's first is the price of the handover.",
-    hazard: Hazard::Transfer,
+    hazard: hazard::TRANSFER,
     needs: Needs::Transfer,
     plan,
 };

@@ -16,7 +16,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the leader is cut off from the coordination service until its lease has run out and \
             another candidate was elected. Two seconds after the cut is healed the same happens to that one, and so on, as many \
             times as there are candidates. A candidate that has lost a lease has to stand again: in the end somebody leads.",
-    hazard: Hazard::CutOffFromService,
+    hazard: hazard::CUT_OFF_FROM_SERVICE,
     needs: Needs::Named(&["redis-fenced", "etcd-election", "k8s-lease", "zk-selector"]),
     plan,
 };

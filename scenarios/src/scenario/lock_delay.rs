@@ -17,7 +17,7 @@
 use super::{Needs, Scenario, gc_pause, require};
 use crate::{params::Params, plan::Plan, streams};
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
     types::MILLISECOND,
 };
@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "Some renewals into its reign the leader is stopped with a checked lease and a pending write. Its session \
             ends, and the service withholds the lock for the lock-delay. Part of the way through it the sleeper \
             resumes, sends its write, and hears that it no longer leads. Only then is another elected.",
-    hazard: Hazard::PauseWithinLockDelay,
+    hazard: hazard::PAUSE_WITHIN_LOCK_DELAY,
     needs: Needs::Named(&["consul-session"]),
     plan,
 };

@@ -14,7 +14,7 @@
 use super::{Needs, Scenario, require, settled_ms, works_with};
 use crate::{params::Params, plan::Plan};
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
     work::once::QUEUE_WORKER,
 };
@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
             lasts. A worker that renews beside its job stays the leader, and every message is delivered once. One that \
             renews between jobs, as in a published example, loses its lease at every job, and another does the same \
             job as well.",
-    hazard: Hazard::None,
+    hazard: hazard::NONE,
     needs: Needs::Named(&["redis-lease", "redis-fenced", "etcd-election"]),
     plan,
 };

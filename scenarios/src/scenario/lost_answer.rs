@@ -12,7 +12,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
     point::Point,
 };
@@ -22,7 +22,7 @@ pub const SCENARIO: Scenario = Scenario {
     about: "The leader resigns, and the service's answers to it are lost for a while.",
     story: "At a time drawn from the seed the leader is asked to resign. Its request arrives, and nothing that the service \
             answers comes back for two and a half seconds. It tries again, as it must, while its successor already leads.",
-    hazard: Hazard::Resignation,
+    hazard: hazard::RESIGNATION,
     needs: Needs::Named(&["redis-lease", "redis-fenced", "etcd-election", "etcd-key", "kafka-zk-controller"]),
     plan,
 };

@@ -17,7 +17,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -27,7 +27,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed, and again an election later, an operator takes the leader's lease or its key away, \
             as people do to get a deployment going again. The next candidate is elected as soon as it looks, while the former \
             leader still believes and writes, until it hears of it.",
-    hazard: Hazard::LostLease,
+    hazard: hazard::LOST_LEASE,
     needs: Needs::Service,
     plan,
 };

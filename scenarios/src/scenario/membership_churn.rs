@@ -17,7 +17,7 @@ use crate::{
     streams::{self, CLOCKS, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -27,7 +27,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "Beside the first members there are two newcomers. In an order drawn from the seed both join, a member leaves, and \
             the leader is made to leave the cluster that it leads; the time between is enough for an election. Whatever the \
             members are, writes go on.",
-    hazard: Hazard::Churn,
+    hazard: hazard::CHURN,
     needs: Needs::Membership,
     plan,
 };

@@ -27,7 +27,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol, both_locks, redis_common::MIXED_LOCKS},
+    election::{Protocol, both_locks, hazard, redis_common::MIXED_LOCKS},
     history::Fact,
 };
 
@@ -38,7 +38,7 @@ pub const SCENARIO: Scenario = Scenario {
             one, those of even numbers for the new one. Each lock has one holder, as it should, so there are two \
             leaders; whether both take effect is up to the resource. Where the new version takes both locks, one leads \
             at a time, whoever dies.",
-    hazard: Hazard::MixedLocks,
+    hazard: hazard::MIXED_LOCKS,
     needs: Needs::Named(&["redis-lease", "redis-fenced", "redis-lease-migrating", "redis-fenced-migrating"]),
     plan,
 };

@@ -15,7 +15,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "One candidate asks for a lease five times as long as the others do, and leads. At a time drawn from the \
             seed it cannot reach the service for two of the others' leases. Its own goes on, and the record says so: \
             only it may lead.",
-    hazard: Hazard::None,
+    hazard: hazard::NONE,
     needs: Needs::Named(&["k8s-lease"]),
     plan,
 };

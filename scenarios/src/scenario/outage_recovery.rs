@@ -19,7 +19,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -29,7 +29,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the coordination service is killed or its machine loses power, for two leases to \
             four. Every lease has run out and every leader has stepped down when it is back, and all candidates ask it at \
             once. Where it can keep several leaderships, four are lost and taken together.",
-    hazard: Hazard::ServiceRestart,
+    hazard: hazard::SERVICE_RESTART,
     needs: Needs::Service,
     plan,
 };

@@ -11,7 +11,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -22,7 +22,7 @@ pub const SCENARIO: Scenario = Scenario {
             neither way, for three leases and two seconds. Clients, candidates and the store still reach it. Its \
             renewals are lost, the service grants the lease to another candidate, and the store hears from every node \
             that believes it leads.",
-    hazard: Hazard::CutOffFromService,
+    hazard: hazard::CUT_OFF_FROM_SERVICE,
     needs: Needs::Service,
     plan,
 };

@@ -20,7 +20,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -30,7 +30,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed all candidates, the coordination service and the store lose power together, \
             with syncs under way, and come back one after the other within a lease. While they are electing again, all \
             of them lose power once more. The next leader must not use a token that was granted before.",
-    hazard: Hazard::PowerOutage,
+    hazard: hazard::POWER_OUTAGE,
     needs: Needs::Nothing,
     plan,
 };

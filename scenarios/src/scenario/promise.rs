@@ -7,7 +7,7 @@ use super::{
 use crate::params::Params;
 use protocols::{
     copies::Copies,
-    election::{Bounds, Hazard, Notice, Promise, Protocol, Timer, Transport, promise::GRANTED_AGAIN},
+    election::{Bounds, Hazard, Notice, Promise, Protocol, Timer, Transport, hazard, promise::GRANTED_AGAIN},
     fence::checks::Fencing,
 };
 
@@ -61,13 +61,13 @@ pub fn promised(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pr
 
 fn liveness(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Live {
     let nobody = match scenario.hazard {
-        Hazard::LeaderCannotWork => !leader_cannot_work::is_noticed(scenario, protocol, params),
+        leader_cannot_work::HAZARD => !leader_cannot_work::is_noticed(scenario, protocol, params),
         // In a queue everybody waits for a node that its owner has forgotten.
-        Hazard::ServiceRestored => QUEUES.contains(&protocol.name) && params.members_agree(protocol),
+        hazard::SERVICE_RESTORED => QUEUES.contains(&protocol.name) && params.members_agree(protocol),
         _ => false,
     };
     match nobody {
-        true if scenario.hazard == Hazard::ServiceRestored && params.network().loss > 0.0 => Live::May,
+        true if scenario.hazard == hazard::SERVICE_RESTORED && params.network().loss > 0.0 => Live::May,
         true => Live::Breaks,
         false => Live::of(protocol),
     }
@@ -79,22 +79,17 @@ fn liveness(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Live {
 /// as the clocks: their promise ends where the clocks drift further apart than the lease allows.
 pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Promise {
     // Elsewhere, memory reads are only drawn if the lease covers them.
-    let from_memory = match scenario.hazard {
-        Hazard::ClockDrift => params.read_lease != Some(false),
-        _ => params.read_lease == Some(true),
-    };
+    let from_memory = params.read_lease.unwrap_or(scenario.hazard.reads_memory);
     let copies = diverging_copies::copies(scenario, params);
     // Copies with a deciding majority follow the newest token, whatever their resources check.
     let majority = copies == Some(Copies::Majority);
     let unchecked = !(protocol.tokened && (params.fencing == Fencing::On || majority));
-    let cut_off = matches!(scenario.hazard, Hazard::CutOffFromService | Hazard::CutOffFromPeers | Hazard::OneWayCut)
-        || scenario.hazard == Hazard::DelayedRenewals;
     // A lease that only a clock ends is only as good as the clocks.
-    let by_clock = from_memory || (cut_off && unchecked);
+    let by_clock = from_memory || (scenario.hazard.isolates_leader && unchecked);
     let relaxed = !params.set.rules(protocol).are_usual();
     let promised = match scenario.hazard {
-        Hazard::SaturatedLink => heartbeat_starved::promised(protocol, params),
-        Hazard::LeaderCannotWork => leader_cannot_work::promised(scenario, protocol, params),
+        hazard::SATURATED_LINK => heartbeat_starved::promised(protocol, params),
+        leader_cannot_work::HAZARD => leader_cannot_work::promised(scenario, protocol, params),
         _ => told_apart(scenario, protocol, params),
     };
     let promised = match copies {
@@ -111,18 +106,18 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
     };
     match promised {
         // Beliefs end by other rules than those that the protocol's promise assumes.
-        Promise::Holds if unchecked && relaxed && scenario.hazard != Hazard::None => Promise::May,
+        Promise::Holds if unchecked && relaxed && scenario.hazard != hazard::NONE => Promise::May,
         Promise::Holds if unchecked && params.net.is_hostile() => Promise::May,
         // A lost packet that nothing follows, or that is lost again, is retransmitted after 200 ms or much later: a
         // write may arrive after its writer's lease, and an abandoned one may arrive twice.
-        Promise::Holds if unchecked && scenario.hazard != Hazard::None && params.network().loss > 0.0 => Promise::May,
+        Promise::Holds if unchecked && scenario.hazard != hazard::NONE && params.network().loss > 0.0 => Promise::May,
         // The leader is cut off from the store as well: its machine retransmits what it wrote into the cut, which
         // arrives when the cut heals, long after its successor's first write.
-        Promise::Holds if unchecked && scenario.hazard == Hazard::ClockDrift => Promise::May,
+        Promise::Holds if unchecked && scenario.hazard.reads_memory => Promise::May,
         // Only the lock-delay makes the others wait, and only for its length.
         Promise::Holds
             if unchecked
-                && scenario.hazard == Hazard::PauseWithinLockDelay
+                && scenario.hazard == hazard::PAUSE_WITHIN_LOCK_DELAY
                 && (params.pause_ms.is_some() || params.set.timer(protocol, Timer::LockDelay).is_some()) =>
         {
             Promise::May
@@ -130,7 +125,7 @@ pub fn promise(scenario: &Scenario, protocol: &Protocol, params: &Params) -> Pro
         Promise::Holds if is_suspicious(protocol, params) => Promise::May,
         // A certain violation depends on exact timing; lost packets may keep a successor from it.
         Promise::Breaks(_) if params.network().loss > 0.0 => Promise::May,
-        promise if scenario.hazard == Hazard::ServiceRestored && params.members_agree(protocol) => {
+        promise if scenario.hazard == hazard::SERVICE_RESTORED && params.members_agree(protocol) => {
             restored_in_cluster(protocol, promise)
         }
         Promise::Breaks(_) if scenario.name == stale_enactor::SCENARIO.name => stale_enactor::UNFENCED,
@@ -160,7 +155,7 @@ fn restored_in_cluster(protocol: &Protocol, promised: Promise) -> Promise {
 /// silence.
 fn is_suspicious(protocol: &Protocol, params: &Params) -> bool {
     let by_datagrams = protocol.elects_among_peers() && protocol.transport == Transport::Datagram;
-    let promise = (protocol.promise)(Hazard::FalseSuspicion, params.fencing == Fencing::On);
+    let promise = (protocol.promise)(hazard::FALSE_SUSPICION, params.fencing == Fencing::On);
     by_datagrams && params.network().loss > 0.0 && promise != Promise::Holds
 }
 
@@ -171,8 +166,8 @@ fn promise_checking(scenario: &Scenario, protocol: &Protocol, fencing: Fencing) 
     match (fencing, scenario.hazard) {
         (Fencing::On, _) => promise(true),
         (Fencing::Off, _) => promise(false),
-        (_, Hazard::None) => promise(false),
-        (Fencing::Token, Hazard::PauseBeyondLease) => promise(true),
+        (_, hazard::NONE) => promise(false),
+        (Fencing::Token, hazard::PAUSE_BEYOND_LEASE) => promise(true),
         (Fencing::Token | Fencing::Order | Fencing::Memory, _) => Promise::May,
     }
 }
@@ -180,10 +175,7 @@ fn promise_checking(scenario: &Scenario, protocol: &Protocol, fencing: Fencing) 
 /// True if a candidate may take over without waiting for the leader's lease, which memory reads rely on: a restarted
 /// follower may have forgotten it, and a service may have dropped the lease.
 fn forgets_to_wait(hazard: Hazard, protocol: &Protocol) -> bool {
-    let restarts = matches!(hazard, Hazard::RollingRestart | Hazard::RestartInIsolation | Hazard::DiskStall);
-    let loses = matches!(hazard, Hazard::LostLease | Hazard::ServiceDataLoss | Hazard::ServiceRestored);
-    let others = matches!(hazard, Hazard::ServiceForgets | Hazard::MixedLocks);
-    (restarts && protocol.forgets_to_wait) || loses || others
+    hazard.drops_lease || (hazard.restarts && protocol.forgets_to_wait)
 }
 
 /// The parameters for a scenario in which a candidate may not wait: memory reads stay off in that case, unless asked

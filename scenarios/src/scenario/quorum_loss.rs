@@ -15,7 +15,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Promise, Protocol},
+    election::{Promise, Protocol, hazard},
     history::Fact,
 };
 
@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the candidates fall into groups that hear nothing of each other, and none of \
             them is a majority, for three leases and two seconds. A leader that needs a majority stops, and nobody \
             leads until the cut is healed; if none is needed, every group has a leader at once.",
-    hazard: Hazard::NoQuorum,
+    hazard: hazard::NO_QUORUM,
     needs: Needs::Peers,
     plan,
 };
@@ -42,7 +42,7 @@ fn plan(params: &Params, protocol: &Protocol, seed: u64) -> Plan {
     for (place, group) in groups.iter().enumerate() {
         plan.faults.extend(groups[place + 1..].iter().map(|other| at(strike_ms, cut(group, other, for_ms))));
     }
-    let leads_without = matches!((protocol.promise)(Hazard::NoQuorum, false), Promise::Breaks(_));
+    let leads_without = matches!((protocol.promise)(hazard::NO_QUORUM, false), Promise::Breaks(_));
     plan.requires = match leads_without {
         true => require([(Fact::LeadersBelieving, 2), (Fact::LeadersTookEffect, 2)]),
         false => require([(Fact::LapsedWhileCutOff, 1), (Fact::LeadersTookEffect, 2)]),

@@ -21,7 +21,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
     point::Point,
 };
@@ -33,7 +33,7 @@ pub const SCENARIO: Scenario = Scenario {
             and everybody else's fast by it, and nothing passes any more between the leader and the other candidates, the \
             coordination service and the store. Clients still reach it, and it answers their reads from memory until its \
             lease is over by its own clock. Its successor hands out new numbers as soon as others' clocks allow.",
-    hazard: Hazard::ClockDrift,
+    hazard: hazard::CLOCK_DRIFT,
     needs: Needs::Lease,
     plan,
 };

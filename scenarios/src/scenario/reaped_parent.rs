@@ -18,7 +18,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
     service::zookeeper::TICK,
     types::MILLISECOND,
@@ -30,7 +30,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed every candidate's machine loses power. Their sessions run out, and ZooKeeper deletes the \
             container that their nodes were in, as it does with empty ones. Then they are back, and the first of them makes it \
             again, with numbers that begin at 0.",
-    hazard: Hazard::PowerOutage,
+    hazard: hazard::POWER_OUTAGE,
     needs: Needs::Named(&["zk-election", "zk-selector"]),
     plan,
 };

@@ -27,7 +27,7 @@ use crate::{
     topology::member_name,
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -37,7 +37,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the Redis server dies, and within half a second it is back with a snapshot from before \
             anybody led, or with nothing. The lock is free, though its holder's lease is good by every clock. Of Redlock's five \
             servers it is one that forgets, after the holder has taken the lock on three.",
-    hazard: Hazard::ServiceForgets,
+    hazard: hazard::SERVICE_FORGETS,
     needs: Needs::Named(&["redis-naive", "redis-lease", "redis-fenced", "redlock", "redis-sentinel"]),
     plan,
 };

@@ -19,7 +19,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -29,7 +29,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "A candidate drawn from the seed starts when the others have a leader, and follows. Then nothing passes between it \
             and the others for twelve of the longest election timeouts, in which it stands again and again. When it comes \
             back, the leader that the others have should go on leading.",
-    hazard: Hazard::Rejoin,
+    hazard: hazard::REJOIN,
     needs: Needs::ElectionTimeout,
     plan,
 };

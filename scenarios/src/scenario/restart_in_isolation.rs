@@ -19,7 +19,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -29,7 +29,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the leader and the other candidates stop hearing from each other. Before or \
             while the others elect a successor, all of them, or one candidate drawn from the seed, are killed and are \
             back within half a second. A node that forgets what it has granted grants it to another.",
-    hazard: Hazard::RestartInIsolation,
+    hazard: hazard::RESTART_IN_ISOLATION,
     needs: Needs::Peers,
     plan,
 };

@@ -13,7 +13,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -23,7 +23,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the candidates of one arc of the ring stop hearing from those of the other, for \
             three leases and two seconds. Everyone takes the silence for the death of its neighbours and skips them, so \
             there are two whole rings. The leader's goes on with it; the other one elects.",
-    hazard: Hazard::BrokenRing,
+    hazard: hazard::BROKEN_RING,
     needs: Needs::Ring,
     plan,
 };

@@ -12,7 +12,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -22,7 +22,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "From a time drawn from the seed on, the candidates are killed and started again one by one, in an order drawn from \
             the seed and with time to settle in between, as when a new version is deployed. Each comes back with nothing but \
             what it had on disk; the leader's turn comes, and perhaps its successor's.",
-    hazard: Hazard::RollingRestart,
+    hazard: hazard::ROLLING_RESTART,
     needs: Needs::Nothing,
     plan,
 };

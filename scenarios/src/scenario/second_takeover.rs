@@ -19,7 +19,7 @@ use crate::{
 };
 use protocols::{
     copies::Copies,
-    election::{Hazard, Protocol},
+    election::{Hazard, Protocol, hazard},
     history::Fact,
 };
 
@@ -35,7 +35,7 @@ pub const CANDIDATES: Scenario = Scenario {
             time drawn from the seed the leader and a client are cut off from everybody else until a successor is at work. The \
             cut is healed, and up to a second and a half later the successor is cut off with another client, while the \
             former leader's copy may not be up to date yet. A third leadership begins with the newest that a majority has.",
-    hazard: Hazard::CutOffFromPeers,
+    hazard: hazard::CUT_OFF_FROM_PEERS,
     needs: Needs::Votes,
     plan: of_candidates,
 };
@@ -48,7 +48,7 @@ pub const MEMBERS: Scenario = Scenario {
             anybody else, until the others have elected another. The cut is healed, and up to a second and a half later the \
             same happens to the other one, while the first may not have caught up yet. Whatever a member has applied at one \
             place of the log, every other must apply there.",
-    hazard: Hazard::ServiceLeaderCutOff,
+    hazard: Hazard::new("The coordination service's leading member is cut off from the others."),
     needs: Needs::Cluster,
     plan: of_members,
 };

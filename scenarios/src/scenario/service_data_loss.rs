@@ -26,7 +26,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -36,7 +36,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "Eight leaders give leadership up, one after the other. Then, at a time drawn from the seed, the \
             coordination service dies with its disk, and within half a second an unused one answers in its place. It \
             grants leadership at once, with tokens below all that the resource has seen.",
-    hazard: Hazard::ServiceDataLoss,
+    hazard: hazard::SERVICE_DATA_LOSS,
     needs: Needs::Data,
     plan,
 };
@@ -62,7 +62,7 @@ pub(super) fn plan_of(
     seed: u64,
     loss: impl FnOnce(f64, Who, Option<f64>) -> Fault,
 ) -> Plan {
-    let params = &without_waiting(params, Hazard::ServiceDataLoss, protocol);
+    let params = &without_waiting(params, hazard::SERVICE_DATA_LOSS, protocol);
     let (ttl_ms, settled_ms) = (params.granted_ttl_ms(protocol), settled_ms(params, protocol));
     let apart_ms = params.takeover_max_ms(protocol) + 1_000;
     let first_ms = settled_ms + CHANGES * apart_ms;

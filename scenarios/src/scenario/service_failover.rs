@@ -30,7 +30,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the member that leads the coordination service is killed or loses power, and the \
             others elect another. While they do, or soon after, the candidates' leader is killed. Its lease ends by what the \
             service's new leader knows of it, and a successor is elected.",
-    hazard: Hazard::ServiceFailover,
+    hazard: Hazard::new("The coordination service's leading member dies."),
     needs: Needs::Cluster,
     plan,
 };

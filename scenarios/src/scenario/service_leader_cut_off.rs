@@ -27,7 +27,7 @@ pub const SCENARIO: Scenario = Scenario {
             service and anybody else, for between half of the time that the service takes to elect another, and all of \
             that and a lease. Clients that were connected to it move to the others, all at the same time, and have to \
             find their place again. Then it comes back, and follows.",
-    hazard: Hazard::ServiceLeaderCutOff,
+    hazard: Hazard::new("The coordination service's leading member is cut off from the others."),
     needs: Needs::Cluster,
     plan,
 };

@@ -38,7 +38,7 @@ pub const SCENARIO: Scenario = Scenario {
             service and the other members, which elect another; every candidate reaches all of them. In every second \
             run the candidates' leader is killed meanwhile. A candidate that keeps asking the isolated member learns \
             nothing of that until the cut is healed, long after a successor should lead.",
-    hazard: Hazard::ServiceLeaderCutOff,
+    hazard: Hazard::new("The coordination service's leading member is cut off from the others."),
     needs: Needs::Cluster,
     plan,
 };

@@ -33,7 +33,7 @@ pub const SCENARIO: Scenario = Scenario {
             sync of its disk ends (the followers have started again, and want leases), for longer than a lease of 30 \
             s. The others elect another, and leases are kept alive with that one. Then it wakes up, and believes that \
             it leads and that all leases are over. They are not.",
-    hazard: Hazard::ServiceStall,
+    hazard: Hazard::new("The coordination service's leading member stalls for longer than a lease, and wakes up."),
     needs: Needs::Cluster,
     plan,
 };

@@ -35,7 +35,7 @@ pub const SCENARIO: Scenario = Scenario {
             server that leads: their host is suspended. The others elect another server, the candidate's session ends and the \
             lock-delay after it, and somebody else leads. Then both run again, and the server first of all answers what it was \
             asked.",
-    hazard: Hazard::ServiceStall,
+    hazard: Hazard::new("The coordination service's leading member stalls for longer than a lease, and wakes up."),
     needs: Needs::Named(&["consul-session"]),
     plan,
 };

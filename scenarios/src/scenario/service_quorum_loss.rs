@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed a majority of the coordination service's members dies, or its members hear \
             nothing of each other, for one lease to two and the service's own patience. Nobody is granted anything \
             meanwhile, and the current leader has to stop. Then the members are a majority again, and somebody leads.",
-    hazard: Hazard::ServiceQuorumLoss,
+    hazard: Hazard::new("The coordination service loses its majority."),
     needs: Needs::Cluster,
     plan,
 };

@@ -10,7 +10,7 @@
 use super::{Needs, Scenario, require, store_restart};
 use crate::{fault::Who, params::Params, plan::Plan};
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -20,7 +20,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "Twice, from a time drawn from the seed on, the coordination service is killed or its machine loses power. Once it \
             is back within half a second, once after one lease to two, longer than any leader may believe without it. It has \
             kept what it acknowledged, and nothing that was in memory only.",
-    hazard: Hazard::ServiceRestart,
+    hazard: hazard::SERVICE_RESTART,
     needs: Needs::Service,
     plan,
 };

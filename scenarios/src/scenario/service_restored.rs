@@ -19,7 +19,7 @@
 
 use super::{Needs, Scenario, promise::QUEUES, service_data_loss};
 use crate::{fault::Fault, params::Params, plan::Plan};
-use protocols::election::{Hazard, Protocol};
+use protocols::election::{Protocol, hazard};
 
 pub const SCENARIO: Scenario = Scenario {
     name: "service-restored",
@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
             coordination service dies, and within half a second one answers in its place that has the state from when \
             the first of them led. By that state another node leads than the one that does, and tokens are granted \
             that were granted before.",
-    hazard: Hazard::ServiceRestored,
+    hazard: hazard::SERVICE_RESTORED,
     needs: Needs::Data,
     plan,
 };

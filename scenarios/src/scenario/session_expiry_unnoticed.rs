@@ -15,7 +15,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
             a lease and a half, and in the same moment the service drops the leader's lease or key. A successor is \
             elected as soon as it looks. The former leader cannot be told, and relies on a lease that is valid by its \
             own clock.",
-    hazard: Hazard::LostLease,
+    hazard: hazard::LOST_LEASE,
     needs: Needs::Service,
     plan,
 };

@@ -20,7 +20,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
     sharding::{Placement, SETTLED_WITHIN},
     types::MILLISECOND,
@@ -33,7 +33,7 @@ pub const SCENARIO: Scenario = Scenario {
             hash ring; a member that leads another's shard hands it over. At a time drawn from the seed a member is \
             killed: its shards go to others, and only those. When all has settled it is started again, and they come \
             back to it by a hand-over.",
-    hazard: Hazard::RollingRestart,
+    hazard: hazard::ROLLING_RESTART,
     needs: Needs::Shards,
     plan,
 };

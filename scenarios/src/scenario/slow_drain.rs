@@ -15,7 +15,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
             it is asked to resign, with writes under way. It takes no new work, waits until what is under way is decided, and \
             only then lets go.",
     // Not the hazard of other resignations: clients retry slow writes elsewhere, and those come twice.
-    hazard: Hazard::Any,
+    hazard: hazard::ANY,
     needs: Needs::Named(&["redis-fenced", "etcd-election", "k8s-lease", "raft-core"]),
     plan,
 };

@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
             when asked again, and rejects requests that come too fast. As in gc-pause the leader is stopped with a \
             pending write; the others ask for its power to be cut, and it wakes while its machine is being stopped. \
             Nobody may take over before the stop is confirmed.",
-    hazard: Hazard::CloudDevice,
+    hazard: Hazard::new("The fencing device cuts power long after it has accepted the request."),
     needs: Needs::PowerDevice,
     plan,
 };

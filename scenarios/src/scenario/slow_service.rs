@@ -21,7 +21,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -32,7 +32,7 @@ pub const SCENARIO: Scenario = Scenario {
             two leases to three; requests arrive as ever, and are carried out. Just then the leader's process dies. A \
             candidate that asks for leadership is granted it, but has stopped waiting when the answer comes. Then the \
             service is as fast as before, and somebody has to lead.",
-    hazard: Hazard::SlowService,
+    hazard: hazard::SLOW_SERVICE,
     needs: Needs::Service,
     plan,
 };

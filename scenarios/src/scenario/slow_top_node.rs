@@ -21,7 +21,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Preference, Protocol},
+    election::{Preference, Protocol, hazard},
     history::Fact,
 };
 
@@ -31,7 +31,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "From a time drawn from the seed on, the node that the protocol wants to lead stops six times, each time for as \
             long as the others wait for it and 700 ms, and runs for two leases in between. A protocol that prefers it takes \
             leadership away from a healthy leader every time it comes back, only to lose it again.",
-    hazard: Hazard::SlowPreferred,
+    hazard: hazard::SLOW_PREFERRED,
     needs: Needs::Peers,
     plan,
 };

@@ -25,7 +25,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -35,7 +35,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the leader is killed, and the other candidates stall until each has waited long \
             enough. They wake together and stand together, and each votes for itself. Their next election timeouts are \
             drawn from a range that is hardly wider than a message's way there and back, so they may collide again.",
-    hazard: Hazard::SplitVote,
+    hazard: hazard::SPLIT_VOTE,
     needs: Needs::ElectionTimeout,
     plan,
 };

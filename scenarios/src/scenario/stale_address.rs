@@ -23,7 +23,7 @@ use crate::{
 };
 use protocols::{
     address::Kind,
-    election::{Hazard, Promise, Protocol},
+    election::{Promise, Protocol, hazard},
     history::Fact,
 };
 
@@ -34,7 +34,7 @@ pub const SCENARIO: Scenario = Scenario {
             At a time drawn from the seed the leader is cut off from the coordination service, and from the record or the labels, \
             for three leases and two seconds. Clients and the store still reach it. A successor is elected and claims the address. \
             Clients that were told of the former leader keep to it until their ttl is over.",
-    hazard: Hazard::CutOffFromService,
+    hazard: hazard::CUT_OFF_FROM_SERVICE,
     needs: Needs::Service,
     plan,
 };

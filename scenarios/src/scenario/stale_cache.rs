@@ -18,7 +18,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Promise, Protocol},
+    election::{Promise, Protocol, hazard},
     history::Fact,
     point::Point,
     types::MILLISECOND,
@@ -32,7 +32,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "The leader records one version after the other, and tells the caches of each. It finds its lease valid for telling \
             them, and right there everything on its node stops. The lease runs out; a successor tells the caches of what they \
             have missed, and of newer versions. Then the sleeper resumes, and tells them of the old one.",
-    hazard: Hazard::PauseBeyondLease,
+    hazard: hazard::PAUSE_BEYOND_LEASE,
     needs: Needs::Nothing,
     plan,
 };

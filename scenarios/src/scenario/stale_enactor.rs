@@ -25,7 +25,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Promise, Protocol},
+    election::{Promise, Protocol, hazard},
     fence::plans::KEPT,
     history::Fact,
     point::Point,
@@ -41,7 +41,7 @@ pub const SCENARIO: Scenario = Scenario {
             its lease valid for a clean-up, or for making a plan live, and right there everything on its node stops. The lease \
             runs out; a successor makes plans of its own and cleans up. Then the sleeper resumes: its clean-up would delete \
             what the successor made, the live plan included, and its plan is one that the successor has deleted.",
-    hazard: Hazard::PauseBeyondLease,
+    hazard: hazard::PAUSE_BEYOND_LEASE,
     needs: Needs::Nothing,
     plan,
 };

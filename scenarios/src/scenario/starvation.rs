@@ -14,7 +14,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -24,7 +24,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "From a time drawn from the seed on, for four leases, every candidate stops four times, at times of its own \
             and for up to two fifths of a lease, as processes do on an overloaded host. Nobody is dead. Elections may \
             happen, but each of them is for nothing.",
-    hazard: Hazard::Starvation,
+    hazard: hazard::STARVATION,
     needs: Needs::Nothing,
     plan,
 };

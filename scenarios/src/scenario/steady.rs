@@ -5,7 +5,7 @@
 use super::{Needs, Scenario, require};
 use crate::{params::Params, plan::Plan};
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -14,7 +14,7 @@ pub const SCENARIO: Scenario = Scenario {
     about: "Nothing goes wrong: one leader is elected and serves to the end.",
     story: "The candidates start within a quarter of a second, one of them wins, seals the store and serves every request \
             until the run ends. It shows what an undisturbed fleet costs, and that no invariant fails without a fault.",
-    hazard: Hazard::None,
+    hazard: hazard::NONE,
     needs: Needs::Nothing,
     plan,
 };

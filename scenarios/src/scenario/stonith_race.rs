@@ -31,7 +31,7 @@ pub const SCENARIO: Scenario = Scenario {
             both reach the power device, the store and the clients. By the seed the device works, is slow, or is dead \
             for a while. A side that may fence has the other powered off, and takes over only when the device has \
             confirmed it.",
-    hazard: Hazard::FencingRace,
+    hazard: Hazard::new("The two sides of a partition each try to cut the other's power."),
     needs: Needs::PowerDevice,
     plan,
 };

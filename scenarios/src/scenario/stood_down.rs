@@ -11,7 +11,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -20,7 +20,7 @@ pub const SCENARIO: Scenario = Scenario {
     about: "The followers are asked to give up a leadership that they do not have.",
     story: "At a time drawn from the seed an operator asks every candidate that does not lead to stop. They have \
             nothing to give up and nothing to finish; the leader goes on as if nothing had happened.",
-    hazard: Hazard::None,
+    hazard: hazard::NONE,
     needs: Needs::Named(&["redis-lease", "etcd-election", "raft-core"]),
     plan,
 };

@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "Twice, from a time drawn from the seed on, the store's process is killed or its machine loses power. Once it is \
             back within half a second, once after one lease to two. It has kept all that it had acknowledged. The leader has \
             to learn what became of the write that was under way, and goes on.",
-    hazard: Hazard::StoreRestart,
+    hazard: Hazard::new("The resource dies or loses power, and returns."),
     needs: Needs::Nothing,
     plan,
 };

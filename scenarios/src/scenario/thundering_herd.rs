@@ -13,7 +13,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -23,7 +23,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the leader is killed, and stays dead. The candidates that wait for the \
             vacancy ask the coordination service: all of them, or only the next in line. The report counts the \
             requests to the service, and the most in one second. Best seen with nine candidates.",
-    hazard: Hazard::Crash,
+    hazard: hazard::CRASH,
     needs: Needs::Service,
     plan,
 };

@@ -15,7 +15,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "At a time drawn from the seed the leader is asked to hand over to a follower, and in the same moment stops hearing \
             the others. It tells the follower to stand; the others vote at once, whatever they had promised; and the new leader \
             hands out numbers. Clients go on asking the old one, which answers from memory for as long as it believes.",
-    hazard: Hazard::Transfer,
+    hazard: hazard::TRANSFER,
     needs: Needs::Named(&["raft-core"]),
     plan,
 };

@@ -16,7 +16,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
     point::Point,
 };
@@ -30,7 +30,7 @@ pub const SCENARIO: Scenario = Scenario {
             When all is healed and somebody leads, the leader is killed again, and a waiting candidate must take over \
             in the usual time.",
     // The fault loses an answer, not a renewal: the leader goes on until it dies.
-    hazard: Hazard::Crash,
+    hazard: hazard::CRASH,
     needs: Needs::Service,
     plan,
 };

@@ -16,7 +16,7 @@ use crate::{
     streams::{self, PLAN},
 };
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 
@@ -26,7 +26,7 @@ pub const SCENARIO: Scenario = Scenario {
     story: "From a time drawn from the seed on, the primary and the leader see each other and nobody else of the service. The \
             primary goes on acknowledging, and the leader goes on leading, while sentinels promote a replica that has less than \
             was acknowledged, and a follower takes the lock there.",
-    hazard: Hazard::Any,
+    hazard: hazard::ANY,
     needs: Needs::Named(&["redis-sentinel"]),
     plan,
 };

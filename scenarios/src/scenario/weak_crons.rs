@@ -26,8 +26,9 @@ use crate::{
 };
 use protocols::{
     election::{
-        Hazard, Promise, Protocol,
+        Promise, Protocol,
         cron::{self, HASH, KEY, LOCK},
+        hazard,
     },
     history::Fact,
     types::MILLISECOND,
@@ -45,7 +46,7 @@ pub const SCENARIO: Scenario = Scenario {
             than the job takes, and the host that the job's name hashes to is down for two nights. A lock that is released when \
             the job is done lets the late host run it again; the hash misses two nights; a key for each night, which is kept, \
             has it run once.",
-    hazard: Hazard::Any,
+    hazard: hazard::ANY,
     needs: Needs::Named(&[LOCK.name, HASH.name, KEY.name]),
     plan,
 };

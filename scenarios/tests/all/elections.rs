@@ -1,7 +1,7 @@
 //! The plans of message-passing elections' scenarios: who is cut off from whom, when, and what is required.
 
 use protocols::{
-    election::{self, Hazard, Preference, Promise, Protocol},
+    election::{self, Preference, Promise, Protocol, hazard},
     history::{Fact, FaultKind},
 };
 use scenarios::{
@@ -127,7 +127,7 @@ fn no_group_is_a_majority_and_every_two_groups_are_cut_off_from_each_other() {
             }
         }
         assert!(leaders.len() > 8, "the groups are drawn");
-        let leads = matches!((protocol.promise)(Hazard::NoQuorum, false), Promise::Breaks(_));
+        let leads = matches!((protocol.promise)(hazard::NO_QUORUM, false), Promise::Breaks(_));
         let plan = plan("quorum-loss", protocol, 3, 1);
         assert_eq!(required(&plan, Fact::LeadersBelieving), leads, "{}", protocol.name);
         assert_eq!(required(&plan, Fact::LapsedWhileCutOff), !leads, "{}", protocol.name);

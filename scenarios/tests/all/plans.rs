@@ -227,7 +227,7 @@ fn faults_and_triggers_read_like_sentences() {
         "at passage 1 of lease_checked by leader, counted from 400.125 ms after passage 2 of renewed by leader: \
          pause trigger for 3500 ms",
         "at 9000 ms: cut leader off from service and c1 for 1000 ms",
-        "at 9500 ms: lose 25 % from candidates to store for 1000 ms",
+        "at 9500 ms: drop 25 % of packets from candidates to store for 1000 ms",
     ];
     assert_eq!(lines, expected);
 }

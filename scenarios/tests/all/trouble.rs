@@ -197,12 +197,12 @@ fn what_the_service_drops_it_must_have() {
         (
             "redis-lease",
             key(Who::Service),
-            "(drop-key) drops the counter of tokens, but `redis-lease` has none in its service",
+            "(drop-key) drops the token counter, but the service of `redis-lease` has none",
         ),
         (
             "etcd-election",
             key(Who::Service),
-            "(drop-key) drops the counter of tokens, but `etcd-election` has none in its service",
+            "(drop-key) drops the token counter, but the service of `etcd-election` has none",
         ),
         ("raft", lost(Who::Service), "(lose-data) strikes the service, but `raft` has none; name candidates"),
         (
@@ -258,7 +258,7 @@ fn new_faults_read_like_sentences() {
         (Fault::SyncFail { node: named(), silent: true, for_ms: None }, "fail each sync of n2's disk unnoticed"),
         (Fault::DropLease { node: Who::Leader }, "drop the lease of leader"),
         (Fault::DropKey { node: named() }, "drop the key of n2"),
-        (Fault::DropKey { node: Who::Service }, "drop the counter of tokens"),
+        (Fault::DropKey { node: Who::Service }, "drop the token counter"),
         (
             Fault::LoseData { node: Who::Service, restart_after_ms: Some(500.0) },
             "lose the data of service and restart it after 500 ms",
@@ -267,18 +267,24 @@ fn new_faults_read_like_sentences() {
             Fault::RestoreCopy { node: Who::Service, copied_at_ms: 2_000.0, restart_after_ms: None },
             "restore service from a copy made at 2 s",
         ),
-        (Fault::ForgeToken { node: named() }, "show the store a forged token as n2"),
-        (Fault::ForgeClaim { node: named(), to: vec![Who::Candidates] }, "tell candidates as n2 that it leads"),
-        (Fault::RogueFence { node: Who::Leader, by: named() }, "ask as n2 for the power of leader to be cut"),
+        (Fault::ForgeToken { node: named() }, "send the store a forged token as n2"),
+        (
+            Fault::ForgeClaim { node: named(), to: vec![Who::Candidates] },
+            "tell candidates, posing as n2, that it leads",
+        ),
+        (
+            Fault::RogueFence { node: Who::Leader, by: named() },
+            "ask the fencing device, posing as n2, to cut the power of leader",
+        ),
         (
             Fault::LyingDevice { node: Who::Service, for_ms: Some(500.0) },
-            "have service confirm cuts that it does not make for 500 ms",
+            "have service confirm power cuts without making them for 500 ms",
         ),
         (
             Fault::CloudDevice { node: Who::Service, stopping_ms: 9_000.0, throttle_ms: 700.0, for_ms: None },
-            "have service stop machines 9000 ms after it accepts, one request in 700 ms",
+            "have service accept a request every 700 ms and stop the machine 9000 ms later",
         ),
-        (Fault::Bandwidth { node: named(), kbps: 51, for_ms: None }, "let n2 send 51 kbit/s"),
+        (Fault::Bandwidth { node: named(), kbps: 51, for_ms: None }, "limit the bandwidth of n2 to 51 kbit/s"),
         (
             Fault::Hang { from: vec![named()], to: vec![Who::Service], for_ms: Some(500.0) },
             "hang the connections between n2 and service for 500 ms",
@@ -290,6 +296,8 @@ fn new_faults_read_like_sentences() {
     let fail = Fault::SyncFail { node: named(), silent: false, for_ms: Some(1_500.0) };
     assert_eq!(fail.describe("n2", ""), "syncs of n2's disk fail for 1.5 s");
     assert_eq!(Fault::DropKey { node: named() }.describe("n2", ""), "n2's key is dropped by the service");
+    let cut = Fault::Partition { from: vec![named()], to: vec![Who::Store], one_way: true, for_ms: None };
+    assert_eq!(cut.describe("{to}", "{on}"), "{to} cannot reach {on}", "names may look like placeholders");
 }
 
 /// Whether a scenario's plan reads from memory, and how many reads per second it has.

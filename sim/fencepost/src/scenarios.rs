@@ -1,7 +1,7 @@
 //! What happens to the service.
 
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 use scenarios::{
@@ -53,7 +53,7 @@ pub(crate) const EVERY_SEND: scenario::Scenario = scenario::Scenario {
     about: "A process is stopped before one of its sends, for longer than it takes until another leads.",
     story: "A service can be caught between its look at its lease and its write wherever it sends. Each run stops it before \
             another of its sends.",
-    hazard: Hazard::PauseBeyondLease,
+    hazard: hazard::PAUSE_BEYOND_LEASE,
     needs: Needs::Nothing,
     plan: quiet,
 };
@@ -66,7 +66,7 @@ pub(crate) const TAKEOVERS: scenario::Scenario = scenario::Scenario {
     about: "One leader after the other is stopped for longer than it takes until another leads.",
     story: "Leadership comes back to processes that had it before, with whatever they kept of that time: a cached token, a task \
             that was not ended, a flag that was never reset.",
-    hazard: Hazard::PauseBeyondLease,
+    hazard: hazard::PAUSE_BEYOND_LEASE,
     needs: Needs::Nothing,
     plan: turns,
 };
@@ -94,7 +94,7 @@ pub(crate) const CLOCK_SET_BACK: scenario::Scenario = scenario::Scenario {
     about: "The leader is cut off from its services, and its wall clock is set back by an hour.",
     story: "The leader cannot renew, another is elected when its lease has ended, and only its own clock keeps it from writing \
             by then. A deadline on the wall clock is an hour away.",
-    hazard: Hazard::CutOffFromService,
+    hazard: hazard::CUT_OFF_FROM_SERVICE,
     needs: Needs::Service,
     plan: set_back,
 };

@@ -8,7 +8,6 @@ use super::{
     output::{Show, print},
     parse,
 };
-use protocols::election::Hazard;
 use reports::statistics::count;
 use scenarios::{
     Params,
@@ -69,7 +68,7 @@ fn tried(ppm: u64, found: Option<&Break>) -> String {
 
 /// The analytic bound, if the scenario is about clock drift.
 fn bound(bisect: &Bisect, params: &Params) -> Option<Bound> {
-    let is_about_it = bisect.scenario.hazard == Hazard::ClockDrift && params.read_lease != Some(false);
+    let is_about_it = bisect.scenario.hazard.reads_memory && params.read_lease != Some(false);
     let timings = params.resolved(bisect.protocol);
     read_lease::bound(bisect.protocol, &timings, &params.network()).filter(|_| is_about_it)
 }

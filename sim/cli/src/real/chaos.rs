@@ -12,7 +12,7 @@ use crate::terminal::{
     output::{Show, print},
     parse,
 };
-use protocols::{election::Hazard, fence::checks::Fencing, history::Header};
+use protocols::{fence::checks::Fencing, history::Header};
 use protocols_real::store::{self, Keep, postgres};
 use reports::{
     Judgement, Verdict,
@@ -262,7 +262,7 @@ fn plan(args: &RunArgs, seed: u64) -> Result<Plan, Stop> {
     let scenario = parse::scenario(&args.what)?;
     let mut params = args.plan.params()?;
     // By default, clients of real processes only read in the scenario about reads, or with `--read-lease`.
-    let reads = scenario.hazard == Hazard::ClockDrift || params.read_lease == Some(true);
+    let reads = scenario.hazard.reads_memory || params.read_lease == Some(true);
     params.read_lease = params.read_lease.or(Some(reads));
     params.reads_per_s = params.reads_per_s.or(Some(if reads { READS_PER_S } else { 0 }));
     if !matches!(params.fencing, Fencing::On | Fencing::Off) {

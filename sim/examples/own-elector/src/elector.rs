@@ -16,7 +16,7 @@
 use protocols::{
     clock::Now,
     election::{
-        Conditions, Hazard, OwnTimers, Promise, Protocol, Setup, Timings,
+        Conditions, OwnTimers, Promise, Protocol, Setup, Timings, hazard,
         promise::{self, UNCHECKED},
         redis_common::{key_of, token_key_of},
         redis_fenced,
@@ -46,13 +46,15 @@ pub static PROTOCOL: Protocol = Protocol {
     timers: OwnTimers::NONE,
     elector: |setup| boxed(MarginLease::new(setup)),
     promise: |hazard, fencing| match hazard {
-        Hazard::ServiceDataLoss | Hazard::ServiceRestored | Hazard::ServiceForgets => promise::granted_again(fencing),
+        hazard::SERVICE_DATA_LOSS | hazard::SERVICE_RESTORED | hazard::SERVICE_FORGETS => {
+            promise::granted_again(fencing)
+        }
         _ if fencing => Promise::Holds,
-        Hazard::PauseBeyondLease => UNCHECKED,
-        Hazard::None | Hazard::Crash | Hazard::Resignation | Hazard::ClockDrift => Promise::Holds,
-        Hazard::PowerOutage | Hazard::RollingRestart | Hazard::ServiceRestart | Hazard::Starvation => Promise::Holds,
-        Hazard::CutOffFromService | Hazard::DelayedRenewals | Hazard::SlowService => Promise::Holds,
-        Hazard::Flapping | Hazard::MissingLink => Promise::Holds,
+        hazard::PAUSE_BEYOND_LEASE => UNCHECKED,
+        hazard::NONE | hazard::CRASH | hazard::RESIGNATION | hazard::CLOCK_DRIFT => Promise::Holds,
+        hazard::POWER_OUTAGE | hazard::ROLLING_RESTART | hazard::SERVICE_RESTART | hazard::STARVATION => Promise::Holds,
+        hazard::CUT_OFF_FROM_SERVICE | hazard::DELAYED_RENEWALS | hazard::SLOW_SERVICE => Promise::Holds,
+        hazard::FLAPPING | hazard::MISSING_LINK => Promise::Holds,
         _ => Promise::May,
     },
     belief_overlap: |timings, c: &Conditions| {

@@ -1,7 +1,7 @@
 //! `successor-dies`: the leader is killed, and its successor too, soon after it takes over.
 
 use protocols::{
-    election::{Hazard, Protocol},
+    election::{Protocol, hazard},
     history::Fact,
 };
 use scenarios::{
@@ -16,7 +16,7 @@ pub const SCENARIO: Scenario = Scenario {
     about: "The leader is killed, and its successor is killed soon after it took over.",
     story: "At a time drawn from the seed the leader is killed; it comes back half a lease later. When a successor has had \
             time to be elected, and within half a lease from then, whoever leads is killed too.",
-    hazard: Hazard::Any,
+    hazard: hazard::ANY,
     needs: Needs::Nothing,
     plan,
 };

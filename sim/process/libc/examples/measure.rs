@@ -2,16 +2,18 @@
 //!
 //! `cargo run --release -p fencepost-libc --example measure`
 
-#[path = "../tests/all/world/mod.rs"]
+#[path = "../tests/all"]
 #[allow(dead_code, reason = "tests use the rest")]
-mod world;
+mod tests {
+    pub mod world;
+}
 
 use fencepost_libc::main_of;
 use std::{
     sync::mpsc,
     time::{Duration, Instant},
 };
-use world::{SECOND, World, zygote};
+use tests::world::{SECOND, World, zygote};
 
 fn naps() {
     loop {

@@ -28,19 +28,19 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
 
 /// Files with a table of the files below them: they name their entries, which in turn name the entry's type.
 const REGISTRIES: [&str; 7] = [
-    "protocols/src/election/mod.rs",
-    "protocols/src/work/mod.rs",
-    "scenarios/src/scenario/mod.rs",
+    "protocols/src/election.rs",
+    "protocols/src/work.rs",
+    "scenarios/src/scenario.rs",
     "scenarios/src/generate/kinds.rs",
-    "reports/src/invariant/mod.rs",
+    "reports/src/invariant.rs",
     "sim/src/canary.rs",
-    "sim/src/service/mod.rs",
+    "sim/src/service.rs",
 ];
 
 /// Files that continue in files below them, and why these form a cycle.
 const GO_ON_BELOW: &[(&str, &str)] = &[
     (
-        "sim/src/world/mod.rs",
+        "sim/src/world.rs",
         "`World` is one state; its connections, streams, disks and faults are parts of it and methods on it",
     ),
     (
@@ -49,16 +49,16 @@ const GO_ON_BELOW: &[(&str, &str)] = &[
     ),
     ("scenarios/src/plan.rs", "`Plan` is one value; what is checked of its parts is asked of the whole"),
     (
-        "sim/src/assess/mod.rs",
+        "sim/src/assess.rs",
         "`Case` is one question; its hazards, its runs and its answer are parts of it and methods on it",
     ),
     ("sim/src/baseline.rs", "a cell's recorded figures; whether new ones are far from them is asked of these alone"),
-    ("sim/src/service/postgres/model/mod.rs", "one server's state; its sessions, locks and rows change together"),
+    ("sim/src/service/postgres/model.rs", "one server's state; its sessions, locks and rows change together"),
     (
         "sim/process/libc/src/kernel.rs",
         "`Kernel` is one state; its descriptors, sockets and threads are parts of it and methods on it",
     ),
-    ("sim/src/service/etcd/model/mod.rs", "one member's state; its keys, leases and watches change with one revision"),
+    ("sim/src/service/etcd/model.rs", "one member's state; its keys, leases and watches change with one revision"),
 ];
 
 /// A member of the workspace.

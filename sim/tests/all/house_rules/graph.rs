@@ -57,7 +57,7 @@ impl Crate {
             else {
                 continue;
             };
-            let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
+            let path = path.trim_end_matches(".rs");
             let path: Vec<String> = path.split('/').filter(|part| *part != "lib").map(str::to_owned).collect();
             let source = source::read(text);
             tests.extend(source.test_modules.iter().map(|test| [&path[..], std::slice::from_ref(test)].concat()));
@@ -169,9 +169,9 @@ impl Crate {
     }
 }
 
-/// The folder of the files below a file: `a/` for `a.rs` and for `a/mod.rs`.
+/// The folder of the files below a file: `a/` for `a.rs`.
 pub fn below(file: &str) -> String {
-    format!("{}/", file.trim_end_matches(".rs").trim_end_matches("/mod"))
+    format!("{}/", file.trim_end_matches(".rs"))
 }
 
 /// The files of each cycle, which can all be reached from each other; the largest cycle first.

@@ -12,7 +12,7 @@ pub mod ratios;
 mod situation;
 pub mod trial;
 
-use protocols::election::{Hazard, Promise, Protocol};
+use protocols::election::{Promise, Protocol, hazard};
 use scenarios::Params;
 
 pub use choice::Choice;
@@ -30,7 +30,7 @@ pub struct Ladder {
 
 /// Whether the protocol keeps one leader by effect whatever pauses; only such protocols are advised.
 pub fn is_safe(protocol: &Protocol) -> bool {
-    protocol.tokened && (protocol.promise)(Hazard::PauseBeyondLease, true) == Promise::Holds
+    protocol.tokened && (protocol.promise)(hazard::PAUSE_BEYOND_LEASE, true) == Promise::Holds
 }
 
 /// Predicts each lease of `ttls_ms` for `protocol` under `params`, and picks the one that meets the target with the

@@ -96,7 +96,7 @@ pub use needs::Needs;
 use promise::without_waiting;
 pub use promise::{Live, Promised, bounds, promise, promised};
 use protocols::{
-    election::{self, Hazard, Preference, Protocol},
+    election::{self, Hazard, Preference, Protocol, hazard},
     history::{Fact, Requirement},
     known_bugs,
     service::Service,
@@ -232,7 +232,7 @@ pub fn pairs(
 /// are counted the others have to be a majority.
 pub fn fewest(scenario: &Scenario, protocol: &Protocol) -> u16 {
     let to_take_over = match scenario.hazard {
-        Hazard::None => 1,
+        hazard::NONE => 1,
         _ if protocol.majority => 3,
         _ => 2,
     };

@@ -11,6 +11,7 @@ pub mod db_row_node_clock;
 pub mod dynamodb_lock;
 pub mod etcd;
 pub mod etcd_key;
+pub mod hazard;
 pub mod k8s;
 pub mod kafka_zk_controller;
 pub mod kraft;
@@ -44,6 +45,7 @@ pub mod zk_election;
 pub mod zk_selector;
 pub mod zookeeper;
 
+pub use hazard::Hazard;
 pub use promise::{BeliefOverlap, Bounds, Conditions, Notice, Notices, Promise};
 pub use timer::Timer;
 pub use timers::{OwnTimer, OwnTimers, Timers};
@@ -112,105 +114,6 @@ impl Timings {
     pub fn retry_period(&self) -> u64 {
         self.own.retry_period.unwrap_or(self.renew_interval)
     }
-}
-
-/// The kinds of trouble in scenarios for which protocols make promises.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hazard {
-    /// None.
-    None,
-    /// The leader's process dies.
-    Crash,
-    /// The leader is paused for longer than its lease, with a write in progress.
-    PauseBeyondLease,
-    /// The leader is paused for longer than its session, but for less than the service's lock-delay.
-    PauseWithinLockDelay,
-    /// The leader cannot reach the coordination service, but reaches the resource.
-    CutOffFromService,
-    /// The leader resigns.
-    Resignation,
-    /// The leader is cut off from the other candidates, but not from clients and resource.
-    CutOffFromPeers,
-    /// Messages pass in one direction only.
-    OneWayCut,
-    /// Several candidates stand for election at once.
-    SplitVote,
-    /// No group of connected candidates is a majority.
-    NoQuorum,
-    /// A ring falls apart into two.
-    BrokenRing,
-    /// The preferred candidate stalls repeatedly, each time for longer than the others wait.
-    SlowPreferred,
-    /// The leader hands over to a named successor.
-    Transfer,
-    /// Clocks run at different rates, and the leader answers reads from memory.
-    ClockDrift,
-    /// Candidates join and leave.
-    Churn,
-    /// The two sides of a partition each try to cut the other's power.
-    FencingRace,
-    /// Messages are lost and nodes stall, within what failure detectors must tolerate.
-    FalseSuspicion,
-    /// All machines lose power at once.
-    PowerOutage,
-    /// The candidates restart one after the other.
-    RollingRestart,
-    /// Followers restart while the leader is cut off from them.
-    RestartInIsolation,
-    /// The resource dies or loses power, and returns.
-    StoreRestart,
-    /// The coordination service dies or loses power, and returns.
-    ServiceRestart,
-    /// The coordination service returns without its data.
-    ServiceDataLoss,
-    /// The coordination service returns with its state from before leadership changed hands.
-    ServiceRestored,
-    /// The coordination service dies and loses its latest grants.
-    ServiceForgets,
-    /// The primary and its leader are cut off for long, another is promoted elsewhere, and nobody fences the first.
-    PromotedElsewhere,
-    /// The fleet is divided between two independent locks.
-    MixedLocks,
-    /// The leader dies, and the coordination service answers more slowly than any request waits.
-    SlowService,
-    /// The coordination service's leading member dies.
-    ServiceFailover,
-    /// The coordination service loses its majority.
-    ServiceQuorumLoss,
-    /// The coordination service's leading member stalls for longer than a lease, and wakes up.
-    ServiceStall,
-    /// The coordination service's leading member is cut off from the others.
-    ServiceLeaderCutOff,
-    /// Syncs of a candidate's disk are slow, hang, or fail.
-    DiskStall,
-    /// Wall clocks are set forward and back.
-    ClockSteps,
-    /// Links go down and up, never for long.
-    Flapping,
-    /// Two nodes cannot reach each other, while all others reach both.
-    MissingLink,
-    /// A candidate that was cut off returns.
-    Rejoin,
-    /// All nodes stall repeatedly, each time for less than the lease.
-    Starvation,
-    /// The coordination service drops the leader's lease or key.
-    LostLease,
-    /// A forged message claims leadership for a dead candidate.
-    ForgedClaim,
-    /// The leader's renewals are delayed for longer than its lease.
-    DelayedRenewals,
-    /// A rogue request has a healthy leader's power cut.
-    RogueFence,
-    /// The fencing device confirms an action that it does not perform.
-    LyingDevice,
-    /// The fencing device cuts power long after it has accepted the request.
-    CloudDevice,
-    /// The leader keeps its lease but cannot work.
-    LeaderCannotWork,
-    /// The leader's link is saturated with data, and its heartbeats queue behind it.
-    SaturatedLink,
-    /// Anything the fault list can express.
-    Any,
 }
 
 /// The candidate that a protocol prefers as leader.
