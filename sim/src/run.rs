@@ -115,6 +115,16 @@ fn read_lease(plan: &Plan, protocol: &Protocol) -> Option<ReadLease> {
     })
 }
 
+fn for_programs(mut world: World, counts_sends: bool, leader_key: Option<(String, String)>) -> World {
+    if counts_sends {
+        world.count_sends();
+    }
+    if let Some((service, key)) = leader_key {
+        world.elect_by(&service, key);
+    }
+    world
+}
+
 /// Executes `plan`, which is valid in the registry, in a separate thread.
 ///
 /// # Errors
@@ -135,18 +145,12 @@ pub fn run(plan: &Plan, options: Options) -> Result<Run, Failed> {
         let mut recorder = if options.alone { Recorder::beside(listeners)? } else { Recorder::new(listeners) };
         recorder.now_us = options.now_us;
         recorder.stops = options.stops;
-        let plan = plan.clone();
+        let (plan, counts_sends) = (plan.clone(), options.count_sends);
         let program = registry.program.as_ref().filter(|_| protocol.is_program());
         let leader_key = program.and_then(|program| program.leader_key());
         move || {
-            let mut world = World::new(plan, protocol, topology, options.driver, recorder, options.trace);
-            if options.count_sends {
-                world.count_sends();
-            }
-            if let Some((service, key)) = leader_key {
-                world.elect_by(&service, key);
-            }
-            world
+            let world = World::new(plan, protocol, topology, options.driver, recorder, options.trace);
+            for_programs(world, counts_sends, leader_key)
         }
     };
     let finished = host::run(plan.seed, make_world, Box::new(move |node| fleet.start(node)))?;

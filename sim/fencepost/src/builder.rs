@@ -183,25 +183,30 @@ impl World {
         Trial { tolerates: true, ..self.trial(again)? }.survey()
     }
 
+    fn makes_sense(&self, seeds: &Range<u64>) -> Result<(), Failure> {
+        let nothing =
+            self.scenarios.is_empty() && !self.every_scenario && self.before.is_empty() && self.swarm.is_none();
+        let unsaid = self.leads_when.is_empty() || self.stops_when.is_empty();
+        let wrong = if seeds.is_empty() {
+            format!("there are no seeds in {}..{}", seeds.start, seeds.end)
+        } else if nothing {
+            "nothing happens; name `scenarios`, or `pause_before_every_send`".to_owned()
+        } else if self.before.contains(&Sends::With(String::new())) {
+            "every send has an empty text in it; use `pause_before_every_send`".to_owned()
+        } else if self.belief_overlap.is_some() && unsaid {
+            "nothing says who believes; name lines with `leads_when` and `stops_when`".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Failure::wrong(wrong))
+    }
+
     fn trial(self, again: Again) -> Result<Trial, Failure> {
         let Some(Fleet { nodes, main }) = self.fleet else {
             return Err(Failure::wrong("there is no fleet; name the processes with `fleet(3, my_service::main)`"));
         };
-        let seeds = self.seeds.unwrap_or(SEEDS);
-        if seeds.is_empty() {
-            return Err(Failure::wrong(format!("there are no seeds in {}..{}", seeds.start, seeds.end)));
-        }
-        let nothing =
-            self.scenarios.is_empty() && !self.every_scenario && self.before.is_empty() && self.swarm.is_none();
-        if nothing {
-            return Err(Failure::wrong("nothing happens; name `scenarios`, or `pause_before_every_send`"));
-        }
-        if self.before.contains(&Sends::With(String::new())) {
-            return Err(Failure::wrong("every send has an empty text in it; use `pause_before_every_send`"));
-        }
-        if self.belief_overlap.is_some() && (self.leads_when.is_empty() || self.stops_when.is_empty()) {
-            return Err(Failure::wrong("nothing says who believes; name lines with `leads_when` and `stops_when`"));
-        }
+        let seeds = self.seeds.clone().unwrap_or(SEEDS);
+        self.makes_sense(&seeds)?;
         let store = self.store.unwrap_or(crate::store());
         let mut tokened = store.fencing.checks().token;
         let mut program = Program::new(main).map_err(Failure::wrong)?.restarted();

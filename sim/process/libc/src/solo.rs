@@ -1,7 +1,7 @@
 //! A thread that is a world by itself: its clock shows what it is told, and its entropy is drawn from a seed. It is what
 //! a simulator with an executor of its own runs in where madsim is not at hand.
 
-use crate::{kernel::draws::Draws, processor::Pinned, system, zygote};
+use crate::{kernel::draws::Draws, limits, processor::Pinned, system};
 use std::{cell::Cell, marker::PhantomData, sync::Once};
 
 thread_local! {
@@ -24,7 +24,7 @@ pub struct Solo {
 impl Solo {
     pub fn enter(seed: u64) -> Solo {
         static LIMIT: Once = Once::new();
-        LIMIT.call_once(zygote::raise_limit);
+        LIMIT.call_once(limits::raise);
         NOW.set(Some(0));
         DRAWS.set(Some(Draws::new(seed, "solo")));
         Solo { _processor: Pinned::new(), of_thread: PhantomData }

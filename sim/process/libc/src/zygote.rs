@@ -5,7 +5,7 @@ use crate::{
     calls::process::say_goodbye,
     catch, entry,
     kernel::{Kernel, Link},
-    processor,
+    limits, processor,
     system::{self, real},
     vdso,
 };
@@ -25,8 +25,6 @@ use std::{
 
 /// The machine's descriptors that this crate itself needs are out of the program's way.
 const OUT_OF_THE_WAY: libc::rlim_t = 900;
-/// How many descriptors a process may have open: a login's usual limit.
-const DESCRIPTORS: libc::rlim_t = 1024;
 
 type CMain = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -97,7 +95,7 @@ fn same_addresses_each_time(arguments: *mut *mut c_char, environment: *mut *mut 
 
 /// Does what it is told until nobody is left to tell it anything.
 fn serve() -> io::Result<()> {
-    limit_descriptors(|limit| DESCRIPTORS.min(limit.rlim_max));
+    limits::lower();
     // What others left open would give the files of a process other numbers.
     // SAFETY: nothing but the standard descriptors is in use yet.
     unsafe { system::raw(libc::SYS_close_range, [3, c_int::MAX as usize, 0, 0, 0, 0]) };
@@ -124,22 +122,6 @@ fn serve() -> io::Result<()> {
     }
     // With this process, those that it made end.
     Ok(())
-}
-
-fn limit_descriptors(to: impl FnOnce(&libc::rlimit) -> libc::rlim_t) {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: room for a limit, and a limit.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
-            limit.rlim_cur = to(&limit);
-            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        }
-    }
-}
-
-/// Lets this process, which is the world's, hold as many files of its processes' disks as the system permits.
-pub fn raise_limit() {
-    limit_descriptors(|limit| limit.rlim_max);
 }
 
 /// The descriptor, moved out of the way; `/dev/null` takes its place.

@@ -345,3 +345,18 @@ fn merged(old: &[u8], mut new: Vec<u8>, dropped: Option<&[u8]>) -> Vec<u8> {
     }
     new
 }
+
+#[cfg(test)]
+mod tests {
+    use super::with_part;
+
+    #[test]
+    fn a_part_is_synced_and_nothing_else() {
+        let (old, now) = (b"aaaaaaaa".as_slice(), || b"bbbbbbbb".to_vec());
+        assert_eq!(with_part(old, now(), &(2..4), None), b"aabbaaaa");
+        assert_eq!(with_part(old, now(), &(6..100), None), b"aaaaaabb");
+        // What was cut off since the last sync is not there again, and no more than there is now.
+        assert_eq!(with_part(old, now(), &(2..4), Some(3)), b"aabb");
+        assert_eq!(with_part(old, b"bb".to_vec(), &(0..1), None), b"ba");
+    }
+}

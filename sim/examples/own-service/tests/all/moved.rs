@@ -4,6 +4,7 @@ use crate::world::{plan_at, run_main};
 use fencepost_libc::main_of;
 use fencepost_process::Main;
 use protocols::types::NodeId;
+use rustix::fs::{AtFlags, CWD, linkat};
 use scenarios::fault::{Fault, Trigger, Who};
 use std::{
     collections::BTreeSet,
@@ -92,21 +93,14 @@ fn a_file_that_is_moved_is_under_its_old_or_its_new_name() {
     assert_eq!(found(main_of(moves_and_syncs_the_old_folder)), [format!("{NONE}, {FULL}")].into());
 }
 
-unsafe extern "C" {
-    fn linkat(old_folder: i32, old: *const i8, new_folder: i32, new: *const i8, flags: i32) -> i32;
-}
-
 fn names_it_last() {
     let first = || {
         const O_TMPFILE: i32 = 0o20_200_000;
         let mut file = OpenOptions::new().write(true).custom_flags(O_TMPFILE).open("/data").unwrap();
         file.write_all(FULL.as_bytes()).unwrap();
         file.sync_all().unwrap();
-        let (here, follow) = (-100, 0x400);
-        let old = std::ffi::CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
-        // SAFETY: C strings.
-        let linked = unsafe { linkat(here, old.as_ptr().cast(), here, c"/data/f".as_ptr().cast(), follow) };
-        assert_eq!(linked, 0);
+        let old = format!("/proc/self/fd/{}", file.as_raw_fd());
+        linkat(CWD, old, CWD, "/data/f", AtFlags::SYMLINK_FOLLOW).unwrap();
         sync("/data");
     };
     then_tells(first, &["/data/f"]);
@@ -115,41 +109,6 @@ fn names_it_last() {
 #[test]
 fn what_was_synced_before_it_had_a_name_survives() {
     assert_eq!(found(main_of(names_it_last)), [FULL.to_owned()].into());
-}
-
-unsafe extern "C" {
-    fn mmap(at: *mut u8, length: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
-    fn msync(at: *mut u8, length: usize, flags: i32) -> i32;
-}
-
-fn syncs_one_page() {
-    let (path, page, number) = ("/data/m", 4096, |bytes: &[u8]| bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>());
-    if let Ok(bytes) = fs::read(path) {
-        println!("{} {} {}", bytes.len(), number(&bytes[..page]), number(&bytes[page..]));
-    }
-    let first = || {
-        let (page, both, shared, synchronous) = (4096, 3, 1, 4);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open("/data/m").unwrap();
-        file.set_len(3 * page as u64).unwrap();
-        file.sync_all().unwrap();
-        sync("/data");
-        // SAFETY: the file is as long, and nobody else has this memory.
-        unsafe {
-            let at = mmap(std::ptr::null_mut(), 3 * page, both, shared, file.as_raw_fd(), 0);
-            at.write(1);
-            at.add(page).write(2);
-            at.add(2 * page).write(4);
-            assert_eq!(msync(at.add(page), page, synchronous), 0);
-        }
-    };
-    then_tells(first, &[]);
-}
-
-#[test]
-fn msync_saves_the_part_that_it_is_asked_to_save() {
-    let found = found(main_of(syncs_one_page));
-    let all = ["0 2", "0 6", "1 2", "1 6"].map(|rest| format!("12288 {rest}"));
-    assert!(found.len() > 2 && found.iter().all(|line| line.is_empty() || all.contains(line)), "{found:?}");
 }
 
 fn takes_permissions_away() {

@@ -17,7 +17,7 @@ use crate::{
 };
 use libc::{AT_FDCWD, c_char, c_int, c_long};
 use machine::{HERE, done, is_of_system};
-use path::{Dots, Intent, Last, Place, dots_of, files, is_own, place_of, resolve};
+use path::{Dots, Intent, Last, Place, dots_of, entered, files, is_own, place_of, resolve};
 
 /// Does the process have a disk of its own? Else all of these are the machine's.
 pub fn has_disk() -> bool {
@@ -182,19 +182,6 @@ fn opened_own(descriptor: c_int, place: &Place, before: Option<libc::stat>, (cre
             files.opened_for_writing(descriptor, now.st_ino, place.text(), wall);
             files.stamp(descriptor, wall);
         }
-    });
-}
-
-/// A folder of the disk has another entry now; and perhaps an entry is a new file.
-fn entered(parents: &[&str], new: Option<&str>) {
-    let inode = new.and_then(|path| disk::stat_at(path)).map(|stat| stat.st_ino);
-    inside(|kernel, _| {
-        let (wall, Some(files)) = (kernel.wall, &mut kernel.files) else { return };
-        if let (Some(inode), Some(path)) = (inode, new) {
-            files.is_new(inode);
-            files.touch(path, wall);
-        }
-        parents.iter().for_each(|parent| files.touch(parent, wall));
     });
 }
 

@@ -1,6 +1,7 @@
 //! What the outside promises: stops before sends, ends, a watchdog, no process left behind, no panic about garbage.
 
 use crate::{
+    disk::Disk,
     programs,
     world::{MS, SECOND, World, zygote},
 };
@@ -9,6 +10,7 @@ use fencepost_process::{Error, Event, Go, Plain, Start, Then, Turn};
 use std::{
     cell::RefCell,
     net::{Ipv4Addr, TcpStream},
+    os::fd::AsRawFd,
     path::Path,
     rc::Rc,
     time::Duration,
@@ -47,6 +49,28 @@ fn a_process_can_be_stopped_before_each_send() {
         assert_eq!(leaders, 2, "{:?}", world.log);
         assert_eq!(world.log.iter().any(|line| line.contains("leads no more")), !kills, "{:?}", world.log);
     }
+}
+
+/// Changes three pages of a file through memory, and syncs the middle one.
+fn syncs_one_page() {
+    let file = std::fs::File::options().read(true).write(true).create_new(true).open("/tmp/pages").unwrap();
+    file.set_len(3 * 4096).unwrap();
+    // SAFETY: the file is as long, and nobody else has this memory.
+    unsafe {
+        let (access, descriptor) = (libc::PROT_READ | libc::PROT_WRITE, file.as_raw_fd());
+        let at = libc::mmap(std::ptr::null_mut(), 3 * 4096, access, libc::MAP_SHARED, descriptor, 0).cast::<u8>();
+        (0..3).for_each(|page| at.add(page * 4096).write(1));
+        assert_eq!(libc::msync(at.add(4096).cast(), 4096, libc::MS_SYNC), 0);
+    }
+}
+
+#[test]
+fn msync_syncs_the_part_that_it_is_asked_to_sync() {
+    let (mut world, disk) = (World::new(1), Disk::new());
+    disk.path().clone_into(&mut world.disk);
+    world.process("n1", main_of(syncs_one_page));
+    world.run_until(SECOND).unwrap();
+    assert!(world.log.iter().any(|line| line == "n1 syncs 4096..8192"), "{:?}", world.log);
 }
 
 fn crashes() {

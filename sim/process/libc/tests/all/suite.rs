@@ -6,6 +6,7 @@ mod clocks;
 mod connections;
 mod descriptors;
 mod files;
+mod links;
 mod locks;
 mod paths;
 mod readiness;
@@ -170,6 +171,7 @@ fn cases() -> Vec<Case> {
         connections::CASES,
         descriptors::CASES,
         files::CASES,
+        links::CASES,
         locks::CASES,
         paths::CASES,
         readiness::CASES,

@@ -356,8 +356,7 @@ impl World {
                 said.extend(bytes);
                 while let Some(end) = said.iter().position(|byte| *byte == b'\n') {
                     let line: Vec<u8> = said.drain(..=end).collect();
-                    let line = String::from_utf8_lossy(&line[..end]);
-                    self.log.push(format!("{now:.6} {}: {line}", host.name));
+                    self.log.push(format!("{now:.6} {}: {}", host.name, String::from_utf8_lossy(&line[..end])));
                 }
             }
             Op::Resolve { query, name } => {
@@ -365,7 +364,8 @@ impl World {
                 self.hosts[at].events.push(Event::Resolved { query, ips });
                 self.hosts[at].woken = true;
             }
-            Op::Sync { sync, .. } => {
+            Op::Sync { sync, from, to, .. } => {
+                self.log.push(format!("{} syncs {from}..{to}", self.hosts[at].name));
                 self.hosts[at].events.push(Event::Synced { sync, error: 0 });
                 self.hosts[at].woken = true;
             }

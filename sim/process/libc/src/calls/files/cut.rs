@@ -1,11 +1,10 @@
 //! Files that become shorter: the world is told, as a length that was never synced may be lost like contents.
 
 use super::{
-    changed, entered,
     machine::done,
-    path::{Last, is_own},
+    path::{Intent, Last, entered, is_own, resolve},
 };
-use crate::{baton::inside, system::disk};
+use crate::{baton::inside, call::refuse, system::disk};
 use fencepost_process::Op;
 use libc::{AT_FDCWD, c_int, c_long};
 
@@ -16,13 +15,17 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> 
     // SAFETY: the caller's: each takes what its system call takes.
     unsafe {
         match number {
-            libc::SYS_truncate => changed(AT_FDCWD, a[0] as _, Last::Followed, |path| {
-                let before = std::ffi::CStr::from_ptr(path as *const _).to_str().ok().and_then(disk::stat_at);
-                let result = done(number, [path, a[1], 0, 0, 0, 0])?;
+            libc::SYS_truncate => {
+                let place = resolve(AT_FDCWD, a[0] as _, Intent::Change, Last::Followed)?;
+                if !place.own {
+                    return Err(refuse("openat(a file of the machine, to change it)"));
+                }
+                let before = disk::stat_at(place.text());
+                let result = done(number, [place.path.as_ptr() as usize, a[1], 0, 0, 0, 0])?;
                 before.inspect(|before| to(before, length));
-                entered(&[std::ffi::CStr::from_ptr(path as *const _).to_str().unwrap_or_default()], None);
+                entered(&[place.text()], None);
                 Ok(result)
-            }),
+            }
             libc::SYS_ftruncate => {
                 let before = disk::stat(a[0] as _).filter(|_| is_own(a[0] as _));
                 let result = done(number, a)?;

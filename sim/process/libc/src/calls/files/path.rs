@@ -272,3 +272,16 @@ fn mirror(path: &str, own: &str) {
         });
     }
 }
+
+/// A folder of the disk has another entry now; and perhaps an entry is a new file.
+pub fn entered(parents: &[&str], new: Option<&str>) {
+    let inode = new.and_then(disk::stat_at).map(|stat| stat.st_ino);
+    inside(|kernel, _| {
+        let (wall, Some(files)) = (kernel.wall, &mut kernel.files) else { return };
+        if let (Some(inode), Some(path)) = (inode, new) {
+            files.is_new(inode);
+            files.touch(path, wall);
+        }
+        parents.iter().for_each(|parent| files.touch(parent, wall));
+    });
+}
