@@ -166,6 +166,8 @@ impl Postgres {
     pub fn restart(&mut self) {
         self.server.kill();
         eventually("PostgreSQL starts again", SOON, || self.server.starts_again().then_some(()));
+        // It listens before it has recovered, and refuses everybody until then.
+        eventually("PostgreSQL has recovered", SOON, || self.psql("select 1").ok());
     }
 
     /// A URL of the initial database, without the password.
