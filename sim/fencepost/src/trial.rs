@@ -135,11 +135,12 @@ impl Trial {
             format!("  {:>10.6} {name} {}\n", line.now as f64 / 1e9, said(line))
         };
         let text: String = lines[lines.len().saturating_sub(most)..].iter().map(line).collect();
-        match text.is_empty() {
+        let printed = match text.is_empty() {
             true => "The processes printed nothing.\n".to_owned(),
             false if lines.len() > most => format!("The last that the processes printed:\n{text}"),
             false => format!("The processes printed:\n{text}"),
-        }
+        };
+        printed + &not_modelled(run)
     }
 
     /// How many sends before which it is to be stopped the first leader makes until it could have been replaced.
@@ -292,6 +293,17 @@ pub fn refused(run: &Run) -> Vec<String> {
         }
     }
     refused
+}
+
+/// What models refused, and a real service would have answered.
+fn not_modelled(run: &Run) -> String {
+    let sentences: String = run.refused.iter().map(|sentence| format!("  {sentence}\n")).collect();
+    match sentences.is_empty() {
+        true => sentences,
+        false => {
+            format!("A real service would have answered this, so what a process did then is no finding:\n{sentences}")
+        }
+    }
 }
 
 /// A line, with where it comes from if that is not standard output.

@@ -98,7 +98,7 @@ impl Model {
                 self.set_watches(connection, &watches);
                 Ok(Answer::Nothing)
             }
-            _ => Err(code::UNIMPLEMENTED),
+            other => Err(not_modelled(&other)),
         }
     }
 
@@ -175,7 +175,7 @@ impl Model {
                 self.versioned(path, *version)?;
                 Ok((Answer::Nothing, Vec::new()))
             }
-            _ => Err(code::UNIMPLEMENTED),
+            other => Err(not_modelled(other)),
         }
     }
 
@@ -224,4 +224,10 @@ impl Model {
         }
         Ok((path, Node { data, owner, ..Node::default() }))
     }
+}
+
+/// A real server would have carried it out.
+fn not_modelled(call: &Call) -> i32 {
+    crate::service::refused::tell("ZooKeeper", &format!("operation {} is not modelled", call.op()));
+    code::UNIMPLEMENTED
 }
