@@ -17,6 +17,11 @@ pub fn contends(contender: &str) {
     world::try_with(|world| world.note_contender(contender));
 }
 
+/// The same of all that contend; the new ones are the calling process's.
+pub fn contend(contenders: &[String]) {
+    world::try_with(|world| world.note_contenders(contenders));
+}
+
 /// A member proposes an entry of its log.
 pub fn proposes(entry: &[u8]) {
     world::try_with(|world| world.note_proposed(entry));

@@ -151,6 +151,7 @@ impl World {
             return before;
         }
         if let Some(Grant { node, token, .. }) = before {
+            let why = self.grants.keyed.as_ref().map_or(why, |keyed| keyed.end_of(node, why));
             self.record_in(group, Kind::GrantEnd { node, token: some(token), reason: why });
         }
         if let Some(Grant { node, token, .. }) = grant {

@@ -3,7 +3,7 @@
 
 use super::World;
 use crate::host::task;
-use protocols::types::NodeId;
+use protocols::{history::GrantEnd, types::NodeId};
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
@@ -42,6 +42,11 @@ impl Keyed {
         }
     }
 
+    fn only(&mut self, contenders: &[String]) {
+        self.owners.retain(|known, _| contenders.contains(known));
+        contenders.iter().for_each(|contender| self.add(contender));
+    }
+
     /// The process of the contender that now holds the key; a former holder is none any more.
     pub(super) fn owner(&mut self, holder: Option<&str>) -> Option<NodeId> {
         if let Some(before) = self.holder.take_if(|before| Some(&**before) != holder) {
@@ -51,6 +56,14 @@ impl Keyed {
         self.add(holder);
         self.holder = Some(holder.to_owned());
         self.owners.get(holder).copied()
+    }
+
+    /// How a grant to this node has ended: what another process's request ends is taken away, and not released.
+    pub(super) fn end_of(&self, node: NodeId, why: GrantEnd) -> GrantEnd {
+        match self.caller().filter(|caller| why == GrantEnd::Released && *caller != node) {
+            Some(_) => GrantEnd::Taken,
+            None => why,
+        }
     }
 
     /// Does the running process belong to the key's service?
@@ -80,10 +93,19 @@ impl World {
         Some(keyed.key.clone())
     }
 
-    /// The process whose connection is being served contends for the key under this name.
+    /// The process whose connection is being served contends for the key under this name, which is that connection's.
     pub fn note_contender(&mut self, contender: &str) {
         if let Some(keyed) = &mut self.grants.keyed {
-            keyed.add(contender);
+            if let Some(caller) = keyed.caller() {
+                keyed.owners.insert(contender.to_owned(), caller);
+            }
+        }
+    }
+
+    /// These contend for the key, and no others: the new ones for the process whose connection is being served.
+    pub fn note_contenders(&mut self, contenders: &[String]) {
+        if let Some(keyed) = &mut self.grants.keyed {
+            keyed.only(contenders);
         }
     }
 
@@ -101,5 +123,54 @@ impl World {
         if let Some(keyed) = &mut self.grants.keyed {
             keyed.applying = entry.and_then(|entry| keyed.proposed.remove(&hash(entry)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: NodeId = NodeId(0);
+    const TWO: NodeId = NodeId(1);
+
+    /// A key of which nobody is known, and a request of this process.
+    fn asked_by(caller: NodeId) -> Keyed {
+        let (key, service, candidates) = ("leader".to_owned(), vec![NodeId(3)], 3);
+        let (owners, holder, proposed) = Default::default();
+        Keyed { key, service, candidates, owners, holder, proposed, applying: Some(caller) }
+    }
+
+    #[test]
+    fn a_value_is_its_writers_even_if_all_write_the_same() {
+        let mut keyed = asked_by(ONE);
+        assert_eq!(keyed.owner(Some("leader")), Some(ONE));
+        keyed.applying = Some(TWO);
+        assert_eq!(keyed.owner(Some("leader")), Some(ONE), "others' requests change nothing");
+        assert_eq!(keyed.owner(None), None);
+        assert_eq!(keyed.owner(Some("leader")), Some(TWO));
+        keyed.applying = Some(NodeId(3));
+        assert_eq!(keyed.owner(Some("another")), None, "a member of the service is no candidate");
+    }
+
+    #[test]
+    fn who_waits_is_known_until_it_is_gone() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let mut keyed = asked_by(ONE);
+        keyed.only(&names(&["5/x"]));
+        keyed.applying = Some(TWO);
+        keyed.only(&names(&["5/x", "6/x"]));
+        assert_eq!((keyed.owner(Some("5/x")), keyed.owner(Some("6/x"))), (Some(ONE), Some(TWO)));
+        // The service has forgotten everything, and counts from the same revision again.
+        keyed.only(&[]);
+        keyed.only(&names(&["5/x"]));
+        assert_eq!(keyed.owner(Some("5/x")), Some(TWO));
+    }
+
+    #[test]
+    fn what_another_process_ends_is_taken_away() {
+        let keyed = asked_by(TWO);
+        assert_eq!(keyed.end_of(TWO, GrantEnd::Released), GrantEnd::Released);
+        assert_eq!(keyed.end_of(ONE, GrantEnd::Released), GrantEnd::Taken);
+        assert_eq!(keyed.end_of(ONE, GrantEnd::Expired), GrantEnd::Expired);
     }
 }

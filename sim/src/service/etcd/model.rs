@@ -158,10 +158,10 @@ impl Model {
             self.keys.range(key.as_bytes().to_vec()..).take_while(|(found, _)| found.starts_with(key.as_bytes()));
         let contenders = keys.filter(|(found, _)| found.starts_with(&below) || *found == key.as_bytes());
         let name = |kv: &PbKeyValue| format!("{}/{}", kv.create_revision, String::from_utf8_lossy(&kv.value));
-        let mut contenders: Vec<_> = contenders.map(|(_, kv)| (kv.create_revision, name(kv))).collect();
-        contenders.iter().for_each(|(_, name)| grants::contends(name));
-        contenders.sort();
-        Some(Holder { name: contenders.into_iter().next()?.1, token: 0, until: None })
+        let (revisions, names): (Vec<_>, Vec<_>) = contenders.map(|(_, kv)| (kv.create_revision, name(kv))).unzip();
+        grants::contend(&names);
+        let (_, name) = revisions.into_iter().zip(names).min()?;
+        Some(Holder { name, token: 0, until: None })
     }
 
     /// The process has started and leads: every lease has its full time to live again, plus an election timeout

@@ -46,6 +46,8 @@ impl Server {
     pub fn apply<T>(&self, now: Now, pid: Option<Pid>, action: impl FnOnce(&mut Model) -> T) -> T {
         let mut model = self.model();
         if let Some(key) = grants::leader_key() {
+            // What a restart has lost is not released by whoever asks next.
+            grants::tell(model.holder_of(&key), GrantEnd::Lost);
             pid.inspect(|pid| grants::contends(&pid.to_string()));
             let answer = action(&mut model);
             grants::tell(model.holder_of(&key), if pid.is_some() { GrantEnd::Released } else { GrantEnd::Lost });

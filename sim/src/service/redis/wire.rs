@@ -341,6 +341,8 @@ fn apply_keyed(
     now_ms: u64,
     args: &[Vec<u8>],
 ) -> super::resp::Resp {
+    // What a restart has lost is not released by whoever asks next.
+    grants::tell(model.holder_of(key, now_ms), GrantEnd::Lost);
     let reply = model.apply(session, now_ms, args);
     let holder = model.holder_of(key, now_ms);
     let why = match (flushes(args), holder.is_some()) {

@@ -177,3 +177,18 @@ fn between_two_renamings_a_name_may_be_free() {
     assert_eq!(found(main_of(|| keeps_the_old(false))), set(&["gone", "there"]));
     assert_eq!(found(main_of(|| keeps_the_old(true))), set(&["there"]));
 }
+
+/// Makes its file empty by its descriptor, and then writes it anew, without a sync.
+fn empties_an_open_file() {
+    let first = || {
+        makes("/srv/f");
+        let file = File::open("/srv/f").unwrap();
+        fs::write(format!("/proc/self/fd/{}", file.as_raw_fd()), FULL).unwrap();
+    };
+    then_tells(first, &["/srv/f"]);
+}
+
+#[test]
+fn a_file_that_is_made_empty_by_its_descriptor_may_stay_empty() {
+    assert_eq!(found(main_of(empties_an_open_file)), [String::new(), FULL.to_owned()].into());
+}

@@ -153,7 +153,7 @@ unsafe fn open(folder: c_int, path: *const c_char, flags: c_int, mode: usize) ->
     if place.own && writes && flags & libc::O_DSYNC != 0 {
         return Err(refuse("openat(O_SYNC)"));
     }
-    let before = disk::stat_at(place.text()).filter(|_| place.own);
+    let before = disk::stat_behind(place.text()).filter(|_| place.own);
     // SAFETY: a C string.
     let opened = unsafe { done(libc::SYS_openat, at(place.path.as_ptr() as usize)) }?;
     if place.own {

@@ -23,6 +23,11 @@ pub fn look(path: &str) -> Result<libc::stat, c_int> {
     stat_of(libc::AT_FDCWD, &path, libc::AT_SYMLINK_NOFOLLOW).ok_or_else(errno)
 }
 
+/// The state of what is behind the path, such as that of an open file by its descriptor.
+pub fn stat_behind(path: &str) -> Option<libc::stat> {
+    stat_of(libc::AT_FDCWD, &CString::new(path).ok()?, 0)
+}
+
 /// What the link at this path says, if that is UTF-8.
 pub fn read_link(path: &str) -> Option<String> {
     let (path, mut room) = (CString::new(path).ok()?, [0u8; 4096]);

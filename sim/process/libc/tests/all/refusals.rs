@@ -179,6 +179,13 @@ fn the_table_has_the_calls_on_files() {
 }
 
 #[test]
+fn the_book_says_how_many_programs_both_worlds_run() {
+    let text = std::fs::read_to_string(repository().join("docs/processes.md")).expect("docs/processes.md");
+    let says = format!("runs each of {} small programs", crate::suite::cases().len());
+    assert!(text.contains(&says), "it does not say that it {says}");
+}
+
+#[test]
 fn the_book_has_the_table() {
     let (begin, end) = ("<!-- calls -->\n", "<!-- end of calls -->\n");
     let file = repository().join("docs/processes.md");

@@ -164,7 +164,7 @@ pub fn fd(of: &impl AsRawFd) -> RawFd {
 
 type Case = (&'static str, fn(&mut Out));
 
-fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     [
         addresses::CASES,
         clocks::CASES,

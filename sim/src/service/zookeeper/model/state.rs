@@ -82,8 +82,10 @@ impl Model {
         if contenders.is_empty() && node.owner != 0 {
             contenders.push((0, node.czxid.to_string()));
         }
-        contenders.iter().for_each(|(_, name)| grants::contends(name));
-        Some(Holder { name: contenders.into_iter().min()?.1, token: 0, until: None })
+        let (numbers, names): (Vec<_>, Vec<_>) = contenders.into_iter().unzip();
+        grants::contend(&names);
+        let (_, name) = numbers.into_iter().zip(names).min()?;
+        Some(Holder { name, token: 0, until: None })
     }
 
     /// Kafka's controller, with its epoch.

@@ -20,7 +20,7 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> Result<c_long, c_int> 
                 if !place.own {
                     return Err(refuse("openat(a file of the machine, to change it)"));
                 }
-                let before = disk::stat_at(place.text());
+                let before = disk::stat_behind(place.text());
                 let result = done(number, [place.path.as_ptr() as usize, a[1], 0, 0, 0, 0])?;
                 before.inspect(|before| to(before, length));
                 entered(&[place.text()], None);
