@@ -165,7 +165,9 @@ fn cargo(arguments: &[&str]) -> Option<(bool, String)> {
     let mut command = Command::new(env!("CARGO"));
     // Variables that cargo sets for its tests would make the nested cargo rebuild everything.
     for (name, _) in std::env::vars() {
-        if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_TARGET_DIR" {
+        if name.starts_with("CARGO_")
+            && !["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_INCREMENTAL"].contains(&name.as_str())
+        {
             command.env_remove(name);
         }
     }
