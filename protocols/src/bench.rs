@@ -136,7 +136,7 @@ impl<E: Elector> Bench<E> {
         let names = self.nodes().map(|node| format!("n{}", node.0 + 1)).collect();
         let (nonce, stored) = (self.random.next_u64(), self.seat(node).disk.clone());
         let (timings, service, bugs) = (self.timings, Vec::new(), Default::default());
-        let elector = (self.make)(Setup { group: 0, node, names, timings, nonce, stored, service, bugs });
+        let elector = (self.make)(Setup { group: 0, seat: None, node, names, timings, nonce, stored, service, bugs });
         let seat = &mut self.seats[node.index()];
         seat.starts += 1;
         seat.elector = Some(elector);

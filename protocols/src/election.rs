@@ -66,6 +66,9 @@ pub struct Setup {
     /// The group whose leadership it stands for. Groups share the service, so an elector's keys there contain the
     /// group. Its messages reach only candidates of its group.
     pub group: u16,
+    /// What it stands for, by the name that its user gave it: its keys in the service contain this instead of the
+    /// group. `None` in the simulation, where groups have numbers.
+    pub seat: Option<String>,
     /// Names of all candidates by [`NodeId`], the basis of their identities in the service.
     pub names: Vec<String>,
     /// Timings, with the protocol's defaults filled in.
@@ -242,9 +245,10 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
     ALL.into_iter().find(|p| p.name == name).or_else(|| wrapped(name))
 }
 
-/// The protocol called `name` that wraps another one, or leads only for a job.
+/// The protocol called `name` that wraps or varies another one, or leads only for a job.
 pub fn wrapped(name: &str) -> Option<&'static Protocol> {
-    token_counter::find(name).or_else(|| both_locks::find(name)).or_else(|| cron::find(name))
+    let varied = [&etcd::from_sending::PROTOCOL].into_iter().find(|protocol| protocol.name == name);
+    varied.or_else(|| token_counter::find(name)).or_else(|| both_locks::find(name)).or_else(|| cron::find(name))
 }
 
 impl Protocol {

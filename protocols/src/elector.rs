@@ -96,6 +96,10 @@ pub enum Input<P: Payload = Opaque, S: Api = Erased> {
     RemoveVoter(NodeId),
     /// The resource refused our token, so a newer leader exists. Stop believing, and campaign again.
     Fenced,
+    /// Leave the election for good; the work is already finished. Gives up whatever this candidate holds, or may come
+    /// to hold by a request under way, and asks for nothing else. It is done once no request is under way; the driver
+    /// passes on answers until then, and timers never. Only protocols that `fencepost-seat` runs know it.
+    Withdraw,
 }
 
 /// An action requested by an elector, in order.
@@ -301,6 +305,7 @@ impl<P: Payload, S: Api> Input<P, S> {
             Input::AddVoter(node) => Input::AddVoter(node),
             Input::RemoveVoter(node) => Input::RemoveVoter(node),
             Input::Fenced => Input::Fenced,
+            Input::Withdraw => Input::Withdraw,
         })
     }
 }

@@ -324,6 +324,7 @@ async fn candidate_core(told: &Told, env: SimEnv) -> Box<dyn Core> {
         let setup = Setup {
             node: env.node,
             group,
+            seat: None,
             names: names.clone(),
             timings,
             nonce: env.random(),

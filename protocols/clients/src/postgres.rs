@@ -16,7 +16,7 @@ use crate::{
     site::Endpoint,
 };
 use connection::Connector;
-pub use options::{DATABASE, Options, USER};
+pub use options::{DATABASE, Options, USER, usual_login};
 use protocols::{
     election::pg_advisory::KEPT_IN_POOL,
     elector::{ServiceInput, ServiceOutput},
@@ -33,8 +33,13 @@ pub fn rows<E: Env>() -> client::Client<E> {
         service: SERVICE.name,
         run: |env, site, outputs, deliver| {
             let keepalive = Keepalive::within(site.timings.lease_ttl);
-            let options =
-                Options { service: &SERVICE, keepalive: Some(keepalive), pooled: false, keeps_dropped: false };
+            let options = Options {
+                login: usual_login(),
+                service: &SERVICE,
+                keepalive: Some(keepalive),
+                pooled: false,
+                keeps_dropped: false,
+            };
             Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
         },
     }
@@ -46,8 +51,13 @@ pub fn check_ins<E: Env>() -> client::Client<E> {
         service: CHECK_INS.name,
         run: |env, site, outputs, deliver| {
             let keepalive = Keepalive::within(site.timings.lease_ttl);
-            let options =
-                Options { service: &CHECK_INS, keepalive: Some(keepalive), pooled: false, keeps_dropped: false };
+            let options = Options {
+                login: usual_login(),
+                service: &CHECK_INS,
+                keepalive: Some(keepalive),
+                pooled: false,
+                keeps_dropped: false,
+            };
             Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
         },
     }
@@ -60,7 +70,13 @@ pub fn sessions<E: Env>() -> client::Client<E> {
         run: |env, site, outputs, deliver| {
             let keepalive = Keepalive::within(site.timings.lease_ttl);
             let keeps_dropped = site.bugs.has(&KEPT_IN_POOL);
-            let options = Options { service: &SESSIONS, keepalive: Some(keepalive), pooled: false, keeps_dropped };
+            let options = Options {
+                login: usual_login(),
+                service: &SESSIONS,
+                keepalive: Some(keepalive),
+                pooled: false,
+                keeps_dropped,
+            };
             Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
         },
     }
@@ -71,7 +87,8 @@ pub fn pooled<E: Env>() -> client::Client<E> {
     client::Client {
         service: POOLED.name,
         run: |env, site, outputs, deliver| {
-            let options = Options { service: &POOLED, keepalive: None, pooled: true, keeps_dropped: false };
+            let options =
+                Options { login: usual_login(), service: &POOLED, keepalive: None, pooled: true, keeps_dropped: false };
             Box::pin(run(env, site.only(), options, outputs, move |input| deliver(input)))
         },
     }
@@ -88,11 +105,29 @@ pub async fn run<E: Env>(
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    let backend = Postgres(Arc::new(Connector::new(env.clone(), endpoint, options)));
-    Queue::new(env, options.service, deliver).run(backend, outputs).await;
+    Postgres::new(env, endpoint, options).run(outputs, deliver).await;
 }
 
-struct Postgres<E: Env>(Arc<Connector<E>>);
+/// A connection that several electors can share. Clones share it.
+#[derive(Clone)]
+pub struct Postgres<E: Env>(Arc<Connector<E>>);
+
+impl<E: Env> Postgres<E> {
+    /// A connection to `endpoint`; nothing is dialled yet.
+    pub fn new(env: E, endpoint: Endpoint, options: Options) -> Self {
+        Postgres(Arc::new(Connector::new(env, endpoint, options)))
+    }
+
+    /// Carries out an elector's requests; see [`run`].
+    pub async fn run(
+        self,
+        outputs: UnboundedReceiver<ServiceOutput>,
+        deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
+    ) {
+        let (env, service) = (self.0.env.clone(), self.0.service());
+        Queue::new(env, service, deliver).run(self, outputs).await;
+    }
+}
 
 impl<E: Env> Backend for Postgres<E> {
     type Api = Api;

@@ -39,8 +39,7 @@ pub async fn run<E: Env>(
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    let backend = Redis(Arc::new(Connector::new(env.clone(), endpoint, false)));
-    Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
+    Redis::new(env.clone(), endpoint, RedisConnectionInfo::default()).run(outputs, deliver).await;
 }
 
 /// The same with separate timeouts for connecting and for the request, as in clients with a timeout per step
@@ -55,7 +54,33 @@ pub(crate) async fn run_by_steps<E: Env>(
     Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
 }
 
-struct Redis<E: Env>(Arc<Connector<E>>);
+/// A connection that several electors can share. Clones share it.
+#[derive(Clone)]
+pub struct Redis<E: Env>(Arc<Connector<E>>);
+
+impl<E: Env> Redis<E> {
+    /// A connection to `endpoint`, logged in as `info` says; nothing is dialled yet.
+    pub fn new(env: E, endpoint: Endpoint, info: RedisConnectionInfo) -> Self {
+        Redis(Arc::new(Connector { info, ..Connector::new(env, endpoint, false) }))
+    }
+
+    /// Carries out an elector's requests; see [`run`].
+    pub async fn run(
+        self,
+        outputs: UnboundedReceiver<ServiceOutput>,
+        deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
+    ) {
+        Queue::new(self.0.env.clone(), &SERVICE, deliver).run(self, outputs).await;
+    }
+
+    /// The connection, for commands of one's own; dials if there is none.
+    ///
+    /// # Errors
+    /// No connection, or a login that is refused.
+    pub async fn connection(&self) -> Result<MultiplexedConnection, Failure> {
+        Ok(self.0.connection().await?.1)
+    }
+}
 
 impl<E: Env> Backend for Redis<E> {
     type Api = Api;
@@ -74,6 +99,7 @@ impl<E: Env> Backend for Redis<E> {
 pub(crate) struct Connector<E: Env> {
     env: E,
     endpoint: Endpoint,
+    info: RedisConnectionInfo,
     /// Whether connecting has a timeout of its own.
     connects_apart: bool,
     slot: Mutex<Slot<E>>,
@@ -88,7 +114,7 @@ struct Slot<E: Env> {
 impl<E: Env> Connector<E> {
     pub(crate) fn new(env: E, endpoint: Endpoint, connects_apart: bool) -> Self {
         let slot = Mutex::new(Slot { generation: 0, live: None });
-        Connector { env, endpoint, connects_apart, slot }
+        Connector { env, endpoint, info: RedisConnectionInfo::default(), connects_apart, slot }
     }
 
     /// Carries out one request within its timeout, connecting first if necessary. Connecting may take up to `timeout`
@@ -125,7 +151,7 @@ impl<E: Env> Connector<E> {
         let unknown = |error: std::io::Error| Failure::Unknown(format!("no connection: {error}"));
         let stream = self.env.connect(&self.endpoint).await.map_err(unknown)?;
         let config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
-        let made = MultiplexedConnection::new_with_config(&RedisConnectionInfo::default(), stream, config).await;
+        let made = MultiplexedConnection::new_with_config(&self.info, stream, config).await;
         let (connection, driver) = made.map_err(failure)?;
         slot.generation += 1;
         slot.live = Some((connection.clone(), self.env.spawn(driver)));

@@ -1,10 +1,7 @@
 //! Which client serves which service.
 
 pub use crate::client::{Client, Deliver, Running};
-use crate::{
-    consul, env::Env, kubernetes, object_store, postgres, raft, redis, redis_sentinel, redis_servers, site::Site,
-    zookeeper,
-};
+use crate::{env::Env, site::Site};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     service::Service,
@@ -27,20 +24,32 @@ impl<E: Env> Clients<E> {
     pub fn ours() -> Self {
         Clients(Vec::from([
             // One line per service.
-            redis::client(),
-            redis_servers::client(),
-            redis_sentinel::client(),
+            #[cfg(feature = "redis")]
+            crate::redis::client(),
+            #[cfg(feature = "redis")]
+            crate::redis_servers::client(),
+            #[cfg(feature = "redis")]
+            crate::redis_sentinel::client(),
             #[cfg(feature = "etcd")]
             crate::etcd::client(),
-            consul::client(),
-            kubernetes::client(),
-            object_store::client(),
-            raft::client::client(),
-            zookeeper::client(),
-            postgres::rows(),
-            postgres::check_ins(),
-            postgres::sessions(),
-            postgres::pooled(),
+            #[cfg(feature = "http")]
+            crate::consul::client(),
+            #[cfg(feature = "http")]
+            crate::kubernetes::client(),
+            #[cfg(feature = "http")]
+            crate::object_store::client(),
+            #[cfg(feature = "raft")]
+            crate::raft::client::client(),
+            #[cfg(feature = "zookeeper")]
+            crate::zookeeper::client(),
+            #[cfg(feature = "postgres")]
+            crate::postgres::rows(),
+            #[cfg(feature = "postgres")]
+            crate::postgres::check_ins(),
+            #[cfg(feature = "postgres")]
+            crate::postgres::sessions(),
+            #[cfg(feature = "postgres")]
+            crate::postgres::pooled(),
         ]))
     }
 

@@ -1,22 +1,19 @@
 //! The task driver: steps one core as a task on any [`Env`]. Real mode runs this. The simulation steps cores inline,
 //! and checks that this driver yields the same history.
 
-use crate::env::{Disk, Env};
+use crate::{
+    env::{Disk, Env},
+    timers::Timers,
+};
 use protocols::{
-    core::{Core, Input, Output, TimerId},
+    core::{Core, Input, Output},
     elector::ServiceOutput,
     history::Kind,
     message::Message,
     payload::Opaque,
     types::NodeId,
 };
-use std::{
-    collections::{BTreeMap, VecDeque},
-    future::Future,
-    io,
-    pin::Pin,
-    task::Poll,
-};
+use std::{collections::VecDeque, future::Future, io, task::Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 /// A driven core's way to its peers and the history.
@@ -51,7 +48,7 @@ pub async fn drive<E: Env>(
     services: Vec<UnboundedSender<ServiceOutput>>,
     mut inputs: UnboundedReceiver<Input>,
 ) {
-    let mut timers = Timers { env: env.clone(), set: BTreeMap::new(), sleep: None };
+    let mut timers = Timers::new(env.clone());
     let mut outputs = Vec::new();
     let (mut persists, mut writing) = (VecDeque::new(), None);
     core.step(env.now(), Input::Start, &mut outputs);
@@ -116,41 +113,4 @@ pub const STATE: &str = "elector-state";
 
 async fn write<D: Disk>(disk: D, state: Vec<u8>) -> io::Result<()> {
     disk.replace(STATE, state).await
-}
-
-/// The core's timers, on a single sleep.
-struct Timers<E: Env> {
-    env: E,
-    set: BTreeMap<TimerId, u64>,
-    sleep: Option<(u64, E::Sleep)>,
-}
-
-impl<E: Env> Timers<E> {
-    fn set(&mut self, id: TimerId, at: u64) {
-        self.set.insert(id, at);
-    }
-
-    fn cancel(&mut self, id: TimerId) {
-        self.set.remove(&id);
-    }
-
-    /// The next timer that is due, which this unsets.
-    fn poll(&mut self, context: &mut std::task::Context<'_>) -> Poll<TimerId> {
-        loop {
-            let Some((at, id)) = self.set.iter().map(|(id, at)| (*at, *id)).min() else { return Poll::Pending };
-            if self.sleep.as_ref().is_none_or(|(until, _)| *until != at) {
-                self.sleep = Some((at, self.env.sleep_until(at)));
-            }
-            let Some((_, sleep)) = &mut self.sleep else { return Poll::Pending };
-            if Pin::new(sleep).poll(context).is_pending() {
-                return Poll::Pending;
-            }
-            self.sleep = None;
-            // A real timer may fire slightly early by the clock that the core sees.
-            if self.env.now().mono >= at {
-                self.set.remove(&id);
-                return Poll::Ready(id);
-            }
-        }
-    }
 }

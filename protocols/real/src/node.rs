@@ -148,7 +148,8 @@ pub async fn run(settings: NodeSettings, shutdown: impl Future<Output = ()> + Se
     // The directory may contain a service that this protocol does not use.
     let service = (addresses.len() as u16..store.0).take(site.service.len()).map(NodeId).collect();
     let (nonce, bugs, ending) = (env.random(), Default::default(), Arc::new(AtomicBool::new(false)));
-    let elector = (protocol.elector)(Setup { group: 0, node, names, timings, nonce, stored: None, service, bugs });
+    let elector =
+        (protocol.elector)(Setup { group: 0, seat: None, node, names, timings, nonce, stored: None, service, bugs });
     let core = Watched::new(
         Node::new(Place { node, store, starts, tick, silence: STORE_SILENCE, read_lease }, elector).with_tenure(tenure),
         standing_sender,

@@ -80,6 +80,10 @@ pub const PROTOCOL: Protocol = Protocol {
     belief_overlap: promise::from_sending,
 };
 
+fn name(asking: &Asking) -> String {
+    asking.setup.seat.clone().unwrap_or_else(|| name_of(asking.setup.group))
+}
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct DbRow;
 
@@ -99,19 +103,19 @@ impl LeaseService for DbRow {
     }
 
     fn take(asking: &Asking, holder: String) -> Request {
-        Request::Take { name: name_of(asking.setup.group), holder, ttl_ms: asking.ttl_ms() }
+        Request::Take { name: name(asking), holder, ttl_ms: asking.ttl_ms() }
     }
 
     fn extend(asking: &Asking, holder: String) -> Request {
-        Request::Extend { name: name_of(asking.setup.group), holder, ttl_ms: asking.ttl_ms() }
+        Request::Extend { name: name(asking), holder, ttl_ms: asking.ttl_ms() }
     }
 
     fn give_back(asking: &Asking, holder: String) -> Request {
-        Request::Release { name: name_of(asking.setup.group), holder }
+        Request::Release { name: name(asking), holder }
     }
 
     fn look(asking: &Asking) -> Request {
-        Request::Look { name: name_of(asking.setup.group) }
+        Request::Look { name: name(asking) }
     }
 
     fn understand(reply: Reply) -> Option<Meaning> {

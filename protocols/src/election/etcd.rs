@@ -31,6 +31,7 @@
 
 mod bugs;
 pub(super) mod candidate;
+pub mod from_sending;
 mod observer;
 pub(super) mod session;
 pub(super) mod timing;

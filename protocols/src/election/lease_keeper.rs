@@ -123,6 +123,8 @@ pub(super) struct Keeper<S: LeaseService> {
     /// Whether [`Output::Campaign`] is still to be sent.
     campaign_due: bool,
     back_off: BackOff,
+    /// Whether it has left the election.
+    withdrawn: bool,
 }
 
 impl<S: LeaseService> Keeper<S> {
@@ -136,6 +138,7 @@ impl<S: LeaseService> Keeper<S> {
             held_off_until: 0,
             campaign_due: true,
             back_off,
+            withdrawn: false,
         }
     }
 
@@ -204,9 +207,9 @@ impl<S: LeaseService> Keeper<S> {
                 self.lead(now, value, token, sent, out)
             }
             (Asked::Acquire { value, sent }, Ok(Some(Meaning::Done))) => self.lead(now, value, 0, sent, out),
-            (Asked::Acquire { .. }, Ok(Some(Meaning::Refused))) => self.look(out),
+            (Asked::Acquire { .. }, Ok(Some(Meaning::Refused))) if !self.withdrawn => self.look(out),
             // A refusal took nothing. The next poll retries.
-            (Asked::Acquire { .. }, Err(Failure::Rejected(_))) => {}
+            (Asked::Acquire { .. }, Ok(Some(Meaning::Refused)) | Err(Failure::Rejected(_))) => {}
             (Asked::Acquire { value, .. }, _) => {
                 S::mark(Rare::Leftover);
                 self.give_back(value, out);
@@ -223,7 +226,7 @@ impl<S: LeaseService> Keeper<S> {
             }
             (Asked::GiveBack, Ok(_)) => {
                 self.leftover = None;
-                if now.mono >= self.held_off_until {
+                if now.mono >= self.held_off_until && !self.withdrawn {
                     self.acquire(now, out);
                 }
             }
@@ -235,6 +238,9 @@ impl<S: LeaseService> Keeper<S> {
 
     pub(super) fn lead(&mut self, now: Now, value: String, token: u64, sent: u64, out: &mut Out<S>) {
         let leadership = Leadership { token, valid_until: S::valid_until(&self.asking, now, sent) };
+        if self.withdrawn {
+            return self.give_back(value, out);
+        }
         if leadership.valid_until <= now.mono {
             S::mark(Rare::TooLate);
             // The answer was too late for any belief.
@@ -262,6 +268,15 @@ impl<S: LeaseService> Keeper<S> {
         let Some(value) = self.stop_believing(now, why, out) else { return };
         if why != Deposed::Lost {
             self.give_back(value, out);
+        }
+    }
+
+    /// Leaves the election. An acquisition under way is given back once it is answered.
+    fn withdraw(&mut self, now: Now, out: &mut Out<S>) {
+        self.withdrawn = true;
+        self.depose(now, Deposed::Resigned, out);
+        if self.under_way.is_none() {
+            self.clean_up(out);
         }
     }
 
@@ -315,6 +330,7 @@ impl<S: LeaseService> Elector for Keeper<S> {
                 out.push(Output::Point(Point::BeforeRelease));
                 self.depose(now, Deposed::Resigned, out);
             }
+            Input::Withdraw => self.withdraw(now, out),
             Input::Transfer(to) if self.lease.is_some() => S::transfer(self, now, to, out),
             Input::Fenced => self.depose(now, Deposed::Fenced, out),
             // Timers of a role that has ended, or a follower's resignation; there are no streams.

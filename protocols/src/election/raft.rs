@@ -336,7 +336,12 @@ impl Elector for Raft {
             Input::AddVoter(node) => self.change(Change::AddVoter(node), out),
             Input::RemoveVoter(node) => self.change(Change::RemoveVoter(node), out),
             // The timer of a renewed or ended belief; openraft handles its peers, state and watch itself.
-            Input::Timer(_) | Input::Service(_) | Input::Peer { .. } | Input::Persisted | Input::StandAside(_) => {}
+            Input::Timer(_)
+            | Input::Service(_)
+            | Input::Peer { .. }
+            | Input::Persisted
+            | Input::StandAside(_)
+            | Input::Withdraw => {}
         }
     }
 }

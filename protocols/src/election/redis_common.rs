@@ -68,10 +68,26 @@ pub const VALUE_BY_NAME: Bug = Bug {
 
 /// The key that this candidate competes for.
 pub(super) fn key(setup: &Setup) -> String {
-    let key = key_of(setup.group);
+    let key = match &setup.seat {
+        Some(seat) => seat_key(seat).into(),
+        None => key_of(setup.group),
+    };
     // Counted from 1, these are the even numbers.
     let migrated = setup.node.0 % 2 == 1 && setup.bugs.has(&MIXED_LOCKS);
     if migrated { format!("{key}:new") } else { key.into_owned() }
+}
+
+/// The counter of the tokens of what this candidate competes for.
+pub(super) fn token_key(setup: &Setup) -> String {
+    match &setup.seat {
+        Some(seat) => format!("{}:token", seat_key(seat)),
+        None => token_key_of(setup.group).into_owned(),
+    }
+}
+
+/// In a cluster, the braces keep both keys in one slot, as scripts need it.
+fn seat_key(seat: &str) -> String {
+    format!("fencepost:{{{seat}}}")
 }
 
 /// The value for a new attempt.

@@ -29,7 +29,7 @@ use super::{
     hazard,
     lease_keeper::{Answer, Asked, Keeper, LeaseService, Meaning, Out, Rare},
     promise::{self, UNCHECKED},
-    redis_common::{self, token_key_of},
+    redis_common,
 };
 use crate::{
     clock::Now,
@@ -100,7 +100,7 @@ struct RedisFenced;
 
 impl RedisFenced {
     fn hand_over(asking: &Asking, value: String, to: String) -> Request {
-        let (key, token_key) = (redis_common::key(&asking.setup), token_key_of(asking.setup.group).into_owned());
+        let (key, token_key) = (redis_common::key(&asking.setup), redis_common::token_key(&asking.setup));
         Request::HandOver { key, token_key, value, to, ttl_ms: asking.ttl_ms() }
     }
 }
@@ -118,7 +118,7 @@ impl LeaseService for RedisFenced {
     }
 
     fn take(asking: &Asking, value: String) -> Request {
-        let (key, token_key) = (redis_common::key(&asking.setup), token_key_of(asking.setup.group).into_owned());
+        let (key, token_key) = (redis_common::key(&asking.setup), redis_common::token_key(&asking.setup));
         Request::AcquireFenced { key, token_key, value, ttl_ms: asking.ttl_ms() }
     }
 

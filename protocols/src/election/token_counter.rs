@@ -235,7 +235,7 @@ mod tests {
         let timings = lowest_id::PROTOCOL.default_timings();
         let names = vec!["n1".to_owned(), "n2".to_owned()];
         let (node, service, bugs) = (NodeId(0), vec![COUNTER], Default::default());
-        (LOWEST_ID.elector)(Setup { node, group: 0, names, timings, nonce: 1, stored: None, service, bugs })
+        (LOWEST_ID.elector)(Setup { node, group: 0, seat: None, names, timings, nonce: 1, stored: None, service, bugs })
     }
 
     fn step(elector: &mut Box<AnyElector>, at: u64, input: Input) -> Vec<Output> {

@@ -37,6 +37,7 @@ impl Fleet {
         let setup = |node: usize| Setup {
             node: NodeId(node as u16),
             group: 0,
+            seat: None,
             names: (0..nodes).map(|node| format!("n{node}")).collect(),
             timings,
             nonce: 1,

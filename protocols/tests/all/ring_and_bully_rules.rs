@@ -33,6 +33,7 @@ impl One {
         let names = (0..count).map(|n| format!("n{n}")).collect();
         let setup = Setup {
             group: 0,
+            seat: None,
             node: NodeId(node),
             names,
             timings: TIMINGS,

@@ -188,7 +188,7 @@ fn setup() -> Setup {
     let timings = lowest_id::PROTOCOL.default_timings();
     let names = vec!["n1".to_owned(), "n2".to_owned(), "n3".to_owned()];
     let (node, service, bugs) = (NodeId(0), vec![STORE], Bugs::default());
-    Setup { node, group: 0, names, timings, nonce: 1, stored: None, service, bugs }
+    Setup { node, group: 0, seat: None, names, timings, nonce: 1, stored: None, service, bugs }
 }
 
 /// An elector, and its timers.

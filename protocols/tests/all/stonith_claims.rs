@@ -34,6 +34,7 @@ impl Claimant {
         let names = ["n0", "n1", "n2"].map(String::from).to_vec();
         let setup = Setup {
             group: 0,
+            seat: None,
             node: NodeId(1),
             names,
             timings: TIMINGS,

@@ -111,6 +111,7 @@ impl<'a> Run<'a> {
         };
         let setup = Setup {
             group: 0,
+            seat: None,
             node: names.node(fields["node"]),
             names: names.0.clone(),
             timings,

@@ -191,8 +191,12 @@ impl World {
     }
 
     /// Whether the write on this connection was begun in, or clearly after, what its process says of its leadership: so that
-    /// it can be told whether it was meant to be sent.
+    /// it can be told whether it was meant to be sent. What arrives from a stopped process was sent before it stopped.
     pub(crate) fn is_told(&self, node: NodeId, conn: u32) -> bool {
+        let process = &self.processes[node.index()];
+        if !process.up || process.paused {
+            return false;
+        }
         let leads = || self.programs.said.get(&node).is_some_and(|said| said.leads);
         self.programs.began.get(&conn).is_some_and(|began| began.late || leads())
     }

@@ -289,6 +289,7 @@ impl Candidate {
         let names = vec!["n0".into(), "n1".into()];
         let setup = Setup {
             group: 0,
+            seat: None,
             node: NodeId(node),
             names,
             timings,

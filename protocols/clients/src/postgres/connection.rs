@@ -1,17 +1,16 @@
 //! The single connection, and which session a request needs.
 
-use super::{
-    options::{DATABASE, Options, USER},
-    session::Session,
-    statements,
-};
+use super::{options::Options, session::Session, statements};
 use crate::{env::Env, site::Endpoint};
 use protocols::{
     error::Failure,
-    service::postgres::{Reply, Request, SCHEMA},
+    service::{
+        Service,
+        postgres::{Reply, Request, SCHEMA},
+    },
 };
 use std::sync::{Mutex, PoisonError};
-use tokio_postgres::{Config, Error, NoTls, config::SslMode, error::SqlState};
+use tokio_postgres::{Error, NoTls, config::SslMode, error::SqlState};
 
 /// Connects when first needed, and keeps the connection.
 pub(super) struct Connector<E: Env> {
@@ -48,6 +47,10 @@ impl<E: Env> Drop for Lent<'_, E> {
 impl<E: Env> Connector<E> {
     pub(super) fn new(env: E, endpoint: Endpoint, options: Options) -> Self {
         Connector { env, endpoint, options, slot: Mutex::new(Slot { sessions: 0, live: None, back: Vec::new() }) }
+    }
+
+    pub(super) fn service(&self) -> &'static Service {
+        self.options.service
     }
 
     /// Carries out one request, connecting first if necessary. The connection is kept if the request was answered; it
@@ -106,8 +109,8 @@ impl<E: Env> Connector<E> {
     async fn connect(&self, who: Option<&str>) -> Result<Session<E>, Failure> {
         let unknown = |error: std::io::Error| Failure::Unknown(format!("no connection: {error}"));
         let stream = self.env.connect(&self.endpoint).await.map_err(unknown)?;
-        let mut config = Config::new();
-        config.user(USER).dbname(DATABASE).ssl_mode(SslMode::Disable).application_name(who.unwrap_or("fencepost"));
+        let mut config = self.options.login.clone();
+        config.ssl_mode(SslMode::Disable).application_name(who.unwrap_or("fencepost"));
         if let Some(keepalive) = self.options.keepalive {
             config.options(keepalive.options());
         }

@@ -6,8 +6,17 @@ use protocols::service::{Service, postgres::Keepalive};
 pub const USER: &str = "fencepost";
 pub const DATABASE: &str = "postgres";
 
-#[derive(Clone, Copy, Debug)]
+/// The candidates' login in the simulation and in real mode.
+pub fn usual_login() -> tokio_postgres::Config {
+    let mut config = tokio_postgres::Config::new();
+    config.user(USER).dbname(DATABASE);
+    config
+}
+
+#[derive(Clone, Debug)]
 pub struct Options {
+    /// Whose role, database and password it takes; hosts come from the site.
+    pub login: tokio_postgres::Config,
     pub service: &'static Service,
     /// Keepalive of silent connections; `None` leaves it to the server's settings.
     pub keepalive: Option<Keepalive>,

@@ -7,7 +7,7 @@ mod observing;
 use super::{
     bugs::{RELEASE_BY_NAME, WAITER_NOT_READ_AGAIN},
     observer::Observer,
-    session::{self, Numbers, RETRY, Recipe, Session, Stage},
+    session::{self, Counting, Numbers, RETRY, Recipe, Session, Stage},
     timing::{AGAIN, DEADLINE, KEEPALIVE, OBSERVE, REOPEN},
 };
 use crate::{
@@ -40,6 +40,11 @@ pub(in crate::election) struct EtcdElection {
     scan_from: Option<u64>,
     observer: Observer,
     back_off: BackOff,
+    /// Where deadlines count from sending: the time of this step, and when the lease was asked for.
+    now: u64,
+    asked_lease: u64,
+    /// Whether it has left the election.
+    withdrawn: bool,
     /// Leases of campaigns that were abandoned with their keys: [`CAMPAIGN_LEAVES_KEY`].
     left_behind: Vec<(i64, i64, Option<StreamNumber>)>,
 }
@@ -61,6 +66,9 @@ impl EtcdElection {
             scan_from: None,
             observer: Observer::default(),
             back_off: BackOff::default(),
+            now: 0,
+            asked_lease: 0,
+            withdrawn: false,
             left_behind: Vec::new(),
         }
     }
@@ -84,8 +92,36 @@ impl EtcdElection {
             Request::DeleteKey { key, .. } if self.setup.bugs.has(&RELEASE_BY_NAME) => Request::DeleteAnyKey { key },
             request => request,
         };
+        if self.stage == Stage::Granting {
+            self.asked_lease = self.now;
+        }
         out.push(Output::Point(Point::BeforeAsk));
         self.pending = Some(self.request(request, false, out));
+    }
+
+    /// Leaves the election. A lease that is being granted is revoked once its number is known.
+    fn withdraw(&mut self, out: &mut Vec<Output>) {
+        self.withdrawn = true;
+        if let Some(stream) = self.observer.stream() {
+            out.push(Output::Service(ServiceOutput::Close(stream)));
+        }
+        if let Some(number) = self.observer.request() {
+            out.push(Output::Service(ServiceOutput::Cancel(number)));
+        }
+        self.observer.lost();
+        if self.stage != Stage::Granting || self.pending.is_none() {
+            self.abandon(Deposed::Resigned, out);
+        }
+    }
+
+    /// After the withdrawal: the lease that was being granted then.
+    fn settle(&mut self, input: Input, out: &mut Vec<Output>) {
+        let Input::Service(ServiceInput::Reply { number, reply }) = input else { return };
+        if self.pending.take_if(|pending| *pending == number).is_some()
+            && let Ok(Reply::Granted { lease, .. }) = reply
+        {
+            self.request(Request::Revoke { lease }, true, out);
+        }
     }
 
     fn go(&mut self, stage: Stage, out: &mut Vec<Output>) {
@@ -179,7 +215,9 @@ impl EtcdElection {
                 _ => self.ask(out),
             },
             (REOPEN, Some(Session { stream: None, .. })) => self.open_keepalive(now, out),
-            (DEADLINE, Some(session)) if now > session.deadline => self.fresh_session(Deposed::Expired, out),
+            (DEADLINE, Some(session)) if session.is_over(self.recipe, now) => {
+                self.fresh_session(Deposed::Expired, out);
+            }
             (DEADLINE, Some(_)) => self.set_deadline(out),
             (KEEPALIVE, Some(_)) => self.keepalive_tick(now, out),
             _ => {}
@@ -211,8 +249,8 @@ impl EtcdElection {
                 session.create_revision = create_revision;
                 match self.recipe {
                     Recipe::OneKey => self.win(now, out),
-                    Recipe::Queue if value == self.name() => self.go(Stage::Looking, out),
-                    Recipe::Queue => self.go(Stage::Proclaiming, out),
+                    _ if value == self.name() => self.go(Stage::Looking, out),
+                    _ => self.go(Stage::Proclaiming, out),
                 }
             }
             (Stage::Proclaiming, Reply::Proclaimed { done: true }, _) => self.go(Stage::Looking, out),
@@ -298,7 +336,18 @@ impl Elector for EtcdElection {
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         let now = now.mono;
+        if self.recipe.counts() == Counting::FromSending {
+            self.now = now;
+            // First of all: after a pause, answers and timers come in any order.
+            if self.stage == Stage::Leading && now >= self.valid_until() {
+                self.fresh_session(Deposed::Expired, out);
+            }
+        }
+        if self.withdrawn {
+            return self.settle(input, out);
+        }
         match input {
+            Input::Withdraw => self.withdraw(out),
             Input::Start => {
                 self.start(out);
                 self.observe(out);

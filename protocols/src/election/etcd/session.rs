@@ -1,6 +1,7 @@
 //! A lease and its key, the stages of a campaign, and their requests.
 
 use crate::{
+    election::Setup,
     elector::{RequestNumber, StreamNumber},
     service::etcd::Request,
     types::{MILLISECOND, NodeId, SECOND},
@@ -17,21 +18,47 @@ pub enum Recipe {
     Queue,
     /// There is a single key; the candidate that creates it leads, and all others wait for its end.
     OneKey,
+    /// A queue whose members count their leases from when a keepalive was sent, and keep one on its way at a time.
+    SafeQueue,
+}
+
+/// The moment from which a lease is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Counting {
+    /// When the answer was read, as the library does.
+    FromAnswers,
+    /// When the confirmed request was sent: the belief ends no later than the lease.
+    FromSending,
 }
 
 impl Recipe {
     /// The prefix of a group's keys.
     pub fn prefix(self, group: u16) -> String {
         match self {
-            Recipe::Queue => prefix_of(group),
+            Recipe::Queue | Recipe::SafeQueue => prefix_of(group),
             Recipe::OneKey => of_group(SOLE_PREFIX, group),
+        }
+    }
+
+    /// The prefix of the keys of what is stood for.
+    pub(super) fn prefix_for(self, setup: &Setup) -> String {
+        match &setup.seat {
+            Some(seat) => format!("fencepost/{seat}/"),
+            None => self.prefix(setup.group),
+        }
+    }
+
+    pub(super) const fn counts(self) -> Counting {
+        match self {
+            Recipe::Queue | Recipe::OneKey => Counting::FromAnswers,
+            Recipe::SafeQueue => Counting::FromSending,
         }
     }
 
     /// The stage after the awaited key is gone.
     pub(super) const fn after_waiting(self) -> Stage {
         match self {
-            Recipe::Queue => Stage::Looking,
+            Recipe::Queue | Recipe::SafeQueue => Stage::Looking,
             Recipe::OneKey => Stage::Creating,
         }
     }
@@ -62,6 +89,11 @@ pub(super) fn tick_after(from: u64, period: u64, after: u64) -> u64 {
 /// `ttl` nanoseconds in whole seconds, rounded up.
 pub(super) const fn ttl_seconds(ttl: u64) -> u64 {
     ttl.div_ceil(SECOND)
+}
+
+/// A TTL as etcd gives it, in nanoseconds.
+pub(super) const fn seconds(ttl_s: i64) -> u64 {
+    (if ttl_s > 0 { ttl_s.unsigned_abs() } else { 0 }).saturating_mul(SECOND)
 }
 
 /// The stage of a campaign; each but the last two has a request.
@@ -105,14 +137,17 @@ pub(super) struct Session {
     /// When that stream was opened: the origin of its send loop's ticks.
     pub(super) opened: u64,
     pub(super) keepalive_due: u64,
+    /// When the keepalive was sent that is not answered yet, on that stream; only where deadlines count from sending.
+    pub(super) unanswered: Option<u64>,
     pub(super) deadline: u64,
 }
 
 impl Session {
-    pub(super) fn new(recipe: Recipe, group: u16, lease: i64, ttl_s: i64, now: u64) -> Self {
-        let prefix = recipe.prefix(group);
+    /// A session whose lease was asked for at `asked`, and granted just now.
+    pub(super) fn new(recipe: Recipe, setup: &Setup, lease: i64, ttl_s: i64, (asked, now): (u64, u64)) -> Self {
+        let prefix = recipe.prefix_for(setup);
         let key = match recipe {
-            Recipe::Queue => format!("{prefix}{lease:x}"),
+            Recipe::Queue | Recipe::SafeQueue => format!("{prefix}{lease:x}"),
             Recipe::OneKey => format!("{prefix}leader"),
         };
         Session {
@@ -124,7 +159,21 @@ impl Session {
             stream: None,
             opened: now,
             keepalive_due: now,
-            deadline: now + FIRST_ANSWER,
+            unanswered: None,
+            deadline: match recipe.counts() {
+                Counting::FromAnswers => now + FIRST_ANSWER,
+                Counting::FromSending => asked.saturating_add(seconds(ttl_s)),
+            },
+        }
+    }
+}
+
+impl Session {
+    /// Whether the deadline has passed. The library looks at whole ticks, and after it.
+    pub(super) fn is_over(&self, recipe: Recipe, now: u64) -> bool {
+        match recipe.counts() {
+            Counting::FromAnswers => now > self.deadline,
+            Counting::FromSending => now >= self.deadline,
         }
     }
 }

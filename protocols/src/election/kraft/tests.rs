@@ -23,7 +23,17 @@ pub(super) struct Voter {
 pub(super) fn setup(node: u16, count: u16, nonce: u64, stored: Option<Vec<u8>>) -> Setup {
     let timings = super::drill::timings();
     let names = (1..=count).map(|number| format!("n{number}")).collect();
-    Setup { group: 0, node: NodeId(node), names, timings, nonce, stored, service: Vec::new(), bugs: Default::default() }
+    Setup {
+        group: 0,
+        seat: None,
+        node: NodeId(node),
+        names,
+        timings,
+        nonce,
+        stored,
+        service: Vec::new(),
+        bugs: Default::default(),
+    }
 }
 
 pub(super) fn state(epoch: Epoch, voted: Option<u16>, leader: Option<u16>, log: &[Epoch]) -> Durable {

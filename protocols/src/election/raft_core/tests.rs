@@ -23,6 +23,7 @@ pub(super) fn setup(node: u16, count: u16, rules: Rules, stored: Option<Vec<u8>>
     let names = (1..=count).map(|number| format!("n{number}")).collect();
     Setup {
         group: 0,
+        seat: None,
         node: NodeId(node),
         names,
         timings: timings(rules),

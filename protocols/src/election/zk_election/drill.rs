@@ -27,7 +27,7 @@ const UNANSWERED: usize = 1 + 3 + 2 + 1;
 pub fn drill() {
     let (timings, names) = (PROTOCOL.default_timings(), vec!["n1".to_owned()]);
     let (service, bugs, stored) = (Vec::new(), Default::default(), None);
-    let setup = Setup { node: NodeId(0), group: 0, names, timings, nonce: 1, stored, service, bugs };
+    let setup = Setup { node: NodeId(0), group: 0, seat: None, names, timings, nonce: 1, stored, service, bugs };
     let mut candidate = Candidate { latch: Latch::new(setup), at: SECOND, asked: Vec::new() };
     candidate.step(Input::Start);
     candidate.item(Item::Connected { session: 7, timeout_ms: 10_000 });

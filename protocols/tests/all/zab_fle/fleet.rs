@@ -32,7 +32,17 @@ pub fn setup(node: u16, count: u16, nonce: u64, stored: Option<Vec<u8>>) -> Setu
         own: Default::default(),
     };
     let names = (1..=count).map(|n| format!("n{n}")).collect();
-    Setup { group: 0, node: NodeId(node), names, timings, nonce, stored, service: Vec::new(), bugs: Default::default() }
+    Setup {
+        group: 0,
+        seat: None,
+        node: NodeId(node),
+        names,
+        timings,
+        nonce,
+        stored,
+        service: Vec::new(),
+        bugs: Default::default(),
+    }
 }
 
 /// What goes wrong.

@@ -262,7 +262,7 @@ mod tests {
     fn core() -> MarginLease {
         let (names, timings) = (vec!["n1".to_owned()], PROTOCOL.default_timings());
         let (node, stored, service, bugs) = (protocols::types::NodeId(0), None, Vec::new(), Default::default());
-        MarginLease::new(Setup { node, group: 0, names, timings, nonce: 7, stored, service, bugs })
+        MarginLease::new(Setup { node, group: 0, seat: None, names, timings, nonce: 7, stored, service, bugs })
     }
 
     /// Whether this input, at that many milliseconds, leads to this output.

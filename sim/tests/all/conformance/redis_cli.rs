@@ -38,6 +38,7 @@ impl Alone {
         let setup = Setup {
             node: NodeId(0),
             group: 0,
+            seat: None,
             names: vec!["n1".to_owned(), "n2".to_owned()],
             timings,
             nonce: 7,

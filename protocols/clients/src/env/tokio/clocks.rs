@@ -24,7 +24,7 @@ pub struct Clocks {
 
 struct Shared {
     /// When the clocks were created, on the machine's clock.
-    start: Instant,
+    start: Machine,
     course: Mutex<Course>,
     /// Wakes sleepers when the rate changes, since their deadlines on the machine's clock move.
     changed: watch::Sender<()>,
@@ -72,7 +72,7 @@ impl Clocks {
     pub fn new(wall_offset_ms: i64, rate_ppm: i64) -> Self {
         let course = Course { since: 0, mono: 0, ahead: i128::from(wall_offset_ms) * MILLISECOND, rate_ppm };
         let (changed, _) = watch::channel(());
-        Clocks { shared: Arc::new(Shared { start: Instant::now(), course: Mutex::new(course), changed }) }
+        Clocks { shared: Arc::new(Shared { start: Machine::now(), course: Mutex::new(course), changed }) }
     }
 
     pub fn now(&self) -> Now {
@@ -116,7 +116,7 @@ impl Clocks {
     }
 
     fn elapsed(&self) -> i128 {
-        self.shared.start.elapsed().as_nanos() as i128
+        Machine::now().0 - self.shared.start.0
     }
 
     /// The machine's time since `start` and the current course, read together so that no change falls between the two.
@@ -125,11 +125,30 @@ impl Clocks {
         (self.elapsed(), *course)
     }
 
-    /// The machine's instant at `elapsed`.
+    /// When the machine's clock will show `elapsed`, if it is not suspended until then.
     fn instant(&self, elapsed: i128) -> Instant {
-        let start = self.shared.start;
-        let after = Duration::from_nanos(u64::try_from(elapsed).unwrap_or(u64::MAX));
-        start.checked_add(after.min(FAR * 100)).unwrap_or(start + FAR)
+        let remaining = u64::try_from((elapsed - self.elapsed()).max(0)).unwrap_or(u64::MAX);
+        let now = Instant::now();
+        now.checked_add(Duration::from_nanos(remaining).min(FAR)).unwrap_or(now)
+    }
+}
+
+/// Nanoseconds of the machine's monotonic clock. On Linux it goes on while the machine is suspended, unlike `Instant`:
+/// leases run out meanwhile. Sleeps do not go on, so who sleeps may wake late by as much.
+#[derive(Clone, Copy)]
+struct Machine(i128);
+
+impl Machine {
+    #[cfg(target_os = "linux")]
+    fn now() -> Self {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        Machine(i128::from(now.tv_sec) * 1_000 * MILLISECOND + i128::from(now.tv_nsec))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn now() -> Self {
+        static ORIGIN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        Machine(ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as i128)
     }
 }
 

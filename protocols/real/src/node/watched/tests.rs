@@ -36,6 +36,7 @@ impl Bench {
         };
         let setup = Setup {
             group: 0,
+            seat: None,
             node: NodeId(0),
             names: names.clone(),
             timings,

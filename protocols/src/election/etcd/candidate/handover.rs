@@ -53,7 +53,7 @@ impl EtcdElection {
     /// The same after a resignation; without a queue, the others get a lease's time to go first.
     pub(super) fn stand_again(&mut self, now: u64, out: &mut Vec<Output>) {
         match self.recipe {
-            Recipe::Queue => self.queue_again(out),
+            Recipe::Queue | Recipe::SafeQueue => self.queue_again(out),
             Recipe::OneKey => {
                 self.campaign(out);
                 self.stage = Stage::Creating;

@@ -4,13 +4,12 @@ use super::{EtcdElection, Output, open};
 use crate::{
     election::etcd::{
         bugs::CAMPAIGN_LEAVES_KEY,
-        session::{DEADLINE_SCAN, RETRY, Session, Stage, tick_after},
+        session::{Counting, DEADLINE_SCAN, RETRY, Session, Stage, seconds, tick_after},
         timing::{AGAIN, DEADLINE, KEEPALIVE, REOPEN},
     },
     elector::{Deposed, ServiceOutput},
     point::Point,
     service::etcd::StreamRequest,
-    types::SECOND,
 };
 
 impl EtcdElection {
@@ -47,7 +46,8 @@ impl EtcdElection {
 
     pub(super) fn granted(&mut self, now: u64, lease: i64, ttl_s: i64, out: &mut Vec<Output>) {
         self.scan_from.get_or_insert(now);
-        self.session = Some(Session::new(self.recipe, self.setup.group, lease, ttl_s, now));
+        let (recipe, times) = (self.recipe, (self.asked_lease, now));
+        self.session = Some(Session::new(recipe, &self.setup, lease, ttl_s, times));
         self.set_deadline(out);
         self.open_keepalive(now, out);
         self.go(Stage::Creating, out);
@@ -58,6 +58,7 @@ impl EtcdElection {
         let number = self.numbers.stream();
         session.stream = Some(number);
         session.opened = now;
+        session.unanswered = (self.recipe.counts() == Counting::FromSending).then_some(now);
         out.push(Output::Point(Point::BeforeRenew));
         out.push(open(number, StreamRequest::Keepalive { lease: session.lease, ttl_s: session.ttl_s }));
         out.push(Output::SetTimer { id: KEEPALIVE, at: now + RETRY });
@@ -66,7 +67,10 @@ impl EtcdElection {
     /// The end of the belief, on the node's monotonic clock.
     pub(super) fn valid_until(&self) -> u64 {
         let (Some(session), Some(from)) = (&self.session, self.scan_from) else { return 0 };
-        tick_after(from, DEADLINE_SCAN, session.deadline)
+        match self.recipe.counts() {
+            Counting::FromAnswers => tick_after(from, DEADLINE_SCAN, session.deadline),
+            Counting::FromSending => session.deadline,
+        }
     }
 
     pub(super) fn set_deadline(&mut self, out: &mut Vec<Output>) {
@@ -79,8 +83,16 @@ impl EtcdElection {
             crate::mark!("etcd: a keepalive says that the lease is gone");
             return self.fresh_session(Deposed::Lost, out);
         }
-        session.deadline = now.saturating_add((ttl_s as u64).saturating_mul(SECOND));
-        session.keepalive_due = now + self.setup.timings.renew_interval;
+        let from = match self.recipe.counts() {
+            Counting::FromAnswers => now,
+            // An answer to nothing, or one that comes too late, prolongs nothing.
+            Counting::FromSending => match session.unanswered.take() {
+                Some(sent) => sent,
+                None => return,
+            },
+        };
+        session.deadline = from.saturating_add(seconds(ttl_s));
+        session.keepalive_due = from + self.setup.timings.renew_interval;
         out.push(Output::Point(Point::Renewed));
         let at = tick_after(session.opened, RETRY, session.keepalive_due);
         out.push(Output::SetTimer { id: KEEPALIVE, at });
@@ -94,9 +106,20 @@ impl EtcdElection {
     /// A tick of the library's send loop, which resends an unanswered keepalive each time.
     pub(super) fn keepalive_tick(&mut self, now: u64, out: &mut Vec<Output>) {
         self.keep_what_is_left_behind(out);
-        let Some(Session { stream: Some(stream), keepalive_due, opened, .. }) = &self.session else { return };
+        let Some(Session { stream: Some(stream), keepalive_due, opened, unanswered, .. }) = &mut self.session else {
+            return;
+        };
         let (stream, at) = (*stream, tick_after(*opened, RETRY, now));
-        if *keepalive_due < now {
+        if let Some(sent) = unanswered {
+            if now.saturating_sub(*sent) >= self.setup.timings.request_timeout {
+                // Its answer could not be told from that of a later keepalive on the same stream.
+                out.push(Output::Service(ServiceOutput::Close(stream)));
+                return self.open_keepalive(now, out);
+            }
+        } else if *keepalive_due < now {
+            if self.recipe.counts() == Counting::FromSending {
+                *unanswered = Some(now);
+            }
             crate::mark!("etcd: a keepalive is not answered");
             out.push(Output::Point(Point::BeforeRenew));
             out.push(Output::Service(ServiceOutput::Push(stream)));

@@ -16,7 +16,7 @@ use crate::{
 impl EtcdElection {
     /// Asks for the first key.
     pub(super) fn observe(&mut self, out: &mut Vec<Output>) {
-        let number = self.request(Request::First { prefix: self.recipe.prefix(self.setup.group) }, true, out);
+        let number = self.request(Request::First { prefix: self.recipe.prefix_for(&self.setup) }, true, out);
         self.observer.asked(number);
     }
 
@@ -47,10 +47,9 @@ impl EtcdElection {
         out.push(Output::Point(Point::BeforeWatch));
         out.push(match key {
             Some(KeyState { key, .. }) => open(stream, StreamRequest::WatchDelete { key, start_revision }),
-            None => open(
-                stream,
-                StreamRequest::WatchPrefix { prefix: self.recipe.prefix(self.setup.group), start_revision },
-            ),
+            None => {
+                open(stream, StreamRequest::WatchPrefix { prefix: self.recipe.prefix_for(&self.setup), start_revision })
+            }
         });
     }
 

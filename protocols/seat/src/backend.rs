@@ -1,0 +1,63 @@
+//! The services that a seat can stand on.
+
+#[cfg(feature = "etcd")]
+pub(crate) mod etcd;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
+#[cfg(feature = "redis")]
+pub(crate) mod redis;
+
+use crate::lead::Fencing;
+use protocols::{
+    election::Protocol,
+    elector::{ServiceInput, ServiceOutput},
+};
+use protocols_clients::{env::tokio::TokioEnv, site::Endpoint};
+use std::{future::Future, pin::Pin, sync::Arc};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// A coordination service. Clones share a connection, so several seats can.
+pub trait Backend: Clone + Send + Sync + 'static + Service {
+    /// Whether its leaderships have tokens.
+    type Fencing: Fencing;
+}
+
+pub(crate) type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(crate) type Deliver = Arc<dyn Fn(ServiceInput) + Send + Sync>;
+
+/// What the crate itself needs of a service; nobody else can implement it.
+#[doc(hidden)]
+pub trait Service {
+    fn protocol(&self) -> &'static Protocol;
+    fn env(&self) -> &TokioEnv;
+    /// Carries out an elector's requests until the channel closes.
+    fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running;
+}
+
+/// An address that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AddressError {
+    #[error("an address is needed")]
+    None,
+    #[error("`{0}` is no address of this service: use `{1}`")]
+    Wrong(String, &'static str),
+    #[error("`{0}` asks for TLS, which this version does not have")]
+    Tls(String),
+}
+
+/// A world seen by nobody else. The operating system's randomness seeds it, by the keys of a hash map.
+pub(crate) fn fresh_env() -> TokioEnv {
+    use std::hash::{BuildHasher, RandomState};
+    TokioEnv::new(RandomState::new().hash_one(std::process::id()))
+}
+
+/// Reads `host:port`; a port is not needed.
+pub(crate) fn endpoint(address: &str, port: u16) -> Option<Endpoint> {
+    let (host, port) = match address.rsplit_once(':') {
+        // An IPv6 address has its port behind the bracket.
+        Some((host, number)) if !number.ends_with(']') => (host, number.parse().ok()?),
+        _ => (address, port),
+    };
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    (!host.is_empty() && !host.contains(['/', '@', ' '])).then(|| Endpoint { host: host.to_owned(), port })
+}

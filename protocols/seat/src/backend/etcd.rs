@@ -1,0 +1,67 @@
+use super::{AddressError, Backend, Deliver, Running, Service, endpoint, fresh_env};
+use crate::lead::Fenced;
+use protocols::{
+    election::{Protocol, etcd::from_sending},
+    elector::ServiceOutput,
+};
+use protocols_clients::{env::tokio::TokioEnv, etcd, site::Endpoint};
+use std::{fmt, sync::Arc};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// etcd: a queue of keys with leases, as in its own client library. A waiting member watches the key before its own,
+/// and asks for nothing else; the token is the create revision of the leader's key.
+#[derive(Clone)]
+pub struct Etcd {
+    env: TokioEnv,
+    endpoints: Arc<Vec<Endpoint>>,
+}
+
+const FORM: &str = "http://HOST:PORT";
+
+impl Etcd {
+    /// etcd at these addresses, `http://HOST:PORT` each: the members of a cluster. Dials when there is something to
+    /// ask.
+    ///
+    /// # Errors
+    /// An address that cannot be used.
+    pub fn connect<S: AsRef<str>>(addresses: impl IntoIterator<Item = S>) -> Result<Self, AddressError> {
+        let read = |address: S| {
+            let address = address.as_ref();
+            if address.starts_with("https://") {
+                return Err(AddressError::Tls(address.to_owned()));
+            }
+            let bare = address.strip_prefix("http://").unwrap_or(address).trim_end_matches('/');
+            endpoint(bare, 2379).ok_or_else(|| AddressError::Wrong(address.to_owned(), FORM))
+        };
+        let endpoints: Vec<Endpoint> = addresses.into_iter().map(read).collect::<Result<_, _>>()?;
+        if endpoints.is_empty() {
+            return Err(AddressError::None);
+        }
+        Ok(Etcd { env: fresh_env(), endpoints: Arc::new(endpoints) })
+    }
+}
+
+impl Backend for Etcd {
+    type Fencing = Fenced;
+}
+
+impl Service for Etcd {
+    fn protocol(&self) -> &'static Protocol {
+        &from_sending::PROTOCOL
+    }
+
+    fn env(&self) -> &TokioEnv {
+        &self.env
+    }
+
+    fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {
+        let (env, endpoints) = (self.env.clone(), self.endpoints.to_vec());
+        Box::pin(async move { etcd::run(env, endpoints, outputs, move |input| deliver(input)).await })
+    }
+}
+
+impl fmt::Debug for Etcd {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Etcd").field(&self.endpoints).finish()
+    }
+}

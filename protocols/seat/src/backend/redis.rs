@@ -1,0 +1,79 @@
+use super::{AddressError, Backend, Deliver, Running, Service, endpoint, fresh_env};
+use crate::lead::Fenced;
+use protocols::{
+    election::{Protocol, redis_fenced},
+    elector::ServiceOutput,
+};
+use protocols_clients::{
+    env::tokio::TokioEnv,
+    redis::{self, Redis as Connection},
+};
+use std::fmt;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// Redis: a key with a TTL, and a counter of tokens that is drawn in the script that takes the key.
+///
+/// A waiting member polls, since a key's end is not told reliably. Redis forgets what it has not saved: without
+/// `appendonly yes` and `appendfsync always`, a restart may give out old tokens again, and the fenced resource then
+/// refuses leaders until the counter has caught up.
+#[derive(Clone)]
+pub struct Redis {
+    env: TokioEnv,
+    connection: Connection<TokioEnv>,
+    address: String,
+}
+
+const FORM: &str = "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]";
+
+impl Redis {
+    /// Redis at `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`. Dials when there is something to ask.
+    ///
+    /// # Errors
+    /// An address that cannot be used.
+    pub fn connect(address: &str) -> Result<Self, AddressError> {
+        use ::redis::{ConnectionAddr, IntoConnectionInfo};
+        let wrong = || AddressError::Wrong(without_password(address), FORM);
+        if address.starts_with("rediss://") {
+            return Err(AddressError::Tls(without_password(address)));
+        }
+        let info = address.into_connection_info().map_err(|_| wrong())?;
+        let ConnectionAddr::Tcp(host, port) = info.addr() else { return Err(wrong()) };
+        let (env, at) = (fresh_env(), format!("{host}:{port}"));
+        let endpoint = endpoint(&at, *port).ok_or_else(wrong)?;
+        let connection = redis::Redis::new(env.clone(), endpoint, info.redis_settings().clone());
+        Ok(Redis { env, connection, address: at })
+    }
+}
+
+/// Errors are printed, passwords are not.
+fn without_password(address: &str) -> String {
+    match (address.split_once("://"), address.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
+        _ => address.to_owned(),
+    }
+}
+
+impl Backend for Redis {
+    type Fencing = Fenced;
+}
+
+impl Service for Redis {
+    fn protocol(&self) -> &'static Protocol {
+        &redis_fenced::PROTOCOL
+    }
+
+    fn env(&self) -> &TokioEnv {
+        &self.env
+    }
+
+    fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {
+        let connection = self.connection.clone();
+        Box::pin(async move { connection.run(outputs, move |input| deliver(input)).await })
+    }
+}
+
+impl fmt::Debug for Redis {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_tuple("Redis").field(&self.address).finish()
+    }
+}

@@ -1,0 +1,31 @@
+use std::fmt;
+
+/// Why a leadership ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Ended {
+    /// The work was done, or was asked to stop, and the lease was released.
+    Resigned,
+    /// The lease could not be renewed in time.
+    Expired,
+    /// The service has another leader, or none.
+    Lost,
+    /// The resource refused the token: a newer leader has written.
+    Refused,
+    /// Work did not stop in time, so the lease was not released and runs out by itself. Whatever did not stop may
+    /// still be running.
+    UncleanStop,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Ended::Resigned => "resigned",
+            Ended::Expired => "the lease could not be renewed in time",
+            Ended::Lost => "another process leads, or none",
+            Ended::Refused => "the resource refused the token",
+            Ended::UncleanStop => "the work did not stop in time",
+        })
+    }
+}
+
+impl std::error::Error for Ended {}

@@ -1,0 +1,143 @@
+//! What a leader's work is given.
+
+use crate::{
+    ended::Ended,
+    state::{Order, Phase, State},
+};
+use protocols_clients::env::Env;
+use std::{
+    fmt,
+    future::Future,
+    marker::PhantomData,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+use tokio::task::JoinHandle;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Whether a service's leaderships have tokens: [`Fenced`] or [`Unfenced`].
+pub trait Fencing: sealed::Sealed + Send + Sync + 'static {}
+
+/// Each leadership has a token above those of all leaderships before it.
+#[derive(Debug)]
+pub enum Fenced {}
+
+/// Leaderships have no tokens, so no resource can tell an old leader from the new one.
+#[derive(Debug)]
+pub enum Unfenced {}
+
+impl sealed::Sealed for Fenced {}
+impl sealed::Sealed for Unfenced {}
+impl Fencing for Fenced {}
+impl Fencing for Unfenced {}
+
+/// One leadership, as its work sees it. Clones are the same leadership, and may outlive it.
+pub struct Lead<F: Fencing = Fenced> {
+    pub(crate) state: Arc<State>,
+    pub(crate) token: u64,
+    pub(crate) ttl: Duration,
+    pub(crate) fencing: PhantomData<F>,
+}
+
+impl<F: Fencing> Clone for Lead<F> {
+    fn clone(&self) -> Self {
+        Lead { state: self.state.clone(), token: self.token, ttl: self.ttl, fencing: PhantomData }
+    }
+}
+
+impl Lead<Fenced> {
+    /// The fencing token. A resource that remembers the highest one it has seen, and refuses lower ones, cannot be
+    /// written by a former leader.
+    pub fn token(&self) -> u64 {
+        self.token
+    }
+
+    /// Ends the leadership because a resource has refused its token. The fence helpers call it.
+    pub fn refused(&self) {
+        self.state.order(Order::Refused);
+    }
+}
+
+impl<F: Fencing> Lead<F> {
+    /// Spawns a part of the work. When leadership ends, it is cancelled at its next `.await`, and the lease is not
+    /// released before it has stopped. The handle yields `None` if it was cancelled.
+    ///
+    /// If it panics, leadership ends.
+    pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<Option<T>> {
+        let (state, mark) = (self.state.clone(), self.state.tracker.enter());
+        tokio::spawn(async move {
+            let _told = TellsOfPanics(state.clone());
+            let _mark = mark;
+            tokio::select! {
+                biased;
+                _ = state.until_over() => None,
+                done = work => Some(done),
+            }
+        })
+    }
+
+    /// Runs `work`, which cannot be cancelled, on a thread where it may block. The lease is not released before it
+    /// has returned; if that takes longer than [`Settings::stop_within`](crate::Settings::stop_within), the stop is
+    /// unclean.
+    pub fn spawn_blocking<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+        let (state, mark) = (self.state.clone(), self.state.tracker.enter());
+        tokio::task::spawn_blocking(move || {
+            let _told = TellsOfPanics(state);
+            let _mark = mark;
+            work()
+        })
+    }
+
+    /// Whether the leadership still holds by this process's clock. It may end right afterwards: only a resource that
+    /// checks the token makes a write safe.
+    ///
+    /// # Errors
+    /// Why it has ended.
+    pub fn check(&self) -> Result<(), Ended> {
+        self.state.over().map_or(Ok(()), Err)
+    }
+
+    /// How long the belief lasts from now if it is not renewed; zero once it is over. A timeout for a step of the work.
+    pub fn remaining(&self) -> Duration {
+        if self.check().is_err() {
+            return Duration::ZERO;
+        }
+        let deadline = self.state.deadline.load(Ordering::Acquire);
+        Duration::from_nanos(deadline.saturating_sub(self.state.env.now().mono))
+    }
+
+    /// Waits until the leadership is over.
+    pub async fn ended(&self) -> Ended {
+        self.state.until_over().await
+    }
+
+    /// Waits until the leader is asked to finish. It still leads then, for
+    /// [`Settings::drain`](crate::Settings::drain) at most.
+    pub async fn resigning(&self) {
+        let mut resigning = self.state.resigning.clone();
+        if resigning.wait_for(|resigning| *resigning).await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+impl<F: Fencing> fmt::Debug for Lead<F> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let phase: Phase = *self.state.phase.borrow();
+        f.debug_struct("Lead").field("token", &self.token).field("phase", &phase).finish()
+    }
+}
+
+/// Ends the leadership if it is dropped by a panic.
+struct TellsOfPanics(Arc<State>);
+
+impl Drop for TellsOfPanics {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.order(Order::Panicked);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Exactly one process of a fleet does the work: lead while a closure runs, stop the work before letting go, and let
+//! the resource refuse whoever led before.
+//!
+//! ```no_run
+//! # #[cfg(all(feature = "etcd", feature = "postgres"))]
+//! # async fn example(mut database: tokio_postgres::Client) -> Result<(), Box<dyn std::error::Error>> {
+//! use fencepost_seat::{Etcd, FencedSql, Seat};
+//! use std::time::Duration;
+//!
+//! let etcd = Etcd::connect(["http://127.0.0.1:2379"])?;
+//! let seat = Seat::new(etcd, "invoices").ttl(Duration::from_secs(5)).member("host-7")?;
+//! let why = seat
+//!     .serve(async |lead| {
+//!         let charge = "UPDATE invoices SET charged = true WHERE id = 7";
+//!         database.fenced(lead, "charges", async |charges| charges.execute(charge, &[]).await).await
+//!     })
+//!     .await?;
+//! println!("led, and then {why}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Three rules are built in, since each is easily forgotten:
+//!
+//! - **A belief ends before the lease.** It counts from when the confirmed request was *sent*, on the machine's
+//!   monotonic clock (on Linux the one that goes on while the machine is suspended), less a [margin](Settings::margin).
+//! - **Work stops before the lease is released.** When leadership ends, the closure is dropped and what it
+//!   [spawned](Lead::spawn) is cancelled and waited for. What does not stop in time is
+//!   [reported](Ended::UncleanStop), and the lease is left to run out.
+//! - **A belief is no proof.** A process can be paused between any check and the next instruction, so there is no
+//!   `is_leader`. Whatever must not happen twice goes through a resource that refuses older [tokens](Lead::token).
+//!
+//! The elections are those that Fencepost's simulation has put through pauses, partitions, clocks and crashes; this
+//! crate adds the part that a service sees, and is itself tested there, unmodified.
+
+#![forbid(unsafe_code)]
+
+mod backend;
+mod driver;
+mod ended;
+pub mod fence;
+mod lead;
+mod seat;
+mod settings;
+mod state;
+mod term;
+mod tracker;
+
+#[cfg(feature = "etcd")]
+pub use backend::etcd::Etcd;
+#[cfg(feature = "postgres")]
+pub use backend::postgres::Postgres;
+#[cfg(feature = "redis")]
+pub use backend::redis::Redis;
+pub use backend::{AddressError, Backend};
+pub use ended::Ended;
+#[cfg(feature = "postgres")]
+pub use fence::postgres::FencedSql;
+pub use lead::{Fenced, Fencing, Lead, Unfenced};
+pub use seat::{Resigner, Seat, Status};
+pub use settings::{Settings, SettingsError};
+pub use term::Term;

@@ -1,0 +1,119 @@
+use crate::{backend::Backend, seat::Seat};
+use std::time::Duration;
+
+/// A seat's settings; [`Settings::member`] makes the seat.
+#[derive(Clone, Debug)]
+pub struct Settings<B> {
+    pub(crate) backend: B,
+    pub(crate) seat: String,
+    pub(crate) ttl: Duration,
+    pub(crate) margin: Option<Duration>,
+    pub(crate) drain: Duration,
+    pub(crate) stop_within: Duration,
+    pub(crate) hold_down: Option<Duration>,
+    pub(crate) members: Vec<String>,
+}
+
+/// Settings that cannot work.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error("`{0}` is no name for a seat: use 1 to 63 letters, digits, `.`, `_` and `-`")]
+    Seat(String),
+    #[error("`{0}` is no name for a member: use 1 to 63 letters, digits, `.`, `_` and `-`")]
+    Member(String),
+    #[error("a lease of {} ms is too short: use at least 100 ms", .0.as_millis())]
+    Ttl(Duration),
+    #[error("a margin of {} ms leaves too little of a lease of {} ms: use at most half of it", margin.as_millis(), ttl.as_millis())]
+    Margin { margin: Duration, ttl: Duration },
+}
+
+/// The shortest lease: below, requests and timers of a healthy machine take too much of it.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+impl<B: Backend> Settings<B> {
+    pub(crate) fn new(backend: B, seat: &str) -> Self {
+        Settings {
+            backend,
+            seat: seat.to_owned(),
+            ttl: Duration::from_secs(15),
+            margin: None,
+            drain: Duration::from_secs(10),
+            stop_within: Duration::from_secs(5),
+            hold_down: None,
+            members: Vec::new(),
+        }
+    }
+
+    /// How long a leader that has vanished keeps others from leading; 15 s by default. A service may round it up: etcd
+    /// grants whole seconds, and at least two.
+    #[must_use]
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// How long before the end of the lease a belief ends; a tenth of the lease by default. It covers the difference
+    /// between the rates of this machine's clock and the service's, and the time that the work needs to notice.
+    #[must_use]
+    pub fn margin(mut self, margin: Duration) -> Self {
+        self.margin = Some(margin);
+        self
+    }
+
+    /// How long the work may go on after it was asked to finish, 10 s by default.
+    #[must_use]
+    pub fn drain(mut self, drain: Duration) -> Self {
+        self.drain = drain;
+        self
+    }
+
+    /// How long spawned work may take to stop once leadership is over, 5 s by default. After that the stop is
+    /// [unclean](crate::Ended::UncleanStop).
+    #[must_use]
+    pub fn stop_within(mut self, limit: Duration) -> Self {
+        self.stop_within = limit;
+        self
+    }
+
+    /// How long this member stays away after its work has failed, so that another one can try; one lease by default.
+    #[must_use]
+    pub fn hold_down(mut self, length: Duration) -> Self {
+        self.hold_down = Some(length);
+        self
+    }
+
+    /// The names of the members, for [`Status::leader`](crate::Status::leader). Others can lead too; they are not told
+    /// by name.
+    #[must_use]
+    pub fn members<S: Into<String>>(mut self, members: impl IntoIterator<Item = S>) -> Self {
+        self.members = members.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The seat, for this member of the fleet. The name is for people and logs: each campaign has an identity of its
+    /// own, so two processes of one name do not take each other's lease for theirs.
+    ///
+    /// # Errors
+    /// Settings that cannot work.
+    pub fn member(self, member: impl Into<String>) -> Result<Seat<B>, SettingsError> {
+        let member = member.into();
+        if !is_name(&self.seat) {
+            return Err(SettingsError::Seat(self.seat));
+        }
+        if let Some(wrong) = self.members.iter().chain([&member]).find(|name| !is_name(name)) {
+            return Err(SettingsError::Member(wrong.clone()));
+        }
+        if self.ttl < SHORTEST {
+            return Err(SettingsError::Ttl(self.ttl));
+        }
+        let (margin, ttl) = (self.margin.unwrap_or(self.ttl / 10), self.ttl);
+        if margin > ttl / 2 {
+            return Err(SettingsError::Margin { margin, ttl });
+        }
+        Ok(Seat::made(self, member, margin))
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=63).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))
+}

@@ -1,0 +1,76 @@
+//! Charges invoices, one after another, in the process that leads.
+
+use fencepost_seat::{Backend, Etcd, Fenced, FencedSql, Lead, Postgres, Redis, Seat};
+use std::{env, future::pending, time::Duration};
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{NoTls, Transaction};
+
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// A leader that cannot charge within this time shall not lead.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// The bank takes four charges a second.
+const PACE: Duration = Duration::from_millis(250);
+
+const OPEN: &str = "SELECT id, amount FROM invoices WHERE NOT charged ORDER BY id LIMIT 1";
+const CHARGE: &str = "INSERT INTO charges (invoice, amount, token) VALUES ($1, $2, $3)";
+const CLOSE: &str = "UPDATE invoices SET charged = true WHERE id = $1";
+
+#[tokio::main]
+pub async fn on_etcd() -> Result<(), Error> {
+    run(Etcd::connect(["http://etcd:2379"])?).await
+}
+
+#[tokio::main]
+pub async fn on_redis() -> Result<(), Error> {
+    run(Redis::connect("redis://redis:6379")?).await
+}
+
+#[tokio::main]
+pub async fn on_postgres() -> Result<(), Error> {
+    run(Postgres::connect("postgres://invoices@postgres/invoices")?).await
+}
+
+pub async fn run(backend: impl Backend<Fencing = Fenced>) -> Result<(), Error> {
+    let name = env::var("HOSTNAME")?;
+    let seat = Seat::new(backend, "invoices").ttl(Duration::from_secs(3)).member(&name)?;
+    seat.serve_until(pending(), async |lead| {
+        println!("{name}: leads with token {}", lead.token());
+        let _told = Tells(&name);
+        charge_all(&name, lead).await
+    })
+    .await;
+    Ok(())
+}
+
+async fn charge_all(name: &str, lead: &Lead<Fenced>) -> Result<(), Error> {
+    let (mut database, connection) =
+        timeout(PATIENCE, tokio_postgres::connect(&env::var("DATABASE_URL")?, NoTls)).await??;
+    lead.spawn(connection);
+    loop {
+        let token = i64::try_from(lead.token())?;
+        let charging = database.fenced(lead, "charges", async |sql| next(sql, token).await);
+        if let Some(invoice) = timeout(PATIENCE, charging).await?? {
+            println!("{name}: charged invoice {invoice}");
+        }
+        sleep(PACE).await;
+    }
+}
+
+/// Charges the next open invoice, if there is one, and returns its number.
+async fn next(sql: &Transaction<'_>, token: i64) -> Result<Option<i64>, tokio_postgres::Error> {
+    let Some(row) = sql.query_opt(OPEN, &[]).await? else { return Ok(None) };
+    let (invoice, amount): (i64, i64) = (row.get(0), row.get(1));
+    sql.execute(CHARGE, &[&invoice, &amount, &token]).await?;
+    sql.execute(CLOSE, &[&invoice]).await?;
+    Ok(Some(invoice))
+}
+
+/// Says that it leads no more, however the work ends.
+struct Tells<'a>(&'a str);
+
+impl Drop for Tells<'_> {
+    fn drop(&mut self) {
+        println!("{}: leads no more", self.0);
+    }
+}

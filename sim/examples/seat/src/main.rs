@@ -1,0 +1,3 @@
+fn main() -> Result<(), seat::Error> {
+    seat::on_etcd()
+}
