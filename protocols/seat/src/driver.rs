@@ -81,7 +81,11 @@ struct Driver {
     /// What the failing requests are for; its next success ends the failure.
     failing: Option<Purpose>,
     ending: Ending,
-    leading: bool,
+    /// Whether the core holds the lease, and the belief has not ended by the clock.
+    holds: bool,
+    /// Whether the core is left alone: the lease must not be released before the work has stopped, and the core would
+    /// do it by itself.
+    frozen: bool,
 }
 
 /// Aborts a task when dropped.
@@ -109,7 +113,8 @@ pub(crate) fn start(service: &impl Service, course: Course, state: Arc<State>, o
         asked: BTreeMap::new(),
         failing: None,
         ending: Ending::No,
-        leading: false,
+        holds: false,
+        frozen: false,
     };
     tokio::spawn(async move {
         let _client = client;
@@ -126,7 +131,7 @@ impl Driver {
                 return;
             }
             let (tracker, stopping) = (self.state.tracker.clone(), matches!(self.ending, Ending::Stopping { .. }));
-            let frozen = self.is_frozen();
+            let frozen = self.frozen;
             tokio::select! {
                 biased;
                 order = orders.recv() => self.obey(order.unwrap_or(Order::Finish { release: true })),
@@ -140,18 +145,12 @@ impl Driver {
         }
     }
 
-    /// Whether the core is left alone: the belief is over, and the work has not stopped yet. The core would release
-    /// the lease by itself.
-    fn is_frozen(&self) -> bool {
-        matches!(*self.state.phase.borrow(), Phase::Over(_)) && self.ending != Ending::Releasing
-    }
-
     fn step(&mut self, input: Input) {
         // First of all: after a pause, answers and timers come in any order.
-        if self.leading && self.state.over() == Some(Ended::Expired) {
+        if self.holds && self.state.env.now().mono >= self.state.deadline.load(Ordering::Acquire) {
             self.over(Ended::Expired);
         }
-        if !self.is_frozen() {
+        if !self.frozen {
             self.course.elector.step(self.state.env.now(), input, &mut self.outputs);
         }
     }
@@ -159,10 +158,10 @@ impl Driver {
     fn timer(&mut self, id: TimerId) {
         match id {
             OVER => self.over(Ended::Expired),
-            STOPPED => self.finish(Ended::UncleanStop, false),
+            STOPPED => self.finish(Ended::UncleanStop),
             RELEASED => {
                 tracing::warn!("the service has not confirmed that the lease was released");
-                self.finish(self.why(), true);
+                self.finish(self.why());
             }
             id if self.ending == Ending::Releasing => tracing::trace!(id, "a timer after the withdrawal"),
             id => self.step(Input::Timer(id)),
@@ -175,9 +174,8 @@ impl Driver {
             Order::Panicked => self.over(Ended::UncleanStop),
             Order::Finish { release } => {
                 if self.ending == Ending::No {
-                    if self.leading {
-                        self.over(Ended::Resigned);
-                    }
+                    // The lease is renewed until all has stopped.
+                    self.end(Ended::Resigned);
                     self.ending = Ending::Stopping { release };
                     self.set(STOPPED, self.course.stop_within);
                 }
@@ -192,19 +190,29 @@ impl Driver {
         match self.ending {
             Ending::Stopping { release: true } if !panicked => {
                 self.ending = Ending::Releasing;
+                (self.holds, self.frozen) = (false, false);
                 self.set(RELEASED, self.course.release_within);
                 self.step(Input::Withdraw);
             }
-            _ => self.finish(Ended::UncleanStop, false),
+            _ => self.finish(Ended::UncleanStop),
         }
     }
 
-    /// Ends the belief, once.
+    /// Ends the belief: the lease may be over, or another's.
     fn over(&mut self, why: Ended) {
+        // An order may come late.
+        if self.ending == Ending::Releasing {
+            return;
+        }
         self.timers.cancel(OVER);
-        self.leading = false;
+        (self.holds, self.frozen) = (false, true);
+        self.end(why);
+    }
+
+    /// Says that the belief has ended, once.
+    fn end(&self, why: Ended) {
         self.state.phase.send_if_modified(|phase| {
-            let holds = matches!(phase, Phase::Campaigning | Phase::Leading { .. });
+            let holds = matches!(phase, Phase::Leading { .. });
             if holds {
                 tracing::info!(%why, "leads no more");
                 *phase = Phase::Over(why);
@@ -215,20 +223,20 @@ impl Driver {
 
     fn why(&self) -> Ended {
         match *self.state.phase.borrow() {
-            Phase::Over(why) | Phase::Done { why, .. } => why,
+            Phase::Over(why) | Phase::Done(why) => why,
             Phase::Campaigning | Phase::Leading { .. } => Ended::Resigned,
         }
     }
 
-    fn finish(&mut self, why: Ended, clean: bool) {
-        self.state.phase.send_replace(Phase::Done { why, clean });
+    fn finish(&mut self, why: Ended) {
+        self.state.phase.send_replace(Phase::Done(why));
     }
 
     fn is_done(&mut self) -> bool {
         if self.ending == Ending::Releasing && self.asked.is_empty() {
-            self.finish(self.why(), true);
+            self.finish(self.why());
         }
-        matches!(*self.state.phase.borrow(), Phase::Done { .. })
+        matches!(*self.state.phase.borrow(), Phase::Done(_))
     }
 
     /// Carries out what the core has asked for.
@@ -263,8 +271,8 @@ impl Driver {
         if self.ending != Ending::No {
             return;
         }
+        self.holds = true;
         self.believe(leadership);
-        self.leading = true;
         tracing::info!(token = leadership.token, "leads");
         self.state.phase.send_replace(Phase::Leading { token: leadership.token });
     }
@@ -272,7 +280,7 @@ impl Driver {
     fn believe(&mut self, leadership: Leadership) {
         let until = leadership.valid_until.saturating_sub(self.course.margin);
         self.state.deadline.store(until, Ordering::Release);
-        if self.ending == Ending::No {
+        if self.holds {
             self.timers.set(OVER, until);
         }
     }

@@ -113,7 +113,8 @@ impl<B: Backend> Seat<B> {
     }
 
     /// Campaigns, runs `work` while this member leads, stops what it spawned, and releases the lease. Returns why the
-    /// leadership ended: also if `work` has returned `Ok` meanwhile.
+    /// leadership ended: also if `work` has returned `Ok` meanwhile. After a resignation, a next campaign waits until
+    /// others could lead.
     ///
     /// When leadership is over, `work` is dropped where it waits. When it is asked to finish
     /// ([`Seat::resigner`]), it is dropped after [`Settings::drain`].
@@ -148,10 +149,16 @@ impl<B: Backend> Seat<B> {
                     "a task of the leader of `{}` panicked",
                     self.name()
                 );
-                if why == Ended::Refused {
-                    let wait = self.away().back_off.refused();
-                    self.keep_away(wait);
-                } else {
+                match why {
+                    Ended::Refused => {
+                        let wait = self.away().back_off.refused();
+                        self.keep_away(wait);
+                    }
+                    // Others go first: a waiting member may ask no sooner than this.
+                    Ended::Resigned => self.keep_away(self.setup.timings.retry_period()),
+                    Ended::Expired | Ended::Lost | Ended::UncleanStop => {}
+                }
+                if why != Ended::Refused {
                     self.away().back_off.confirmed();
                 }
                 Ok(why)

@@ -13,11 +13,8 @@ pub(crate) enum Phase {
     },
     /// The belief is over. Nothing is released before the work has stopped.
     Over(Ended),
-    /// The driver has ended: the lease was released if `clean`.
-    Done {
-        why: Ended,
-        clean: bool,
-    },
+    /// The driver has ended.
+    Done(Ended),
 }
 
 /// An order to the driver.
@@ -54,7 +51,7 @@ impl State {
     /// last timer.
     pub(crate) fn over(&self) -> Option<Ended> {
         match *self.phase.borrow() {
-            Phase::Over(why) | Phase::Done { why, .. } => Some(why),
+            Phase::Over(why) | Phase::Done(why) => Some(why),
             Phase::Campaigning => Some(Ended::Lost),
             Phase::Leading { .. } if self.env.now().mono >= self.deadline.load(Ordering::Acquire) => {
                 Some(Ended::Expired)
@@ -67,7 +64,7 @@ impl State {
     pub(crate) async fn until_over(&self) -> Ended {
         let mut phase = self.phase.subscribe();
         loop {
-            if let Phase::Over(why) | Phase::Done { why, .. } = *phase.borrow_and_update() {
+            if let Phase::Over(why) | Phase::Done(why) = *phase.borrow_and_update() {
                 return why;
             }
             if phase.changed().await.is_err() {

@@ -70,9 +70,9 @@ impl Campaign {
     pub(crate) async fn finish(self, release: bool) -> Ended {
         self.0.order(Order::Finish { release });
         let mut phase = self.phase();
-        let done = phase.wait_for(|phase| matches!(phase, Phase::Done { .. })).await.map(|phase| *phase);
+        let done = phase.wait_for(|phase| matches!(phase, Phase::Done(_))).await.map(|phase| *phase);
         match done {
-            Ok(Phase::Done { why, .. }) => why,
+            Ok(Phase::Done(why)) => why,
             _ => Ended::UncleanStop,
         }
     }

@@ -1,5 +1,10 @@
 //! The seat as it is, in a service around it, whatever happens to them.
 
+mod dropping;
+mod letting_go;
+mod losing;
+mod world;
+
 use fencepost::{World, database, etcd, postgres, redis};
 
 fn world() -> World {
@@ -17,16 +22,16 @@ fn world() -> World {
 }
 
 #[test]
-fn on_etcd() {
+fn swept_on_etcd() {
     println!("{:?}", world().service(etcd()).fleet(3, seat::on_etcd).check());
 }
 
 #[test]
-fn on_redis() {
+fn swept_on_redis() {
     println!("{:?}", world().service(redis()).fleet(3, seat::on_redis).check());
 }
 
 #[test]
-fn on_postgres() {
+fn swept_on_postgres() {
     println!("{:?}", world().service(postgres()).fleet(3, seat::on_postgres).check());
 }

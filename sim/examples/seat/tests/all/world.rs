@@ -1,0 +1,101 @@
+//! A world with one service and three processes, of which each does its own part.
+
+use fencepost_libc::main_of;
+use fencepost_seat::{Backend, Etcd, Fenced, Postgres, Redis, Seat, Settings};
+use protocols::{
+    election::program,
+    service::{Service, etcd, postgres, redis},
+};
+use scenarios::{
+    Params, Plan,
+    fault::{Fault, PlannedFault, Trigger, Who},
+    scenario,
+};
+use sim::{
+    program::{Line, Program},
+    registry::Registry,
+    run::{self, Options},
+};
+use std::{env, time::Duration};
+use tokio::time::Instant;
+
+pub const DURATION_S: f64 = 40.0;
+/// The lease, seconds.
+pub const TTL_S: f64 = 3.0;
+/// The longest time from a release to the next leader: the services differ, and members of two of them poll.
+pub const HANDOFF_S: f64 = 1.6;
+
+/// The services on which seats stand.
+pub const SERVICES: [&Service; 3] = [&etcd::SERVICE, &redis::SERVICE, &postgres::SERVICE];
+
+/// What processes print when each of them runs `main` beside this service, and this happens.
+pub fn lines_with(service: &'static Service, main: impl Fn() + Copy + 'static, faults: Vec<(f64, Fault)>) -> Vec<Line> {
+    let steady = scenario::find("steady").unwrap();
+    let params = Params { read_lease: Some(false), reads_per_s: Some(0), ..Params::default() };
+    let mut plan: Plan = steady.compile(&params, program::of(&[service], true), 1).unwrap();
+    plan.duration_ms = (DURATION_S * 1_000.0) as u64;
+    plan.faults = faults
+        .into_iter()
+        .map(|(at_s, what)| PlannedFault { when: Trigger::At { ms: at_s * 1_000.0 }, what, group: 0 })
+        .collect();
+    let main = main_of(main);
+    let program = Program::new(main).unwrap().with_env("SERVICE", service.name);
+    let registry = Registry::default().with_program(program, &[service], true).unwrap();
+    run::run(&plan, Options { registry, ..Options::default() }).unwrap().printed
+}
+
+pub fn lines(service: &'static Service, main: impl Fn() + Copy + 'static) -> Vec<Line> {
+    lines_with(service, main, Vec::new())
+}
+
+pub fn node(name: &str) -> Who {
+    Who::Named(name.to_owned())
+}
+
+/// When this was printed first, in seconds; each process puts its name in front.
+pub fn at(lines: &[Line], text: &str) -> f64 {
+    find(lines, text).unwrap_or_else(|| panic!("`{text}` is not in {}", all(lines)))
+}
+
+pub fn find(lines: &[Line], text: &str) -> Option<f64> {
+    lines.iter().find(|line| line.text == text).map(|line| line.now as f64 / 1e9)
+}
+
+/// All lines, to be read by people.
+pub fn all(lines: &[Line]) -> String {
+    let line = |line: &Line| format!("\n{:9.3} {}", line.now as f64 / 1e9, line.text);
+    lines.iter().map(line).collect()
+}
+
+/// What a process does in a test: it has a seat on the world's service.
+pub trait Part {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B);
+}
+
+/// Plays a part on the service that the world has.
+pub fn play(part: impl Part) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (name, service) = (env::var("HOSTNAME").unwrap(), env::var("SERVICE").unwrap());
+        match service.as_str() {
+            "etcd" => part.play(&name, Etcd::connect(["http://etcd:2379"]).unwrap()).await,
+            "redis" => part.play(&name, Redis::connect("redis://redis").unwrap()).await,
+            _ => part.play(&name, Postgres::connect("postgres://invoices@postgres/invoices").unwrap()).await,
+        }
+        // A process that ends is started again.
+        std::future::pending::<()>().await;
+    });
+}
+
+pub fn settings<B: Backend>(backend: B) -> Settings<B> {
+    Seat::new(backend, "test").ttl(Duration::from_secs_f64(TTL_S))
+}
+
+pub async fn sleep_s(seconds: f64) {
+    tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+}
+
+/// Sleeps until so many seconds after the process's start.
+pub async fn until_s(began: Instant, seconds: f64) {
+    tokio::time::sleep_until(began + Duration::from_secs_f64(seconds)).await;
+}
