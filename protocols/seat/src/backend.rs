@@ -12,7 +12,9 @@ use protocols::{
     election::Protocol,
     elector::{ServiceInput, ServiceOutput},
 };
-use protocols_clients::{env::tokio::TokioEnv, site::Endpoint};
+use protocols_clients::env::tokio::TokioEnv;
+#[cfg(any(feature = "etcd", feature = "redis"))]
+use protocols_clients::site::Endpoint;
 use std::{future::Future, pin::Pin, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -46,12 +48,14 @@ pub enum AddressError {
 }
 
 /// A world seen by nobody else. The operating system's randomness seeds it, by the keys of a hash map.
+#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres"))]
 pub(crate) fn fresh_env() -> TokioEnv {
     use std::hash::{BuildHasher, RandomState};
     TokioEnv::new(RandomState::new().hash_one(std::process::id()))
 }
 
 /// Reads `host:port`; a port is not needed.
+#[cfg(any(feature = "etcd", feature = "redis"))]
 pub(crate) fn endpoint(address: &str, port: u16) -> Option<Endpoint> {
     let (host, port) = match address.rsplit_once(':') {
         // An IPv6 address has its port behind the bracket.
