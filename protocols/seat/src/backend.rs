@@ -2,6 +2,8 @@
 
 #[cfg(feature = "etcd")]
 pub(crate) mod etcd;
+#[cfg(feature = "kubernetes")]
+pub(crate) mod kubernetes;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(feature = "redis")]
@@ -11,12 +13,22 @@ use crate::lead::Fencing;
 use protocols::{
     election::Protocol,
     elector::{ServiceInput, ServiceOutput},
+    payload::Opaque,
 };
 use protocols_clients::env::tokio::TokioEnv;
 #[cfg(any(feature = "etcd", feature = "redis"))]
 use protocols_clients::site::Endpoint;
 use std::{future::Future, pin::Pin, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
+
+/// How a lease is counted where the core's own belief has no end.
+#[derive(Clone, Copy)]
+pub struct Counted {
+    /// Whether this reply to this request means that the lease has begun, or was renewed, when the request arrived.
+    pub(crate) confirms: fn(&Opaque, &Opaque) -> bool,
+    /// How much sooner others may take it than a lease's length after that, nanoseconds.
+    pub(crate) unseen: u64,
+}
 
 /// A coordination service. Clones share a connection, so several seats can.
 pub trait Backend: Clone + Send + Sync + 'static + Service {
@@ -32,6 +44,10 @@ pub(crate) type Deliver = Arc<dyn Fn(ServiceInput) + Send + Sync>;
 pub trait Service {
     fn protocol(&self) -> &'static Protocol;
     fn env(&self) -> &TokioEnv;
+    /// `None` if the core's own belief ends.
+    fn counted(&self) -> Option<Counted> {
+        None
+    }
     /// Carries out an elector's requests until the channel closes.
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running;
 }
@@ -48,7 +64,7 @@ pub enum AddressError {
 }
 
 /// A world seen by nobody else. The operating system's randomness seeds it, by the keys of a hash map.
-#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres", feature = "kubernetes"))]
 pub(crate) fn fresh_env() -> TokioEnv {
     use std::hash::{BuildHasher, RandomState};
     TokioEnv::new(RandomState::new().hash_one(std::process::id()))

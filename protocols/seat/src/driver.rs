@@ -1,7 +1,7 @@
 //! Runs one campaign and the leadership that follows: steps the election's core, and lets go only of what has stopped.
 
 use crate::{
-    backend::Service,
+    backend::{Counted, Service},
     ended::Ended,
     state::{Order, Phase, State},
 };
@@ -9,7 +9,7 @@ use protocols::{
     core::TimerId,
     elector::{AnyElector, Deposed, ELECTOR_TIMERS, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
     news::Purpose,
-    payload::Payload,
+    payload::{Opaque, Payload},
     types::{Leadership, NodeId},
 };
 use protocols_clients::{
@@ -42,6 +42,10 @@ pub(crate) struct Course {
     pub(crate) elector: Box<AnyElector>,
     /// How long before the end of the lease the belief ends, nanoseconds.
     pub(crate) margin: u64,
+    /// The length of the lease, nanoseconds.
+    pub(crate) lease: u64,
+    /// How the lease is counted, where the core's own belief has no end.
+    pub(crate) counted: Option<Counted>,
     /// How long spawned work may take to stop, nanoseconds.
     pub(crate) stop_within: u64,
     /// The same for the release.
@@ -70,14 +74,25 @@ enum Ending {
     Releasing,
 }
 
+/// A request under way.
+struct Asked {
+    request: Opaque,
+    /// Nanoseconds.
+    sent: u64,
+}
+
 struct Driver {
     course: Course,
     state: Arc<State>,
     timers: Timers<TokioEnv>,
     to_service: UnboundedSender<ServiceOutput>,
     outputs: Vec<Output>,
-    /// Requests under way, and what they are for.
-    asked: BTreeMap<RequestNumber, Purpose>,
+    /// Requests under way.
+    asked: BTreeMap<RequestNumber, Asked>,
+    /// When the last request was sent that has begun or renewed the lease.
+    confirmed: u64,
+    /// The leadership as the core sees it.
+    leadership: Leadership,
     /// What the failing requests are for; its next success ends the failure.
     failing: Option<Purpose>,
     ending: Ending,
@@ -111,6 +126,8 @@ pub(crate) fn start(service: &impl Service, course: Course, state: Arc<State>, o
         to_service,
         outputs: Vec::new(),
         asked: BTreeMap::new(),
+        confirmed: 0,
+        leadership: Leadership { token: 0, valid_until: 0 },
         failing: None,
         ending: Ending::No,
         holds: false,
@@ -247,7 +264,10 @@ impl Driver {
                 Output::SetTimer { id, at } => self.timers.set(id, at),
                 Output::CancelTimer(id) => self.timers.cancel(id),
                 Output::Elected(leadership) => self.elected(leadership),
-                Output::Renewed(leadership) => self.believe(leadership),
+                Output::Renewed(leadership) => {
+                    self.leadership = leadership;
+                    self.believe();
+                }
                 Output::Deposed(why) => self.deposed(why),
                 Output::Observed(leader) => self.observed(leader),
                 // No candidate of these protocols talks to others, has a disk, or votes.
@@ -259,7 +279,10 @@ impl Driver {
 
     fn ask(&mut self, output: ServiceOutput) {
         match &output {
-            ServiceOutput::Request { number, request, .. } => drop(self.asked.insert(*number, request.purpose())),
+            ServiceOutput::Request { number, request, .. } => {
+                let asked = Asked { request: request.clone(), sent: self.state.env.now().mono };
+                drop(self.asked.insert(*number, asked));
+            }
             ServiceOutput::Cancel(number) => drop(self.asked.remove(number)),
             ServiceOutput::Open { .. } | ServiceOutput::Push(_) | ServiceOutput::Close(_) => {}
         }
@@ -272,13 +295,19 @@ impl Driver {
             return;
         }
         self.holds = true;
-        self.believe(leadership);
+        self.leadership = leadership;
+        self.believe();
         tracing::info!(token = leadership.token, "leads");
         self.state.phase.send_replace(Phase::Leading { token: leadership.token });
     }
 
-    fn believe(&mut self, leadership: Leadership) {
-        let until = leadership.valid_until.saturating_sub(self.course.margin);
+    /// Until when it believes.
+    fn believe(&mut self) {
+        let lease_ends = match self.course.counted {
+            Some(counted) => self.confirmed.saturating_add(self.course.lease.saturating_sub(counted.unseen)),
+            None => u64::MAX,
+        };
+        let until = self.leadership.valid_until.min(lease_ends).saturating_sub(self.course.margin);
         self.state.deadline.store(until, Ordering::Release);
         if self.holds {
             self.timers.set(OVER, until);
@@ -302,7 +331,13 @@ impl Driver {
     /// Notes whether the service does what it is asked. A service may refuse one kind of request and answer another.
     fn note(&mut self, answer: &ServiceInput) {
         let (purpose, failure) = match answer {
-            ServiceInput::Reply { number, reply } => (self.asked.remove(number), reply.as_ref().err()),
+            ServiceInput::Reply { number, reply } => {
+                let asked = self.asked.remove(number);
+                if let (Some(asked), Ok(reply)) = (&asked, reply) {
+                    self.confirm(asked, reply);
+                }
+                (asked.map(|asked| asked.request.purpose()), reply.as_ref().err())
+            }
             ServiceInput::Ended { failure, .. } => (Some(Purpose::Other), Some(failure)),
             ServiceInput::Item { .. } => return,
         };
@@ -319,6 +354,16 @@ impl Driver {
                 self.report(|report| report.failing = None);
             }
             _ => {}
+        }
+    }
+
+    /// A lease counts from when the request was sent that has begun or renewed it.
+    fn confirm(&mut self, asked: &Asked, reply: &Opaque) {
+        if self.course.counted.is_some_and(|counted| (counted.confirms)(&asked.request, reply)) {
+            self.confirmed = self.confirmed.max(asked.sent);
+            if self.holds {
+                self.believe();
+            }
         }
     }
 

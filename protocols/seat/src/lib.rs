@@ -48,6 +48,8 @@ mod tracker;
 
 #[cfg(feature = "etcd")]
 pub use backend::etcd::Etcd;
+#[cfg(feature = "kubernetes")]
+pub use backend::kubernetes::Kubernetes;
 #[cfg(feature = "postgres")]
 pub use backend::postgres::Postgres;
 #[cfg(feature = "redis")]

@@ -253,6 +253,8 @@ impl<B: Backend> Seat<B> {
         let course = Course {
             elector,
             margin: nanoseconds(self.margin),
+            lease: self.setup.timings.lease_ttl,
+            counted: self.backend.counted(),
             stop_within: nanoseconds(self.stop_within),
             release_within: 2 * self.setup.timings.request_timeout,
             names: Arc::new(self.setup.names.clone()),

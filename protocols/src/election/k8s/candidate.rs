@@ -68,6 +68,8 @@ pub(super) struct Candidate {
     /// The last [`Output::Observed`].
     told: Option<NodeId>,
     back_off: BackOff,
+    /// Whether it has left the election.
+    withdrawn: bool,
 }
 
 impl Candidate {
@@ -88,6 +90,7 @@ impl Candidate {
             token: 0,
             told: None,
             back_off: BackOff::default(),
+            withdrawn: false,
         }
     }
 
@@ -96,7 +99,7 @@ impl Candidate {
     }
 
     fn name(&self) -> String {
-        name_of(self.setup.group)
+        self.setup.seat.clone().unwrap_or_else(|| name_of(self.setup.group))
     }
 
     fn leads(&self) -> bool {
@@ -153,6 +156,10 @@ impl Candidate {
 
     /// Handles the end of a call.
     fn called(&mut self, now: Now, held: bool, out: &mut Vec<Output>) {
+        if self.withdrawn {
+            // The call may have taken the lease, whatever it was told.
+            return self.look(out);
+        }
         match (self.stage, held) {
             (Stage::Acquiring, true) => {
                 if !std::mem::take(&mut self.early) {
@@ -213,12 +220,33 @@ impl Candidate {
         }
         self.observed.give_up();
         self.tell(None, out);
+        self.look(out);
+    }
+
+    /// Reads the lease, to release it if it is its own.
+    fn look(&mut self, out: &mut Vec<Output>) {
         self.stage = Stage::Looking;
         self.ask(Request::Get { name: self.name() }, out);
     }
 
+    /// Leaves the election. A call under way ends first: a write that arrives after the release was read for would make
+    /// the release fail.
+    fn withdraw(&mut self, out: &mut Vec<Output>) {
+        self.withdrawn = true;
+        if self.leads() {
+            out.push(Output::Deposed(Deposed::Resigned));
+            self.tell(None, out);
+            if self.under_way.is_none() {
+                self.look(out);
+            }
+        }
+    }
+
     /// Starts over under another identity.
     fn begin_anew(&mut self, now: Now, out: &mut Vec<Output>) {
+        if self.withdrawn {
+            return;
+        }
         self.runs += 1;
         self.observed = Observed::new(identity(&self.setup, self.runs));
         self.stage = Stage::Acquiring;
@@ -257,6 +285,7 @@ impl Candidate {
             Stage::Releasing => self.begin_anew(now, out),
             Stage::Acquiring | Stage::Resting | Stage::Renewing { .. } => {
                 match self.observed.answered(now.mono, reply, &self.setup, self.name()) {
+                    Outcome::Ask(_) if self.withdrawn => self.called(now, false, out),
                     Outcome::Ask(request) => {
                         let takes = matches!(request, Request::Create { .. } | Request::Update { .. });
                         let early =
@@ -310,6 +339,7 @@ impl Elector for Candidate {
                 self.under_way = None;
                 self.replied(now, reply, out);
             }
+            Input::Withdraw => self.withdraw(out),
             Input::Fenced if self.early => {
                 self.early = false;
                 out.push(Output::Deposed(Deposed::Fenced));

@@ -1,6 +1,6 @@
 //! Charges invoices, one after another, in the process that leads.
 
-use fencepost_seat::{Backend, Etcd, Fenced, FencedSql, Lead, Postgres, Redis, Seat};
+use fencepost_seat::{Backend, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, Redis, Seat};
 use std::{env, future::pending, time::Duration};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{NoTls, Transaction};
@@ -24,6 +24,12 @@ pub async fn on_etcd() -> Result<(), Error> {
 #[tokio::main]
 pub async fn on_redis() -> Result<(), Error> {
     run(Redis::connect("redis://redis:6379")?).await
+}
+
+#[tokio::main]
+pub async fn on_kubernetes() -> Result<(), Error> {
+    let config = kube::Config::new("http://apiserver:6443".parse()?);
+    run(Kubernetes::new(kube::Client::try_from(config)?, "default")).await
 }
 
 #[tokio::main]

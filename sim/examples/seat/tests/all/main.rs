@@ -5,7 +5,7 @@ mod letting_go;
 mod losing;
 mod world;
 
-use fencepost::{World, database, etcd, postgres, redis};
+use fencepost::{World, database, etcd, kubernetes, postgres, redis};
 
 fn world() -> World {
     let invoices = "INSERT INTO invoices (amount) VALUES ".to_owned() + &vec!["(5)"; 1_000].join(", ");
@@ -34,4 +34,9 @@ fn swept_on_redis() {
 #[test]
 fn swept_on_postgres() {
     println!("{:?}", world().service(postgres()).fleet(3, seat::on_postgres).check());
+}
+
+#[test]
+fn swept_on_kubernetes() {
+    println!("{:?}", world().service(kubernetes()).fleet(3, seat::on_kubernetes).check());
 }

@@ -1,10 +1,10 @@
 //! A world with one service and three processes, of which each does its own part.
 
 use fencepost_libc::main_of;
-use fencepost_seat::{Backend, Etcd, Fenced, Postgres, Redis, Seat, Settings};
+use fencepost_seat::{Backend, Etcd, Fenced, Kubernetes, Postgres, Redis, Seat, Settings};
 use protocols::{
     election::program,
-    service::{Service, etcd, postgres, redis},
+    service::{Service, etcd, kubernetes, postgres, redis},
 };
 use scenarios::{
     Params, Plan,
@@ -26,7 +26,7 @@ pub const TTL_S: f64 = 3.0;
 pub const HANDOFF_S: f64 = 1.6;
 
 /// The services on which seats stand.
-pub const SERVICES: [&Service; 3] = [&etcd::SERVICE, &redis::SERVICE, &postgres::SERVICE];
+pub const SERVICES: [&Service; 4] = [&etcd::SERVICE, &redis::SERVICE, &postgres::SERVICE, &kubernetes::SERVICE];
 
 /// What processes print when each of them runs `main` beside this service, and this happens.
 pub fn lines_with(service: &'static Service, main: impl Fn() + Copy + 'static, faults: Vec<(f64, Fault)>) -> Vec<Line> {
@@ -79,6 +79,10 @@ pub fn play(part: impl Part) {
         let (name, service) = (env::var("HOSTNAME").unwrap(), env::var("SERVICE").unwrap());
         match service.as_str() {
             "etcd" => part.play(&name, Etcd::connect(["http://etcd:2379"]).unwrap()).await,
+            "kubernetes" => {
+                let config = kube::Config::new("http://apiserver:6443".parse().unwrap());
+                part.play(&name, Kubernetes::new(kube::Client::try_from(config).unwrap(), "default")).await
+            }
             "redis" => part.play(&name, Redis::connect("redis://redis").unwrap()).await,
             _ => part.play(&name, Postgres::connect("postgres://invoices@postgres/invoices").unwrap()).await,
         }
