@@ -1,6 +1,6 @@
 //! Charges invoices. Every process takes them over HTTP; the one that leads charges them, one after another.
 
-mod api;
+pub mod api;
 mod charge;
 mod election;
 

@@ -1,4 +1,4 @@
-//! Charges invoices, one after another, in the process that leads.
+//! The invoices of `sim/examples/invoices`, charged by whoever has the seat.
 
 use fencepost_seat::{Backend, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, Redis, Seat};
 use std::{env, future::pending, time::Duration};
@@ -39,6 +39,7 @@ pub async fn on_postgres() -> Result<(), Error> {
 
 pub async fn run(backend: impl Backend<Fencing = Fenced>) -> Result<(), Error> {
     let name = env::var("HOSTNAME")?;
+    tokio::spawn(invoices::api::serve());
     let seat = Seat::new(backend, "invoices").ttl(Duration::from_secs(3)).member(&name)?;
     seat.serve_until(pending(), async |lead| {
         println!("{name}: leads with token {}", lead.token());
