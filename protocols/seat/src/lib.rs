@@ -12,7 +12,7 @@
 //! let why = seat
 //!     .serve(async |lead| {
 //!         let charge = "UPDATE invoices SET charged = true WHERE id = 7";
-//!         database.fenced(lead, "charges", async |charges| charges.execute(charge, &[]).await).await
+//!         database.fenced(lead, "charges", async |charges| charges.execute(charge, &[]).await).await.map(drop)
 //!     })
 //!     .await?;
 //! println!("led, and then {why}");
@@ -34,6 +34,11 @@
 //! crate adds the part that a service sees, and is itself tested there, unmodified.
 
 #![forbid(unsafe_code)]
+
+/// The book's page, whose example compiles.
+#[cfg(all(doctest, feature = "etcd", feature = "postgres"))]
+#[doc = include_str!("../../../docs/seat.md")]
+mod page {}
 
 mod backend;
 mod driver;
