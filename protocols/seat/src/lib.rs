@@ -40,6 +40,11 @@
 #[doc = include_str!("../../../docs/seat.md")]
 mod page {}
 
+/// The same for those who come from elsewhere.
+#[cfg(all(doctest, feature = "etcd", feature = "redis", feature = "postgres"))]
+#[doc = include_str!("../../../docs/moving.md")]
+mod moving {}
+
 mod backend;
 mod driver;
 mod ended;
