@@ -30,7 +30,7 @@ pub struct Counted {
     pub(crate) unseen: u64,
 }
 
-/// A coordination service. Clones share a connection, so several seats can.
+/// A coordination service. Clones are the same service, for several seats.
 pub trait Backend: Clone + Send + Sync + 'static + Service {
     /// Whether its leaderships have tokens.
     type Fencing: Fencing;

@@ -1,16 +1,19 @@
 //! Runs one campaign and the leadership that follows: steps the election's core, and lets go only of what has stopped.
 
+mod service;
+
 use crate::{
     backend::{Counted, Service},
     ended::Ended,
     state::{Order, Phase, State},
 };
 use protocols::{
+    clock::Now,
     core::TimerId,
     elector::{AnyElector, Deposed, ELECTOR_TIMERS, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
     news::Purpose,
-    payload::{Opaque, Payload},
-    types::{Leadership, NodeId},
+    payload::Opaque,
+    types::Leadership,
 };
 use protocols_clients::{
     env::{Env, tokio::TokioEnv},
@@ -24,6 +27,7 @@ use std::{
 };
 use tokio::{
     sync::{
+        OwnedMutexGuard,
         mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
         watch,
     },
@@ -112,8 +116,29 @@ impl Drop for Aborts {
     }
 }
 
-/// Starts a campaign. It ends by [`Order::Finish`], or when nobody can give orders any more.
-pub(crate) fn start(service: &impl Service, course: Course, state: Arc<State>, orders: UnboundedReceiver<Order>) {
+/// Whoever waits for the driver must learn if it panics.
+struct Ends(Arc<State>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.phase.send_if_modified(|phase| {
+            let ends = !matches!(phase, Phase::Done(_));
+            if ends {
+                *phase = Phase::Done(Ended::UncleanStop);
+            }
+            ends
+        });
+    }
+}
+
+/// Starts a campaign, which ends by [`Order::Finish`]. `turn` is kept until then.
+pub(crate) fn start(
+    service: &impl Service,
+    course: Course,
+    state: Arc<State>,
+    orders: UnboundedReceiver<Order>,
+    turn: OwnedMutexGuard<()>,
+) {
     let (to_service, requests) = unbounded_channel();
     let (answer, answers) = unbounded_channel();
     // The driver may have ended when an answer arrives.
@@ -133,8 +158,9 @@ pub(crate) fn start(service: &impl Service, course: Course, state: Arc<State>, o
         holds: false,
         frozen: false,
     };
+    let ends = Ends(driver.state.clone());
     tokio::spawn(async move {
-        let _client = client;
+        let (_turn, _ends, _client) = (turn, ends, client);
         driver.run(answers, orders).await;
     });
 }
@@ -163,12 +189,18 @@ impl Driver {
     }
 
     fn step(&mut self, input: Input) {
-        // First of all: after a pause, answers and timers come in any order.
-        if self.holds && self.state.env.now().mono >= self.state.deadline.load(Ordering::Acquire) {
-            self.over(Ended::Expired);
-        }
+        // One reading: the core must not find the lease over where this does not.
+        let now = self.state.env.now();
+        self.expire(now);
         if !self.frozen {
-            self.course.elector.step(self.state.env.now(), input, &mut self.outputs);
+            self.course.elector.step(now, input, &mut self.outputs);
+        }
+    }
+
+    /// First of all: after a pause, answers, orders and timers come in any order.
+    fn expire(&mut self, now: Now) {
+        if self.holds && now.mono >= self.state.deadline.load(Ordering::Acquire) {
+            self.over(Ended::Expired);
         }
     }
 
@@ -177,7 +209,9 @@ impl Driver {
             OVER => self.over(Ended::Expired),
             STOPPED => self.finish(Ended::UncleanStop),
             RELEASED => {
-                tracing::warn!("the service has not confirmed that the lease was released");
+                tracing::warn!(
+                    "the service has not confirmed the release of the lease; if it was not released, it runs out"
+                );
                 self.finish(self.why());
             }
             id if self.ending == Ending::Releasing => tracing::trace!(id, "a timer after the withdrawal"),
@@ -186,12 +220,13 @@ impl Driver {
     }
 
     fn obey(&mut self, order: Order) {
+        self.expire(self.state.env.now());
+        // Whatever the order, the lease is renewed until all has stopped.
         match order {
-            Order::Refused => self.over(Ended::Refused),
-            Order::Panicked => self.over(Ended::UncleanStop),
+            Order::Refused => self.end(Ended::Refused),
+            Order::Panicked => self.end(Ended::UncleanStop),
             Order::Finish { release } => {
                 if self.ending == Ending::No {
-                    // The lease is renewed until all has stopped.
                     self.end(Ended::Resigned);
                     self.ending = Ending::Stopping { release };
                     self.set(STOPPED, self.course.stop_within);
@@ -229,12 +264,16 @@ impl Driver {
     /// Says that the belief has ended, once.
     fn end(&self, why: Ended) {
         self.state.phase.send_if_modified(|phase| {
-            let holds = matches!(phase, Phase::Leading { .. });
-            if holds {
-                tracing::info!(%why, "leads no more");
+            let leads = matches!(phase, Phase::Leading { .. });
+            // A campaign that won too late has lost.
+            let ends = leads || (*phase == Phase::Campaigning && why == Ended::Expired);
+            if ends {
                 *phase = Phase::Over(why);
             }
-            holds
+            if leads {
+                tracing::info!(%why, "leads no more");
+            }
+            ends
         });
     }
 
@@ -277,19 +316,6 @@ impl Driver {
         }
     }
 
-    fn ask(&mut self, output: ServiceOutput) {
-        match &output {
-            ServiceOutput::Request { number, request, .. } => {
-                let asked = Asked { request: request.clone(), sent: self.state.env.now().mono };
-                drop(self.asked.insert(*number, asked));
-            }
-            ServiceOutput::Cancel(number) => drop(self.asked.remove(number)),
-            ServiceOutput::Open { .. } | ServiceOutput::Push(_) | ServiceOutput::Close(_) => {}
-        }
-        // The client runs as long as this driver.
-        let _ = self.to_service.send(output);
-    }
-
     fn elected(&mut self, leadership: Leadership) {
         if self.ending != Ending::No {
             return;
@@ -297,8 +323,11 @@ impl Driver {
         self.holds = true;
         self.leadership = leadership;
         self.believe();
-        tracing::info!(token = leadership.token, "leads");
-        self.state.phase.send_replace(Phase::Leading { token: leadership.token });
+        self.expire(self.state.env.now());
+        if self.holds {
+            tracing::info!(token = leadership.token, "leads");
+            self.state.phase.send_replace(Phase::Leading { token: leadership.token });
+        }
     }
 
     /// Until when it believes.
@@ -321,58 +350,6 @@ impl Driver {
             Deposed::Fenced => self.over(Ended::Refused),
             Deposed::Resigned | Deposed::Stuck => self.over(Ended::Resigned),
         }
-    }
-
-    fn observed(&self, leader: Option<NodeId>) {
-        let leader = leader.and_then(|leader| self.course.names.get(leader.index()).cloned());
-        self.report(|report| report.leader = leader);
-    }
-
-    /// Notes whether the service does what it is asked. A service may refuse one kind of request and answer another.
-    fn note(&mut self, answer: &ServiceInput) {
-        let (purpose, failure) = match answer {
-            ServiceInput::Reply { number, reply } => {
-                let asked = self.asked.remove(number);
-                if let (Some(asked), Ok(reply)) = (&asked, reply) {
-                    self.confirm(asked, reply);
-                }
-                (asked.map(|asked| asked.request.purpose()), reply.as_ref().err())
-            }
-            ServiceInput::Ended { failure, .. } => (Some(Purpose::Other), Some(failure)),
-            ServiceInput::Item { .. } => return,
-        };
-        match failure {
-            Some(failure) if self.failing.is_none() => {
-                self.failing = purpose;
-                let why = failure.to_string();
-                tracing::warn!(why, "the service fails");
-                self.report(|report| report.failing = Some(why));
-            }
-            None if self.failing.is_some() && self.failing == purpose => {
-                self.failing = None;
-                tracing::info!("the service answers again");
-                self.report(|report| report.failing = None);
-            }
-            _ => {}
-        }
-    }
-
-    /// A lease counts from when the request was sent that has begun or renewed it.
-    fn confirm(&mut self, asked: &Asked, reply: &Opaque) {
-        if self.course.counted.is_some_and(|counted| (counted.confirms)(&asked.request, reply)) {
-            self.confirmed = self.confirmed.max(asked.sent);
-            if self.holds {
-                self.believe();
-            }
-        }
-    }
-
-    fn report(&self, change: impl FnOnce(&mut Report)) {
-        self.course.report.send_if_modified(|report| {
-            let before = report.clone();
-            change(report);
-            *report != before
-        });
     }
 
     fn set(&mut self, id: TimerId, after: u64) {

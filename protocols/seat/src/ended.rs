@@ -3,7 +3,7 @@ use std::fmt;
 /// Why a leadership ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ended {
-    /// The work was done, or was asked to stop, and the lease was released.
+    /// The work was done, or was asked to finish. The lease was released, or runs out if the service did not answer.
     Resigned,
     /// The lease could not be renewed in time.
     Expired,
@@ -11,8 +11,8 @@ pub enum Ended {
     Lost,
     /// The resource refused the token: a newer leader has written.
     Refused,
-    /// Work did not stop in time, so the lease was not released and runs out by itself. Whatever did not stop may
-    /// still be running.
+    /// Work did not stop in time, or something that was spawned has panicked, so the lease was not released and runs
+    /// out by itself. Whatever did not stop may still be running: a process should end then.
     UncleanStop,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Ended {
             Ended::Expired => "the lease could not be renewed in time",
             Ended::Lost => "another process leads, or none",
             Ended::Refused => "the resource refused the token",
-            Ended::UncleanStop => "the work did not stop in time",
+            Ended::UncleanStop => "the work did not stop cleanly",
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::ended::Ended;
 /// Why a fenced write did not happen, or may not have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FenceError<E> {
-    /// The leadership was over before the write was sent, or the resource refused its token; nothing was written.
+    /// The leadership was over, or the resource refused its token; nothing was written.
     Over(Ended),
     /// An error of the write itself.
     Write(E),

@@ -39,18 +39,22 @@ pub struct Lead<F: Fencing = Fenced> {
     pub(crate) state: Arc<State>,
     pub(crate) token: u64,
     pub(crate) ttl: Duration,
+    /// Distinguishes leaders even if the service has given one token twice.
+    pub(crate) holder: Arc<str>,
     pub(crate) fencing: PhantomData<F>,
 }
 
 impl<F: Fencing> Clone for Lead<F> {
     fn clone(&self) -> Self {
-        Lead { state: self.state.clone(), token: self.token, ttl: self.ttl, fencing: PhantomData }
+        let (state, holder) = (self.state.clone(), self.holder.clone());
+        Lead { state, token: self.token, ttl: self.ttl, holder, fencing: PhantomData }
     }
 }
 
 impl Lead<Fenced> {
-    /// The fencing token. A resource that remembers the highest one it has seen, and refuses lower ones, cannot be
-    /// written by a former leader.
+    /// The fencing token: higher than those of all leaders of this seat before. A resource that remembers the highest
+    /// one that has written, and refuses lower ones, accepts nothing from a former leader after a newer one's first
+    /// write. Tokens of two seats, or of two services, are not comparable.
     pub fn token(&self) -> u64 {
         self.token
     }
@@ -62,32 +66,31 @@ impl Lead<Fenced> {
 }
 
 impl<F: Fencing> Lead<F> {
-    /// Spawns a part of the work. When leadership ends, it is cancelled at its next `.await`, and the lease is not
-    /// released before it has stopped. The handle yields `None` if it was cancelled.
+    /// Spawns a part of the work. When leadership ends, it is dropped as soon as it would go on, and the lease is not
+    /// released before that. The handle yields `None` if it was dropped, or if leadership was over already.
     ///
-    /// If it panics, leadership ends.
+    /// If it panics, leadership ends, and so does [`Seat::serve`](crate::Seat::serve), by a panic.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<Option<T>> {
         let (state, mark) = (self.state.clone(), self.state.tracker.enter());
         tokio::spawn(async move {
             let _told = TellsOfPanics(state.clone());
             let _mark = mark;
-            tokio::select! {
-                biased;
-                _ = state.until_over() => None,
-                done = work => Some(done),
-            }
+            state.while_leading(work).await
         })
     }
 
-    /// Runs `work`, which cannot be cancelled, on a thread where it may block. The lease is not released before it
-    /// has returned; if that takes longer than [`Settings::stop_within`](crate::Settings::stop_within), the stop is
-    /// unclean.
-    pub fn spawn_blocking<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    /// Runs `work`, which cannot be cancelled, on a thread where it may block, unless leadership is over by then. The
+    /// lease is renewed until it has returned; if that takes longer than
+    /// [`Settings::stop_within`](crate::Settings::stop_within), the stop is unclean.
+    pub fn spawn_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<Option<T>> {
         let (state, mark) = (self.state.clone(), self.state.tracker.enter());
         tokio::task::spawn_blocking(move || {
-            let _told = TellsOfPanics(state);
+            let _told = TellsOfPanics(state.clone());
             let _mark = mark;
-            work()
+            state.over().is_none().then(work)
         })
     }
 
@@ -114,8 +117,8 @@ impl<F: Fencing> Lead<F> {
         self.state.until_over().await
     }
 
-    /// Waits until the leader is asked to finish. It still leads then, for
-    /// [`Settings::drain`](crate::Settings::drain) at most.
+    /// Waits until the leader is asked to finish. It still leads then; [`Seat::serve`](crate::Seat::serve) gives it
+    /// [`Settings::drain`](crate::Settings::drain).
     pub async fn resigning(&self) {
         let mut resigning = self.state.resigning.clone();
         if resigning.wait_for(|resigning| *resigning).await.is_err() {

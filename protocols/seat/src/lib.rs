@@ -1,18 +1,22 @@
-//! Exactly one process of a fleet does the work: lead while a closure runs, stop the work before letting go, and let
-//! the resource refuse whoever led before.
+//! Leader election with fencing: lead while a closure runs, stop the work before letting go, and let the resource
+//! refuse whoever led before, so that at most one process of a fleet takes effect.
 //!
 //! ```no_run
 //! # #[cfg(all(feature = "etcd", feature = "postgres"))]
-//! # async fn example(mut database: tokio_postgres::Client) -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use fencepost_seat::{Etcd, FencedSql, Seat};
 //! use std::time::Duration;
+//! use tokio_postgres::NoTls;
 //!
 //! let etcd = Etcd::connect(["http://127.0.0.1:2379"])?;
 //! let seat = Seat::new(etcd, "invoices").ttl(Duration::from_secs(5)).member("host-7")?;
 //! let why = seat
 //!     .serve(async |lead| {
+//!         let (mut database, connection) = tokio_postgres::connect("host=db user=invoices", NoTls).await?;
+//!         lead.spawn(connection);
 //!         let charge = "UPDATE invoices SET charged = true WHERE id = 7";
-//!         database.fenced(lead, "charges", async |charges| charges.execute(charge, &[]).await).await.map(drop)
+//!         database.fenced(lead, "charges", async |charges| charges.execute(charge, &[]).await).await?;
+//!         Ok::<(), Box<dyn std::error::Error>>(())
 //!     })
 //!     .await?;
 //! println!("led, and then {why}");
@@ -24,11 +28,12 @@
 //!
 //! - **A belief ends before the lease.** It counts from when the confirmed request was *sent*, on the machine's
 //!   monotonic clock (on Linux the one that goes on while the machine is suspended), less a [margin](Settings::margin).
+//!   Who sets the service's clock forward, or suspends a virtual machine, can still make two processes believe.
 //! - **Work stops before the lease is released.** When leadership ends, the closure is dropped and what it
 //!   [spawned](Lead::spawn) is cancelled and waited for. What does not stop in time is
 //!   [reported](Ended::UncleanStop), and the lease is left to run out.
 //! - **A belief is no proof.** A process can be paused between any check and the next instruction, so there is no
-//!   `is_leader`. Whatever must not happen twice goes through a resource that refuses older [tokens](Lead::token).
+//!   `is_leader`, and [`Lead::check`] only saves work that would be refused. Whatever must not happen twice goes through a resource that refuses older [tokens](Lead::token).
 //!
 //! The elections are those that Fencepost's simulation has put through pauses, partitions, clocks and crashes; this
 //! crate adds the part that a service sees, and is itself tested there, unmodified.

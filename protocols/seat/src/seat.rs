@@ -23,7 +23,9 @@ use std::{
     task::Poll,
     time::Duration,
 };
-use tokio::sync::{Mutex as Turns, mpsc, watch};
+use tokio::sync::{Mutex as Turns, OwnedMutexGuard, mpsc, watch};
+
+type Panic = Box<dyn std::any::Any + Send>;
 
 /// A place that one process of a fleet holds at a time.
 pub struct Seat<B: Backend> {
@@ -53,7 +55,7 @@ struct Away {
 /// What is known of a seat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// Whether this member leads. For people and dashboards: it may be over when it is read.
+    /// Whether this member leads or is letting go. For people and dashboards: it may be over when it is read.
     pub leads: bool,
     /// The leader, if it is another one of the [members](Settings::members).
     pub leader: Option<String>,
@@ -63,13 +65,18 @@ pub struct Status {
 
 /// Asks a seat's leader to finish.
 #[derive(Clone, Debug)]
-pub struct Resigner(watch::Sender<bool>);
+pub struct Resigner {
+    resigning: watch::Sender<bool>,
+    leads: watch::Sender<bool>,
+}
 
 impl Resigner {
-    /// Asks the leader to finish: [`Lead::resigning`] resolves, and once the work has ended, or after
-    /// [`Settings::drain`], the lease is released. Has no effect on a member that does not lead.
+    /// Asks the leader to finish: [`Lead::resigning`] resolves, and [`Seat::serve`] releases the lease once the work
+    /// has ended, or after [`Settings::drain`]. Has no effect on a member that does not lead.
     pub fn resign(&self) {
-        self.0.send_replace(true);
+        if *self.leads.borrow() {
+            self.resigning.send_replace(true);
+        }
     }
 }
 
@@ -80,9 +87,8 @@ impl<B: Backend> Seat<B> {
         Settings::new(backend, seat)
     }
 
-    pub(crate) fn made(settings: Settings<B>, member: String, margin: Duration) -> Self {
-        let Settings { backend, seat, ttl, drain, stop_within, hold_down, members, .. } = settings;
-        let timings = timings(backend.protocol(), ttl);
+    pub(crate) fn made(settings: Settings<B>, member: String, margin: Duration, timings: Timings) -> Self {
+        let Settings { backend, seat, drain, stop_within, hold_down, members, .. } = settings;
         let ttl = Duration::from_nanos(timings.lease_ttl);
         let names = [member.clone()].into_iter().chain(members.into_iter().filter(|name| *name != member)).collect();
         let setup = Setup {
@@ -113,61 +119,56 @@ impl<B: Backend> Seat<B> {
     }
 
     /// Campaigns, runs `work` while this member leads, stops what it spawned, and releases the lease. Returns why the
-    /// leadership ended: also if `work` has returned `Ok` meanwhile. After a resignation, a next campaign waits until
-    /// others could lead.
+    /// leadership ended, also if `work` has returned `Ok`. A member that has resigned waits for one retry period before
+    /// it campaigns again, so that others go first.
     ///
     /// When leadership is over, `work` is dropped where it waits. When it is asked to finish
     /// ([`Seat::resigner`]), it is dropped after [`Settings::drain`].
     ///
-    /// May be dropped at any time: a campaign leaves nothing behind, and a leader's lease is released once what it
-    /// spawned has stopped.
+    /// May be dropped at any time. While the runtime lives, a campaign that is dropped withdraws, and a leader's lease
+    /// is released once what it spawned has stopped.
     ///
     /// # Errors
-    /// The work's own. The lease is released, and this member stays away for [`Settings::hold_down`].
+    /// The work's own, if it failed while it led and has stopped in time; otherwise an error is a consequence, and the
+    /// end of the leadership is returned. The lease is released, and this member stays away for
+    /// [`Settings::hold_down`].
     ///
     /// # Panics
     /// If `work` panics, or anything that it spawned: after the rest has stopped. The lease is not released then.
     pub async fn serve<E>(&self, work: impl AsyncFnOnce(&Lead<B::Fencing>) -> Result<(), E>) -> Result<Ended, E> {
         let term = self.campaign().await;
         let lead = term.lead().clone();
-        let outcome = self.attend(&lead, work(&lead)).await;
-        let spoiled = lead.state.tracker.has_panicked();
-        match outcome {
-            Some(Err(panic)) => {
-                term.abandon().await;
-                resume_unwind(panic)
-            }
-            Some(Ok(Err(error))) => {
-                term.finish().await;
-                self.keep_away(nanoseconds(self.hold_down));
-                Err(error)
-            }
-            Some(Ok(Ok(()))) | None => {
-                let why = term.finish().await;
-                assert!(
-                    !spoiled && !lead.state.tracker.has_panicked(),
-                    "a task of the leader of `{}` panicked",
-                    self.name()
-                );
-                match why {
-                    Ended::Refused => {
-                        let wait = self.away().back_off.refused();
-                        self.keep_away(wait);
-                    }
-                    // Others go first: a waiting member may ask no sooner than this.
-                    Ended::Resigned => self.keep_away(self.setup.timings.retry_period()),
-                    Ended::Expired | Ended::Lost | Ended::UncleanStop => {}
-                }
-                if why != Ended::Refused {
-                    self.away().back_off.confirmed();
-                }
-                Ok(why)
-            }
+        // Called within the block, so that a panic of the call is one of the work.
+        let outcome = self.attend(&lead, async { work(&lead).await }).await;
+        if let Some(Err(panic)) = outcome {
+            term.abandon().await;
+            resume_unwind(panic)
         }
+        let why = term.finish().await;
+        assert!(!lead.state.tracker.has_panicked(), "what the leader of `{}` has spawned panicked", self.name());
+        match (why, outcome) {
+            (Ended::Resigned, Some(Ok(Err(error)))) => {
+                self.keep_away(nanoseconds(self.hold_down));
+                return Err(error);
+            }
+            (Ended::Resigned, _) => self.keep_away(self.setup.timings.retry_period()),
+            (Ended::Refused, _) => {
+                let wait = self.away().back_off.refused();
+                self.keep_away(wait);
+            }
+            (Ended::Expired | Ended::Lost | Ended::UncleanStop, _) => {}
+        }
+        if why != Ended::Refused {
+            self.away().back_off.confirmed();
+        }
+        Ok(why)
     }
 
-    /// Serves again and again until `shutdown` resolves; then asks a leader to finish, and returns. Errors of the work
-    /// are logged.
+    /// Serves again and again until `shutdown` resolves; then asks a leader to finish, and returns once it has let go.
+    /// Errors of the work are logged.
+    ///
+    /// Returns [`Ended::UncleanStop`] at once after an unclean stop: the process should end, since a part of its former
+    /// work may still be running.
     ///
     /// # Panics
     /// As for [`Seat::serve`].
@@ -175,48 +176,57 @@ impl<B: Backend> Seat<B> {
         &self,
         shutdown: impl Future<Output = ()>,
         mut work: impl AsyncFnMut(&Lead<B::Fencing>) -> Result<(), E>,
-    ) {
+    ) -> Ended {
         let mut shutdown = pin!(shutdown);
-        let mut leads = self.leads.subscribe();
+        let mut asked = false;
         loop {
             let mut serving = pin!(self.serve(&mut work));
-            let mut asked = false;
-            loop {
+            let ended = loop {
                 tokio::select! {
                     biased;
-                    ended = &mut serving => {
-                        match ended {
-                            Ok(why) => tracing::info!(%why, seat = self.name(), "leadership has ended"),
-                            Err(error) => tracing::warn!(%error, seat = self.name(), "the work has failed"),
-                        }
-                        if asked {
-                            return;
-                        }
-                        break;
-                    }
+                    ended = &mut serving => break Some(ended),
                     () = &mut shutdown, if !asked => {
                         asked = true;
-                        self.resigning.send_replace(true);
-                        // Whoever does not lead has nothing to finish.
-                        if !*leads.borrow_and_update() {
-                            return;
+                        self.resigner().resign();
+                        if !*self.leads.borrow() {
+                            break None;
                         }
                     }
                 }
+            };
+            let why = match ended {
+                Some(Ok(why)) => why,
+                Some(Err(error)) => {
+                    tracing::warn!(%error, seat = self.name(), "the work has failed");
+                    Ended::Resigned
+                }
+                None => break,
+            };
+            tracing::info!(%why, seat = self.name(), "leadership has ended");
+            if asked || why == Ended::UncleanStop {
+                return why;
             }
         }
+        // The campaign was dropped just now; it withdraws.
+        drop(self.turn.lock().await);
+        Ended::Resigned
     }
 
-    /// Campaigns until this member leads. May be dropped at any time: nothing is left behind.
+    /// Campaigns until this member leads. One campaign or leadership of a seat follows the other: this waits until the
+    /// [`Term`] before has let go.
+    ///
+    /// May be dropped at any time; while the runtime lives, it withdraws.
     pub async fn campaign(&self) -> Term<B::Fencing> {
-        let turn = self.turn.clone().lock_owned().await;
         loop {
+            let turn = self.turn.clone().lock_owned().await;
             let until = self.away().until;
             self.backend.env().sleep_until(until).await;
-            let campaign = self.start();
+            let campaign = self.start(turn);
             if let Some(token) = campaign.won().await {
-                let lead = Lead { state: campaign.0.clone(), token, ttl: self.ttl, fencing: PhantomData };
-                return Term::new(lead, campaign, turn);
+                let leads = Leads::new(&self.leads, &self.resigning);
+                let (state, holder) = (campaign.0.clone(), self.holder(&campaign));
+                let lead = Lead { state, token, ttl: self.ttl, holder, fencing: PhantomData };
+                return Term::new(lead, campaign, leads);
             }
             campaign.finish(true).await;
         }
@@ -228,22 +238,33 @@ impl<B: Backend> Seat<B> {
 
     /// Asks the leader to finish, from anywhere.
     pub fn resigner(&self) -> Resigner {
-        Resigner(self.resigning.clone())
+        Resigner { resigning: self.resigning.clone(), leads: self.leads.clone() }
     }
 
     /// What is known of the seat, for people and dashboards.
     pub fn status(&self) -> Status {
         let Report { leader, failing } = self.report.borrow().clone();
-        Status { leads: *self.leads.borrow(), leader, failing }
+        let leads = *self.leads.borrow();
+        let leader = leader.filter(|leader| !leads && self.setup.names.first() != Some(leader));
+        Status { leads, leader, failing }
     }
 
-    fn start(&self) -> Campaign {
+    /// A name that no other leadership has.
+    fn holder(&self, campaign: &Campaign) -> Arc<str> {
+        let member = self.setup.names.first().map_or("", String::as_str);
+        format!("{member}/{:016x}", campaign.0.nonce).into()
+    }
+
+    fn start(&self, turn: OwnedMutexGuard<()>) -> Campaign {
         let env = self.backend.env();
-        self.resigning.send_replace(false);
-        let elector = (self.backend.protocol().elector)(Setup { nonce: env.random(), ..self.setup.clone() });
+        let nonce = env.random();
+        let elector = (self.backend.protocol().elector)(Setup { nonce, ..self.setup.clone() });
+        // What failed for an earlier campaign may work for this one.
+        self.report.send_modify(|report| report.failing = None);
         let (orders, to_obey) = mpsc::unbounded_channel();
         let state = Arc::new(State {
             env: env.clone(),
+            nonce,
             phase: watch::Sender::new(Phase::Campaigning),
             deadline: AtomicU64::new(0),
             tracker: Tracker::new(),
@@ -260,37 +281,32 @@ impl<B: Backend> Seat<B> {
             names: Arc::new(self.setup.names.clone()),
             report: self.report.clone(),
         };
-        driver::start(&self.backend, course, state.clone(), to_obey);
+        driver::start(&self.backend, course, state.clone(), to_obey, turn);
         Campaign(state)
     }
 
     /// Runs `work` until it ends, panics, or must not go on, and drops it.
-    async fn attend<T>(
-        &self,
-        lead: &Lead<B::Fencing>,
-        work: impl Future<Output = T>,
-    ) -> Option<Result<T, Box<dyn std::any::Any + Send>>> {
-        let _leads = Leads::new(&self.leads);
+    async fn attend<T>(&self, lead: &Lead<B::Fencing>, work: impl Future<Output = T>) -> Option<Result<T, Panic>> {
         let drained = async {
             lead.resigning().await;
             self.backend.env().sleep(nanoseconds(self.drain)).await;
         };
-        let (mut work, mut over, mut drained) = (pin!(work), pin!(lead.ended()), pin!(drained));
-        poll_fn(|context| {
-            // A belief that is over comes first: the work must not begin another step.
-            if lead.check().is_err()
-                || over.as_mut().poll(context).is_ready()
-                || drained.as_mut().poll(context).is_ready()
-            {
+        let (mut work, mut drained) = (pin!(Some(work)), pin!(drained));
+        let attended = poll_fn(|context| {
+            if drained.as_mut().poll(context).is_ready() {
                 return Poll::Ready(None);
             }
-            match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
-                Ok(Poll::Pending) => Poll::Pending,
-                Ok(Poll::Ready(done)) => Poll::Ready(Some(Ok(done))),
+            let Some(work) = work.as_mut().as_pin_mut() else { return Poll::Ready(None) };
+            match catch_unwind(AssertUnwindSafe(|| work.poll(context))) {
+                Ok(polled) => polled.map(|done| Some(Ok(done))),
                 Err(panic) => Poll::Ready(Some(Err(panic))),
             }
-        })
-        .await
+        });
+        let outcome = lead.state.while_leading(attended).await.flatten();
+        match catch_unwind(AssertUnwindSafe(|| work.set(None))) {
+            Ok(()) => outcome,
+            Err(panic) => Some(Err(panic)),
+        }
     }
 
     fn keep_away(&self, length: u64) {
@@ -303,23 +319,25 @@ impl<B: Backend> Seat<B> {
 }
 
 /// Says that this member leads, until dropped.
-struct Leads<'a>(&'a watch::Sender<bool>);
+pub(crate) struct Leads(watch::Sender<bool>);
 
-impl<'a> Leads<'a> {
-    fn new(leads: &'a watch::Sender<bool>) -> Self {
+impl Leads {
+    fn new(leads: &watch::Sender<bool>, resigning: &watch::Sender<bool>) -> Self {
+        // An order to an earlier leader is not for this one.
+        resigning.send_replace(false);
         leads.send_replace(true);
-        Leads(leads)
+        Leads(leads.clone())
     }
 }
 
-impl Drop for Leads<'_> {
+impl Drop for Leads {
     fn drop(&mut self) {
         self.0.send_replace(false);
     }
 }
 
 /// The protocol's usual timings for a lease of this length.
-fn timings(protocol: &Protocol, ttl: Duration) -> Timings {
+pub(crate) fn timings(protocol: &Protocol, ttl: Duration) -> Timings {
     let lease_ttl = (protocol.granted_ttl)(nanoseconds(ttl));
     Timings {
         lease_ttl,

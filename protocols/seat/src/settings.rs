@@ -1,4 +1,8 @@
-use crate::{backend::Backend, seat::Seat};
+use crate::{
+    backend::Backend,
+    driver::nanoseconds,
+    seat::{Seat, timings},
+};
 use std::time::Duration;
 
 /// A seat's settings; [`Settings::member`] makes the seat.
@@ -21,14 +25,18 @@ pub enum SettingsError {
     Seat(String),
     #[error("`{0}` is no name for a member: use 1 to 63 letters, digits, `.`, `_` and `-`")]
     Member(String),
-    #[error("a lease of {} ms is too short: use at least 100 ms", .0.as_millis())]
+    #[error("a lease of {} ms is too short or too long: use 100 ms to a day", .0.as_millis())]
     Ttl(Duration),
+    #[error("a lease of {} ms is too short for this service and a margin of {} ms: a belief would last for {} ms", ttl.as_millis(), margin.as_millis(), belief.as_millis())]
+    Short { ttl: Duration, margin: Duration, belief: Duration },
     #[error("a margin of {} ms leaves too little of a lease of {} ms: use at most half of it", margin.as_millis(), ttl.as_millis())]
     Margin { margin: Duration, ttl: Duration },
 }
 
 /// The shortest lease: below, requests and timers of a healthy machine take too much of it.
 const SHORTEST: Duration = Duration::from_millis(100);
+/// The longest one. What is longer is a mistake, or a lock.
+const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 
 impl<B: Backend> Settings<B> {
     pub(crate) fn new(backend: B, seat: &str) -> Self {
@@ -44,15 +52,15 @@ impl<B: Backend> Settings<B> {
         }
     }
 
-    /// How long a leader that has vanished keeps others from leading; 15 s by default. A service may round it up: etcd
-    /// grants whole seconds, and at least two.
+    /// How long a leader that has vanished keeps others from leading; 15 s by default. A service may round it: etcd
+    /// grants whole seconds, rounded up and at least two, and Kubernetes whole seconds, rounded down.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
     }
 
-    /// How long before the end of the lease a belief ends; a tenth of the lease by default. It covers the difference
+    /// How long before the end of the lease a belief ends; a tenth of [`Settings::ttl`] by default. It covers the difference
     /// between the rates of this machine's clock and the service's, and the time that the work needs to notice.
     #[must_use]
     pub fn margin(mut self, margin: Duration) -> Self {
@@ -60,7 +68,7 @@ impl<B: Backend> Settings<B> {
         self
     }
 
-    /// How long the work may go on after it was asked to finish, 10 s by default.
+    /// How long [`Seat::serve`] lets the work go on after it was asked to finish, 10 s by default.
     #[must_use]
     pub fn drain(mut self, drain: Duration) -> Self {
         self.drain = drain;
@@ -103,14 +111,20 @@ impl<B: Backend> Settings<B> {
         if let Some(wrong) = self.members.iter().chain([&member]).find(|name| !is_name(name)) {
             return Err(SettingsError::Member(wrong.clone()));
         }
-        if self.ttl < SHORTEST {
+        if !(SHORTEST..=LONGEST).contains(&self.ttl) {
             return Err(SettingsError::Ttl(self.ttl));
         }
         let (margin, ttl) = (self.margin.unwrap_or(self.ttl / 10), self.ttl);
         if margin > ttl / 2 {
             return Err(SettingsError::Margin { margin, ttl });
         }
-        Ok(Seat::made(self, member, margin))
+        let timings = timings(self.backend.protocol(), ttl);
+        let unseen = self.backend.counted().map_or(0, |counted| counted.unseen);
+        let belief = timings.lease_ttl.saturating_sub(unseen).saturating_sub(nanoseconds(margin));
+        if 2 * belief < 3 * timings.renew_interval {
+            return Err(SettingsError::Short { ttl, margin, belief: Duration::from_nanos(belief) });
+        }
+        Ok(Seat::made(self, member, margin, timings))
     }
 }
 

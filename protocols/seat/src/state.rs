@@ -2,7 +2,12 @@
 
 use crate::{ended::Ended, tracker::Tracker};
 use protocols_clients::env::{Env, tokio::TokioEnv};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::atomic::{AtomicU64, Ordering},
+    task::Poll,
+};
 use tokio::sync::{mpsc, watch};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +37,8 @@ pub(crate) enum Order {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) env: TokioEnv,
+    /// This campaign's own number.
+    pub(crate) nonce: u64,
     pub(crate) phase: watch::Sender<Phase>,
     /// The end of the belief, nanoseconds of the monotonic clock.
     pub(crate) deadline: AtomicU64,
@@ -58,6 +65,19 @@ impl State {
             }
             Phase::Leading { .. } => None,
         }
+    }
+
+    /// Runs `work` while the leadership lasts, and drops it then. The clock is read before each step: after a pause the
+    /// work must not go on before the driver has noticed.
+    pub(crate) async fn while_leading<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let (mut work, mut over) = (pin!(work), pin!(self.until_over()));
+        poll_fn(|context| {
+            if over.as_mut().poll(context).is_ready() || self.over().is_some() {
+                return Poll::Ready(None);
+            }
+            work.as_mut().poll(context).map(Some)
+        })
+        .await
     }
 
     /// Waits until the belief is over.

@@ -1,25 +1,25 @@
 use crate::{
     ended::Ended,
     lead::{Fencing, Lead},
+    seat::Leads,
     state::{Order, Phase, State},
 };
-use std::{fmt, sync::Arc};
-use tokio::sync::{OwnedMutexGuard, watch};
+use std::{fmt, future::Future, sync::Arc};
+use tokio::sync::watch;
 
 /// One leadership, as a value: the primitive under [`Seat::serve`](crate::Seat::serve).
 ///
 /// If it is dropped, what was [spawned](Lead::spawn) is cancelled, and the lease is released in the background once it
-/// has stopped. Work that was not spawned has to have ended before that.
+/// has stopped; but not if it is dropped by a panic. Work that was not spawned has to have ended before that.
 pub struct Term<F: Fencing> {
     lead: Lead<F>,
-    /// `None` once it was finished.
-    campaign: Option<Campaign>,
-    _turn: OwnedMutexGuard<()>,
+    campaign: Campaign,
+    _leads: Leads,
 }
 
 impl<F: Fencing> Term<F> {
-    pub(crate) fn new(lead: Lead<F>, campaign: Campaign, turn: OwnedMutexGuard<()>) -> Self {
-        Term { lead, campaign: Some(campaign), _turn: turn }
+    pub(crate) fn new(lead: Lead<F>, campaign: Campaign, leads: Leads) -> Self {
+        Term { lead, campaign, _leads: leads }
     }
 
     pub fn lead(&self) -> &Lead<F> {
@@ -28,21 +28,15 @@ impl<F: Fencing> Term<F> {
 
     /// Ends the leadership: cancels what was spawned, waits for it, and releases the lease if all has stopped. Returns
     /// why it ended, which may have been before.
-    pub async fn finish(mut self) -> Ended {
-        self.end(true).await
+    pub async fn finish(self) -> Ended {
+        self.campaign.finish(true).await
     }
 
     /// The same without releasing the lease: the state of the work is not known, and nobody may lead before the lease
     /// has run out.
-    pub async fn abandon(mut self) -> Ended {
-        self.end(false).await
-    }
-
-    async fn end(&mut self, release: bool) -> Ended {
-        match self.campaign.take() {
-            Some(campaign) => campaign.finish(release).await,
-            None => Ended::Resigned,
-        }
+    pub fn abandon(self) -> impl Future<Output = Ended> {
+        self.campaign.end(false);
+        async move { self.campaign.finish(false).await }
     }
 }
 
@@ -67,14 +61,19 @@ impl Campaign {
         }
     }
 
-    pub(crate) async fn finish(self, release: bool) -> Ended {
-        self.0.order(Order::Finish { release });
+    pub(crate) async fn finish(&self, release: bool) -> Ended {
+        self.end(release);
         let mut phase = self.phase();
         let done = phase.wait_for(|phase| matches!(phase, Phase::Done(_))).await.map(|phase| *phase);
         match done {
             Ok(Phase::Done(why)) => why,
             _ => Ended::UncleanStop,
         }
+    }
+
+    /// Orders the end; only the first such order counts.
+    fn end(&self, release: bool) {
+        self.0.order(Order::Finish { release });
     }
 
     fn phase(&self) -> watch::Receiver<Phase> {
@@ -84,6 +83,6 @@ impl Campaign {
 
 impl Drop for Campaign {
     fn drop(&mut self) {
-        self.0.order(Order::Finish { release: true });
+        self.end(!std::thread::panicking());
     }
 }

@@ -8,8 +8,8 @@ use protocols_clients::{env::tokio::TokioEnv, etcd, site::Endpoint};
 use std::{fmt, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// etcd: a queue of keys with leases, as in its own client library. A waiting member watches the key before its own,
-/// and asks for nothing else; the token is the create revision of the leader's key.
+/// etcd: a queue of keys with leases, as in its own client library. A waiting member watches the key before its own
+/// and the leader's, and keeps its lease alive; the token is the create revision of the leader's key.
 #[derive(Clone)]
 pub struct Etcd {
     env: TokioEnv,

@@ -13,7 +13,10 @@ use protocols_clients::{
 };
 use std::fmt;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio_postgres::{Config, config::Host};
+use tokio_postgres::{
+    Config,
+    config::{Host, SslMode},
+};
 
 /// PostgreSQL: a row with an expiry by the database's clock, in the table `fencepost_lock`, which is created if it does
 /// not exist; its token is counted in the row. A waiting member polls.
@@ -34,7 +37,10 @@ impl Postgres {
     pub fn connect(address: &str) -> Result<Self, AddressError> {
         let login: Config = address.parse().map_err(|_| AddressError::Wrong(without_password(address), FORM))?;
         let wrong = || AddressError::Wrong(without_password(address), FORM);
-        let Some(Host::Tcp(host)) = login.get_hosts().first() else { return Err(wrong()) };
+        if login.get_ssl_mode() == SslMode::Require {
+            return Err(AddressError::Tls(without_password(address)));
+        }
+        let [Host::Tcp(host)] = login.get_hosts() else { return Err(wrong()) };
         let at = Endpoint { host: host.clone(), port: login.get_ports().first().copied().unwrap_or(5432) };
         let keepalive = Some(Keepalive::within(15 * SECOND));
         let options = Options { login, service: &SERVICE, keepalive, pooled: false, keeps_dropped: false };

@@ -13,9 +13,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Redis: a key with a TTL, and a counter of tokens that is drawn in the script that takes the key.
 ///
-/// A waiting member polls, since a key's end is not told reliably. Redis forgets what it has not saved: without
-/// `appendonly yes` and `appendfsync always`, a restart may give out old tokens again, and the fenced resource then
-/// refuses leaders until the counter has caught up.
+/// A waiting member polls, since a key's end is not told reliably. Redis forgets what it has not saved, or not copied
+/// yet: after a restart without `appendonly yes` and `appendfsync always`, or a failover to a replica, it may give out
+/// tokens again. A fenced resource then refuses leaders until the counter has caught up. Its wall clock times the key.
 #[derive(Clone)]
 pub struct Redis {
     env: TokioEnv,
@@ -49,6 +49,7 @@ impl Redis {
 fn without_password(address: &str) -> String {
     match (address.split_once("://"), address.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
+        _ if address.contains("pass") => "the address".to_owned(),
         _ => address.to_owned(),
     }
 }

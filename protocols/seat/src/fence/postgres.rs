@@ -6,16 +6,21 @@ use crate::{
     lead::{Fenced, Lead},
 };
 use std::future::Future;
-use tokio_postgres::{Client, Error, Transaction, types::Type};
+use tokio_postgres::{
+    Client, Error, Transaction,
+    types::{ToSql, Type},
+};
 
 /// The table of the highest tokens, for your migrations.
 pub const MIGRATION: &str = include_str!("../../migrations/fencepost_fence.sql");
 
-/// Passes if no higher token has sealed the resource, and keeps the row locked until the transaction ends, so that a
+/// Passes if no higher token has sealed the resource, nor another leader with the same one, which a service that has
+/// lost its last writes may give out twice. It keeps the row locked until the transaction ends, so that a
 /// newer leader waits for a write that is under way.
-const SEAL: &str = "INSERT INTO fencepost_fence (resource, token) VALUES ($1, $2) \
-                    ON CONFLICT (resource) DO UPDATE SET token = excluded.token \
-                    WHERE fencepost_fence.token <= excluded.token";
+const SEAL: &str = "INSERT INTO fencepost_fence (resource, token, holder) VALUES ($1, $2, $3) \
+                    ON CONFLICT (resource) DO UPDATE SET token = excluded.token, holder = excluded.holder \
+                    WHERE fencepost_fence.token < excluded.token \
+                    OR fencepost_fence.token = excluded.token AND fencepost_fence.holder = excluded.holder";
 
 /// Fenced transactions.
 pub trait FencedSql {
@@ -26,7 +31,8 @@ pub trait FencedSql {
     /// learning it.
     ///
     /// A leader that is paused in the middle holds the row; so that it does not keep its successors waiting, the
-    /// database ends its transaction after one lease of idleness.
+    /// database closes the connection of a transaction that was idle for one lease. So take a new client for each
+    /// leadership, in the closure. A statement that runs for long keeps them waiting: set `statement_timeout`.
     ///
     /// # Errors
     /// A leadership that is over, a refused token, and the errors of the database and of `write`. After an error of
@@ -51,8 +57,9 @@ impl FencedSql for Client {
         let transaction = self.transaction().await.map_err(sql)?;
         let idle = format!("SET LOCAL idle_in_transaction_session_timeout = {}", lead.ttl.as_millis());
         let token = i64::try_from(lead.token()).unwrap_or(i64::MAX);
-        let parameters: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 2] =
-            [(&resource, Type::TEXT), (&token, Type::INT8)];
+        let holder: &str = &lead.holder;
+        let parameters: [(&(dyn ToSql + Sync), Type); 3] =
+            [(&resource, Type::TEXT), (&token, Type::INT8), (&holder, Type::TEXT)];
         // Both are sent at once.
         let (idle, sealed) =
             tokio::join!(transaction.batch_execute(&idle), transaction.execute_typed(SEAL, &parameters));

@@ -47,7 +47,8 @@ pub async fn run(backend: impl Backend<Fencing = Fenced>) -> Result<(), Error> {
         charge_all(&name, lead).await
     })
     .await;
-    Ok(())
+    // A part of the work may still be running: the supervisor starts another process.
+    Err("the work did not stop".into())
 }
 
 async fn charge_all(name: &str, lead: &Lead<Fenced>) -> Result<(), Error> {

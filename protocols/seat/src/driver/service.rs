@@ -1,0 +1,80 @@
+//! What a driver asks of the service, and what it learns.
+
+use super::{Asked, Driver, Ending, Report};
+use protocols::{
+    elector::{ServiceInput, ServiceOutput},
+    news::Purpose,
+    payload::{Opaque, Payload},
+    types::NodeId,
+};
+use protocols_clients::env::Env;
+
+impl Driver {
+    pub(super) fn ask(&mut self, output: ServiceOutput) {
+        match &output {
+            ServiceOutput::Request { number, request, .. } => {
+                let asked = Asked { request: request.clone(), sent: self.state.env.now().mono };
+                drop(self.asked.insert(*number, asked));
+            }
+            ServiceOutput::Cancel(number) => drop(self.asked.remove(number)),
+            ServiceOutput::Open { .. } | ServiceOutput::Push(_) | ServiceOutput::Close(_) => {}
+        }
+        // The client runs as long as this driver.
+        let _ = self.to_service.send(output);
+    }
+
+    pub(super) fn observed(&self, leader: Option<NodeId>) {
+        let leader = leader.and_then(|leader| self.course.names.get(leader.index()).cloned());
+        self.report(|report| report.leader = leader);
+    }
+
+    /// Notes whether the service does what it is asked. A service may refuse one kind of request and answer another.
+    pub(super) fn note(&mut self, answer: &ServiceInput) {
+        let (purpose, failure) = match answer {
+            ServiceInput::Reply { number, reply } => {
+                let asked = self.asked.remove(number);
+                if let (Some(asked), Ok(reply)) = (&asked, reply) {
+                    self.confirm(asked, reply);
+                }
+                (asked.map(|asked| asked.request.purpose()), reply.as_ref().err())
+            }
+            ServiceInput::Ended { failure, .. } => (Some(Purpose::Other), Some(failure)),
+            ServiceInput::Item { .. } => (Some(Purpose::Other), None),
+        };
+        if let (Some(failure), Ending::Releasing) = (failure, self.ending) {
+            tracing::warn!(%failure, "the release of the lease has failed; it runs out");
+        }
+        match failure {
+            Some(failure) if self.failing.is_none() => {
+                self.failing = purpose;
+                let why = failure.to_string();
+                tracing::warn!(why, "the service fails");
+                self.report(|report| report.failing = Some(why));
+            }
+            None if self.failing.is_some() && self.failing == purpose => {
+                self.failing = None;
+                tracing::info!("the service answers again");
+                self.report(|report| report.failing = None);
+            }
+            _ => {}
+        }
+    }
+
+    /// A lease counts from when the request was sent that has begun or renewed it.
+    pub(super) fn confirm(&mut self, asked: &Asked, reply: &Opaque) {
+        if self.course.counted.is_some_and(|counted| (counted.confirms)(&asked.request, reply)) {
+            self.confirmed = self.confirmed.max(asked.sent);
+            if self.holds {
+                self.believe();
+            }
+        }
+    }
+
+    pub(super) fn report(&self, change: impl FnOnce(&mut Report)) {
+        self.course.report.send_if_modified(|report| {
+            let before = report.clone();
+            change(report);
+            *report != before
+        });
+    }
+}
