@@ -145,11 +145,15 @@ impl Driver {
         }
     }
 
-    fn step(&mut self, input: Input) {
-        // First of all: after a pause, answers and timers come in any order.
+    /// Ends a belief that is over by the clock. First of all: after a pause, orders, answers and timers come in any order.
+    fn look_at_the_clock(&mut self) {
         if self.holds && self.state.env.now().mono >= self.state.deadline.load(Ordering::Acquire) {
             self.over(Ended::Expired);
         }
+    }
+
+    fn step(&mut self, input: Input) {
+        self.look_at_the_clock();
         if !self.frozen {
             self.course.elector.step(self.state.env.now(), input, &mut self.outputs);
         }
@@ -169,6 +173,7 @@ impl Driver {
     }
 
     fn obey(&mut self, order: Order) {
+        self.look_at_the_clock();
         match order {
             Order::Refused => self.over(Ended::Refused),
             Order::Panicked => self.over(Ended::UncleanStop),
@@ -295,6 +300,8 @@ impl Driver {
     }
 
     fn observed(&self, leader: Option<NodeId>) {
+        // The first one is this member. Some cores observe it, too.
+        let leader = leader.filter(|leader| leader.index() > 0);
         let leader = leader.and_then(|leader| self.course.names.get(leader.index()).cloned());
         self.report(|report| report.leader = leader);
     }

@@ -128,22 +128,23 @@ impl<B: Backend> Seat<B> {
     /// # Panics
     /// If `work` panics, or anything that it spawned: after the rest has stopped. The lease is not released then.
     pub async fn serve<E>(&self, work: impl AsyncFnOnce(&Lead<B::Fencing>) -> Result<(), E>) -> Result<Ended, E> {
-        let term = self.campaign().await;
+        // Kept until this member's absence is noted: another campaign of this seat takes its turn once it is dropped.
+        let mut term = self.campaign().await;
         let lead = term.lead().clone();
         let outcome = self.attend(&lead, work(&lead)).await;
         let spoiled = lead.state.tracker.has_panicked();
         match outcome {
             Some(Err(panic)) => {
-                term.abandon().await;
+                term.end(false).await;
                 resume_unwind(panic)
             }
             Some(Ok(Err(error))) => {
-                term.finish().await;
+                term.end(true).await;
                 self.keep_away(nanoseconds(self.hold_down));
                 Err(error)
             }
             Some(Ok(Ok(()))) | None => {
-                let why = term.finish().await;
+                let why = term.end(true).await;
                 assert!(
                     !spoiled && !lead.state.tracker.has_panicked(),
                     "a task of the leader of `{}` panicked",
@@ -215,6 +216,8 @@ impl<B: Backend> Seat<B> {
             self.backend.env().sleep_until(until).await;
             let campaign = self.start();
             if let Some(token) = campaign.won().await {
+                // Whoever asked this member to resign before that meant nobody, or an earlier leadership.
+                self.resigning.send_replace(false);
                 let lead = Lead { state: campaign.0.clone(), token, ttl: self.ttl, fencing: PhantomData };
                 return Term::new(lead, campaign, turn);
             }
@@ -239,7 +242,6 @@ impl<B: Backend> Seat<B> {
 
     fn start(&self) -> Campaign {
         let env = self.backend.env();
-        self.resigning.send_replace(false);
         let elector = (self.backend.protocol().elector)(Setup { nonce: env.random(), ..self.setup.clone() });
         let (orders, to_obey) = mpsc::unbounded_channel();
         let state = Arc::new(State {

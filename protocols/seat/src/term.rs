@@ -38,7 +38,7 @@ impl<F: Fencing> Term<F> {
         self.end(false).await
     }
 
-    async fn end(&mut self, release: bool) -> Ended {
+    pub(crate) async fn end(&mut self, release: bool) -> Ended {
         match self.campaign.take() {
             Some(campaign) => campaign.finish(release).await,
             None => Ended::Resigned,

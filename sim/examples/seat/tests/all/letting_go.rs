@@ -112,8 +112,9 @@ impl Part for Spawns {
                     let _said = Says("n1's task is cancelled");
                     pending::<()>().await;
                 });
+                // Longer than a lease after the end: it is renewed meanwhile.
                 lead.spawn_blocking(|| {
-                    std::thread::sleep(Duration::from_secs(4));
+                    std::thread::sleep(Duration::from_millis(6_500));
                     println!("n1's thread has ended");
                 });
                 sleep_s(2.0).await;

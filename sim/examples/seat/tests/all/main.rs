@@ -1,6 +1,9 @@
 //! The seat as it is, in a service around it, whatever happens to them.
 
+mod again;
 mod dropping;
+mod fencing;
+mod interrupted;
 mod letting_go;
 mod losing;
 mod world;
@@ -10,7 +13,7 @@ use fencepost::{World, database, etcd, postgres, redis};
 fn world() -> World {
     let invoices = "INSERT INTO invoices (amount) VALUES ".to_owned() + &vec!["(5)"; 1_000].join(", ");
     let schema = include_str!("../../schema.sql").to_owned() + fencepost_seat::fence::postgres::MIGRATION + &invoices;
-    World::new()
+    let world = World::new()
         .store(database("charges").token("token").schema(&schema))
         .env("DATABASE_URL", "postgres://invoices@store/invoices")
         .leads_when("leads with token {token}")
@@ -18,7 +21,8 @@ fn world() -> World {
         .every_scenario()
         .seeds(0..2)
         .swarm(0..30)
-        .pause_before_every_send()
+        .pause_before_every_send();
+    world::defect().into_iter().fold(world, |world, (name, value)| world.env(name, &value))
 }
 
 #[test]
