@@ -323,7 +323,8 @@ fn timings(protocol: &Protocol, ttl: Duration) -> Timings {
     let lease_ttl = (protocol.granted_ttl)(nanoseconds(ttl));
     Timings {
         lease_ttl,
-        renew_interval: (protocol.renew_interval)(lease_ttl),
+        // A renewal that fails is made once more before the belief ends.
+        renew_interval: (protocol.renew_interval)(lease_ttl).min(lease_ttl / 3),
         request_timeout: (lease_ttl / 3).min(protocols::types::SECOND),
         own: protocol.timers.defaults(lease_ttl),
         ..protocol.default_timings()
