@@ -132,7 +132,6 @@ impl<B: Backend> Seat<B> {
         let mut term = self.campaign().await;
         let lead = term.lead().clone();
         let outcome = self.attend(&lead, work(&lead)).await;
-        let spoiled = lead.state.tracker.has_panicked();
         match outcome {
             Some(Err(panic)) => {
                 term.end(false).await;
@@ -141,15 +140,12 @@ impl<B: Backend> Seat<B> {
             Some(Ok(Err(error))) => {
                 term.end(true).await;
                 self.keep_away(nanoseconds(self.hold_down));
+                self.pass_on(&lead);
                 Err(error)
             }
             Some(Ok(Ok(()))) | None => {
                 let why = term.end(true).await;
-                assert!(
-                    !spoiled && !lead.state.tracker.has_panicked(),
-                    "a task of the leader of `{}` panicked",
-                    self.name()
-                );
+                self.pass_on(&lead);
                 match why {
                     Ended::Refused => {
                         let wait = self.away().back_off.refused();
@@ -291,6 +287,11 @@ impl<B: Backend> Seat<B> {
             }
         })
         .await
+    }
+
+    /// Passes a panic of what was spawned on, also if the work has made an error of it.
+    fn pass_on(&self, lead: &Lead<B::Fencing>) {
+        assert!(!lead.state.tracker.has_panicked(), "a task of the leader of `{}` panicked", self.name());
     }
 
     fn keep_away(&self, length: u64) {
