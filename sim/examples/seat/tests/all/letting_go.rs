@@ -259,6 +259,41 @@ fn a_panic_of_a_task_ends_the_leadership_in_the_same_way() {
     );
 }
 
+struct WaitsForATask;
+
+impl Part for WaitsForATask {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return successor(name, backend).await;
+        }
+        let seat = settings(backend).member(name).unwrap();
+        let serving = tokio::spawn(async move {
+            seat.serve(async |lead| {
+                let task = lead.spawn(async {
+                    sleep_s(4.0).await;
+                    println!("n1 panics");
+                    panic!("on purpose");
+                });
+                task.await.map(drop)
+            })
+            .await
+        });
+        println!("n1: panicked {}", serving.await.is_err_and(|error| error.is_panic()));
+    }
+}
+
+#[test]
+fn a_panic_of_a_task_that_the_work_waits_for_is_passed_on_too() {
+    each(
+        || play(WaitsForATask),
+        |lines| {
+            assert!(at(lines, "n1: panicked true") - at(lines, "n1 panics") < 0.1);
+            let handoff = handoff(lines, "n1 panics");
+            assert!((TTL_S / 2.0 - 0.1..TTL_S + HANDOFF_S).contains(&handoff), "{handoff}");
+        },
+    );
+}
+
 struct Resigns;
 
 impl Part for Resigns {
