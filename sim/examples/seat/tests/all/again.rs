@@ -48,8 +48,11 @@ impl Part for AskedOnce {
                     until_s(began, 8.0).await;
                     resigner.resign();
                 });
-                let first = seat.serve(async |lead| Ok::<_, String>(lead.resigning().await)).await;
-                println!("n1: {first:?}");
+                let first = seat.serve(async |lead| {
+                    lead.resigning().await;
+                    Ok::<_, String>(())
+                });
+                println!("n1: {:?}", first.await);
                 let again = seat.serve(async |lead| {
                     let asked = timeout(Duration::from_secs(4), lead.resigning()).await;
                     println!("n1 is asked again: {}", asked.is_ok());
@@ -232,7 +235,7 @@ impl Part for ShutDown {
             }
             "n2" => {
                 until_s(began, 1.0).await;
-                seat.serve_until(until_s(began, 4.0), async |_| Ok::<_, String>(pending::<()>().await)).await;
+                seat.serve_until(until_s(began, 4.0), async |_| pending::<Result<(), String>>().await).await;
                 println!("n2 has ended");
             }
             _ => {

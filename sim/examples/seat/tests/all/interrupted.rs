@@ -259,7 +259,7 @@ impl Part for Looks {
             }
         };
         match name {
-            "n1" => drop(tokio::join!(looks, seat.serve(async |_| Ok::<_, String>(pending::<()>().await)))),
+            "n1" => drop(tokio::join!(looks, seat.serve(async |_| pending::<Result<(), String>>().await))),
             "n2" => {
                 until_s(began, 2.0).await;
                 let _ = tokio::join!(looks, seat.campaign());
