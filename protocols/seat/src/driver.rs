@@ -137,7 +137,7 @@ pub(crate) fn start(
     course: Course,
     state: Arc<State>,
     orders: UnboundedReceiver<Order>,
-    turn: OwnedMutexGuard<()>,
+    turn: Arc<OwnedMutexGuard<()>>,
 ) {
     let (to_service, requests) = unbounded_channel();
     let (answer, answers) = unbounded_channel();

@@ -136,15 +136,16 @@ impl<B: Backend> Seat<B> {
     /// # Panics
     /// If `work` panics, or anything that it spawned: after the rest has stopped. The lease is not released then.
     pub async fn serve<E>(&self, work: impl AsyncFnOnce(&Lead<B::Fencing>) -> Result<(), E>) -> Result<Ended, E> {
+        // Kept until this member's absence is noted: another campaign of this seat takes its turn once it is dropped.
         let term = self.campaign().await;
         let lead = term.lead().clone();
         // Called within the block, so that a panic of the call is one of the work.
         let outcome = self.attend(&lead, async { work(&lead).await }).await;
         if let Some(Err(panic)) = outcome {
-            term.abandon().await;
+            term.end(false).await;
             resume_unwind(panic)
         }
-        let why = term.finish().await;
+        let why = term.end(true).await;
         assert!(!lead.state.tracker.has_panicked(), "what the leader of `{}` has spawned panicked", self.name());
         match (why, outcome) {
             (Ended::Resigned, Some(Ok(Err(error)))) => {
@@ -218,13 +219,13 @@ impl<B: Backend> Seat<B> {
     /// May be dropped at any time; while the runtime lives, it withdraws.
     pub async fn campaign(&self) -> Term<B::Fencing> {
         loop {
-            let turn = self.turn.clone().lock_owned().await;
+            let turn = Arc::new(self.turn.clone().lock_owned().await);
             let until = self.away().until;
             self.backend.env().sleep_until(until).await;
             let campaign = self.start(turn);
             if let Some(token) = campaign.won().await {
                 let leads = Leads::new(&self.leads, &self.resigning);
-                let (state, holder) = (campaign.0.clone(), self.holder(&campaign));
+                let (state, holder) = (campaign.state.clone(), self.holder(&campaign));
                 let lead = Lead { state, token, ttl: self.ttl, holder, fencing: PhantomData };
                 return Term::new(lead, campaign, leads);
             }
@@ -252,10 +253,10 @@ impl<B: Backend> Seat<B> {
     /// A name that no other leadership has.
     fn holder(&self, campaign: &Campaign) -> Arc<str> {
         let member = self.setup.names.first().map_or("", String::as_str);
-        format!("{member}/{:016x}", campaign.0.nonce).into()
+        format!("{member}/{:016x}", campaign.state.nonce).into()
     }
 
-    fn start(&self, turn: OwnedMutexGuard<()>) -> Campaign {
+    fn start(&self, turn: Arc<OwnedMutexGuard<()>>) -> Campaign {
         let env = self.backend.env();
         let nonce = env.random();
         let elector = (self.backend.protocol().elector)(Setup { nonce, ..self.setup.clone() });
@@ -281,8 +282,8 @@ impl<B: Backend> Seat<B> {
             names: Arc::new(self.setup.names.clone()),
             report: self.report.clone(),
         };
-        driver::start(&self.backend, course, state.clone(), to_obey, turn);
-        Campaign(state)
+        driver::start(&self.backend, course, state.clone(), to_obey, turn.clone());
+        Campaign { state, _turn: turn }
     }
 
     /// Runs `work` until it ends, panics, or must not go on, and drops it.
@@ -341,7 +342,8 @@ pub(crate) fn timings(protocol: &Protocol, ttl: Duration) -> Timings {
     let lease_ttl = (protocol.granted_ttl)(nanoseconds(ttl));
     Timings {
         lease_ttl,
-        renew_interval: (protocol.renew_interval)(lease_ttl),
+        // A renewal that fails is made once more before the belief ends.
+        renew_interval: (protocol.renew_interval)(lease_ttl).min(lease_ttl / 3),
         request_timeout: (lease_ttl / 3).min(protocols::types::SECOND),
         own: protocol.timers.defaults(lease_ttl),
         ..protocol.default_timings()

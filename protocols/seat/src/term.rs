@@ -5,7 +5,7 @@ use crate::{
     state::{Order, Phase, State},
 };
 use std::{fmt, future::Future, sync::Arc};
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 /// One leadership, as a value: the primitive under [`Seat::serve`](crate::Seat::serve).
 ///
@@ -32,6 +32,10 @@ impl<F: Fencing> Term<F> {
         self.campaign.finish(true).await
     }
 
+    pub(crate) async fn end(&self, release: bool) -> Ended {
+        self.campaign.finish(release).await
+    }
+
     /// The same without releasing the lease: the state of the work is not known, and nobody may lead before the lease
     /// has run out.
     pub fn abandon(self) -> impl Future<Output = Ended> {
@@ -47,7 +51,11 @@ impl<F: Fencing> fmt::Debug for Term<F> {
 }
 
 /// A campaign under way, or its leadership. If it is dropped, it ends in the background.
-pub(crate) struct Campaign(pub(crate) Arc<State>);
+pub(crate) struct Campaign {
+    pub(crate) state: Arc<State>,
+    /// The next campaign waits until this and the driver are gone.
+    pub(crate) _turn: Arc<OwnedMutexGuard<()>>,
+}
 
 impl Campaign {
     /// Waits until it has won; `None` if it has ended instead.
@@ -73,11 +81,11 @@ impl Campaign {
 
     /// Orders the end; only the first such order counts.
     fn end(&self, release: bool) {
-        self.0.order(Order::Finish { release });
+        self.state.order(Order::Finish { release });
     }
 
     fn phase(&self) -> watch::Receiver<Phase> {
-        self.0.phase.subscribe()
+        self.state.phase.subscribe()
     }
 }
 

@@ -9,11 +9,13 @@ mod list;
 mod measure;
 mod table;
 mod tree;
+mod units;
 
 use clap::{Args, Parser, Subcommand};
 use list::{Defect, FoundBy};
 use measure::{Found, Measure};
 use std::{
+    collections::BTreeMap,
     fs,
     process::ExitCode,
     sync::{Mutex, PoisonError},
@@ -101,10 +103,14 @@ fn run(command: Command) -> Result<(), String> {
         }
         Command::Build => build(&tree, &defects, spliced),
         Command::Units { only } => {
-            build(&tree, &defects, spliced)?;
             let is_unit = |d: &&Defect| matches!(d.found_by, FoundBy::Unit { .. });
             let chosen: Vec<&Defect> = chosen(&defects, &only)?.into_iter().filter(is_unit).collect();
-            tree::units(&tree, &chosen)
+            copy(&tree, &defects, spliced)?;
+            // Packages outside the workspace build what they need of it, with flags of their own.
+            if chosen.iter().any(|d| d.is_swept()) {
+                tree.build()?;
+            }
+            units::run(&tree, &chosen)
         }
         Command::Measure(args) => {
             build(&tree, &defects, spliced)?;
@@ -117,10 +123,14 @@ fn run(command: Command) -> Result<(), String> {
     }
 }
 
-fn build(tree: &Tree, defects: &[Defect], spliced: std::collections::BTreeMap<String, String>) -> Result<(), String> {
-    println!("building {} defects into one copy", defects.len());
-    tree.write(defects, spliced).map_err(|e| format!("cannot copy the sources: {e}"))?;
+fn build(tree: &Tree, defects: &[Defect], spliced: BTreeMap<String, String>) -> Result<(), String> {
+    copy(tree, defects, spliced)?;
     tree.build()
+}
+
+fn copy(tree: &Tree, defects: &[Defect], spliced: BTreeMap<String, String>) -> Result<(), String> {
+    println!("putting {} defects into one copy", defects.len());
+    tree.write(defects, spliced).map_err(|e| format!("cannot copy the sources: {e}"))
 }
 
 fn chosen<'a>(defects: &'a [Defect], only: &[String]) -> Result<Vec<&'a Defect>, String> {
@@ -144,6 +154,7 @@ fn measure(tree: &Tree, defects: &[Defect], args: &MeasureArgs) -> Result<(), St
     let (_, mut results) = load(tree);
     results.retain(|id, _| defects.iter().any(|d| d.id == *id));
     let mut chosen = chosen(defects, &args.only)?;
+    chosen.retain(|d| d.is_swept());
     if args.missed {
         chosen.retain(|d| results.get(&d.id).is_none_or(|found| found.by.is_none()));
     } else if args.only.is_empty() {

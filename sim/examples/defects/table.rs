@@ -33,14 +33,18 @@ pub fn render(defects: &[Defect], results: &Results, how: &str) -> String {
     );
     for (area, name) in AREAS {
         let defects: Vec<&Defect> = defects.iter().filter(|d| d.area == area).collect();
-        let _ = write!(
-            text,
-            "\n## {name}\n{}.\n\n| defect | noticed by | seeds | of runs |\n|---|---|---:|---:|\n",
-            count(&defects, results)
-        );
+        let count = match defects.iter().any(|d| d.is_swept()) {
+            true => count(&defects, results),
+            false => format!("{} defects in code that no sweep runs", defects.len()),
+        };
+        let _ =
+            write!(text, "\n## {name}\n{count}.\n\n| defect | noticed by | seeds | of runs |\n|---|---|---:|---:|\n");
         for defect in defects {
-            let row =
-                results.get(&defect.id).map_or_else(|| "not measured | – | –".to_owned(), |found| row(defect, found));
+            let row = match results.get(&defect.id) {
+                None if defect.is_swept() => "not measured | – | –".to_owned(),
+                None => row(defect, &Found::default()),
+                Some(found) => row(defect, found),
+            };
             let _ = writeln!(text, "| {} | {row} |", defect.id);
         }
     }
@@ -50,7 +54,12 @@ pub fn render(defects: &[Defect], results: &Results, how: &str) -> String {
 fn row(defect: &Defect, found: &Found) -> String {
     let Some(by) = &found.by else {
         return match (&defect.found_by, found.met) {
-            (FoundBy::Unit { test, because }, _) => format!("`cargo test {test}` only: {because} | – | –"),
+            (FoundBy::Unit { test, folder: None, because }, _) => {
+                format!("`cargo test {test}` only: {because} | – | –")
+            }
+            (FoundBy::Unit { test, folder: Some(folder), because }, _) => {
+                format!("`cargo test {test}` in `{folder}`: {because} | – | –")
+            }
             (FoundBy::Sweep, true) => "**nothing** | – | –".to_owned(),
             (FoundBy::Sweep, false) => "**nothing**: its code never ran | – | –".to_owned(),
         };

@@ -1,6 +1,6 @@
 //! A copy of the sources with every defect in it, and its build.
 
-use crate::list::{self, Defect, FoundBy};
+use crate::list::{self, Defect};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
@@ -130,9 +130,13 @@ impl Tree {
 
     /// Cargo, run in the copy. The repository's own configuration, in a parent folder, applies too.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
-        let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-        cargo.args(arguments).arg("--target-dir").arg(self.built()).current_dir(self.copy());
-        cargo
+        command(arguments, &self.built(), &self.copy())
+    }
+
+    /// Cargo, run in a package of the copy that is not of its workspace, so that the package's own configuration applies.
+    /// Such packages have the same flags, so one target folder serves them all.
+    pub fn cargo_in(&self, folder: &str, arguments: &[&str]) -> Command {
+        command(arguments, &self.built().join("plain"), &self.copy().join(folder))
     }
 
     /// Builds the command with the features that the rest of the workspace uses, so that dependencies are built once.
@@ -151,6 +155,12 @@ impl Tree {
         let errors: Vec<&str> = text.split("\n\n").filter(is_error).collect();
         Err(format!("the copy in {} does not compile:\n{}", self.copy().display(), errors.join("\n\n")))
     }
+}
+
+fn command(arguments: &[&str], built: &Path, folder: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    cargo.args(arguments).arg("--target-dir").arg(built).current_dir(folder);
+    cargo
 }
 
 fn files_below(root: &Path, path: &Path, into: &mut BTreeSet<PathBuf>) -> io::Result<()> {
@@ -203,32 +213,4 @@ fn read() -> usize {{
         ids.len(),
         ids.concat()
     )
-}
-
-/// Runs the tests of defects that only tests find: once with the defect off, once with it on. Returns a line for each.
-///
-/// # Errors
-/// A test does not behave as the list says.
-pub fn units(tree: &Tree, defects: &[&Defect]) -> Result<(), String> {
-    let mut wrong = Vec::new();
-    for defect in defects {
-        let FoundBy::Unit { test, .. } = &defect.found_by else { continue };
-        let arguments: Vec<&str> =
-            ["test", "--release", "--quiet"].into_iter().chain(test.split_whitespace()).collect();
-        let passes = |id: Option<&str>| {
-            let mut cargo = tree.cargo(&arguments);
-            cargo.env_remove(SWITCH).envs(id.map(|id| (SWITCH, id)));
-            cargo.output().is_ok_and(|output| output.status.success())
-        };
-        let found = match (passes(None), passes(Some(&defect.id))) {
-            (true, false) => "found",
-            (true, true) => "NOT FOUND",
-            (false, _) => "the test fails without it",
-        };
-        println!("{}: cargo test {test}: {found}", defect.id);
-        if found != "found" {
-            wrong.push(defect.id.as_str());
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(format!("not as the list says: {}", wrong.join(", "))) }
 }

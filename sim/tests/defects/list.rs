@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, fs, ops::Range, path::Path};
 
 /// The areas in the order of the table, with their titles.
-pub const AREAS: [(&str, &str); 13] = [
+pub const AREAS: [(&str, &str); 14] = [
     ("electors", "electors"),
     ("clients", "clients of the services"),
     ("store", "ledger and store"),
@@ -23,6 +23,7 @@ pub const AREAS: [(&str, &str); 13] = [
     ("fifth", "a fifth list: second takeovers, margins, notifications, works and orders"),
     ("sixth", "a sixth list, written without knowing the checks"),
     ("seventh", "a seventh list, written without knowing the checks"),
+    ("seat", "the seat"),
 ];
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,9 +54,19 @@ pub enum FoundBy {
     Unit {
         /// The arguments of `cargo test` that run it.
         test: String,
+        /// The package that it is in, if that is not of the workspace: a folder, relative to the repository's root. Sweeps
+        /// have nothing of such a package, so they are not measured.
+        folder: Option<String>,
         /// Why a test is enough.
         because: String,
     },
+}
+
+impl Defect {
+    /// Whether sweeps run the code that it is in.
+    pub fn is_swept(&self) -> bool {
+        !matches!(self.found_by, FoundBy::Unit { folder: Some(_), .. })
+    }
 }
 
 /// Reads the list in `folder`, in the order of the areas.
@@ -163,8 +174,14 @@ fn found_by(text: &str) -> Result<FoundBy, String> {
         return Ok(FoundBy::Sweep);
     }
     let unit = text.strip_prefix("unit `").and_then(|rest| rest.split_once("`: "));
-    let (test, because) = unit.ok_or("found by is `sweep`, or a test in backticks behind `unit`, a colon and why")?;
-    Ok(FoundBy::Unit { test: test.to_owned(), because: because.to_owned() })
+    let (test, because) = unit.ok_or(
+        "found by is `sweep`, or a test in backticks behind `unit`, perhaps ` in ` and a folder in backticks, a colon and why",
+    )?;
+    let (test, folder) = match test.split_once("` in `") {
+        Some((test, folder)) => (test, Some(folder.to_owned())),
+        None => (test, None),
+    };
+    Ok(FoundBy::Unit { test: test.to_owned(), folder, because: because.to_owned() })
 }
 
 /// Splices numbered defects into a source: in place of each, both versions, between which the environment selects.

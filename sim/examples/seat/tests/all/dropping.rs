@@ -1,7 +1,8 @@
 //! What is dropped leaves nothing behind.
 
-use crate::world::{HANDOFF_S, Part, SERVICES, all, at, lines, play, settings, sleep_s, until_s};
+use crate::world::{HANDOFF_S, Part, SERVICES, all, at, lines, lines_with, node, play, settings, sleep_s, until_s};
 use fencepost_seat::{Backend, Fenced};
+use scenarios::fault::{Fault, Who};
 use std::{future::pending, time::Duration};
 use tokio::time::{Instant, timeout};
 
@@ -14,17 +15,18 @@ impl Part for GivesUp {
             // It leads, and lets go after both others have asked.
             "n1" => {
                 let term = seat.campaign().await;
-                until_s(began, 8.0).await;
+                // Sooner than the lease of the one that gives up would run out.
+                until_s(began, 5.5).await;
                 println!("n1: {:?}", term.finish().await);
             }
             // It queues before n3, and gives up.
             "n2" => {
-                until_s(began, 2.0).await;
-                assert!(timeout(Duration::from_secs(3), seat.campaign()).await.is_err());
+                until_s(began, 4.2).await;
+                assert!(timeout(Duration::from_millis(800), seat.campaign()).await.is_err());
                 println!("n2 gives up");
             }
             _ => {
-                until_s(began, 4.0).await;
+                until_s(began, 4.6).await;
                 let _term = seat.campaign().await;
                 println!("n3 leads");
                 pending::<()>().await;
@@ -82,6 +84,41 @@ fn a_campaign_can_be_dropped_anywhere() {
         let waited: u64 = waited.expect("n2 leads").parse().unwrap();
         // A lease that was left behind would last for three seconds.
         assert!(waited < 1_600, "{waited} ms");
+    }
+}
+
+struct GivesUpAsking;
+
+impl Part for GivesUpAsking {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        let (began, seat) = (Instant::now(), settings(backend).member(name).unwrap());
+        match name {
+            "n1" => {
+                // It has a connection, and asks at once.
+                seat.campaign().await.finish().await;
+                until_s(began, 2.0).await;
+                assert!(timeout(Duration::from_millis(150), seat.campaign()).await.is_err());
+                println!("n1 gives up");
+            }
+            "n2" => {
+                until_s(began, 2.75).await;
+                let _term = seat.campaign().await;
+                println!("n2 leads");
+                pending::<()>().await;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn who_gives_up_while_it_asks_gives_back_what_it_gets_and_asks_for_no_more() {
+    for service in SERVICES {
+        let slow = Fault::Latency { from: vec![Who::Service], to: vec![node("n1")], extra_us: 300_000, for_ms: None };
+        let lines = lines_with(service, || play(GivesUpAsking), vec![(1.5, slow)]);
+        println!("{}:{}", service.name, all(&lines));
+        assert!((2.1..2.3).contains(&at(&lines, "n1 gives up")));
+        assert!((2.7..2.9).contains(&at(&lines, "n2 leads")));
     }
 }
 

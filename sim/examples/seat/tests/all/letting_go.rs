@@ -112,8 +112,9 @@ impl Part for Spawns {
                     let _said = Says("n1's task is cancelled");
                     pending::<()>().await;
                 });
+                // Longer than a lease after the end: it is renewed meanwhile.
                 lead.spawn_blocking(|| {
-                    std::thread::sleep(Duration::from_secs(4));
+                    std::thread::sleep(Duration::from_millis(6_500));
                     println!("n1's thread has ended");
                 });
                 sleep_s(2.0).await;
@@ -251,6 +252,41 @@ fn a_panic_of_a_task_ends_the_leadership_in_the_same_way() {
         || play(TaskPanics),
         |lines| {
             assert!(at(lines, "n1's work is dropped") - at(lines, "n1 panics") < 0.1);
+            assert!(at(lines, "n1: panicked true") - at(lines, "n1 panics") < 0.1);
+            let handoff = handoff(lines, "n1 panics");
+            assert!((TTL_S / 2.0 - 0.1..TTL_S + HANDOFF_S).contains(&handoff), "{handoff}");
+        },
+    );
+}
+
+struct WaitsForATask;
+
+impl Part for WaitsForATask {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return successor(name, backend).await;
+        }
+        let seat = settings(backend).member(name).unwrap();
+        let serving = tokio::spawn(async move {
+            seat.serve(async |lead| {
+                let task = lead.spawn(async {
+                    sleep_s(4.0).await;
+                    println!("n1 panics");
+                    panic!("on purpose");
+                });
+                task.await.map(drop)
+            })
+            .await
+        });
+        println!("n1: panicked {}", serving.await.is_err_and(|error| error.is_panic()));
+    }
+}
+
+#[test]
+fn a_panic_of_a_task_that_the_work_waits_for_is_passed_on_too() {
+    each(
+        || play(WaitsForATask),
+        |lines| {
             assert!(at(lines, "n1: panicked true") - at(lines, "n1 panics") < 0.1);
             let handoff = handoff(lines, "n1 panics");
             assert!((TTL_S / 2.0 - 0.1..TTL_S + HANDOFF_S).contains(&handoff), "{handoff}");

@@ -1,6 +1,9 @@
 //! The seat as it is, in a service around it, whatever happens to them.
 
+mod again;
 mod dropping;
+mod fencing;
+mod interrupted;
 mod letting_go;
 mod losing;
 mod world;
@@ -18,7 +21,7 @@ fn world() -> World {
     let invoices = "INSERT INTO invoices (amount) VALUES ".to_owned() + &vec!["(5)"; 1_000].join(", ");
     let schema = include_str!("../../schema.sql").to_owned() + fencepost_seat::fence::postgres::MIGRATION + &invoices;
     let seeds = env::var("SEEDS").map_or(1, |seeds| seeds.parse().expect("SEEDS is a number"));
-    World::new()
+    let world = World::new()
         .store(database("charges").token("token").schema(&schema))
         .env("DATABASE_URL", "postgres://invoices@store/invoices")
         .leads_when("leads with token {token}")
@@ -26,7 +29,8 @@ fn world() -> World {
         .every_scenario()
         .seeds(0..seeds)
         .swarm(0..10 * seeds)
-        .pause_before_every_send()
+        .pause_before_every_send();
+    world::defect().into_iter().fold(world, |world, (name, value)| world.env(name, &value))
 }
 
 #[test]

@@ -17,7 +17,7 @@ use sim::{
     run::{self, Options},
 };
 use std::{env, time::Duration};
-use tokio::time::Instant;
+use tokio::{runtime::Builder, time::Instant};
 
 pub const DURATION_S: f64 = 40.0;
 /// The lease, seconds.
@@ -40,8 +40,16 @@ pub fn lines_with(service: &'static Service, main: impl Fn() + Copy + 'static, f
         .collect();
     let main = main_of(main);
     let program = Program::new(main).unwrap().with_env("SERVICE", service.name);
+    let program = defect().into_iter().fold(program, |program, (name, value)| program.with_env(name, &value));
     let registry = Registry::default().with_program(program, &[service], true).unwrap();
     run::run(&plan, Options { registry, ..Options::default() }).unwrap().printed
+}
+
+/// The defect that is switched on, if one is: `examples/defects` plants them, to see whether these tests find them. A
+/// process of the world has no variable of this process's.
+pub fn defect() -> Option<(&'static str, String)> {
+    let name = "FENCEPOST_DEFECT";
+    Some((name, env::var(name).ok()?))
 }
 
 pub fn lines(service: &'static Service, main: impl Fn() + Copy + 'static) -> Vec<Line> {
@@ -74,7 +82,16 @@ pub trait Part {
 
 /// Plays a part on the service that the world has.
 pub fn play(part: impl Part) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    play_in(&mut Builder::new_multi_thread(), part);
+}
+
+/// The same in a process in which nothing runs beside what is running.
+pub fn play_on_one_thread(part: impl Part) {
+    play_in(&mut Builder::new_current_thread(), part);
+}
+
+fn play_in(runtime: &mut Builder, part: impl Part) {
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let (name, service) = (env::var("HOSTNAME").unwrap(), env::var("SERVICE").unwrap());
         match service.as_str() {

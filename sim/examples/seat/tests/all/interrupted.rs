@@ -1,0 +1,288 @@
+//! What does not end a leadership, what does, and what must not begin one.
+
+use crate::world::{
+    HANDOFF_S, Part, SERVICES, TTL_S, all, at, find, lines, lines_with, node, play, play_on_one_thread, settings,
+    sleep_s, until_s,
+};
+use fencepost_seat::{Backend, Fenced, Seat};
+use protocols::service::etcd;
+use scenarios::fault::{Fault, Who};
+use std::{
+    future::{pending, poll_fn},
+    task::Poll,
+    time::Duration,
+};
+use tokio::time::{Instant, timeout};
+
+/// n1 serves for ever, and nobody else does.
+struct ServesAlone {
+    /// Of the lease.
+    ttl_s: f64,
+}
+
+impl Part for ServesAlone {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let seat = settings(backend).ttl(Duration::from_secs_f64(self.ttl_s)).member(name).unwrap();
+        loop {
+            let ended = seat.serve(async |_| {
+                println!("n1 leads");
+                pending::<Result<(), String>>().await
+            });
+            println!("n1: {:?}", ended.await);
+        }
+    }
+}
+
+#[test]
+fn a_service_that_is_restarted_at_once_costs_no_leadership() {
+    for service in SERVICES {
+        let kill = |at_s| (at_s, Fault::Kill { node: Who::Service, restart_after_ms: Some(200.0) });
+        let lines = lines_with(service, || play(ServesAlone { ttl_s: TTL_S }), vec![kill(8.0), kill(16.3), kill(24.6)]);
+        println!("{}:{}", service.name, all(&lines));
+        assert_eq!(lines.len(), 1, "n1 leads on");
+    }
+}
+
+#[test]
+fn a_connection_that_hangs_costs_no_leadership() {
+    for service in SERVICES {
+        // An idle connection is asked for a sign of life every five seconds, and closed after two: etcd allows no more.
+        let main = || play(ServesAlone { ttl_s: 15.0 });
+        let hang = Fault::Hang { from: vec![node("n1")], to: vec![Who::Service], for_ms: None };
+        let lines = lines_with(service, main, vec![(8.0, hang)]);
+        println!("{}:{}", service.name, all(&lines));
+        assert_eq!(lines.len(), 1, "n1 leads on");
+    }
+}
+
+#[test]
+fn a_lease_that_the_service_has_forgotten_is_lost() {
+    for service in SERVICES {
+        let lost = Fault::LoseData { node: Who::Service, restart_after_ms: Some(100.0) };
+        let lines = lines_with(service, || play(ServesAlone { ttl_s: TTL_S }), vec![(8.0, lost)]);
+        println!("{}:{}", service.name, all(&lines));
+        let ended = at(&lines, "n1: Ok(Lost)");
+        assert!(ended < 8.0 + TTL_S, "{ended}: it knows before the lease would have run out");
+    }
+}
+
+/// n1's only thread is held up for longer than its lease lasts, so nothing can have told it.
+struct IsHeldUp;
+
+impl Part for IsHeldUp {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let seat = settings(backend).member(name).unwrap();
+        let ended = seat.serve(async |lead| {
+            sleep_s(4.0).await;
+            std::thread::sleep(Duration::from_secs(5));
+            println!("n1 believes: {}, for {:?}", lead.check().is_ok(), lead.remaining());
+            let mut waited = false;
+            poll_fn(|context| {
+                // Before anything else runs.
+                context.waker().wake_by_ref();
+                if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            println!("n1 begins another step");
+            Ok::<_, String>(())
+        });
+        println!("n1: {:?}", ended.await);
+    }
+}
+
+#[test]
+fn a_leader_that_was_held_up_knows_it_before_its_next_step() {
+    for service in SERVICES {
+        let lines = lines(service, || play_on_one_thread(IsHeldUp));
+        println!("{}:{}", service.name, all(&lines));
+        at(&lines, "n1 believes: false, for 0ns");
+        assert!(find(&lines, "n1 begins another step").is_none());
+        at(&lines, "n1: Ok(Expired)");
+    }
+}
+
+/// n1 is refused while a thread of its own works on.
+struct IsRefusedAndGoesOn;
+
+impl Part for IsRefusedAndGoesOn {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        let seat = settings(backend).stop_within(Duration::from_secs(20)).member(name).unwrap();
+        match name {
+            "n1" => {
+                let ended = seat.serve(async |lead| {
+                    let _task = lead.spawn_blocking(|| std::thread::sleep(Duration::from_secs(15)));
+                    sleep_s(4.0).await;
+                    println!("n1 is refused");
+                    lead.refused();
+                    pending::<Result<(), String>>().await
+                });
+                println!("n1: {:?}", ended.await);
+            }
+            "n2" => {
+                sleep_s(1.0).await;
+                let _term = seat.campaign().await;
+                println!("n2 leads");
+                pending::<()>().await;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_lease_is_not_renewed_once_the_belief_has_ended() {
+    for service in SERVICES {
+        let lines = lines(service, || play(IsRefusedAndGoesOn));
+        println!("{}:{}", service.name, all(&lines));
+        let handoff = at(&lines, "n2 leads") - at(&lines, "n1 is refused");
+        assert!((TTL_S / 2.0 - 0.1..TTL_S + HANDOFF_S).contains(&handoff), "{handoff}");
+        assert!((15.0..15.5).contains(&at(&lines, "n1: Ok(Refused)")), "it waits for its thread");
+    }
+}
+
+/// All stand in etcd's queue, and n1 lets go of its place in time for n2 to win shortly before a keepalive is due.
+struct Queue;
+
+impl Part for Queue {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        let (began, seat) = (Instant::now(), settings(backend).member(name).unwrap());
+        let place = match name {
+            "n1" => 0.0,
+            "n2" => 1.0,
+            _ => 2.0,
+        };
+        until_s(began, place).await;
+        let term = seat.campaign().await;
+        println!("{name} leads");
+        if name == "n1" {
+            until_s(began, 8.4).await;
+            term.finish().await;
+        } else {
+            println!("{name} leads no more: {}", term.lead().ended().await);
+        }
+    }
+}
+
+#[test]
+fn a_lease_does_not_begin_anew_when_it_wins() {
+    let cut = Fault::Partition { from: vec![node("n2")], to: vec![Who::Service], one_way: false, for_ms: None };
+    let lines = lines_with(&etcd::SERVICE, || play(Queue), vec![(8.5, cut)]);
+    println!("{}", all(&lines));
+    assert!((8.4..8.5).contains(&at(&lines, "n2 leads")));
+    let ended = at(&lines, "n2 leads no more: the lease could not be renewed in time");
+    assert!(ended < 8.5 + TTL_S * 0.5, "{ended}: its last keepalive was sent more than a second before");
+    assert!(at(&lines, "n3 leads") > ended + TTL_S * 0.09);
+}
+
+/// Two processes that have been given one name.
+struct Namesakes;
+
+impl Part for Namesakes {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        let (began, seat) = (Instant::now(), settings(backend).member("n").unwrap());
+        match name {
+            "n1" => {
+                let term = seat.campaign().await;
+                println!("n1 leads");
+                println!("n1 leads no more: {}", term.lead().ended().await);
+            }
+            "n2" => {
+                until_s(began, 1.0).await;
+                assert!(timeout(Duration::from_secs(1), seat.campaign()).await.is_err());
+                // Its first request is answered, and the answer is lost: it cleans up what may have come of it.
+                until_s(began, 4.0).await;
+                println!("n2 leads: {}", timeout(Duration::from_secs(10), seat.campaign()).await.is_ok());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn who_has_the_same_name_does_not_take_the_lease_for_its_own() {
+    for service in SERVICES {
+        let (from, to) = (vec![Who::Service], vec![node("n2")]);
+        let deaf = Fault::Partition { from, to, one_way: true, for_ms: Some(2_000.0) };
+        let lines = lines_with(service, || play(Namesakes), vec![(3.5, deaf)]);
+        println!("{}:{}", service.name, all(&lines));
+        at(&lines, "n1 leads");
+        assert!((13.9..14.2).contains(&at(&lines, "n2 leads: false")));
+        assert_eq!(lines.len(), 2);
+    }
+}
+
+/// One seat's name is the beginning of the other's.
+struct LongerNames;
+
+impl Part for LongerNames {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        let seat = match name {
+            "n1" => "invoices-2",
+            "n2" => "invoices",
+            _ => return,
+        };
+        let began = Instant::now();
+        let seat = Seat::new(backend, seat).ttl(Duration::from_secs_f64(TTL_S)).member("n").unwrap();
+        until_s(began, if name == "n1" { 0.0 } else { 2.0 }).await;
+        let _term = seat.campaign().await;
+        println!("{name} leads");
+        pending::<()>().await;
+    }
+}
+
+#[test]
+fn a_seat_whose_name_begins_like_anothers_is_another_seat() {
+    for service in SERVICES {
+        let lines = lines(service, || play(LongerNames));
+        println!("{}:{}", service.name, all(&lines));
+        assert!(at(&lines, "n1 leads") < 1.0 && at(&lines, "n2 leads") < 3.0);
+    }
+}
+
+/// n2 waits behind n1, and looks at the seat's status.
+struct Looks;
+
+impl Part for Looks {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        let (began, seat) = (Instant::now(), settings(backend).members(["n1", "n2"]).member(name).unwrap());
+        let looks = async {
+            for second in [6.0, 14.0, 22.0] {
+                until_s(began, second).await;
+                let status = seat.status();
+                println!("{name} at {second}: {} {:?} {}", status.leads, status.leader, status.failing.is_some());
+            }
+        };
+        match name {
+            "n1" => drop(tokio::join!(looks, seat.serve(async |_| pending::<Result<(), String>>().await))),
+            "n2" => {
+                until_s(began, 2.0).await;
+                let _ = tokio::join!(looks, seat.campaign());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_status_names_the_leader_and_says_whether_the_service_answers() {
+    for service in SERVICES {
+        let cut =
+            Fault::Partition { from: vec![node("n2")], to: vec![Who::Service], one_way: false, for_ms: Some(8_000.0) };
+        let lines = lines_with(service, || play(Looks), vec![(8.0, cut)]);
+        println!("{}:{}", service.name, all(&lines));
+        for second in [6, 14, 22] {
+            at(&lines, &format!("n1 at {second}: true None false"));
+            if second != 14 {
+                at(&lines, &format!("n2 at {second}: false Some(\"n1\") false"));
+            }
+        }
+        let cut_off = lines.iter().find(|line| line.text.starts_with("n2 at 14: false"));
+        assert!(cut_off.is_some_and(|line| line.text.ends_with("true")));
+    }
+}
