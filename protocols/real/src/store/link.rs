@@ -124,7 +124,7 @@ async fn run(
     mut messages: mpsc::Receiver<Message>,
     mut deliver: impl FnMut(Event) + Send,
 ) {
-    let mut codec = Codec { settings: &settings, mac: None };
+    let codec = Codec { settings: &settings };
     let (mut pause, mut unreachable) = (PAUSE_MIN, false);
     let store = format!("{}:{}", settings.store.host, settings.store.port);
     loop {
@@ -147,7 +147,7 @@ async fn run(
                     deliver(Event::Renewed);
                 }
                 let mut useful = false;
-                let conversation = converse(stream, &mut codec, &mut messages, &mut deliver, &mut useful);
+                let conversation = converse(stream, &codec, &mut messages, &mut deliver, &mut useful);
                 let why = tokio::select! {
                     biased;
                     why = conversation => why,
@@ -191,7 +191,7 @@ async fn connect(settings: &LinkSettings) -> Result<Box<dyn Stream>, String> {
 /// ended.
 async fn converse(
     stream: Box<dyn Stream>,
-    codec: &mut Codec<'_>,
+    codec: &Codec<'_>,
     messages: &mut mpsc::Receiver<Message>,
     deliver: &mut impl FnMut(Event),
     useful: &mut bool,
@@ -291,25 +291,11 @@ async fn say(write: &mut (impl AsyncWrite + Unpin), text: &str, most: Duration) 
 /// Translates between messages, which have numbers, and the wire, which has names.
 struct Codec<'s> {
     settings: &'s LinkSettings,
-    /// The MAC of the latest generation and token.
-    mac: Option<((u32, u64), String)>,
 }
 
 impl Codec<'_> {
-    fn mac(&mut self, generation: u32, token: u64) -> String {
-        let Some(key) = &self.settings.key else { return String::new() };
-        match &self.mac {
-            Some((of, mac)) if *of == (generation, token) => mac.clone(),
-            _ => {
-                let mac = key.mac(&self.settings.node, generation, token);
-                self.mac = Some(((generation, token), mac.clone()));
-                mac
-            }
-        }
-    }
-
     /// The lines for these messages, and their number.
-    fn lines(&mut self, messages: impl Iterator<Item = Message>) -> (String, u64) {
+    fn lines(&self, messages: impl Iterator<Item = Message>) -> (String, u64) {
         let (mut text, mut count) = (String::new(), 0);
         for request in messages.filter_map(|message| self.request(message)) {
             text += &wire::line(&request);
@@ -320,12 +306,11 @@ impl Codec<'_> {
     }
 
     /// `None` if the message is not for a store, or its client has been forgotten.
-    fn request(&mut self, message: Message) -> Option<Request> {
-        let node = self.settings.node.clone();
-        Some(match message {
+    fn request(&self, message: Message) -> Option<Request> {
+        let (node, mac) = (self.settings.node.clone(), String::new());
+        let request = match message {
             Message::Seal { resource, generation, token } => {
-                let (resource, mac) = (resource.into(), self.mac(generation, token));
-                Request::Seal(wire::Seal { resource, node, generation, token, payload: true, mac })
+                Request::Seal(wire::Seal { resource: resource.into(), node, generation, token, payload: true, mac })
             }
             Message::Write(write) => {
                 let client = self.settings.directory.name(write.client)?;
@@ -339,10 +324,14 @@ impl Codec<'_> {
                     request: format!("{client}:{}", write.number),
                     operation: write.operation,
                     payload: write.payload,
-                    mac: self.mac(write.generation, write.token),
+                    mac,
                 })
             }
             _ => return None,
+        };
+        Some(match &self.settings.key {
+            Some(key) => key.sign(request),
+            None => request,
         })
     }
 

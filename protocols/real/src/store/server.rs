@@ -194,9 +194,9 @@ async fn listen(
             }
             Ok(request) if !shared.auth.vouches_for(&request) => {
                 if !std::mem::replace(&mut warned, true) {
-                    tracing::warn!(node = request.authority().map(|a| a.node), "a token's MAC is wrong or missing");
+                    tracing::warn!(node = request.authority().map(|a| a.node), "a request's MAC is wrong or missing");
                 }
-                let why = "the token's mac is missing or does not vouch for node, generation and token".to_owned();
+                let why = "the mac is missing or does not vouch for this request".to_owned();
                 place.send(Answer::Ready(Reply::Refused { why }));
             }
             Ok(request) => {

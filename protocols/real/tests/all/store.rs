@@ -1,5 +1,5 @@
 //! The store behind real sockets: which clients are answered, which are refused, and that none can harm the others.
-use crate::store_common::{Client, Folder, STATE, Server, Text, key, seal, settings, write};
+use crate::store_common::{Client, Folder, STATE, Server, Text, seal, settings, signed, write};
 use protocols::{
     history::{Kind, json::Reader},
     message::WriteVerdict,
@@ -21,30 +21,68 @@ use tokio::{
 const SEALED_7: &str =
     r#"{"sealed":{"resource":"sequence","node":"n1","generation":1,"token":7,"verdict":"ok","seq":0,"version":0}}"#;
 
+const NO_MAC: &str = r#"{"refused":{"why":"the mac is missing or does not vouch for this request"}}"#;
+
+/// The MAC in a signed request.
+fn mac(signed: &str) -> &str {
+    signed.rsplit('"').nth(1).unwrap()
+}
+
 #[tokio::test]
 async fn a_forged_token_is_refused_and_bricks_nothing() {
     let folder = Folder::new();
     let server = Server::start(settings(Keep::Embedded(folder.store()))).await;
     let mut client = server.client().await;
-    let refused =
-        r#"{"refused":{"why":"the token's mac is missing or does not vouch for node, generation and token"}}"#;
     let highest = (1 << 62) - 1;
-    assert_eq!(client.ask(&seal("n9", 1, highest, "")).await, refused);
-    assert_eq!(client.ask(&seal("n9", 1, highest, &"0".repeat(64))).await, refused);
+    assert_eq!(client.ask(&seal("n9", 1, highest, "")).await, NO_MAC);
+    assert_eq!(client.ask(&seal("n9", 1, highest, &"0".repeat(64))).await, NO_MAC);
     // A valid MAC for another token, generation or node is invalid here.
-    let mac = key().mac("n1", 1, 7);
-    for forged in [seal("n1", 1, highest, &mac), seal("n1", 2, 7, &mac), seal("n2", 1, 7, &mac)] {
-        assert_eq!(client.ask(&forged).await, refused);
+    let sealing = signed(&seal("n1", 1, 7, ""));
+    let overheard = mac(&sealing);
+    for forged in [seal("n1", 1, highest, overheard), seal("n1", 2, 7, overheard), seal("n2", 1, 7, overheard)] {
+        assert_eq!(client.ask(&forged).await, NO_MAC);
     }
-    assert_eq!(client.ask(&write("n1", 1, highest, 1, "shop:1", &mac)).await, refused);
+    assert_eq!(client.ask(&write("n1", 1, highest, 1, "shop:1", overheard)).await, NO_MAC);
     let untouched = r#"{"state":{"resource":"sequence","highest":0,"owner":null,"seq":0,"version":0}}"#;
     assert_eq!(client.ask(STATE).await, untouched);
-    assert_eq!(client.ask(&seal("n1", 1, 7, &mac)).await, SEALED_7);
+    assert_eq!(client.ask(&sealing).await, SEALED_7);
     let written = r#"{"written":{"resource":"sequence","generation":1,"seq":1,"request":"shop:1","verdict":"ok"}}"#;
-    assert_eq!(client.ask(&write("n1", 1, 7, 1, "shop:1", &mac)).await, written);
+    assert_eq!(client.ask(&signed(&write("n1", 1, 7, 1, "shop:1", ""))).await, written);
     // Refusals are not in the audit.
     let audit = Text::default();
     assert_eq!(server.audit.export(audit.clone()).await, Ok(2));
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_overheard_writes_nothing_else_and_nothing_twice() {
+    let folder = Folder::new();
+    let server = Server::start(settings(Keep::Embedded(folder.store()))).await;
+    let mut leader = server.client().await;
+    let overheard = [seal("n1", 1, 7, ""), write("n1", 1, 7, 1, "shop:1", "")].map(|line| signed(&line));
+    for line in &overheard {
+        assert!(leader.ask(line).await.contains(r#""verdict":"ok""#), "{line}");
+    }
+    let mut thief = server.client().await;
+    for mac in overheard.iter().map(|line| mac(line)) {
+        for other in [write("n1", 1, 7, 2, "thief:1", mac), write("n1", 1, 7, 2, "shop:2", mac)] {
+            assert_eq!(thief.ask(&other).await, NO_MAC);
+            assert_eq!(thief.ask(&other.replace("sequence", "schedule")).await, NO_MAC);
+        }
+    }
+    // The very same requests again change nothing, and the leader goes on.
+    let before = leader.ask(STATE).await;
+    for line in &overheard {
+        let answer = thief.ask(line).await;
+        assert!(answer.contains(r#"{"duplicate":{"seq":1}}"#) || answer.contains("sealed"), "{answer}");
+        assert_eq!(leader.ask(STATE).await, before);
+    }
+    assert!(leader.ask(&signed(&write("n1", 1, 7, 2, "shop:2", ""))).await.contains(r#""verdict":"ok""#));
+    // Once there is a successor, they are fenced.
+    assert!(leader.ask(&signed(&seal("n2", 1, 8, ""))).await.contains(r#""verdict":"ok""#));
+    for line in &overheard {
+        assert!(thief.ask(line).await.contains(r#"{"fenced":{"highest":8}}"#), "{line}");
+    }
     server.stop().await.unwrap();
 }
 

@@ -13,6 +13,7 @@ use protocols_real::{
         loaded::Rules,
         server::Limits,
         token::TokenKey,
+        wire,
     },
 };
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
@@ -186,6 +187,11 @@ pub fn write(node: &str, generation: u32, token: u64, seq: u64, request: &str, m
     format!(
         r#"{{"write":{{"resource":"sequence","node":"{node}","generation":{generation},"token":{token},"seq":{seq},"read_version":{read},"request":"{request}","mac":"{mac}"}}}}"#
     )
+}
+
+/// The request with its MAC, as a node of the fleet sends it.
+pub fn signed(line: &str) -> String {
+    wire::line(&key().sign(wire::parse(line).unwrap()))
 }
 
 pub const STATE: &str = r#"{"state":{"resource":"sequence"}}"#;
