@@ -6,7 +6,7 @@ use protocols::{
     election::back_off,
     error::Failure,
     message::WriteVerdict,
-    news::Holder,
+    news::{Holder, Purpose},
     payload::{Opaque, Payload},
     service::{Service, etcd, redis},
     types::{MILLISECOND, Resource, SECOND},
@@ -18,6 +18,9 @@ pub const SILENCE_MAX: u64 = SECOND;
 
 /// How long a token that was too low counts against the service: twice the longest back-off of candidates. Nanoseconds.
 const SHORT_MAX: u64 = 2 * back_off::LONGEST;
+
+/// A request that failed is repeated within this, as long as it matters. Nanoseconds.
+const REPEATED_WITHIN: u64 = 2 * back_off::LONGEST;
 
 /// The node's health, apart from its belief. Times are nanoseconds of its monotonic clock.
 #[derive(Debug)]
@@ -32,8 +35,7 @@ pub struct Health {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Seen {
-    /// Since when the service has been failing, and why.
-    failing: Option<(u64, String)>,
+    failing: Option<Failing>,
     /// What the leaders' key holds, if that is not of this fleet.
     foreign: Option<String>,
     /// When the first request that the store has not answered was made.
@@ -45,6 +47,27 @@ struct Seen {
     of: Option<Resource>,
     /// The service hands out tokens that are too low: when it last did, and by how much.
     short: Option<(u64, u64)>,
+}
+
+/// What the service does not do. It may refuse one kind of request and answer another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Failing {
+    since: u64,
+    /// The last failure.
+    why: String,
+    /// The purposes whose last request failed, and when that was.
+    of: Vec<(Purpose, u64)>,
+}
+
+impl Failing {
+    /// Whether nothing fails any more, since a request for `purpose` was answered.
+    fn ends_by(&mut self, now: u64, purpose: Purpose) -> bool {
+        // Requests for other purposes are not repeated, and those that have not been for long may not come again.
+        let may_come_again =
+            |(of, at): &(Purpose, u64)| *of != Purpose::Other && now.saturating_sub(*at) < REPEATED_WITHIN;
+        self.of.retain(|failed| failed.0 != purpose && may_come_again(failed));
+        self.of.is_empty()
+    }
 }
 
 impl Seen {
@@ -65,18 +88,19 @@ impl Health {
         look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Records that the service has answered.
-    pub fn service_answers(&self, now: u64) {
-        if let Some((since, _)) = self.seen(|seen| seen.failing.take()) {
+    /// Records that the service has answered a request for `purpose`.
+    pub fn service_answers(&self, now: u64, purpose: Purpose) {
+        let ended = self.seen(|seen| seen.failing.take_if(|failing| failing.ends_by(now, purpose)));
+        if let Some(Failing { since, .. }) = ended {
             tracing::info!(
-                after_ms = (now.saturating_sub(since)) / MILLISECOND,
+                after_ms = now.saturating_sub(since) / MILLISECOND,
                 "the coordination service answers again"
             );
         }
     }
 
-    /// Records that the service has failed; logged once until it answers.
-    pub fn service_fails(&self, now: u64, failure: &Failure) {
+    /// Records that a request for `purpose` has failed; logged once until one is answered.
+    pub fn service_fails(&self, now: u64, purpose: Purpose, failure: &Failure) {
         // An embedded service is part of this process, and openraft logs its own failures.
         if self.service.is_embedded {
             return;
@@ -85,22 +109,30 @@ impl Health {
         if let Failure::Rejected(why) = failure
             && why.contains("lease not found")
         {
-            return self.service_answers(now);
+            return self.service_answers(now, purpose);
         }
         let why = failure.to_string();
-        let news = self.seen(|seen| match &mut seen.failing {
-            Some((_, known)) => {
-                *known = why.clone();
-                false
-            }
-            none => {
-                *none = Some((now, why.clone()));
-                true
-            }
+        let news = self.seen(|seen| {
+            let news = seen.failing.is_none();
+            let failing =
+                seen.failing.get_or_insert_with(|| Failing { since: now, why: String::new(), of: Vec::new() });
+            failing.why.clone_from(&why);
+            failing.of.retain(|(of, _)| *of != purpose);
+            failing.of.push((purpose, now));
+            news
         });
         if news {
             tracing::warn!("the coordination service fails: {why}");
         }
+    }
+
+    /// Records that this node's leadership has begun or ended: it now asks for other purposes than before.
+    pub fn role_changed(&self) {
+        self.seen(|seen| {
+            if let Some(failing) = &mut seen.failing {
+                failing.of.iter_mut().for_each(|(of, _)| *of = Purpose::Other);
+            }
+        });
     }
 
     /// Checks the holder in the leaders' key, if the reply shows it.
@@ -188,7 +220,7 @@ impl Health {
             if let Some(asked) = seen.asked_at.filter(|at| now.saturating_sub(*at) >= SILENCE_MAX) {
                 return Some(format!("the store has not answered for {} ms", ms(asked)));
             }
-            if let Some((since, why)) = &seen.failing {
+            if let Some(Failing { since, why, .. }) = &seen.failing {
                 return Some(format!("the coordination service has failed for {} ms: {why}", ms(*since)));
             }
             if let Some(short) = seen.short(now) {
@@ -246,15 +278,49 @@ mod tests {
 
     #[test]
     fn a_service_that_fails_is_a_reason_until_it_answers() {
-        let health = health();
-        health.service_fails(SECOND, &Failure::Unknown("timed out".into()));
-        health.service_fails(2 * SECOND, &Failure::Rejected("READONLY You can't write".into()));
+        let (health, stands) = (health(), Purpose::Candidacy);
+        health.service_fails(SECOND, stands, &Failure::Unknown("timed out".into()));
+        health.service_fails(2 * SECOND, stands, &Failure::Rejected("READONLY You can't write".into()));
         let why = health.trouble(3 * SECOND).unwrap_or_default();
         assert!(why.contains("failed for 2000 ms") && why.contains("READONLY"), "{why}");
-        health.service_answers(4 * SECOND);
+        health.service_answers(4 * SECOND, stands);
         assert_eq!(health.trouble(4 * SECOND), None);
-        health.service_fails(5 * SECOND, &Failure::Rejected("etcdserver: requested lease not found".into()));
+        let failure = Failure::Rejected("etcdserver: requested lease not found".into());
+        health.service_fails(5 * SECOND, Purpose::Renewal, &failure);
         assert_eq!(health.trouble(5 * SECOND), None, "a lease that is over is no failure");
+    }
+
+    /// As with a leaders' key that is a list in Redis: it can neither be taken nor read, and only the reading fails.
+    #[test]
+    fn an_answer_to_something_else_ends_no_failure() {
+        let health = health();
+        for n in 1..100 {
+            health.service_fails(n * SECOND, Purpose::Holder, &Failure::Rejected("WRONGTYPE".into()));
+            health.service_answers(n * SECOND + MILLISECOND, Purpose::Candidacy);
+            let why = health.trouble(n * SECOND + MILLISECOND).unwrap_or_default();
+            assert!(why.contains("WRONGTYPE") && health.service_is_failing(), "{n}: {why}");
+        }
+        health.service_answers(100 * SECOND, Purpose::Holder);
+        assert_eq!((health.trouble(100 * SECOND), health.service_is_failing()), (None, false));
+    }
+
+    #[test]
+    fn a_failure_of_what_is_not_asked_any_more_ends() {
+        let (health, failure) = (health(), Failure::Unknown("timed out".into()));
+        // Nobody repeats a release.
+        health.service_fails(SECOND, Purpose::Other, &failure);
+        health.service_answers(2 * SECOND, Purpose::Holder);
+        assert_eq!(health.trouble(2 * SECOND), None);
+        // A former leader renews nothing.
+        health.service_fails(3 * SECOND, Purpose::Renewal, &failure);
+        health.role_changed();
+        assert!(health.service_is_failing(), "it has not answered yet");
+        health.service_answers(4 * SECOND, Purpose::Candidacy);
+        assert_eq!(health.trouble(4 * SECOND), None);
+        // Who waits in a queue does not stand again.
+        health.service_fails(5 * SECOND, Purpose::Candidacy, &failure);
+        health.service_answers(5 * SECOND + REPEATED_WITHIN, Purpose::Holder);
+        assert_eq!(health.trouble(5 * SECOND + REPEATED_WITHIN), None);
     }
 
     #[test]

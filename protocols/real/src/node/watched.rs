@@ -10,6 +10,7 @@ use protocols::{
     clock::Now,
     core::{Core, Input, Output},
     elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
+    error::Failure,
     history::Kind,
     message::{Message, Write, WriteVerdict},
     news::Purpose,
@@ -18,7 +19,7 @@ use protocols::{
     types::Resource,
 };
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -44,7 +45,8 @@ pub struct Watched {
     /// Another node held leadership at least until then.
     held_until: u64,
     asked: BTreeMap<RequestNumber, (Purpose, u64)>,
-    keepalives: BTreeSet<StreamNumber>,
+    /// What each open stream is for.
+    streams: BTreeMap<StreamNumber, Purpose>,
     /// When each pending write was first sent.
     written: BTreeMap<(u16, u64), u64>,
     /// The process is about to end, so the node no longer campaigns.
@@ -62,7 +64,7 @@ impl Watched {
         health: Arc<Health>,
         ending: Arc<AtomicBool>,
     ) -> Self {
-        let (asked, keepalives, written) = Default::default();
+        let (asked, streams, written) = Default::default();
         let (role, campaign_at, held_until) = (Role::Candidate, None, 0);
         Watched {
             node,
@@ -75,7 +77,7 @@ impl Watched {
             campaign_at,
             held_until,
             asked,
-            keepalives,
+            streams,
             written,
             ending,
             spans: Spans::default(),
@@ -131,26 +133,28 @@ impl Watched {
                 if let Some((_, sent)) = asked {
                     self.metrics.service_seconds.observe(seconds(now.saturating_sub(sent)));
                 }
-                let what = asked.map(|(asked, _)| asked);
+                let what = asked.map_or(Purpose::Other, |(asked, _)| asked);
                 match reply {
                     Ok(reply) => {
-                        self.health.service_answers(now);
-                        if what == Some(Purpose::Holder) {
+                        self.health.service_answers(now, what);
+                        if what == Purpose::Holder {
                             self.health.holder(reply);
                         }
                         if reply.news().held {
                             self.held_until = now;
                         }
                     }
-                    Err(failure) => self.service_fails(now, failure, what == Some(Purpose::Renewal)),
+                    Err(failure) => self.service_fails(now, what, failure),
                 }
             }
             ServiceInput::Ended { number, failure } => {
-                let renews = self.keepalives.remove(number);
-                self.service_fails(now, failure, renews);
+                // A stream that takes the place of one that only observed may have nothing to say.
+                let renews = self.streams.remove(number) == Some(Purpose::Renewal);
+                self.service_fails(now, if renews { Purpose::Renewal } else { Purpose::Other }, failure);
             }
-            ServiceInput::Item { item, .. } => {
-                self.health.service_answers(now);
+            ServiceInput::Item { number, item, .. } => {
+                let what = self.streams.get(number).copied().unwrap_or_default();
+                self.health.service_answers(now, what);
                 if item.news().held {
                     self.held_until = now;
                 }
@@ -158,12 +162,12 @@ impl Watched {
         }
     }
 
-    fn service_fails(&self, now: u64, failure: &protocols::error::Failure, renewal: bool) {
+    fn service_fails(&self, now: u64, what: Purpose, failure: &Failure) {
         self.metrics.service_failures.inc();
-        if renewal && self.standing.borrow().incarnation.is_some() {
+        if what == Purpose::Renewal && self.standing.borrow().incarnation.is_some() {
             self.metrics.renewal_failures.inc();
         }
-        self.health.service_fails(now, failure);
+        self.health.service_fails(now, what, failure);
     }
 
     fn look_at_output(&mut self, now: Now, out: &[Output]) {
@@ -215,11 +219,9 @@ impl Watched {
                 self.asked.remove(number);
             }
             ServiceOutput::Open { number, request } => {
-                if request.purpose() == Purpose::Renewal {
-                    self.keepalives.insert(*number);
-                }
+                self.streams.insert(*number, request.purpose());
             }
-            ServiceOutput::Close(number) => drop(self.keepalives.remove(number)),
+            ServiceOutput::Close(number) => drop(self.streams.remove(number)),
             ServiceOutput::Push(_) => {}
         }
     }
@@ -260,6 +262,9 @@ impl Core for Watched {
             self.metrics.renewed(now.wall);
         }
         self.standing.send_replace(after);
+        if before.incarnation != after.incarnation {
+            self.health.role_changed();
+        }
         if before.incarnation.is_some() && after.incarnation != before.incarnation {
             self.waiting.leadership_ended();
         }
