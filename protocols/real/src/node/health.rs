@@ -9,7 +9,7 @@ use protocols::{
     news::{Holder, Purpose},
     payload::{Opaque, Payload},
     service::{Service, etcd, redis},
-    types::{MILLISECOND, Resource, SECOND},
+    types::{MILLISECOND, NodeId, Resource, SECOND},
 };
 use std::sync::{Mutex, PoisonError};
 
@@ -18,6 +18,10 @@ pub const SILENCE_MAX: u64 = SECOND;
 
 /// How long a token that was too low counts against the service: twice the longest back-off of candidates. Nanoseconds.
 const SHORT_MAX: u64 = 2 * back_off::LONGEST;
+
+/// A leader whose token is too low is refused at its first seal, and resigns. One that is observed for this long has a
+/// token that is high enough. Nanoseconds.
+const REFUSED_WITHIN: u64 = 2 * SECOND;
 
 /// A request that failed is repeated within this, as long as it matters. Nanoseconds.
 const REPEATED_WITHIN: u64 = 2 * back_off::LONGEST;
@@ -47,6 +51,8 @@ struct Seen {
     of: Option<Resource>,
     /// The service hands out tokens that are too low: when it last did, and by how much.
     short: Option<(u64, u64)>,
+    /// Another node that leads, and since when that has been known.
+    follows: Option<(NodeId, u64)>,
 }
 
 /// What the service does not do. It may refuse one kind of request and answer another.
@@ -73,8 +79,10 @@ impl Failing {
 impl Seen {
     /// By how much the service's tokens are too low, as far as is known.
     fn short(&self, now: u64) -> Option<u64> {
-        // An old finding may be out of date: the tokens may have been raised, or another node may lead.
-        self.short.filter(|(at, _)| now.saturating_sub(*at) < SHORT_MAX).map(|(_, short)| short)
+        // An old finding may be out of date: the tokens may have been raised.
+        let found = self.short.filter(|(at, _)| now.saturating_sub(*at) < SHORT_MAX);
+        let another_acts = |(_, since)| now.saturating_sub(since) >= REFUSED_WITHIN;
+        found.filter(|_| !self.follows.is_some_and(another_acts)).map(|(_, short)| short)
     }
 }
 
@@ -200,6 +208,15 @@ impl Health {
              Every leader is refused until its tokens are above {highest}. {}",
             self.remedy(highest)
         );
+    }
+
+    /// Records which other node leads, as far as this one knows.
+    pub fn follows(&self, now: u64, leader: Option<NodeId>) {
+        self.seen(|seen| {
+            if seen.follows.map(|(known, _)| known) != leader {
+                seen.follows = leader.map(|leader| (leader, now));
+            }
+        });
     }
 
     /// What an operator can do about tokens that are too low.
@@ -357,5 +374,22 @@ mod tests {
         health.elected(SECOND, 2002);
         health.store_answers(0, Resource::SEQUENCE, 2002, WriteVerdict::Ok, true);
         assert_eq!((health.trouble(0), health.short(0)), (None, 0));
+    }
+
+    #[test]
+    fn a_leader_that_stays_has_a_token_that_is_high_enough() {
+        let health = health();
+        health.store_answers(0, Resource::SEQUENCE, 5, WriteVerdict::Fenced { highest: 41 }, true);
+        health.elected(0, 6);
+        let says_raise = |now| health.trouble(now).is_some_and(|why| why.contains("--above 41"));
+        // Others are refused as well, and resign.
+        for second in 0..5 {
+            health.follows(second * SECOND, Some(NodeId(1)));
+            assert!(says_raise(second * SECOND + MILLISECOND));
+            health.follows(second * SECOND + 2 * MILLISECOND, None);
+        }
+        health.follows(5 * SECOND, Some(NodeId(1)));
+        assert!(says_raise(5 * SECOND) && health.short(5 * SECOND) > 0, "it may still be refused");
+        assert!(!says_raise(5 * SECOND + REFUSED_WITHIN) && health.short(5 * SECOND + REFUSED_WITHIN) == 0);
     }
 }

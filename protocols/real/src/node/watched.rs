@@ -16,7 +16,7 @@ use protocols::{
     news::Purpose,
     node::{Node, Standing},
     payload::Payload,
-    types::Resource,
+    types::{NodeId, Resource},
 };
 use std::{
     collections::BTreeMap,
@@ -40,6 +40,8 @@ pub struct Watched {
     metrics: Arc<Metrics>,
     health: Arc<Health>,
     role: Role,
+    /// This node, once it has led.
+    own: Option<NodeId>,
     /// When this node began to campaign.
     campaign_at: Option<u64>,
     /// Another node held leadership at least until then.
@@ -65,7 +67,7 @@ impl Watched {
         ending: Arc<AtomicBool>,
     ) -> Self {
         let (asked, streams, written) = Default::default();
-        let (role, campaign_at, held_until) = (Role::Candidate, None, 0);
+        let (role, own, campaign_at, held_until) = (Role::Candidate, None, None, 0);
         Watched {
             node,
             standing,
@@ -74,6 +76,7 @@ impl Watched {
             metrics,
             health,
             role,
+            own,
             campaign_at,
             held_until,
             asked,
@@ -262,6 +265,10 @@ impl Core for Watched {
             self.metrics.renewed(now.wall);
         }
         self.standing.send_replace(after);
+        self.own = after.incarnation.map(|incarnation| incarnation.node).or(self.own);
+        // Its own name may still be in the service after it has resigned.
+        let another = after.observed.filter(|leader| after.incarnation.is_none() && Some(*leader) != self.own);
+        self.health.follows(now.mono, another);
         if before.incarnation != after.incarnation {
             self.health.role_changed();
         }
