@@ -200,11 +200,12 @@ async fn converse(
     let (mut read, write) = tokio::io::split(stream);
     let (mut lines, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
     let (mut outstanding, mut warned) = (0u64, false);
-    // When something last arrived, or the first outstanding request was sent; and when anything was last sent.
-    let (mut heard, mut sent) = (Instant::now(), Instant::now());
+    // When something last arrived, or the first outstanding request was sent; and when to ask for a state if nothing
+    // else is sent: at once in the beginning, because a store does not wait long for a first request.
+    let (mut heard, mut probed_at) = (Instant::now(), Instant::now());
     let (mut write, mut queued) = (BufWriter::with_capacity(16 << 10, write), Vec::with_capacity(64));
     loop {
-        let deadline = if outstanding > 0 { heard + silence } else { sent + probe };
+        let deadline = if outstanding > 0 { heard + silence } else { probed_at };
         buffer.reserve(LINE_MAX);
         tokio::select! {
             biased;
@@ -241,7 +242,7 @@ async fn converse(
                     heard = Instant::now();
                 }
                 outstanding += asked;
-                sent = Instant::now();
+                probed_at = Instant::now() + probe;
                 if let Some(why) = say(&mut write, &text, silence).await {
                     return Some(why);
                 }
@@ -250,14 +251,18 @@ async fn converse(
                 if outstanding > 0 {
                     return Some("the store is silent".to_owned());
                 }
-                let request = Request::State(wire::StateOf { resource: Resource::SEQUENCE.into() });
-                (outstanding, heard, sent) = (1, Instant::now(), Instant::now());
-                if let Some(why) = say(&mut write, &(wire::line(&request) + "\n"), silence).await {
+                (outstanding, heard, probed_at) = (1, Instant::now(), Instant::now() + probe);
+                if let Some(why) = say(&mut write, &question(), silence).await {
                     return Some(why);
                 }
             }
         }
     }
+}
+
+/// What a link asks when it has nothing else to send.
+fn question() -> String {
+    wire::line(&Request::State(wire::StateOf { resource: Resource::SEQUENCE.into() })) + "\n"
 }
 
 /// Decodes a line of the store: `None` for a refusal, otherwise the message, if the line carries one.

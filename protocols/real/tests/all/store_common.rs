@@ -194,6 +194,10 @@ pub fn signed(line: &str) -> String {
     wire::line(&key().sign(wire::parse(line).unwrap()))
 }
 
+/// The answer to the first seal of n1 with token 7.
+pub const SEALED_7: &str =
+    r#"{"sealed":{"resource":"sequence","node":"n1","generation":1,"token":7,"verdict":"ok","seq":0,"version":0}}"#;
+
 pub const STATE: &str = r#"{"state":{"resource":"sequence"}}"#;
 
 /// A buffer that remains readable after it was handed out as a writer.
