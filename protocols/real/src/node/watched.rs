@@ -42,6 +42,8 @@ pub struct Watched {
     role: Role,
     /// This node, once it has led.
     own: Option<NodeId>,
+    /// Another node that leads, as far as this one knows.
+    another: Option<NodeId>,
     /// When this node began to campaign.
     campaign_at: Option<u64>,
     /// Another node held leadership at least until then.
@@ -67,7 +69,7 @@ impl Watched {
         ending: Arc<AtomicBool>,
     ) -> Self {
         let (asked, streams, written) = Default::default();
-        let (role, own, campaign_at, held_until) = (Role::Candidate, None, None, 0);
+        let (role, own, another, campaign_at, held_until) = (Role::Candidate, None, None, None, 0);
         Watched {
             node,
             standing,
@@ -77,6 +79,7 @@ impl Watched {
             health,
             role,
             own,
+            another,
             campaign_at,
             held_until,
             asked,
@@ -268,7 +271,14 @@ impl Core for Watched {
         self.own = after.incarnation.map(|incarnation| incarnation.node).or(self.own);
         // Its own name may still be in the service after it has resigned.
         let another = after.observed.filter(|leader| after.incarnation.is_none() && Some(*leader) != self.own);
-        self.health.follows(now.mono, another);
+        if another != std::mem::replace(&mut self.another, another) {
+            self.health.follows(now.mono, another);
+            match another.and_then(|leader| self.health.name(leader)) {
+                Some(leader) => tracing::info!(leader, "follows"),
+                None if after.incarnation.is_none() => tracing::info!("no leader is known"),
+                None => {}
+            }
+        }
         if before.incarnation != after.incarnation {
             self.health.role_changed();
         }

@@ -16,6 +16,10 @@ use std::{
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
+/// What is logged unless `RUST_LOG` says otherwise. openraft warns of every heartbeat without an answer, twenty times a
+/// second, and repeats what its replication has warned of.
+const LOGGED: &str =
+    "info,openraft=warn,openraft::core::heartbeat=error,openraft::engine::handler::replication_handler=error";
 /// How often it is looked whether somebody still reads standard output.
 const READER_LOOKED_FOR: Duration = Duration::from_millis(500);
 
@@ -69,7 +73,7 @@ pub(super) async fn nobody_reads() {
 /// Sends log lines to standard error, and spans of the process called `instance` to a collector if there is one, until
 /// the returned value is dropped.
 pub(super) fn start_logs(instance: &str, format: LogFormat) -> Result<Traces, Stop> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,openraft=warn"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     let (spans, traces) = traces::layer(instance)?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colour);
