@@ -109,7 +109,7 @@ fn huge_bodies_and_lines_are_cut_short() {
         assert!(sent < 100, "the node read a body of {sent} MB that nobody asked for");
         target.serves();
     }
-    // `/next` needs no body. With one it is an ordinary request: its name gets one number.
+    // `/next` needs no body. With one of a length it is an ordinary request: its name gets one number.
     let lines = ["content-length: 104857600", "fencepost-request: hostile:1"];
     flood(target.node, &request("POST", "/next", &lines), 100);
     target.numbers.push(target.fleet.number("hostile:1"));
@@ -131,7 +131,7 @@ fn huge_heads_and_garbage_are_refused() {
     let long = "x".repeat(100_000);
     let noise: Vec<u8> = (0..100_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello, nearly \xff\xff\x00\x00\r\n\r\n";
-    let heads: [Vec<u8>; 14] = [
+    let heads: [Vec<u8>; 16] = [
         request("GET", "/status", &[&format!("x: {long}")]).into(),
         request("GET", &format!("/{long}"), &[]).into(),
         request("POST", "/next", &vec!["a: b"; 25_000]).into(),
@@ -145,6 +145,8 @@ fn huge_heads_and_garbage_are_refused() {
         "POST /next HTTP/1.1\r\ncontent-length: -1\r\n\r\n".into(),
         "POST /next HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx".into(),
         "POST /next HTTP/1.1\r\nhost: node\r\nbroken header\r\n\r\n".into(),
+        "POST /next HTTP/1.1\r\nhost: n\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n".into(),
+        "POST /next HTTP/1.1\r\nhost: n\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n".into(),
         vec![0; 100_000],
     ];
     for bytes in &heads {
