@@ -55,23 +55,39 @@ struct Seen {
     follows: Option<u64>,
 }
 
+/// What a request is for, and which of the service's requests it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct What {
+    pub purpose: Purpose,
+    pub kind: String,
+}
+
+impl What {
+    pub fn of(request: &Opaque) -> What {
+        // A request's name is that of its variant.
+        let shown = format!("{request:?}");
+        let kind = shown.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        What { purpose: request.purpose(), kind: kind.to_owned() }
+    }
+}
+
 /// What the service does not do. It may refuse one kind of request and answer another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Failing {
     since: u64,
     /// The last failure.
     why: String,
-    /// The purposes whose last request failed, and when that was.
-    of: Vec<(Purpose, u64)>,
+    /// The requests whose last one failed, and when that was.
+    of: Vec<(What, u64)>,
 }
 
 impl Failing {
-    /// Whether nothing fails any more, since a request for `purpose` was answered.
-    fn ends_by(&mut self, now: u64, purpose: Purpose) -> bool {
+    /// Whether nothing fails any more, since such a request was answered.
+    fn ends_by(&mut self, now: u64, what: &What) -> bool {
         // Requests for other purposes are not repeated, and those that have not been for long may not come again.
         let may_come_again =
-            |(of, at): &(Purpose, u64)| *of != Purpose::Other && now.saturating_sub(*at) < REPEATED_WITHIN;
-        self.of.retain(|failed| failed.0 != purpose && may_come_again(failed));
+            |(of, at): &(What, u64)| of.purpose != Purpose::Other && now.saturating_sub(*at) < REPEATED_WITHIN;
+        self.of.retain(|failed| failed.0 != *what && may_come_again(failed));
         self.of.is_empty()
     }
 }
@@ -96,9 +112,9 @@ impl Health {
         look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Records that the service has answered a request for `purpose`.
-    pub fn service_answers(&self, now: u64, purpose: Purpose) {
-        let ended = self.seen(|seen| seen.failing.take_if(|failing| failing.ends_by(now, purpose)));
+    /// Records that the service has answered such a request.
+    pub fn service_answers(&self, now: u64, what: &What) {
+        let ended = self.seen(|seen| seen.failing.take_if(|failing| failing.ends_by(now, what)));
         if let Some(Failing { since, .. }) = ended {
             tracing::info!(
                 after_ms = now.saturating_sub(since) / MILLISECOND,
@@ -107,8 +123,8 @@ impl Health {
         }
     }
 
-    /// Records that a request for `purpose` has failed; logged once until one is answered.
-    pub fn service_fails(&self, now: u64, purpose: Purpose, failure: &Failure) {
+    /// Records that such a request has failed; logged once until one is answered.
+    pub fn service_fails(&self, now: u64, what: What, failure: &Failure) {
         // An embedded service is part of this process, and openraft logs its own failures.
         if self.service.is_embedded {
             return;
@@ -117,7 +133,7 @@ impl Health {
         if let Failure::Rejected(why) = failure
             && why.contains("lease not found")
         {
-            return self.service_answers(now, purpose);
+            return self.service_answers(now, &what);
         }
         let why = failure.to_string();
         let news = self.seen(|seen| {
@@ -125,8 +141,8 @@ impl Health {
             let failing =
                 seen.failing.get_or_insert_with(|| Failing { since: now, why: String::new(), of: Vec::new() });
             failing.why.clone_from(&why);
-            failing.of.retain(|(of, _)| *of != purpose);
-            failing.of.push((purpose, now));
+            failing.of.retain(|(of, _)| *of != what);
+            failing.of.push((what, now));
             news
         });
         if news {
@@ -138,7 +154,7 @@ impl Health {
     pub fn role_changed(&self) {
         self.seen(|seen| {
             if let Some(failing) = &mut seen.failing {
-                failing.of.iter_mut().for_each(|(of, _)| *of = Purpose::Other);
+                failing.of.iter_mut().for_each(|(of, _)| of.purpose = Purpose::Other);
             }
         });
     }

@@ -1,7 +1,7 @@
 //! Observes a node's core: turns its inputs and beliefs into status, metrics and log lines.
 
 use super::{
-    health::Health,
+    health::{Health, What},
     metrics::{Metrics, Role},
     spans::Spans,
     waiting::WaitingClients,
@@ -48,9 +48,9 @@ pub struct Watched {
     campaign_at: Option<u64>,
     /// Another node held leadership at least until then.
     held_until: u64,
-    asked: BTreeMap<RequestNumber, (Purpose, u64)>,
+    asked: BTreeMap<RequestNumber, (What, u64)>,
     /// What each open stream is for.
-    streams: BTreeMap<StreamNumber, Purpose>,
+    streams: BTreeMap<StreamNumber, What>,
     /// When each pending write was first sent.
     written: BTreeMap<(u16, u64), u64>,
     /// The process is about to end, so the node no longer campaigns.
@@ -136,14 +136,14 @@ impl Watched {
             ServiceInput::Reply { number, reply } => {
                 self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
                 let asked = self.asked.remove(number);
-                if let Some((_, sent)) = asked {
-                    self.metrics.service_seconds.observe(seconds(now.saturating_sub(sent)));
+                if let Some((_, sent)) = &asked {
+                    self.metrics.service_seconds.observe(seconds(now.saturating_sub(*sent)));
                 }
-                let what = asked.map_or(Purpose::Other, |(asked, _)| asked);
+                let what = asked.map(|(asked, _)| asked).unwrap_or_default();
                 match reply {
                     Ok(reply) => {
-                        self.health.service_answers(now, what);
-                        if what == Purpose::Holder {
+                        self.health.service_answers(now, &what);
+                        if what.purpose == Purpose::Holder {
                             self.health.holder(reply);
                         }
                         if reply.news().held {
@@ -154,13 +154,11 @@ impl Watched {
                 }
             }
             ServiceInput::Ended { number, failure } => {
-                // A stream that takes the place of one that only observed may have nothing to say.
-                let renews = self.streams.remove(number) == Some(Purpose::Renewal);
-                self.service_fails(now, if renews { Purpose::Renewal } else { Purpose::Other }, failure);
+                let what = self.streams.remove(number).unwrap_or_default();
+                self.service_fails(now, what, failure);
             }
             ServiceInput::Item { number, item, .. } => {
-                let what = self.streams.get(number).copied().unwrap_or_default();
-                self.health.service_answers(now, what);
+                self.health.service_answers(now, self.streams.get(number).unwrap_or(&What::default()));
                 if item.news().held {
                     self.held_until = now;
                 }
@@ -168,9 +166,9 @@ impl Watched {
         }
     }
 
-    fn service_fails(&self, now: u64, what: Purpose, failure: &Failure) {
+    fn service_fails(&self, now: u64, what: What, failure: &Failure) {
         self.metrics.service_failures.inc();
-        if what == Purpose::Renewal && self.standing.borrow().incarnation.is_some() {
+        if what.purpose == Purpose::Renewal && self.standing.borrow().incarnation.is_some() {
             self.metrics.renewal_failures.inc();
         }
         self.health.service_fails(now, what, failure);
@@ -218,14 +216,14 @@ impl Watched {
         match output {
             ServiceOutput::Request { number, request, .. } => {
                 self.under_way.send_modify(|requests| *requests += 1);
-                self.asked.insert(*number, (request.purpose(), now));
+                self.asked.insert(*number, (What::of(request), now));
             }
             ServiceOutput::Cancel(number) => {
                 self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
                 self.asked.remove(number);
             }
             ServiceOutput::Open { number, request } => {
-                self.streams.insert(*number, request.purpose());
+                self.streams.insert(*number, What::of(request));
             }
             ServiceOutput::Close(number) => drop(self.streams.remove(number)),
             ServiceOutput::Push(_) => {}

@@ -18,50 +18,65 @@ fn a_store_that_is_silent_for_too_long_is_a_reason() {
     assert_eq!((health.trouble(9 * SECOND), health.accepted_ago(9 * SECOND)), (None, Some(6 * SECOND)));
 }
 
+fn to(purpose: Purpose, kind: &str) -> What {
+    What { purpose, kind: kind.to_owned() }
+}
+
 #[test]
 fn a_service_that_fails_is_a_reason_until_it_answers() {
-    let (health, stands) = (health(), Purpose::Candidacy);
-    health.service_fails(SECOND, stands, &Failure::Unknown("timed out".into()));
-    health.service_fails(2 * SECOND, stands, &Failure::Rejected("READONLY You can't write".into()));
+    let (health, stands) = (health(), to(Purpose::Candidacy, "AcquireFenced"));
+    health.service_fails(SECOND, stands.clone(), &Failure::Unknown("timed out".into()));
+    health.service_fails(2 * SECOND, stands.clone(), &Failure::Rejected("READONLY You can't write".into()));
     let why = health.trouble(3 * SECOND).unwrap_or_default();
     assert!(why.contains("failed for 2000 ms") && why.contains("READONLY"), "{why}");
-    health.service_answers(4 * SECOND, stands);
+    health.service_answers(4 * SECOND, &stands);
     assert_eq!(health.trouble(4 * SECOND), None);
     let failure = Failure::Rejected("etcdserver: requested lease not found".into());
-    health.service_fails(5 * SECOND, Purpose::Renewal, &failure);
+    health.service_fails(5 * SECOND, to(Purpose::Renewal, "Keepalive"), &failure);
     assert_eq!(health.trouble(5 * SECOND), None, "a lease that is over is no failure");
 }
 
-/// As with a leaders' key that is a list in Redis: it can neither be taken nor read, and only the reading fails.
+/// As with a leaders' key that is a list in Redis: it can neither be taken nor read, and only the reading fails. And as
+/// with an etcd that grants leases to who may not write.
 #[test]
 fn an_answer_to_something_else_ends_no_failure() {
-    let health = health();
-    for n in 1..100 {
-        health.service_fails(n * SECOND, Purpose::Holder, &Failure::Rejected("WRONGTYPE".into()));
-        health.service_answers(n * SECOND + MILLISECOND, Purpose::Candidacy);
-        let why = health.trouble(n * SECOND + MILLISECOND).unwrap_or_default();
-        assert!(why.contains("WRONGTYPE") && health.service_is_failing(), "{n}: {why}");
+    let (reads, takes) = (to(Purpose::Holder, "Get"), to(Purpose::Candidacy, "AcquireFenced"));
+    let (writes, grants) = (to(Purpose::Candidacy, "CreateKey"), to(Purpose::Candidacy, "Grant"));
+    for (refused, answered) in [(reads, takes), (writes, grants)] {
+        let health = health();
+        for n in 1..100 {
+            health.service_fails(n * SECOND, refused.clone(), &Failure::Rejected("WRONGTYPE".into()));
+            health.service_answers(n * SECOND + MILLISECOND, &answered);
+            let why = health.trouble(n * SECOND + MILLISECOND).unwrap_or_default();
+            assert!(why.contains("WRONGTYPE") && health.service_is_failing(), "{n}: {why}");
+        }
+        health.service_answers(100 * SECOND, &refused);
+        assert_eq!((health.trouble(100 * SECOND), health.service_is_failing()), (None, false));
     }
-    health.service_answers(100 * SECOND, Purpose::Holder);
-    assert_eq!((health.trouble(100 * SECOND), health.service_is_failing()), (None, false));
+}
+
+#[test]
+fn a_request_is_called_by_its_name() {
+    let request = redis::Request::Get { key: "k".into() }.erase();
+    assert_eq!(What::of(&request), to(Purpose::Holder, "Get"));
 }
 
 #[test]
 fn a_failure_of_what_is_not_asked_any_more_ends() {
     let (health, failure) = (health(), Failure::Unknown("timed out".into()));
     // Nobody repeats a release.
-    health.service_fails(SECOND, Purpose::Other, &failure);
-    health.service_answers(2 * SECOND, Purpose::Holder);
+    health.service_fails(SECOND, to(Purpose::Other, "CompareAndDelete"), &failure);
+    health.service_answers(2 * SECOND, &to(Purpose::Holder, "Get"));
     assert_eq!(health.trouble(2 * SECOND), None);
     // A former leader renews nothing.
-    health.service_fails(3 * SECOND, Purpose::Renewal, &failure);
+    health.service_fails(3 * SECOND, to(Purpose::Renewal, "CompareAndPexpire"), &failure);
     health.role_changed();
     assert!(health.service_is_failing(), "it has not answered yet");
-    health.service_answers(4 * SECOND, Purpose::Candidacy);
+    health.service_answers(4 * SECOND, &to(Purpose::Candidacy, "AcquireFenced"));
     assert_eq!(health.trouble(4 * SECOND), None);
     // Who waits in a queue does not stand again.
-    health.service_fails(5 * SECOND, Purpose::Candidacy, &failure);
-    health.service_answers(5 * SECOND + REPEATED_WITHIN, Purpose::Holder);
+    health.service_fails(5 * SECOND, to(Purpose::Candidacy, "AcquireFenced"), &failure);
+    health.service_answers(5 * SECOND + REPEATED_WITHIN, &to(Purpose::Holder, "Get"));
     assert_eq!(health.trouble(5 * SECOND + REPEATED_WITHIN), None);
 }
 
