@@ -105,11 +105,13 @@ impl Store {
         let (keeper, audit) = match keep {
             Keep::Embedded(path) => {
                 let opened = tokio::task::spawn_blocking(move || Embedded::open(&path, rules)).await;
-                let store = opened.map_err(failed)??;
+                let mut store = opened.map_err(failed)??;
+                backend::look(&mut store, &metrics).await?;
                 (tokio::spawn(backend::keep(store.clone(), queue, metrics.clone())), Audit::Embedded(store))
             }
             Keep::Postgres(settings) => {
-                let store = Postgres::open(settings.clone(), rules).await?;
+                let mut store = Postgres::open(settings.clone(), rules).await?;
+                backend::look(&mut store, &metrics).await?;
                 (tokio::spawn(backend::keep(store, queue, metrics.clone())), Audit::Postgres(settings))
             }
         };

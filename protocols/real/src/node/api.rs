@@ -149,9 +149,9 @@ async fn ready(State(api): Shared) -> Response {
     }
 }
 
-async fn metrics(State(api): Shared) -> Response {
+async fn metrics(State(api): Shared, asked: HeaderMap) -> Response {
     let text = api.metrics.exposition(&api.election, &api.standing.borrow(), &api.health, api.env.now().mono);
-    exposition::answer(text)
+    exposition::answer(&asked, text)
 }
 
 async fn resign(State(api): Shared) -> Response {

@@ -6,10 +6,10 @@ use protocols::{
     election::back_off,
     error::Failure,
     message::WriteVerdict,
-    news::Holder,
+    news::{Holder, Purpose},
     payload::{Opaque, Payload},
     service::{Service, etcd, redis},
-    types::{MILLISECOND, Resource, SECOND},
+    types::{MILLISECOND, NodeId, Resource, SECOND},
 };
 use std::sync::{Mutex, PoisonError};
 
@@ -18,6 +18,13 @@ pub const SILENCE_MAX: u64 = SECOND;
 
 /// How long a token that was too low counts against the service: twice the longest back-off of candidates. Nanoseconds.
 const SHORT_MAX: u64 = 2 * back_off::LONGEST;
+
+/// A leader whose token is too low is refused at its first seal, and resigns. One that is observed for this long has a
+/// token that is high enough. Nanoseconds.
+const REFUSED_WITHIN: u64 = 2 * SECOND;
+
+/// A request that failed is repeated within this, as long as it matters. Nanoseconds.
+const REPEATED_WITHIN: u64 = 2 * back_off::LONGEST;
 
 /// The node's health, apart from its belief. Times are nanoseconds of its monotonic clock.
 #[derive(Debug)]
@@ -32,8 +39,7 @@ pub struct Health {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Seen {
-    /// Since when the service has been failing, and why.
-    failing: Option<(u64, String)>,
+    failing: Option<Failing>,
     /// What the leaders' key holds, if that is not of this fleet.
     foreign: Option<String>,
     /// When the first request that the store has not answered was made.
@@ -45,13 +51,54 @@ struct Seen {
     of: Option<Resource>,
     /// The service hands out tokens that are too low: when it last did, and by how much.
     short: Option<(u64, u64)>,
+    /// Since when it has been known that another node leads, always the same one.
+    follows: Option<u64>,
+}
+
+/// What a request is for, and which of the service's requests it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct What {
+    pub purpose: Purpose,
+    pub kind: String,
+}
+
+impl What {
+    pub fn of(request: &Opaque) -> What {
+        // A request's name is that of its variant.
+        let shown = format!("{request:?}");
+        let kind = shown.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        What { purpose: request.purpose(), kind: kind.to_owned() }
+    }
+}
+
+/// What the service does not do. It may refuse one kind of request and answer another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Failing {
+    since: u64,
+    /// The last failure.
+    why: String,
+    /// The requests whose last one failed, and when that was.
+    of: Vec<(What, u64)>,
+}
+
+impl Failing {
+    /// Whether nothing fails any more, since such a request was answered.
+    fn ends_by(&mut self, now: u64, what: &What) -> bool {
+        // Requests for other purposes are not repeated, and those that have not been for long may not come again.
+        let may_come_again =
+            |(of, at): &(What, u64)| of.purpose != Purpose::Other && now.saturating_sub(*at) < REPEATED_WITHIN;
+        self.of.retain(|failed| failed.0 != *what && may_come_again(failed));
+        self.of.is_empty()
+    }
 }
 
 impl Seen {
     /// By how much the service's tokens are too low, as far as is known.
     fn short(&self, now: u64) -> Option<u64> {
-        // An old finding may be out of date: the tokens may have been raised, or another node may lead.
-        self.short.filter(|(at, _)| now.saturating_sub(*at) < SHORT_MAX).map(|(_, short)| short)
+        // An old finding may be out of date: the tokens may have been raised.
+        let found = self.short.filter(|(at, _)| now.saturating_sub(*at) < SHORT_MAX);
+        let another_acts = |since| now.saturating_sub(since) >= REFUSED_WITHIN;
+        found.filter(|_| !self.follows.is_some_and(another_acts)).map(|(_, short)| short)
     }
 }
 
@@ -65,18 +112,19 @@ impl Health {
         look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Records that the service has answered.
-    pub fn service_answers(&self, now: u64) {
-        if let Some((since, _)) = self.seen(|seen| seen.failing.take()) {
+    /// Records that the service has answered such a request.
+    pub fn service_answers(&self, now: u64, what: &What) {
+        let ended = self.seen(|seen| seen.failing.take_if(|failing| failing.ends_by(now, what)));
+        if let Some(Failing { since, .. }) = ended {
             tracing::info!(
-                after_ms = (now.saturating_sub(since)) / MILLISECOND,
+                after_ms = now.saturating_sub(since) / MILLISECOND,
                 "the coordination service answers again"
             );
         }
     }
 
-    /// Records that the service has failed; logged once until it answers.
-    pub fn service_fails(&self, now: u64, failure: &Failure) {
+    /// Records that such a request has failed; logged once until one is answered.
+    pub fn service_fails(&self, now: u64, what: What, failure: &Failure) {
         // An embedded service is part of this process, and openraft logs its own failures.
         if self.service.is_embedded {
             return;
@@ -85,22 +133,30 @@ impl Health {
         if let Failure::Rejected(why) = failure
             && why.contains("lease not found")
         {
-            return self.service_answers(now);
+            return self.service_answers(now, &what);
         }
         let why = failure.to_string();
-        let news = self.seen(|seen| match &mut seen.failing {
-            Some((_, known)) => {
-                *known = why.clone();
-                false
-            }
-            none => {
-                *none = Some((now, why.clone()));
-                true
-            }
+        let news = self.seen(|seen| {
+            let news = seen.failing.is_none();
+            let failing =
+                seen.failing.get_or_insert_with(|| Failing { since: now, why: String::new(), of: Vec::new() });
+            failing.why.clone_from(&why);
+            failing.of.retain(|(of, _)| *of != what);
+            failing.of.push((what, now));
+            news
         });
         if news {
             tracing::warn!("the coordination service fails: {why}");
         }
+    }
+
+    /// Records that this node's leadership has begun or ended: it now asks for other purposes than before.
+    pub fn role_changed(&self) {
+        self.seen(|seen| {
+            if let Some(failing) = &mut seen.failing {
+                failing.of.iter_mut().for_each(|(of, _)| of.purpose = Purpose::Other);
+            }
+        });
     }
 
     /// Checks the holder in the leaders' key, if the reply shows it.
@@ -170,6 +226,16 @@ impl Health {
         );
     }
 
+    /// Records that another node leads from now on, as far as this one knows, or none.
+    pub fn follows(&self, now: u64, leader: Option<NodeId>) {
+        self.seen(|seen| seen.follows = leader.map(|_| now));
+    }
+
+    /// The name of a node of the fleet.
+    pub fn name(&self, node: NodeId) -> Option<&str> {
+        self.names.get(node.index()).map(String::as_str)
+    }
+
     /// What an operator can do about tokens that are too low.
     fn remedy(&self, highest: u64) -> String {
         // The other token sources cannot be raised.
@@ -188,7 +254,7 @@ impl Health {
             if let Some(asked) = seen.asked_at.filter(|at| now.saturating_sub(*at) >= SILENCE_MAX) {
                 return Some(format!("the store has not answered for {} ms", ms(asked)));
             }
-            if let Some((since, why)) = &seen.failing {
+            if let Some(Failing { since, why, .. }) = &seen.failing {
                 return Some(format!("the coordination service has failed for {} ms: {why}", ms(*since)));
             }
             if let Some(short) = seen.short(now) {
@@ -223,73 +289,4 @@ impl Health {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use protocols::{payload::Payload, service::etcd::KeyState};
-
-    fn health() -> Health {
-        Health::new(vec!["n1".into(), "n2".into()], &redis::SERVICE, "127.0.0.1:6379".into())
-    }
-
-    #[test]
-    fn a_store_that_is_silent_for_too_long_is_a_reason() {
-        let health = health();
-        health.store_asked(SECOND);
-        health.store_asked(2 * SECOND - 1);
-        assert_eq!((health.trouble(2 * SECOND - 1), health.store_is_silent(2 * SECOND - 1)), (None, false));
-        let why = health.trouble(2 * SECOND + 5 * MILLISECOND);
-        assert_eq!(why.as_deref(), Some("the store has not answered for 1005 ms"));
-        assert!(health.store_is_silent(2 * SECOND));
-        health.store_answers(3 * SECOND, Resource::SEQUENCE, 1, WriteVerdict::Ok, false);
-        assert_eq!((health.trouble(9 * SECOND), health.accepted_ago(9 * SECOND)), (None, Some(6 * SECOND)));
-    }
-
-    #[test]
-    fn a_service_that_fails_is_a_reason_until_it_answers() {
-        let health = health();
-        health.service_fails(SECOND, &Failure::Unknown("timed out".into()));
-        health.service_fails(2 * SECOND, &Failure::Rejected("READONLY You can't write".into()));
-        let why = health.trouble(3 * SECOND).unwrap_or_default();
-        assert!(why.contains("failed for 2000 ms") && why.contains("READONLY"), "{why}");
-        health.service_answers(4 * SECOND);
-        assert_eq!(health.trouble(4 * SECOND), None);
-        health.service_fails(5 * SECOND, &Failure::Rejected("etcdserver: requested lease not found".into()));
-        assert_eq!(health.trouble(5 * SECOND), None, "a lease that is over is no failure");
-    }
-
-    #[test]
-    fn a_key_of_somebody_elses_is_a_reason() {
-        let health = health();
-        let holds = |value: &str| health.holder(&redis::Reply::Value(Some(value.as_bytes().to_vec())).erase());
-        holds("n1/00ff/1");
-        assert_eq!(health.trouble(0), None);
-        holds("backup-job");
-        assert!(
-            health.trouble(0).is_some_and(|why| why.contains("holds `backup-job`, which is not a node of this fleet"))
-        );
-        health.holder(&redis::Reply::Value(None).erase());
-        assert_eq!(health.trouble(0), None);
-        let key = KeyState { key: b"fencepost/leader/7".to_vec(), value: "n3".into(), create_revision: 2, lease: 7 };
-        health.holder(&etcd::Reply::Found { key: Some(key), revision: 2 }.erase());
-        assert!(health.trouble(0).is_some_and(|why| why.contains("`fencepost/leader/7` at the head of the queue")));
-    }
-
-    #[test]
-    fn a_token_source_that_went_back_is_a_reason_with_a_remedy() {
-        let health = health();
-        health.elected(0, 5);
-        // A newer leader: the token source is sound.
-        let fenced = WriteVerdict::Fenced { highest: 2001 };
-        health.store_answers(0, Resource::SEQUENCE, 5, fenced, true);
-        assert_eq!((health.trouble(0), health.short(0)), (None, 0));
-        health.elected(0, 6);
-        assert_eq!(health.short(0), 1995);
-        let why = health.trouble(0).unwrap_or_default();
-        let remedy = "cargo real raise-token --backend redis --service 127.0.0.1:6379 --above 2001";
-        assert!(why.contains("1995 below") && why.contains(remedy), "{why}");
-        assert_eq!(health.trouble(SHORT_MAX), None, "it may be well by now, and another leads");
-        health.elected(SECOND, 2002);
-        health.store_answers(0, Resource::SEQUENCE, 2002, WriteVerdict::Ok, true);
-        assert_eq!((health.trouble(0), health.short(0)), (None, 0));
-    }
-}
+mod tests;

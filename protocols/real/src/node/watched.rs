@@ -1,7 +1,7 @@
 //! Observes a node's core: turns its inputs and beliefs into status, metrics and log lines.
 
 use super::{
-    health::Health,
+    health::{Health, What},
     metrics::{Metrics, Role},
     spans::Spans,
     waiting::WaitingClients,
@@ -10,15 +10,16 @@ use protocols::{
     clock::Now,
     core::{Core, Input, Output},
     elector::{RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
+    error::Failure,
     history::Kind,
     message::{Message, Write, WriteVerdict},
     news::Purpose,
     node::{Node, Standing},
     payload::Payload,
-    types::Resource,
+    types::{NodeId, Resource},
 };
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -39,12 +40,17 @@ pub struct Watched {
     metrics: Arc<Metrics>,
     health: Arc<Health>,
     role: Role,
+    /// This node, once it has led.
+    own: Option<NodeId>,
+    /// Another node that leads, as far as this one knows.
+    another: Option<NodeId>,
     /// When this node began to campaign.
     campaign_at: Option<u64>,
     /// Another node held leadership at least until then.
     held_until: u64,
-    asked: BTreeMap<RequestNumber, (Purpose, u64)>,
-    keepalives: BTreeSet<StreamNumber>,
+    asked: BTreeMap<RequestNumber, (What, u64)>,
+    /// What each open stream is for.
+    streams: BTreeMap<StreamNumber, What>,
     /// When each pending write was first sent.
     written: BTreeMap<(u16, u64), u64>,
     /// The process is about to end, so the node no longer campaigns.
@@ -62,8 +68,8 @@ impl Watched {
         health: Arc<Health>,
         ending: Arc<AtomicBool>,
     ) -> Self {
-        let (asked, keepalives, written) = Default::default();
-        let (role, campaign_at, held_until) = (Role::Candidate, None, 0);
+        let (asked, streams, written) = Default::default();
+        let (role, own, another, campaign_at, held_until) = (Role::Candidate, None, None, None, 0);
         Watched {
             node,
             standing,
@@ -72,10 +78,12 @@ impl Watched {
             metrics,
             health,
             role,
+            own,
+            another,
             campaign_at,
             held_until,
             asked,
-            keepalives,
+            streams,
             written,
             ending,
             spans: Spans::default(),
@@ -128,29 +136,29 @@ impl Watched {
             ServiceInput::Reply { number, reply } => {
                 self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
                 let asked = self.asked.remove(number);
-                if let Some((_, sent)) = asked {
-                    self.metrics.service_seconds.observe(seconds(now.saturating_sub(sent)));
+                if let Some((_, sent)) = &asked {
+                    self.metrics.service_seconds.observe(seconds(now.saturating_sub(*sent)));
                 }
-                let what = asked.map(|(asked, _)| asked);
+                let what = asked.map(|(asked, _)| asked).unwrap_or_default();
                 match reply {
                     Ok(reply) => {
-                        self.health.service_answers(now);
-                        if what == Some(Purpose::Holder) {
+                        self.health.service_answers(now, &what);
+                        if what.purpose == Purpose::Holder {
                             self.health.holder(reply);
                         }
                         if reply.news().held {
                             self.held_until = now;
                         }
                     }
-                    Err(failure) => self.service_fails(now, failure, what == Some(Purpose::Renewal)),
+                    Err(failure) => self.service_fails(now, what, failure),
                 }
             }
             ServiceInput::Ended { number, failure } => {
-                let renews = self.keepalives.remove(number);
-                self.service_fails(now, failure, renews);
+                let what = self.streams.remove(number).unwrap_or_default();
+                self.service_fails(now, what, failure);
             }
-            ServiceInput::Item { item, .. } => {
-                self.health.service_answers(now);
+            ServiceInput::Item { number, item, .. } => {
+                self.health.service_answers(now, self.streams.get(number).unwrap_or(&What::default()));
                 if item.news().held {
                     self.held_until = now;
                 }
@@ -158,12 +166,12 @@ impl Watched {
         }
     }
 
-    fn service_fails(&self, now: u64, failure: &protocols::error::Failure, renewal: bool) {
+    fn service_fails(&self, now: u64, what: What, failure: &Failure) {
         self.metrics.service_failures.inc();
-        if renewal && self.standing.borrow().incarnation.is_some() {
+        if what.purpose == Purpose::Renewal && self.standing.borrow().incarnation.is_some() {
             self.metrics.renewal_failures.inc();
         }
-        self.health.service_fails(now, failure);
+        self.health.service_fails(now, what, failure);
     }
 
     fn look_at_output(&mut self, now: Now, out: &[Output]) {
@@ -208,18 +216,16 @@ impl Watched {
         match output {
             ServiceOutput::Request { number, request, .. } => {
                 self.under_way.send_modify(|requests| *requests += 1);
-                self.asked.insert(*number, (request.purpose(), now));
+                self.asked.insert(*number, (What::of(request), now));
             }
             ServiceOutput::Cancel(number) => {
                 self.under_way.send_modify(|requests| *requests = requests.saturating_sub(1));
                 self.asked.remove(number);
             }
             ServiceOutput::Open { number, request } => {
-                if request.purpose() == Purpose::Renewal {
-                    self.keepalives.insert(*number);
-                }
+                self.streams.insert(*number, What::of(request));
             }
-            ServiceOutput::Close(number) => drop(self.keepalives.remove(number)),
+            ServiceOutput::Close(number) => drop(self.streams.remove(number)),
             ServiceOutput::Push(_) => {}
         }
     }
@@ -260,6 +266,20 @@ impl Core for Watched {
             self.metrics.renewed(now.wall);
         }
         self.standing.send_replace(after);
+        self.own = after.incarnation.map(|incarnation| incarnation.node).or(self.own);
+        // Its own name may still be in the service after it has resigned.
+        let another = after.observed.filter(|leader| after.incarnation.is_none() && Some(*leader) != self.own);
+        if another != std::mem::replace(&mut self.another, another) {
+            self.health.follows(now.mono, another);
+            match another.and_then(|leader| self.health.name(leader)) {
+                Some(leader) => tracing::info!(leader, "follows"),
+                None if after.incarnation.is_none() => tracing::info!("no leader is known"),
+                None => {}
+            }
+        }
+        if before.incarnation != after.incarnation {
+            self.health.role_changed();
+        }
         if before.incarnation.is_some() && after.incarnation != before.incarnation {
             self.waiting.leadership_ended();
         }

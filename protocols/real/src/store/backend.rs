@@ -80,6 +80,21 @@ fn states() -> Arc<Vec<Request>> {
     Arc::new(wire::resources().map(state).collect())
 }
 
+/// Reads the resources' states for the metrics: the first thing that a store asks of its backend.
+///
+/// # Errors
+/// The backend is broken, as one sentence.
+pub async fn look(backend: &mut impl Backend, metrics: &Metrics) -> Result<(), StoreError> {
+    let states = states();
+    match backend.decide(&states).await {
+        Ok(replies) => metrics.decided(&states, &replies, Duration::ZERO),
+        Err(Trouble::Broken(why)) => return Err(StoreError::Failed(why)),
+        // The first request will see the trouble.
+        Err(trouble) => tracing::warn!("the resources' states cannot be read: {trouble}"),
+    }
+    Ok(())
+}
+
 /// Decides on jobs until all senders are gone; counts the decisions and logs the refusals.
 ///
 /// # Errors
@@ -90,13 +105,6 @@ pub async fn keep(
     metrics: Arc<Metrics>,
 ) -> Result<(), StoreError> {
     let mut waiting = Vec::with_capacity(BATCH_MAX);
-    let states = states();
-    match backend.decide(&states).await {
-        Ok(replies) => metrics.decided(&states, &replies, Duration::ZERO),
-        Err(Trouble::Broken(why)) => return Err(StoreError::Failed(why)),
-        // The first request will see the trouble.
-        Err(trouble) => tracing::warn!("the resources' states cannot be read: {trouble}"),
-    }
     while jobs.recv_many(&mut waiting, BATCH_MAX).await > 0 {
         let mut pause = PAUSE_MIN;
         for attempt in 1..=TRIES {

@@ -5,7 +5,7 @@
 
 mod tables;
 
-use self::tables::{ABOUT, AUDIT, BYTES, FORGET_MORE, LINES, Tables, UNTIL};
+use self::tables::{ABOUT, AUDIT, BYTES, FORGET_MORE, LINES, TRIAL, Tables, UNTIL};
 use super::{
     audit::{Dropped, Export, Retention, time_us},
     backend::{Backend, StoreError, Trouble},
@@ -14,11 +14,18 @@ use super::{
 };
 use crate::clock::true_time_us;
 use redb::{Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageBackend, WriteTransaction};
-use std::{fs::File, io, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// The page cache, bytes.
 const CACHE: usize = 64 << 20;
 
+/// A store that cannot write as much as this does not open, bytes: it would fail at one of its first requests.
+const ROOM: usize = 256 << 10;
 /// How many lines a store drops per transaction when it opens.
 const DROP_AT_ONCE: usize = 20_000;
 /// Smaller files are not worth compacting, bytes.
@@ -28,6 +35,8 @@ const COMPACT_MIN: u64 = 16 << 20;
 #[derive(Clone)]
 pub struct Embedded {
     database: Arc<Database>,
+    /// The file, if that is the medium.
+    file: Option<Arc<PathBuf>>,
     rules: Rules,
     /// Added to the machine's monotonic clock, which restarts with the machine, so that the audit's times keep rising.
     offset_us: u64,
@@ -49,8 +58,20 @@ impl Embedded {
         }
         let wrong = |e| StoreError::Failed(format!("the store {} cannot be used: {e}", path.display()));
         let mut store = Self::on(database, rules).map_err(wrong)?;
+        store.try_to_write().map_err(wrong)?;
         store.tidy(path).map_err(wrong)?;
-        Ok(store)
+        Ok(Embedded { file: Some(Arc::new(path.to_owned())), ..store })
+    }
+
+    /// Writes [`ROOM`] bytes and frees them again. A full disk shows here, before anybody counts on the store.
+    fn try_to_write(&self) -> Result<(), redb::Error> {
+        let transaction = begin(&self.database)?;
+        transaction.open_table(TRIAL)?.insert((), vec![0; ROOM].as_slice())?;
+        transaction.commit()?;
+        let transaction = begin(&self.database)?;
+        transaction.delete_table(TRIAL)?;
+        transaction.commit()?;
+        Ok(())
     }
 
     /// Drops audit lines that need not be kept, and compacts the file when more than half of it is free.
@@ -117,7 +138,7 @@ impl Embedded {
         };
         transaction.commit()?;
         let offset_us = last_us.saturating_sub(true_time_us());
-        Ok(Embedded { database: Arc::new(database), rules, offset_us })
+        Ok(Embedded { database: Arc::new(database), file: None, rules, offset_us })
     }
 
     /// Writes the audit as JSON lines, including everything answered before the call; returns the number of lines.
@@ -126,6 +147,10 @@ impl Embedded {
     /// The database cannot be read, or `out` cannot be written.
     pub fn export(&self, out: impl io::Write) -> io::Result<u64> {
         export_from(self.database.as_ref(), out)
+    }
+
+    fn name(&self) -> String {
+        self.file.as_ref().map_or("the store's database".to_owned(), |file| format!("the store {}", file.display()))
     }
 
     /// The current time on the audit's clock.
@@ -157,12 +182,13 @@ impl Embedded {
 impl Backend for Embedded {
     async fn decide(&mut self, batch: &Arc<Vec<Request>>) -> Result<Vec<Reply>, Trouble> {
         let (store, batch) = (self.clone(), batch.clone());
+        let broken = |why: String| Trouble::Broken(format!("{} failed: {why}", self.name()));
         let decided = tokio::task::spawn_blocking(move || store.decide_now(&batch)).await;
         match decided {
             Ok(Ok(replies)) => Ok(replies),
             // After an error of the medium redb accepts no more; what it has stored shows at the next opening.
-            Ok(Err(e)) => Err(Trouble::Broken(format!("the store's database failed: {e}"))),
-            Err(e) => Err(Trouble::Broken(format!("the store's database task failed: {e}"))),
+            Ok(Err(e)) => Err(broken(e.to_string())),
+            Err(e) => Err(broken(e.to_string())),
         }
     }
 }

@@ -124,7 +124,7 @@ async fn run(
     mut messages: mpsc::Receiver<Message>,
     mut deliver: impl FnMut(Event) + Send,
 ) {
-    let mut codec = Codec { settings: &settings, mac: None };
+    let codec = Codec { settings: &settings };
     let (mut pause, mut unreachable) = (PAUSE_MIN, false);
     let store = format!("{}:{}", settings.store.host, settings.store.port);
     loop {
@@ -147,7 +147,7 @@ async fn run(
                     deliver(Event::Renewed);
                 }
                 let mut useful = false;
-                let conversation = converse(stream, &mut codec, &mut messages, &mut deliver, &mut useful);
+                let conversation = converse(stream, &codec, &mut messages, &mut deliver, &mut useful);
                 let why = tokio::select! {
                     biased;
                     why = conversation => why,
@@ -191,7 +191,7 @@ async fn connect(settings: &LinkSettings) -> Result<Box<dyn Stream>, String> {
 /// ended.
 async fn converse(
     stream: Box<dyn Stream>,
-    codec: &mut Codec<'_>,
+    codec: &Codec<'_>,
     messages: &mut mpsc::Receiver<Message>,
     deliver: &mut impl FnMut(Event),
     useful: &mut bool,
@@ -200,11 +200,12 @@ async fn converse(
     let (mut read, write) = tokio::io::split(stream);
     let (mut lines, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
     let (mut outstanding, mut warned) = (0u64, false);
-    // When something last arrived, or the first outstanding request was sent; and when anything was last sent.
-    let (mut heard, mut sent) = (Instant::now(), Instant::now());
+    // When something last arrived, or the first outstanding request was sent; and when to ask for a state if nothing
+    // else is sent: at once in the beginning, because a store does not wait long for a first request.
+    let (mut heard, mut probed_at) = (Instant::now(), Instant::now());
     let (mut write, mut queued) = (BufWriter::with_capacity(16 << 10, write), Vec::with_capacity(64));
     loop {
-        let deadline = if outstanding > 0 { heard + silence } else { sent + probe };
+        let deadline = if outstanding > 0 { heard + silence } else { probed_at };
         buffer.reserve(LINE_MAX);
         tokio::select! {
             biased;
@@ -241,7 +242,7 @@ async fn converse(
                     heard = Instant::now();
                 }
                 outstanding += asked;
-                sent = Instant::now();
+                probed_at = Instant::now() + probe;
                 if let Some(why) = say(&mut write, &text, silence).await {
                     return Some(why);
                 }
@@ -250,14 +251,18 @@ async fn converse(
                 if outstanding > 0 {
                     return Some("the store is silent".to_owned());
                 }
-                let request = Request::State(wire::StateOf { resource: Resource::SEQUENCE.into() });
-                (outstanding, heard, sent) = (1, Instant::now(), Instant::now());
-                if let Some(why) = say(&mut write, &(wire::line(&request) + "\n"), silence).await {
+                (outstanding, heard, probed_at) = (1, Instant::now(), Instant::now() + probe);
+                if let Some(why) = say(&mut write, &question(), silence).await {
                     return Some(why);
                 }
             }
         }
     }
+}
+
+/// What a link asks when it has nothing else to send.
+fn question() -> String {
+    wire::line(&Request::State(wire::StateOf { resource: Resource::SEQUENCE.into() })) + "\n"
 }
 
 /// Decodes a line of the store: `None` for a refusal, otherwise the message, if the line carries one.
@@ -291,25 +296,11 @@ async fn say(write: &mut (impl AsyncWrite + Unpin), text: &str, most: Duration) 
 /// Translates between messages, which have numbers, and the wire, which has names.
 struct Codec<'s> {
     settings: &'s LinkSettings,
-    /// The MAC of the latest generation and token.
-    mac: Option<((u32, u64), String)>,
 }
 
 impl Codec<'_> {
-    fn mac(&mut self, generation: u32, token: u64) -> String {
-        let Some(key) = &self.settings.key else { return String::new() };
-        match &self.mac {
-            Some((of, mac)) if *of == (generation, token) => mac.clone(),
-            _ => {
-                let mac = key.mac(&self.settings.node, generation, token);
-                self.mac = Some(((generation, token), mac.clone()));
-                mac
-            }
-        }
-    }
-
     /// The lines for these messages, and their number.
-    fn lines(&mut self, messages: impl Iterator<Item = Message>) -> (String, u64) {
+    fn lines(&self, messages: impl Iterator<Item = Message>) -> (String, u64) {
         let (mut text, mut count) = (String::new(), 0);
         for request in messages.filter_map(|message| self.request(message)) {
             text += &wire::line(&request);
@@ -320,12 +311,11 @@ impl Codec<'_> {
     }
 
     /// `None` if the message is not for a store, or its client has been forgotten.
-    fn request(&mut self, message: Message) -> Option<Request> {
-        let node = self.settings.node.clone();
-        Some(match message {
+    fn request(&self, message: Message) -> Option<Request> {
+        let (node, mac) = (self.settings.node.clone(), String::new());
+        let request = match message {
             Message::Seal { resource, generation, token } => {
-                let (resource, mac) = (resource.into(), self.mac(generation, token));
-                Request::Seal(wire::Seal { resource, node, generation, token, payload: true, mac })
+                Request::Seal(wire::Seal { resource: resource.into(), node, generation, token, payload: true, mac })
             }
             Message::Write(write) => {
                 let client = self.settings.directory.name(write.client)?;
@@ -339,10 +329,14 @@ impl Codec<'_> {
                     request: format!("{client}:{}", write.number),
                     operation: write.operation,
                     payload: write.payload,
-                    mac: self.mac(write.generation, write.token),
+                    mac,
                 })
             }
             _ => return None,
+        };
+        Some(match &self.settings.key {
+            Some(key) => key.sign(request),
+            None => request,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::wire::{self, Reply, Request, Seal, Sealed, State, Verdict, Write, Written};
 use crate::exposition;
-use axum::{Router, routing::get};
+use axum::{Router, http::HeaderMap, routing::get};
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
@@ -262,9 +262,9 @@ impl Metrics {
 
 /// Serves `/metrics` and `/healthz`.
 pub fn router(metrics: Arc<Metrics>) -> Router {
-    let answer = move || {
+    let answer = move |asked: HeaderMap| {
         let text = metrics.exposition();
-        async move { exposition::answer(text) }
+        async move { exposition::answer(&asked, text) }
     };
     Router::new().route("/metrics", get(answer)).route("/healthz", get(|| async { "ok\n" }))
 }

@@ -50,11 +50,15 @@ pub struct Limits {
     pub outstanding: usize,
     /// A connection without a complete line and without requests under way is closed after this long.
     pub idle: Duration,
+    /// The same before the first request that the store decides on, and for a line that has begun: whoever opens
+    /// connections and trickles would otherwise take every place for [`Limits::idle`].
+    pub unfinished: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { connections: 2048, outstanding: 256, idle: Duration::from_secs(60) }
+        let (idle, unfinished) = (Duration::from_secs(60), Duration::from_secs(5));
+        Limits { connections: 2048, outstanding: 256, idle, unfinished }
     }
 }
 
@@ -177,8 +181,10 @@ async fn listen(
 ) -> bool {
     let (mut codec, mut buffer) = (LinesCodec::new_with_max_length(LINE_MAX), BytesMut::new());
     let mut warned = false;
+    // Until when the first request must have come; `None` once it has.
+    let mut first = Some(Instant::now() + shared.limits.unfinished);
     loop {
-        let parsed = match next_line(read, &mut codec, &mut buffer, under_way, shared.limits.idle).await {
+        let parsed = match next_line(read, &mut codec, &mut buffer, under_way, shared.limits, first).await {
             Line::Complete(line) => wire::parse(&line).map_err(|wrong| wrong.0),
             Line::Garbage(why) => Err(why.to_owned()),
             Line::None => return false,
@@ -194,12 +200,16 @@ async fn listen(
             }
             Ok(request) if !shared.auth.vouches_for(&request) => {
                 if !std::mem::replace(&mut warned, true) {
-                    tracing::warn!(node = request.authority().map(|a| a.node), "a token's MAC is wrong or missing");
+                    tracing::warn!(node = request.authority().map(|a| a.node), "a request's MAC is wrong or missing");
                 }
-                let why = "the token's mac is missing or does not vouch for node, generation and token".to_owned();
+                let why = "the mac is missing or does not vouch for this request".to_owned();
                 place.send(Answer::Ready(Reply::Refused { why }));
+                if first.is_some_and(|by| Instant::now() >= by) {
+                    return true;
+                }
             }
             Ok(request) => {
+                first = None;
                 let (reply, waiting) = oneshot::channel();
                 place.send(Answer::Waiting(waiting, decision(&request)));
                 if shared.jobs.send(Job { request, reply }).await.is_err() {
@@ -221,9 +231,10 @@ async fn next_line(
     codec: &mut LinesCodec,
     buffer: &mut BytesMut,
     under_way: &AtomicUsize,
-    idle: Duration,
+    Limits { idle, unfinished, .. }: Limits,
+    first: Option<Instant>,
 ) -> Line {
-    let mut since = Instant::now();
+    let (mut since, mut begun) = (Instant::now(), None);
     let decoded = |result| match result {
         Ok(line) => Line::Complete(line),
         Err(LinesCodecError::MaxLineLengthExceeded) => Line::Garbage("the line is longer than 4096 bytes"),
@@ -233,8 +244,13 @@ async fn next_line(
         if let Some(result) = codec.decode(buffer).transpose() {
             return decoded(result);
         }
+        if !buffer.is_empty() {
+            begun.get_or_insert_with(|| Instant::now() + unfinished);
+        }
+        let must_finish = first.into_iter().chain(begun).min();
+        let deadline = must_finish.map_or(since + idle, |by| by.min(since + idle));
         buffer.reserve(LINE_MAX);
-        match tokio::time::timeout_at(since + idle, read.read_buf(buffer)).await {
+        match tokio::time::timeout_at(deadline, read.read_buf(buffer)).await {
             Ok(Ok(1..)) => {}
             Ok(Ok(0)) => match codec.decode_eof(buffer).transpose() {
                 Some(result) => {
@@ -244,7 +260,9 @@ async fn next_line(
                 None => return Line::None,
             },
             Ok(Err(_)) => return Line::None,
-            Err(_) if under_way.load(Ordering::Relaxed) > 0 => since = Instant::now(),
+            Err(_) if must_finish.is_none_or(|by| by > deadline) && under_way.load(Ordering::Relaxed) > 0 => {
+                since = Instant::now();
+            }
             Err(_) => return Line::None,
         }
     }

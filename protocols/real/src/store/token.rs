@@ -1,16 +1,20 @@
-//! Authenticated fencing tokens, like Chubby's sequencers: a forged high token could block a resource for good (fencing
+//! Authenticated requests, after Chubby's sequencers: a forged high token could block a resource for good (fencing
 //! rule 4).
 //!
-//! `mac = HMAC-SHA256(key, "fencepost token 1" NUL node NUL generation NUL token)` in hex, with decimal numbers, so a
-//! shell can compute one:
+//! The MAC of a request is HMAC-SHA256 in hex, over its fields in the order of [`wire`], each behind a NUL, with
+//! decimal numbers, so a shell can compute one:
 //!
 //! ```text
-//! printf 'fencepost token 1\0%s\0%s\0%s' n1 65537 7 | openssl dgst -sha256 -hmac "$(cat key)"
+//! printf 'fencepost seal 2\0%s\0%s\0%s\0%s\0%s' sequence n1 65537 7 false | openssl dgst -sha256 -hmac "$(cat key)"
+//! printf 'fencepost write 2\0%s\0%s\0%s\0%s\0%s\0%s\0%s\0%s\0%s\0%s' sequence n1 65537 7 42 41 shop:9 record '' '' | …
 //! ```
 //!
-//! The key can authenticate any token, so only the fleet may have it. An overheard MAC can be replayed until a newer
-//! token is sealed; TLS prevents that. Source: Burrows, "The Chubby lock service" (OSDI 2006), §2.4; RFC 2104.
+//! It covers the whole request, so one that was overheard authenticates only the very same request again. A network
+//! that delivers twice or late does no less: the ledger answers it as a duplicate, or fences it. The key can
+//! authenticate any request, so only the fleet may have it. Source: Burrows, "The Chubby lock service" (OSDI 2006),
+//! §2.4; RFC 2104.
 
+use super::wire::{self, Request, Seal, Write};
 use data_encoding::HEXLOWER_PERMISSIVE;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -78,20 +82,52 @@ impl TokenKey {
         Self::new(&secret).map_err(|why| KeyError::In { file, why: why.into() })
     }
 
-    /// The MAC of `token`, in hex.
-    pub fn mac(&self, node: &str, generation: u32, token: u64) -> String {
-        HEXLOWER_PERMISSIVE.encode(&self.start(node, generation, token).finalize().into_bytes())
+    /// The same request with its MAC; one for the state has none.
+    pub fn sign(&self, mut request: Request) -> Request {
+        let signature = self.start(&request).map(|mac| HEXLOWER_PERMISSIVE.encode(&mac.finalize().into_bytes()));
+        if let (Request::Seal(Seal { mac, .. }) | Request::Write(Write { mac, .. }), Some(signature)) =
+            (&mut request, signature)
+        {
+            *mac = signature;
+        }
+        request
     }
 
-    /// Whether `mac` authenticates `token`. Takes constant time for wrong digits.
-    pub fn verify(&self, node: &str, generation: u32, token: u64, mac: &str) -> bool {
-        let mac = HEXLOWER_PERMISSIVE.decode(mac.as_bytes()).unwrap_or_default();
-        self.start(node, generation, token).verify_slice(&mac).is_ok()
+    /// Whether the request's MAC authenticates it, or it needs none. Takes constant time for wrong digits.
+    pub fn verify(&self, request: &Request) -> bool {
+        let (Some(by), Some(expected)) = (request.authority(), self.start(request)) else { return true };
+        let mac = HEXLOWER_PERMISSIVE.decode(by.mac.as_bytes()).unwrap_or_default();
+        expected.verify_slice(&mac).is_ok()
     }
 
-    fn start(&self, node: &str, generation: u32, token: u64) -> Hmac<Sha256> {
-        // Names contain no NUL, so the encoding is unambiguous.
-        self.0.clone().chain_update(format!("fencepost token 1\0{node}\0{generation}\0{token}"))
+    fn start(&self, request: &Request) -> Option<Hmac<Sha256>> {
+        // No field contains a NUL, and the first one says how many there are, so the encoding is unambiguous.
+        let text = match request {
+            Request::State(_) => return None,
+            Request::Seal(Seal { resource, node, generation, token, payload, mac: _ }) => {
+                let resource = wire::name((*resource).into());
+                format!("fencepost seal 2\0{resource}\0{node}\0{generation}\0{token}\0{payload}")
+            }
+            Request::Write(Write {
+                resource,
+                node,
+                generation,
+                token,
+                seq,
+                read_version,
+                request,
+                operation,
+                payload,
+                mac: _,
+            }) => {
+                let (resource, operation) = (wire::name((*resource).into()), operation.name());
+                let recorded = payload.map_or("\0".to_owned(), |p| format!("{}\0{}", p.number, p.at_us));
+                format!(
+                    "fencepost write 2\0{resource}\0{node}\0{generation}\0{token}\0{seq}\0{read_version}\0{request}\0{operation}\0{recorded}"
+                )
+            }
+        };
+        Some(self.0.clone().chain_update(text))
     }
 }
 
@@ -99,31 +135,86 @@ impl TokenKey {
 mod tests {
     use super::*;
 
+    const SEAL: &str = r#"{"seal":{"resource":"sequence","node":"n1","generation":65537,"token":7}}"#;
+    const WRITE: &str = r#"{"write":{"resource":"sequence","node":"n1","generation":65537,"token":7,"seq":42,"read_version":41,"request":"shop:9","payload":{"number":3,"at_us":5}}}"#;
+
+    fn key() -> TokenKey {
+        TokenKey::new(b"  0123456789abcdef\n").expect("long enough")
+    }
+
+    fn signed(line: &str) -> String {
+        wire::line(&key().sign(wire::parse(line).expect("a request")))
+    }
+
+    fn vouches(key: &TokenKey, line: &str) -> bool {
+        key.verify(&wire::parse(line).expect("a request"))
+    }
+
     #[test]
-    fn a_mac_vouches_for_one_node_one_term_and_one_token() {
-        let key = TokenKey::new(b"0123456789abcdef\n").expect("long enough");
-        let mac = key.mac("n1", 65_537, 7);
-        assert_eq!(mac.len(), MAC_DIGITS);
-        assert!(key.verify("n1", 65_537, 7, &mac) && key.verify("n1", 65_537, 7, &mac.to_uppercase()));
-        assert!(!key.verify("n2", 65_537, 7, &mac) && !key.verify("n1", 65_538, 7, &mac));
-        assert!(!key.verify("n1", 65_537, 8, &mac) && !key.verify("n1", 65_537, 7, &mac[..62]));
-        assert!(!key.verify("n1", 65_537, 7, "") && !key.verify("n1", 65_537, 7, "garbage"));
+    fn a_mac_vouches_for_one_request_with_all_its_fields() {
         let other = TokenKey::new(b"fedcba9876543210").expect("long enough");
-        assert!(!other.verify("n1", 65_537, 7, &mac));
+        for line in [SEAL, WRITE] {
+            let line = signed(line);
+            assert!(vouches(&key(), &line) && !vouches(&other, &line), "{line}");
+            for (from, to) in [
+                ("sequence", "schedule"),
+                ("n1", "n2"),
+                ("65537", "65538"),
+                ("\"token\":7", "\"token\":8"),
+                ("\"token\":7", "\"token\":7,\"payload\":true"),
+                ("\"seq\":42", "\"seq\":43"),
+                ("\"read_version\":41", "\"read_version\":40"),
+                ("shop:9", "shop:8"),
+                ("shop:9", "thief:9"),
+                ("shop:9\"", "shop:9\",\"operation\":\"make\""),
+                ("\"number\":3", "\"number\":4"),
+                ("\"at_us\":5", "\"at_us\":6"),
+                (",\"payload\":{\"number\":3,\"at_us\":5}", ""),
+            ] {
+                let changed = line.replacen(from, to, 1);
+                // Seals have fewer fields, and writes no flag for the payload.
+                let Ok(request) = wire::parse(&changed) else { continue };
+                assert!(changed == line || !key().verify(&request), "{changed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mac_of_a_seal_is_none_of_a_write() {
+        let mac = signed(SEAL).split("\"mac\":").nth(1).map(str::to_owned).expect("it has one");
+        let write = WRITE.replace("}}}", &format!("}},\"mac\":{mac}"));
+        assert!(!vouches(&key(), &write), "{write}");
+    }
+
+    #[test]
+    fn missing_and_broken_macs_vouch_for_nothing() {
+        let line = signed(SEAL);
+        let mac = line.split('"').rev().nth(1).expect("the last string").to_owned();
+        assert_eq!(mac.len(), MAC_DIGITS);
+        assert!(vouches(&key(), &line.replace(&mac, &mac.to_uppercase())));
+        for wrong in [&mac[..62], "", "garbage"] {
+            assert!(!vouches(&key(), &line.replace(&mac, wrong)), "{wrong}");
+        }
+        assert!(vouches(&key(), r#"{"state":{"resource":"sequence"}}"#), "it needs none");
     }
 
     /// The output of `openssl dgst -sha256 -hmac 0123456789abcdef`.
     #[test]
     fn anybody_can_compute_it() {
-        let key = TokenKey::new(b"  0123456789abcdef\n").expect("long enough");
-        assert_eq!(key.mac("n1", 65_537, 7), "805baab8a3fd4104eb41056eda33c2815cd538f534f3a672abf48c96f0040068");
+        let plain = WRITE.replace(r#","payload":{"number":3,"at_us":5}"#, "");
+        for (line, mac) in [
+            (SEAL, "2001331554ecbe29e2aa0855f82ca428f8a1c45535b2b3b336be84c4ade05f4d"),
+            (plain.as_str(), "eb234db63140b809ce1957c82e9a4c32d2331eddf24bb0e3c6b82f5a5f015ca2"),
+            (WRITE, "02fd6ceddf44bf639af5911cd68eaa86adafd015d428f440fd3638134c4c1447"),
+        ] {
+            assert!(signed(line).contains(&format!(r#""mac":"{mac}""#)), "{}", signed(line));
+        }
     }
 
     #[test]
     fn a_short_key_is_refused_and_none_is_shown() {
         assert_eq!(TokenKey::new(b" short \n").map(|_| ()), Err(KeyError::Short(5)));
-        let key = TokenKey::new(b"0123456789abcdef").expect("long enough");
-        assert_eq!(format!("{key:?}"), "TokenKey(secret)");
+        assert_eq!(format!("{:?}", key()), "TokenKey(secret)");
         assert!(TokenKey::read(Path::new("/nowhere/key")).is_err());
     }
 }

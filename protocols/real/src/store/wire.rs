@@ -52,7 +52,7 @@ pub struct Authority<'a> {
     /// The leader's count of its leaderships.
     pub generation: u32,
     pub token: u64,
-    /// The MAC over the three.
+    /// The MAC over the whole request; see [`super::token`].
     pub mac: &'a str,
 }
 
@@ -70,7 +70,7 @@ pub struct Seal {
     /// Whether the answer is to include the last recorded payload.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub payload: bool,
-    /// Authenticates node, generation and token; optional if the store does not demand it.
+    /// Authenticates all other fields; optional if the store does not demand it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mac: String,
 }
@@ -98,7 +98,7 @@ pub struct Write {
     /// The payload to record, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
-    /// Authenticates node, generation and token; optional if the store does not demand it.
+    /// Authenticates all other fields; optional if the store does not demand it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mac: String,
 }

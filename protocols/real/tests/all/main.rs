@@ -6,6 +6,7 @@
 #![cfg(feature = "real")]
 
 mod store;
+mod store_clients;
 mod store_common;
 mod store_decisions;
 mod store_kill;

@@ -13,6 +13,7 @@ use protocols_real::{
         loaded::Rules,
         server::Limits,
         token::TokenKey,
+        wire,
     },
 };
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
@@ -187,6 +188,15 @@ pub fn write(node: &str, generation: u32, token: u64, seq: u64, request: &str, m
         r#"{{"write":{{"resource":"sequence","node":"{node}","generation":{generation},"token":{token},"seq":{seq},"read_version":{read},"request":"{request}","mac":"{mac}"}}}}"#
     )
 }
+
+/// The request with its MAC, as a node of the fleet sends it.
+pub fn signed(line: &str) -> String {
+    wire::line(&key().sign(wire::parse(line).unwrap()))
+}
+
+/// The answer to the first seal of n1 with token 7.
+pub const SEALED_7: &str =
+    r#"{"sealed":{"resource":"sequence","node":"n1","generation":1,"token":7,"verdict":"ok","seq":0,"version":0}}"#;
 
 pub const STATE: &str = r#"{"state":{"resource":"sequence"}}"#;
 

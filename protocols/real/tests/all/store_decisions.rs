@@ -150,13 +150,13 @@ async fn postgres_may_come_and_go_and_psql_sees_the_ledger() {
     let keep = Keep::Postgres(PostgresSettings::new(&format!("{url}?sslmode=require"), None, tls).unwrap());
     let store = Server::start(settings(keep)).await;
     let mut client = store.client().await;
-    let mac = crate::store_common::key().mac("n1", 1, 7);
-    client.ask(&seal("n1", 1, 7, &mac)).await;
+    let signed = crate::store_common::signed;
+    client.ask(&signed(&seal("n1", 1, 7, ""))).await;
     for seq in 1..=5 {
         // Cuts all of the store's connections, like a failover.
         let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'fencepost store'";
         server.sql("postgres", cut).await;
-        let answer = client.ask(&write("n1", 1, 7, seq, &format!("shop:{seq}"), &mac)).await;
+        let answer = client.ask(&signed(&write("n1", 1, 7, seq, &format!("shop:{seq}"), ""))).await;
         assert!(answer.contains(r#""verdict":"ok""#), "{answer}");
     }
     // Another session holds the row, so the store waits.
@@ -164,7 +164,7 @@ async fn postgres_may_come_and_go_and_psql_sees_the_ledger() {
     let (somebody, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     somebody.batch_execute("begin; select 1 from fenced_resource where name = 'sequence' for update").await.unwrap();
-    client.say(&(write("n1", 1, 7, 6, "shop:6", &mac) + "\n")).await;
+    client.say(&(signed(&write("n1", 1, 7, 6, "shop:6", "")) + "\n")).await;
     tokio::time::sleep(Duration::from_millis(2500)).await;
     somebody.batch_execute("commit").await.unwrap();
     assert!(client.hear().await.contains(r#""verdict":"ok""#));

@@ -32,7 +32,7 @@ use sim_real::{
     stalls::{Excuse, Stalls, Sum},
 };
 use std::{
-    fs,
+    fs, iter,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -101,7 +101,7 @@ fn play_all(args: &RunArgs) -> Result<u8, Stop> {
             let facts = RunFacts::default();
             let report = Report::new(judged.header.as_ref(), &facts, &judged.judgement);
             let report = report.with_cause(&judged.highlights.cause).to_text();
-            print(&with_machine(&report, &plan, stalls, excuse)?);
+            print(&with_real(&report, &judged.judgement, &plan, stalls, excuse)?);
             return Ok(judged.judgement.verdict.exit_code());
         }
         let code = check::report(&judged, &file.display().to_string(), Some(&plan), true, Show::from(&args.show));
@@ -151,8 +151,23 @@ pub fn unwell(plan: &Plan, stalls: Stalls) -> Option<Excuse> {
     stalls.excuse(lease, Duration::from_millis(plan.duration_ms))
 }
 
-/// The report, with the machine's behaviour added.
-fn with_machine(report: &str, plan: &Plan, stalls: Stalls, excuse: Option<Excuse>) -> Result<String, Stop> {
+/// Of the clients' requests: how many there were, how many got a number, and the share; `null` without requests. A
+/// machine that is too slow for the load passes with next to none.
+fn requests<'a>(of: impl Iterator<Item = &'a Judgement>) -> serde_json::Value {
+    let counted = of.map(|judgement| (judgement.metrics.requests_invoked, judgement.metrics.requests_answered));
+    let (made, answered) = counted.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    let share = (made > 0).then(|| answered as f64 / made as f64);
+    serde_json::json!({ "made": made, "answered": answered, "answered_share": share })
+}
+
+/// The report, with the share of answered requests and the machine's behaviour added.
+fn with_real(
+    report: &str,
+    judgement: &Judgement,
+    plan: &Plan,
+    stalls: Stalls,
+    excuse: Option<Excuse>,
+) -> Result<String, Stop> {
     let wrong = |e: serde_json::Error| Stop::harness(format!("the report is no JSON: {e}"));
     let mut report: serde_json::Map<String, serde_json::Value> = serde_json::from_str(report).map_err(wrong)?;
     let of = |sum: Sum| serde_json::json!({ "longest_ms": sum.longest.as_millis() as u64, "total_ms": sum.total.as_millis() as u64 });
@@ -162,6 +177,7 @@ fn with_machine(report: &str, plan: &Plan, stalls: Stalls, excuse: Option<Excuse
         "inconclusive": excuse.map(|excuse| excuse.to_string()),
     });
     report.insert("machine".to_owned(), machine);
+    report.insert("requests".to_owned(), requests(iter::once(judgement)));
     serde_json::to_string_pretty(&report).map_err(wrong)
 }
 
@@ -178,7 +194,7 @@ fn sum_up(args: &RunArgs, rows: &[(u64, Judgement)]) {
                 "schema": 1, "scenario": args.what, "protocol": args.backend.name, "runs": rows.len(),
                 "pass": with(Verdict::Pass), "safety": with(Verdict::Safety), "liveness": with(Verdict::Liveness),
                 "vacuous": with(Verdict::Vacuous), "writes_fenced": fenced, "failovers_ms": failovers,
-                "failover_ms_p50": median, "failover_ms_p95": p95,
+                "failover_ms_p50": median, "failover_ms_p95": p95, "requests": requests(rows.iter().map(|(_, j)| j)),
             })
         ));
     }

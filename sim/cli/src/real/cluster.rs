@@ -3,7 +3,7 @@
 use super::{
     args::{ClusterArgs, WorldArgs},
     node::only_timers,
-    process::{asked_to_end, block_on},
+    process::{asked_to_end, block_on, nobody_reads},
     table,
     words::DEFAULT_DIR,
 };
@@ -57,7 +57,14 @@ pub fn run(args: &ClusterArgs) -> Result<u8, Stop> {
     fresh(&folder)?;
     let spec = spec(&args.world, plan, folder)?;
     block_on(async {
-        let end = asked_to_end()?;
+        let asked = asked_to_end()?;
+        let end = async {
+            tokio::select! {
+                biased;
+                () = asked => {}
+                () = nobody_reads() => {}
+            }
+        };
         let show = Show::default();
         let mut director = Director::new(spec).await?;
         let card = publish(&director).await?;

@@ -6,10 +6,22 @@ use super::{
 };
 use crate::terminal::exit::Stop;
 use protocols_real::tls::{Files, Tls};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sim_real::leash;
-use std::{future::Future, io::IsTerminal};
+use std::{
+    future::Future,
+    io::{self, IsTerminal},
+    time::Duration,
+};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
+
+/// What is logged unless `RUST_LOG` says otherwise. openraft warns of every heartbeat without an answer, twenty times a
+/// second, and repeats what its replication has warned of.
+const LOGGED: &str =
+    "info,openraft=warn,openraft::core::heartbeat=error,openraft::engine::handler::replication_handler=error";
+/// How often it is looked whether somebody still reads standard output.
+const READER_LOOKED_FOR: Duration = Duration::from_millis(500);
 
 /// Runs `work` on one thread: a node that is stopped at a point then stops as a whole. Disk waits have threads of their
 /// own.
@@ -44,10 +56,24 @@ pub(super) fn asked_to_end() -> Result<impl Future<Output = ()> + Send + 'static
     })
 }
 
+/// Completes when standard output is a pipe that nobody reads any more (`cargo real cluster | head -5`): a command that
+/// runs until it is asked to end is then asked. Writing would tell, but there may be nothing to write for hours.
+pub(super) async fn nobody_reads() {
+    let out = io::stdout();
+    // Errors are always reported; nothing else is waited for.
+    let is_broken = || {
+        let mut polled = [PollFd::new(&out, PollFlags::empty())];
+        poll(&mut polled, Some(&Timespec::default())).is_ok() && polled[0].revents().contains(PollFlags::ERR)
+    };
+    while !is_broken() {
+        tokio::time::sleep(READER_LOOKED_FOR).await;
+    }
+}
+
 /// Sends log lines to standard error, and spans of the process called `instance` to a collector if there is one, until
 /// the returned value is dropped.
 pub(super) fn start_logs(instance: &str, format: LogFormat) -> Result<Traces, Stop> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,openraft=warn"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOGGED));
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     let (spans, traces) = traces::layer(instance)?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colour);

@@ -55,7 +55,8 @@ pub fn run(args: &StoreArgs) -> Result<u8, Stop> {
             end.await;
             stopper.cancel();
         });
-        store.serve(listener, stop).await?;
+        // With its time, for the log; the command's own last sentence has none.
+        store.serve(listener, stop).await.inspect_err(|why| tracing::error!("store ends: {why}"))?;
         tracing::info!("store ended");
         Ok(0)
     })

@@ -4,6 +4,7 @@ mod chaos;
 mod cli;
 mod cluster;
 mod common;
+mod full_disk;
 mod hostile;
 mod interop;
 mod kazoo;

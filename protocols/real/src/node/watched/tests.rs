@@ -284,3 +284,22 @@ fn a_node_that_ends_does_not_stand_again() {
         assert_eq!(*bench.watched.under_way.borrow(), 1 + u64::from(stands));
     }
 }
+
+/// Redis answers `SET NX` on a key of the wrong type as on any that exists, and refuses only to read it.
+#[test]
+fn a_service_that_cannot_say_who_leads_is_not_healthy_between_two_refusals() {
+    let mut bench = Bench::new("redis-fenced");
+    for _ in 0..5 {
+        bench.reply(Ok(redis::Reply::Token(None)));
+        bench.reply(Err::<Opaque, _>(Failure::Rejected("WRONGTYPE".into())));
+        bench.assert_shows(&["fencepost_service_up 0"]);
+        bench.until(0);
+        bench.reply(Ok(redis::Reply::Token(None)));
+        bench.assert_shows(&["fencepost_service_up 0"]);
+        bench.reply(Err::<Opaque, _>(Failure::Rejected("WRONGTYPE".into())));
+        bench.until(0);
+    }
+    bench.reply(Ok(redis::Reply::Token(None)));
+    bench.reply(Ok(redis::Reply::Value(Some(b"n2/1/1".to_vec()))));
+    bench.assert_shows(&["fencepost_service_up 1"]);
+}

@@ -34,6 +34,9 @@ pub(super) const BYTES: &str = "bytes";
 /// The number of dropped lines, and the time of the last.
 pub(super) const LINES: &str = "dropped_lines";
 pub(super) const UNTIL: &str = "dropped_until_us";
+/// What a store writes when it opens, and deletes again.
+pub(super) const TRIAL: TableDefinition<(), &[u8]> = TableDefinition::new("fenced_trial");
+
 /// All tables, in one transaction.
 pub(super) struct Tables<'t> {
     resources: Table<'t, &'static str, (u64, &'static str, u32, u64, u64)>,

@@ -10,11 +10,11 @@ use tokio_rustls::TlsConnector;
 pub struct LinkSettings {
     /// Where the store listens.
     pub store: Endpoint,
-    /// The node's own name, to which its token is bound.
+    /// The node's own name, to which its requests are bound.
     pub node: String,
     /// Names of processes and clients; shared with the node's other links.
     pub directory: Arc<Directory>,
-    /// Signs tokens; without it the store must run insecure.
+    /// Signs requests; without it the store must run insecure.
     pub key: Option<TokenKey>,
     /// TLS, and the name that the store's certificate must have.
     pub tls: Option<(TlsConnector, ServerName<'static>)>,

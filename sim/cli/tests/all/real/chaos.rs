@@ -62,6 +62,10 @@ fn a_leader_that_is_cut_off_is_succeeded() {
     }
     let (code, report) = play("partition", &[&LIGHT[..], &["--backend", "etcd"]].concat());
     assert_eq!((code, &report["verdict"]), (Some(0), &Value::from("pass")), "{report:#}");
+    let (requests, number) = (&report["requests"], |of: &Value| of.as_f64().unwrap_or_default());
+    let (made, answered, share) = (&requests["made"], &requests["answered"], &requests["answered_share"]);
+    assert!(number(answered) > 0.0 && number(made) >= number(answered), "{requests}");
+    assert!((number(share) * number(made) - number(answered)).abs() < 1e-6, "{requests}");
 }
 
 /// A leader answers reads from memory while its lease lasts by its own clock, and is cut off. Redis uses the machine's

@@ -12,6 +12,7 @@ use sim_real::control::{self, Card};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
+    process::{Command, Stdio},
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
@@ -308,4 +309,25 @@ fn clusters_on_every_service_serve_hand_over_and_end() {
         let left: Vec<_> = services.iter().filter(|service| TcpStream::connect(service.1).is_ok()).collect();
         assert!(left.is_empty(), "{backend}: {left:?} still listen");
     }
+}
+
+/// As in `cargo real cluster | head -1`.
+#[test]
+fn a_cluster_whose_output_nobody_reads_any_more_ends() {
+    let folder = Folder::new();
+    let files = folder.file("cluster");
+    // Nothing is left running if this fails.
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(program().get_program()).args(["cluster", "--lease-ttl", "400ms", "--dir", &files]);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut cluster = command.spawn().expect("it starts");
+    let mut out = BufReader::new(cluster.stdout.take().expect("its output"));
+    out.read_line(&mut String::new()).expect("it says something");
+    let acts = || fencepost(["watch", "--once", "--dir", &files]).status.success().then_some(());
+    eventually("somebody acts", SOON, acts);
+    drop(out);
+    // From now on, a cluster at peace has nothing to say.
+    let ended = eventually("it ends", SOON, || cluster.try_wait().expect("it can be asked"));
+    assert_eq!(ended.code(), Some(0));
+    assert!(control::card(files.as_ref()).is_err(), "its nodes have been stopped, too");
 }

@@ -3,7 +3,7 @@
 
 use super::common::{
     self, Folder, SOON,
-    fleet::{Fleet, accepted, mac},
+    fleet::{Fleet, accepted, signed},
     http::{self, Answer, request},
     servers,
 };
@@ -109,7 +109,7 @@ fn huge_bodies_and_lines_are_cut_short() {
         assert!(sent < 100, "the node read a body of {sent} MB that nobody asked for");
         target.serves();
     }
-    // `/next` needs no body. With one it is an ordinary request: its name gets one number.
+    // `/next` needs no body. With one of a length it is an ordinary request: its name gets one number.
     let lines = ["content-length: 104857600", "fencepost-request: hostile:1"];
     flood(target.node, &request("POST", "/next", &lines), 100);
     target.numbers.push(target.fleet.number("hostile:1"));
@@ -131,7 +131,7 @@ fn huge_heads_and_garbage_are_refused() {
     let long = "x".repeat(100_000);
     let noise: Vec<u8> = (0..100_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello, nearly \xff\xff\x00\x00\r\n\r\n";
-    let heads: [Vec<u8>; 14] = [
+    let heads: [Vec<u8>; 16] = [
         request("GET", "/status", &[&format!("x: {long}")]).into(),
         request("GET", &format!("/{long}"), &[]).into(),
         request("POST", "/next", &vec!["a: b"; 25_000]).into(),
@@ -145,6 +145,8 @@ fn huge_heads_and_garbage_are_refused() {
         "POST /next HTTP/1.1\r\ncontent-length: -1\r\n\r\n".into(),
         "POST /next HTTP/1.1\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx".into(),
         "POST /next HTTP/1.1\r\nhost: node\r\nbroken header\r\n\r\n".into(),
+        "POST /next HTTP/1.1\r\nhost: n\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n".into(),
+        "POST /next HTTP/1.1\r\nhost: n\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n".into(),
         vec![0; 100_000],
     ];
     for bytes in &heads {
@@ -232,7 +234,8 @@ fn forged_tokens_are_refused() {
             r#"{{"write":{{"resource":"sequence","node":"n1","generation":1,"token":{token},"seq":{seq},"read_version":1,"request":"forger:1","mac":"{mac}"}}}}"#
         )
     };
-    let (fine, max) = (mac("n1", 1, 1_000), u64::MAX);
+    let mac = |line: &str| signed(line).rsplit('"').nth(1).expect("the last string").to_owned();
+    let (fine, max) = (mac(&seal("n1", 1, 1_000, "")), u64::MAX);
     let forged = [
         seal("n1", 1, 1_000, ""),
         seal("n1", 1, 1_000, "00"),
@@ -243,13 +246,14 @@ fn forged_tokens_are_refused() {
         seal("n1", 2, 1_000, &fine),
         seal("n2", 1, 1_000, &fine),
         seal("n1\\u0000", 1, 1_000, &fine),
+        // Above every token that a store accepts.
         seal("n1", 1, max, &fine),
-        // Even the key's owner cannot brick a resource with the highest possible token.
-        seal("n1", 1, max, &mac("n1", 1, max)),
-        seal("n1", 1, (1 << 62) + 1, &mac("n1", 1, (1 << 62) + 1)),
+        seal("n1", 1, (1 << 62) + 1, &fine),
         write(1_000, 1, ""),
         write(1_000, 1, &"0".repeat(64)),
-        write(max, 1, &mac("n1", 1, max)),
+        write(1_000, 1, &fine),
+        write(1_000, 2, &mac(&write(1_000, 1, ""))),
+        write(max, 1, &fine),
         write(1_000, max, &fine),
         write(1_000, 0, &fine),
         format!("{}{}", seal("n1", 1, 1_000, "00"), seal("n1", 1, 1_000, "00")),
@@ -265,7 +269,7 @@ fn forged_tokens_are_refused() {
         assert!(!answer.contains(&fine), "a MAC is repeated: {answer}");
     }
     // These MACs are valid otherwise: one for an old token is believed, and fenced.
-    let past = say(target.store, &seal("n1", 1, 0, &mac("n1", 1, 0)));
+    let past = say(target.store, &signed(&seal("n1", 1, 0, "")));
     assert!(past.starts_with(r#"{"sealed""#) && past.contains(r#"{"fenced":{"highest":1}}"#), "{past}");
     assert_eq!(say(target.store, r#"{"state":{"resource":"sequence"}}"#), before);
     target.serves();

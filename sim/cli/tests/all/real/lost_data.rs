@@ -58,6 +58,11 @@ fn what_is_wrong_with_the_service_is_said_and_can_be_remedied() {
     numbers.push(fleet.number("shop:2"));
     let shown = http::send(metrics, http::request("GET", "/metrics", &[]).as_bytes());
     assert!(shown.contains("fencepost_leaders_acting 1"), "{shown}");
+    // Followers were refused, too, and know of a leader that is not.
+    eventually("nobody advises to raise tokens any more", Duration::from_secs(10), || {
+        let mut reasons = fleet.nodes.values().map(|m| http::status(m.address)["reason"].clone());
+        (!reasons.any(|reason| reason.as_str().is_some_and(|r| r.contains("raise-token")))).then_some(())
+    });
     redis.process.kill();
     for member in fleet.nodes.values() {
         let fails = |log: &str| log.matches("the coordination service fails").count();

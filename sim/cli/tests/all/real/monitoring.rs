@@ -108,37 +108,12 @@ fn every_metric_that_is_looked_at_is_exposed() {
     assert!(cluster.process.end().success());
 }
 
-/// In Prometheus' older text format, which `promtool check metrics` reads, counters and infos have the names of their
-/// samples.
-fn older_format(text: &str) -> String {
-    let mut counters: BTreeSet<&str> = BTreeSet::new();
-    let mut infos: BTreeSet<&str> = BTreeSet::new();
-    for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
-        match line.split_once(' ') {
-            Some((name, "counter")) => drop(counters.insert(name)),
-            Some((name, "info")) => drop(infos.insert(name)),
-            _ => {}
-        }
-    }
-    let renamed = |line: &str| {
-        let words: Vec<&str> = line.splitn(4, ' ').collect();
-        match words[..] {
-            ["#", what @ ("HELP" | "TYPE"), name, rest] if counters.contains(name) => {
-                format!("# {what} {name}_total {rest}\n")
-            }
-            ["#", "HELP", name, rest] if infos.contains(name) => format!("# HELP {name}_info {rest}\n"),
-            ["#", "TYPE", name, _] if infos.contains(name) => format!("# TYPE {name}_info gauge\n"),
-            _ => format!("{line}\n"),
-        }
-    };
-    text.lines().filter(|line| *line != "# EOF").map(renamed).collect()
-}
-
+/// As `curl …/metrics | promtool check metrics` does.
 fn well_named(of: &str, text: &str) {
     let mut promtool = Command::new("promtool");
     promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = promtool.spawn().expect("promtool starts");
-    child.stdin.take().expect("its input").write_all(older_format(text).as_bytes()).expect("it reads");
+    child.stdin.take().expect("its input").write_all(text.as_bytes()).expect("it reads");
     let checked = child.wait_with_output().expect("it ends");
     let said = self::text(&checked.stdout) + &self::text(&checked.stderr);
     assert!(checked.status.success() && said.trim().is_empty(), "the {of}'s metrics: {said}");

@@ -24,6 +24,15 @@ fn a_leader_that_is_killed_is_told_in_a_line_each() {
     told(" takes effect with token ");
     told(&format!("{killed} answers again"));
     assert!(watch.log().lines().all(|line| !line.contains('\u{1b}')), "{}", watch.log());
+    // The nodes' own logs say whom they follow, and openraft not that each heartbeat went unanswered.
+    let (leader, _) = cluster.leader();
+    let log = |name: &str| std::fs::read_to_string(format!("{}/{name}.log", cluster.dir())).expect("a log");
+    for (name, _) in cluster.card.nodes.iter().filter(|(name, _)| *name != leader) {
+        let follows = format!("follows leader=\"{leader}\"");
+        eventually(&format!("{name} says whom it follows"), SOON, || log(name).contains(&follows).then_some(()));
+    }
+    let quiet = log(&leader);
+    assert!(!quiet.contains("openraft::core::heartbeat"), "{quiet}");
     assert!(watch.end().success(), "{}", watch.log());
     assert!(cluster.process.end().success());
 }

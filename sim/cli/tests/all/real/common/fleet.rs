@@ -1,7 +1,7 @@
 //! A fenced store and nodes, each started like an operator would.
 
 use super::{Folder, Process, SOON, eventually, fencepost, free_address, http, program, text};
-use protocols_real::store::token::TokenKey;
+use protocols_real::store::{token::TokenKey, wire};
 use serde_json::Value;
 use std::{collections::BTreeMap, ffi::OsString, net::SocketAddr};
 
@@ -163,7 +163,8 @@ pub fn accepted(audit: &str) -> Vec<u64> {
     writes.map(|l| l["seq"].as_u64().expect("a write has a number")).collect()
 }
 
-/// A MAC as made with the key.
-pub fn mac(node: &str, generation: u32, token: u64) -> String {
-    TokenKey::new(TOKEN_KEY.as_bytes()).expect("the key is long enough").mac(node, generation, token)
+/// The request with its MAC, made with the key.
+pub fn signed(line: &str) -> String {
+    let key = TokenKey::new(TOKEN_KEY.as_bytes()).expect("the key is long enough");
+    wire::line(&key.sign(wire::parse(line).expect("a request")))
 }
