@@ -3,13 +3,12 @@ use crate::{
     driver::{self, Course, Report, nanoseconds},
     ended::Ended,
     lead::Lead,
-    settings::Settings,
     state::{Phase, State},
-    term::{Campaign, Term},
+    term::{Campaign, Leads, Term},
     tracker::Tracker,
 };
 use protocols::{
-    election::{Protocol, Setup, Timings, back_off::BackOff},
+    election::{Setup, Timings, back_off::BackOff},
     types::NodeId,
 };
 use protocols_clients::env::Env;
@@ -52,12 +51,25 @@ struct Away {
     back_off: BackOff,
 }
 
+/// What a seat is made of.
+pub(crate) struct Parts<B> {
+    pub(crate) backend: B,
+    pub(crate) seat: String,
+    pub(crate) member: String,
+    pub(crate) members: Vec<String>,
+    pub(crate) timings: Timings,
+    pub(crate) margin: Duration,
+    pub(crate) drain: Duration,
+    pub(crate) stop_within: Duration,
+    pub(crate) hold_down: Option<Duration>,
+}
+
 /// What is known of a seat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
     /// Whether this member leads or is letting go. For people and dashboards: it may be over when it is read.
     pub leads: bool,
-    /// The leader, if it is another one of the [members](Settings::members).
+    /// The leader, if it is another one of the [members](crate::Settings::members).
     pub leader: Option<String>,
     /// Why the service fails, if its last answers were failures.
     pub failing: Option<String>,
@@ -72,7 +84,7 @@ pub struct Resigner {
 
 impl Resigner {
     /// Asks the leader to finish: [`Lead::resigning`] resolves, and [`Seat::serve`] releases the lease once the work
-    /// has ended, or after [`Settings::drain`]. Has no effect on a member that does not lead.
+    /// has ended, or after [`Settings::drain`](crate::Settings::drain). Has no effect on a member that does not lead.
     pub fn resign(&self) {
         if *self.leads.borrow() {
             self.resigning.send_replace(true);
@@ -81,14 +93,8 @@ impl Resigner {
 }
 
 impl<B: Backend> Seat<B> {
-    /// The settings of a seat called `seat`, on this service.
-    #[expect(clippy::new_ret_no_self, reason = "the settings end in the seat")]
-    pub fn new(backend: B, seat: &str) -> Settings<B> {
-        Settings::new(backend, seat)
-    }
-
-    pub(crate) fn made(settings: Settings<B>, member: String, margin: Duration, timings: Timings) -> Self {
-        let Settings { backend, seat, drain, stop_within, hold_down, members, .. } = settings;
+    pub(crate) fn made(parts: Parts<B>) -> Self {
+        let Parts { backend, seat, member, members, timings, margin, drain, stop_within, hold_down } = parts;
         let ttl = Duration::from_nanos(timings.lease_ttl);
         let names = [member.clone()].into_iter().chain(members.into_iter().filter(|name| *name != member)).collect();
         let setup = Setup {
@@ -123,7 +129,7 @@ impl<B: Backend> Seat<B> {
     /// it campaigns again, so that others go first.
     ///
     /// When leadership is over, `work` is dropped where it waits. When it is asked to finish
-    /// ([`Seat::resigner`]), it is dropped after [`Settings::drain`].
+    /// ([`Seat::resigner`]), it is dropped after [`Settings::drain`](crate::Settings::drain).
     ///
     /// May be dropped at any time. While the runtime lives, a campaign that is dropped withdraws, and a leader's lease
     /// is released once what it spawned has stopped.
@@ -131,7 +137,7 @@ impl<B: Backend> Seat<B> {
     /// # Errors
     /// The work's own, if it failed while it led and has stopped in time; otherwise an error is a consequence, and the
     /// end of the leadership is returned. The lease is released, and this member stays away for
-    /// [`Settings::hold_down`].
+    /// [`Settings::hold_down`](crate::Settings::hold_down).
     ///
     /// # Panics
     /// If `work` panics, or anything that it spawned: after the rest has stopped. The lease is not released then.
@@ -316,37 +322,6 @@ impl<B: Backend> Seat<B> {
 
     fn away(&self) -> std::sync::MutexGuard<'_, Away> {
         self.away.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Says that this member leads, until dropped.
-pub(crate) struct Leads(watch::Sender<bool>);
-
-impl Leads {
-    fn new(leads: &watch::Sender<bool>, resigning: &watch::Sender<bool>) -> Self {
-        // An order to an earlier leader is not for this one.
-        resigning.send_replace(false);
-        leads.send_replace(true);
-        Leads(leads.clone())
-    }
-}
-
-impl Drop for Leads {
-    fn drop(&mut self) {
-        self.0.send_replace(false);
-    }
-}
-
-/// The protocol's usual timings for a lease of this length.
-pub(crate) fn timings(protocol: &Protocol, ttl: Duration) -> Timings {
-    let lease_ttl = (protocol.granted_ttl)(nanoseconds(ttl));
-    Timings {
-        lease_ttl,
-        // A renewal that fails is made once more before the belief ends.
-        renew_interval: (protocol.renew_interval)(lease_ttl).min(lease_ttl / 3),
-        request_timeout: (lease_ttl / 3).min(protocols::types::SECOND),
-        own: protocol.timers.defaults(lease_ttl),
-        ..protocol.default_timings()
     }
 }
 

@@ -1,8 +1,9 @@
 use crate::{
     backend::Backend,
     driver::nanoseconds,
-    seat::{Seat, timings},
+    seat::{Parts, Seat},
 };
+use protocols::election::{Protocol, Timings};
 use std::time::Duration;
 
 /// A seat's settings; [`Settings::member`] makes the seat.
@@ -38,8 +39,16 @@ const SHORTEST: Duration = Duration::from_millis(100);
 /// The longest one. What is longer is a mistake, or a lock.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 
+impl<B: Backend> Seat<B> {
+    /// The settings of a seat called `seat`, on this service.
+    #[expect(clippy::new_ret_no_self, reason = "the settings end in the seat")]
+    pub fn new(backend: B, seat: &str) -> Settings<B> {
+        Settings::new(backend, seat)
+    }
+}
+
 impl<B: Backend> Settings<B> {
-    pub(crate) fn new(backend: B, seat: &str) -> Self {
+    fn new(backend: B, seat: &str) -> Self {
         Settings {
             backend,
             seat: seat.to_owned(),
@@ -124,7 +133,21 @@ impl<B: Backend> Settings<B> {
         if 2 * belief < 3 * timings.renew_interval {
             return Err(SettingsError::Short { ttl, margin, belief: Duration::from_nanos(belief) });
         }
-        Ok(Seat::made(self, member, margin, timings))
+        let Settings { backend, seat, members, drain, stop_within, hold_down, .. } = self;
+        Ok(Seat::made(Parts { backend, seat, member, members, timings, margin, drain, stop_within, hold_down }))
+    }
+}
+
+/// The protocol's usual timings for a lease of this length.
+fn timings(protocol: &Protocol, ttl: Duration) -> Timings {
+    let lease_ttl = (protocol.granted_ttl)(nanoseconds(ttl));
+    Timings {
+        lease_ttl,
+        // A renewal that fails is made once more before the belief ends.
+        renew_interval: (protocol.renew_interval)(lease_ttl).min(lease_ttl / 3),
+        request_timeout: (lease_ttl / 3).min(protocols::types::SECOND),
+        own: protocol.timers.defaults(lease_ttl),
+        ..protocol.default_timings()
     }
 }
 

@@ -1,7 +1,6 @@
 use crate::{
     ended::Ended,
     lead::{Fencing, Lead},
-    seat::Leads,
     state::{Order, Phase, State},
 };
 use std::{fmt, future::Future, sync::Arc};
@@ -92,5 +91,23 @@ impl Campaign {
 impl Drop for Campaign {
     fn drop(&mut self) {
         self.end(!std::thread::panicking());
+    }
+}
+
+/// Says that this member leads, until dropped.
+pub(crate) struct Leads(watch::Sender<bool>);
+
+impl Leads {
+    pub(crate) fn new(leads: &watch::Sender<bool>, resigning: &watch::Sender<bool>) -> Self {
+        // An order to an earlier leader is not for this one.
+        resigning.send_replace(false);
+        leads.send_replace(true);
+        Leads(leads.clone())
+    }
+}
+
+impl Drop for Leads {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
     }
 }

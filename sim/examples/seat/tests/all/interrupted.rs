@@ -60,7 +60,8 @@ fn a_connection_that_hangs_costs_no_leadership() {
 
 #[test]
 fn a_lease_that_the_service_has_forgotten_is_lost() {
-    for service in SERVICES {
+    // On Kubernetes the leader writes its Lease again, as client-go's does.
+    for service in SERVICES.into_iter().filter(|service| service.name != "kubernetes") {
         let lost = Fault::LoseData { node: Who::Service, restart_after_ms: Some(100.0) };
         let lines = lines_with(service, || play(ServesAlone { ttl_s: TTL_S }), vec![(8.0, lost)]);
         println!("{}:{}", service.name, all(&lines));
@@ -136,13 +137,14 @@ impl Part for IsRefusedAndGoesOn {
 }
 
 #[test]
-fn a_lease_is_not_renewed_once_the_belief_has_ended() {
+fn a_lease_is_renewed_until_all_has_stopped_even_after_a_refusal() {
     for service in SERVICES {
         let lines = lines(service, || play(IsRefusedAndGoesOn));
         println!("{}:{}", service.name, all(&lines));
-        let handoff = at(&lines, "n2 leads") - at(&lines, "n1 is refused");
-        assert!((TTL_S / 2.0 - 0.1..TTL_S + HANDOFF_S).contains(&handoff), "{handoff}");
-        assert!((15.0..15.5).contains(&at(&lines, "n1: Ok(Refused)")), "it waits for its thread");
+        let stopped = at(&lines, "n1: Ok(Refused)");
+        assert!((15.0..15.5).contains(&stopped), "it waits for its thread");
+        let handoff = at(&lines, "n2 leads") - stopped;
+        assert!((0.0..HANDOFF_S).contains(&handoff), "{handoff}: nobody leads beside that thread");
     }
 }
 
