@@ -7,13 +7,14 @@ use super::{
 use std::{collections::BTreeSet, fs};
 
 /// Our crates, and the crates that each may import.
-const MAY_IMPORT: [(&str, &[&str]); 13] = [
+const MAY_IMPORT: [(&str, &[&str]); 14] = [
     ("servers", &[]),
     ("fencepost-process", &[]),
     ("fencepost-libc", &["fencepost-process"]),
     ("protocols", &[]),
     ("protocols-clients", &["protocols"]),
     ("protocols-real", &["protocols", "protocols-clients"]),
+    ("fencepost-seat", &["protocols", "protocols-clients"]),
     ("scenarios", &["protocols"]),
     ("reports", &["protocols"]),
     ("logs", &["protocols", "scenarios", "reports"]),
