@@ -245,9 +245,12 @@ pub fn find(name: &str) -> Option<&'static Protocol> {
     ALL.into_iter().find(|p| p.name == name).or_else(|| wrapped(name))
 }
 
+/// Protocols that differ from another one in a detail, and are swept only by name.
+pub const VARIED: [&Protocol; 1] = [&etcd::from_sending::PROTOCOL];
+
 /// The protocol called `name` that wraps or varies another one, or leads only for a job.
 pub fn wrapped(name: &str) -> Option<&'static Protocol> {
-    let varied = [&etcd::from_sending::PROTOCOL].into_iter().find(|protocol| protocol.name == name);
+    let varied = VARIED.into_iter().find(|protocol| protocol.name == name);
     varied.or_else(|| token_counter::find(name)).or_else(|| both_locks::find(name)).or_else(|| cron::find(name))
 }
 

@@ -133,7 +133,7 @@ impl Registry {
     /// Every protocol that has a name: those listed here, and those derived from others.
     pub fn named(&self) -> impl Iterator<Item = &'static Protocol> + '_ {
         let fenced = token_counter::FENCED.iter().map(|(_, fenced)| *fenced);
-        let others = both_locks::MIGRATING.iter().chain(cron::WAYS).copied();
+        let others = both_locks::MIGRATING.iter().chain(cron::WAYS).chain(&election::VARIED).copied();
         self.protocols.iter().copied().chain(fenced).chain(others)
     }
 

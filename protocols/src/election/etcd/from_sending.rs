@@ -12,7 +12,8 @@
 //! **What breaks it.** A pause longer than the lease, between a check of the belief and the write: the resource refuses
 //! the write by its token.
 //!
-//! It is in no list, since whoever uses etcd's own library has the other deadline; `--protocol` takes it by name.
+//! `--protocol` takes it by name; sweeps of all protocols leave it out, since whoever uses etcd's own library has the other
+//! deadline.
 
 use super::{candidate::EtcdElection, session::Recipe};
 use crate::{
