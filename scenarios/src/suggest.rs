@@ -8,7 +8,8 @@ const BEGUN_MAX: usize = 2;
 const LISTED_MAX: usize = 12;
 const LISTED_MAX_AND_MORE: usize = LISTED_MAX + 1;
 /// Common names of systems whose protocols have other names here.
-const SYSTEMS: [(&str, &[&str]); 16] = [
+const SYSTEMS: [(&str, &[&str]); 17] = [
+    ("etcd", &["etcd-election", "etcd-key"]),
     ("postgres", &["pg-advisory", "db-row", "db-row-node-clock"]),
     ("postgresql", &["pg-advisory", "db-row", "db-row-node-clock"]),
     ("pg", &["pg-advisory", "db-row", "db-row-node-clock"]),
