@@ -36,18 +36,8 @@ pub async fn run<E: Env>(
 ) {
     // This cannot fail: it sends nothing without credentials.
     if let Ok(client) = connect_to(env.clone(), endpoints).await {
-        run_over(env, client, outputs, deliver).await;
+        Queue::new(env.clone(), &SERVICE, deliver).run(Etcd { env, client }, outputs).await;
     }
-}
-
-/// The same over a client that others may use too.
-pub async fn run_over<E: Env>(
-    env: E,
-    client: Client,
-    outputs: UnboundedReceiver<ServiceOutput>,
-    deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
-) {
-    Queue::new(env.clone(), &SERVICE, deliver).run(Etcd { env, client }, outputs).await;
 }
 
 struct Etcd<E> {

@@ -72,14 +72,6 @@ impl<E: Env> Redis<E> {
     ) {
         Queue::new(self.0.env.clone(), &SERVICE, deliver).run(self, outputs).await;
     }
-
-    /// The connection, for commands of one's own; dials if there is none.
-    ///
-    /// # Errors
-    /// No connection, or a login that is refused.
-    pub async fn connection(&self) -> Result<MultiplexedConnection, Failure> {
-        Ok(self.0.connection().await?.1)
-    }
 }
 
 impl<E: Env> Backend for Redis<E> {

@@ -70,6 +70,16 @@ pub(crate) fn fresh_env() -> TokioEnv {
     TokioEnv::new(RandomState::new().hash_one(std::process::id()))
 }
 
+/// An address as errors print it: without what may be a password.
+#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres"))]
+pub(crate) fn without_password(address: &str) -> String {
+    match (address.split_once("://"), address.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
+        (_, None) if !address.contains("pass") => address.to_owned(),
+        _ => "the address".to_owned(),
+    }
+}
+
 /// Reads `host:port`; a port is not needed.
 #[cfg(any(feature = "etcd", feature = "redis"))]
 pub(crate) fn endpoint(address: &str, port: u16) -> Option<Endpoint> {

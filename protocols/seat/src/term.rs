@@ -8,6 +8,9 @@ use tokio::sync::{OwnedMutexGuard, watch};
 
 /// One leadership, as a value: the primitive under [`Seat::serve`](crate::Seat::serve).
 ///
+/// Finish it once [`Lead::ended`] has resolved: after a refusal or a panic the lease is renewed until then, so that nobody
+/// leads beside work that has not stopped.
+///
 /// If it is dropped, what was [spawned](Lead::spawn) is cancelled, and the lease is released in the background once it
 /// has stopped; but not if it is dropped by a panic. Work that was not spawned has to have ended before that.
 pub struct Term<F: Fencing> {

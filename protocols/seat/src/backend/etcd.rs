@@ -1,4 +1,4 @@
-use super::{AddressError, Backend, Deliver, Running, Service, endpoint, fresh_env};
+use super::{AddressError, Backend, Deliver, Running, Service, endpoint, fresh_env, without_password};
 use crate::lead::Fenced;
 use protocols::{
     election::{Protocol, etcd::from_sending},
@@ -28,10 +28,10 @@ impl Etcd {
         let read = |address: S| {
             let address = address.as_ref();
             if address.starts_with("https://") {
-                return Err(AddressError::Tls(address.to_owned()));
+                return Err(AddressError::Tls(without_password(address)));
             }
             let bare = address.strip_prefix("http://").unwrap_or(address).trim_end_matches('/');
-            endpoint(bare, 2379).ok_or_else(|| AddressError::Wrong(address.to_owned(), FORM))
+            endpoint(bare, 2379).ok_or_else(|| AddressError::Wrong(without_password(address), FORM))
         };
         let endpoints: Vec<Endpoint> = addresses.into_iter().map(read).collect::<Result<_, _>>()?;
         if endpoints.is_empty() {

@@ -1,4 +1,4 @@
-use super::{AddressError, Backend, Deliver, Running, Service, fresh_env};
+use super::{AddressError, Backend, Deliver, Running, Service, fresh_env, without_password};
 use crate::lead::Fenced;
 use protocols::{
     election::{Protocol, db_row},
@@ -47,14 +47,6 @@ impl Postgres {
         let env = fresh_env();
         let connection = postgres::Postgres::new(env.clone(), at.clone(), options);
         Ok(Postgres { env, connection, at })
-    }
-}
-
-/// Errors are printed, passwords are not.
-fn without_password(address: &str) -> String {
-    match (address.split_once("://"), address.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
-        _ => "the address".to_owned(),
     }
 }
 

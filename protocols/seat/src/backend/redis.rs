@@ -1,4 +1,4 @@
-use super::{AddressError, Backend, Deliver, Running, Service, endpoint, fresh_env};
+use super::{AddressError, Backend, Deliver, Running, Service, endpoint, fresh_env, without_password};
 use crate::lead::Fenced;
 use protocols::{
     election::{Protocol, redis_fenced},
@@ -42,15 +42,6 @@ impl Redis {
         let endpoint = endpoint(&at, *port).ok_or_else(wrong)?;
         let connection = redis::Redis::new(env.clone(), endpoint, info.redis_settings().clone());
         Ok(Redis { env, connection, address: at })
-    }
-}
-
-/// Errors are printed, passwords are not.
-fn without_password(address: &str) -> String {
-    match (address.split_once("://"), address.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
-        _ if address.contains("pass") => "the address".to_owned(),
-        _ => address.to_owned(),
     }
 }
 

@@ -16,7 +16,7 @@ const NONE: Duration = Duration::ZERO;
 /// Except on a server whose leases are timed by its wall clock: when that is set forward, they end at once.
 const LEASE: Duration = Duration::from_secs(3);
 
-/// `SEEDS=130 cargo test --release swept` makes about 20,000 runs.
+/// `SEEDS=150 cargo test --release swept` makes about 20,000 runs.
 fn world() -> World {
     let invoices = "INSERT INTO invoices (amount) VALUES ".to_owned() + &vec!["(5)"; 1_000].join(", ");
     let schema = include_str!("../../schema.sql").to_owned() + fencepost_seat::fence::postgres::MIGRATION + &invoices;

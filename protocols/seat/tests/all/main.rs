@@ -1,0 +1,28 @@
+//! What needs no service. Everything else is tested in `sim/examples/seat/`.
+
+use fencepost_seat::{AddressError, Etcd, Postgres, Redis};
+
+#[test]
+fn no_error_prints_a_password() {
+    let etcd = |address| Etcd::connect([address]).err();
+    let redis = |address| Redis::connect(address).err();
+    let postgres = |address| Postgres::connect(address).err();
+    let wrong = [
+        etcd("http://root:hunter2@etcd:2379"),
+        etcd("https://root:hunter2@etcd:2379"),
+        redis("rediss://:hunter2@redis"),
+        redis("redis+unix:///run/redis.sock?pass=hunter2"),
+        postgres("postgres://app:hunter2@db/app?sslmode=require"),
+        postgres("host=a,b user=app password=hunter2"),
+        postgres("host=db password=hunter2@ sslmode=require"),
+    ];
+    for error in wrong {
+        let said = error.expect("an address that cannot be used").to_string();
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+    assert_eq!(
+        etcd("http://").map(|e| e.to_string()).as_deref(),
+        Some("`http://` is no address of this service: use `http://HOST:PORT`")
+    );
+    assert_eq!(Etcd::connect::<&str>([]).err(), Some(AddressError::None));
+}
