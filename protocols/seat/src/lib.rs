@@ -71,8 +71,16 @@ pub use backend::postgres::Postgres;
 pub use backend::redis::Redis;
 pub use backend::{AddressError, Backend};
 pub use ended::Ended;
+#[cfg(feature = "etcd")]
+pub use fence::etcd::FencedKv;
+#[cfg(feature = "object-store")]
+pub use fence::object_store::FencedObjects;
 #[cfg(feature = "postgres")]
 pub use fence::postgres::FencedSql;
+#[cfg(feature = "redis")]
+pub use fence::redis::FencedRedis;
+#[cfg(feature = "sqlx")]
+pub use fence::sqlx::FencedPool;
 pub use lead::{Fenced, Fencing, Lead, Unfenced};
 pub use seat::{Resigner, Seat, Status};
 pub use settings::{Settings, SettingsError};

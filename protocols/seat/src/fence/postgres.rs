@@ -1,26 +1,14 @@
 //! PostgreSQL by `tokio-postgres`: the token is sealed in the transaction of the write.
 
-use super::FenceError;
-use crate::{
-    ended::Ended,
-    lead::{Fenced, Lead},
-};
+pub use super::sql::MIGRATION;
+
+use super::{FenceError, begin, of_resource, refused, sql};
+use crate::lead::{Fenced, Lead};
 use std::future::Future;
 use tokio_postgres::{
     Client, Error, Transaction,
     types::{ToSql, Type},
 };
-
-/// The table of the highest tokens, for your migrations.
-pub const MIGRATION: &str = include_str!("../../migrations/fencepost_fence.sql");
-
-/// Passes if no higher token has sealed the resource, nor another leader with the same one, which a service that has
-/// lost its last writes may give out twice. It keeps the row locked until the transaction ends, so that a
-/// newer leader waits for a write that is under way.
-const SEAL: &str = "INSERT INTO fencepost_fence (resource, token, holder) VALUES ($1, $2, $3) \
-                    ON CONFLICT (resource) DO UPDATE SET token = excluded.token, holder = excluded.holder \
-                    WHERE fencepost_fence.token < excluded.token \
-                    OR fencepost_fence.token = excluded.token AND fencepost_fence.holder = excluded.holder";
 
 /// Fenced transactions.
 pub trait FencedSql {
@@ -28,7 +16,7 @@ pub trait FencedSql {
     /// happens, and never after a newer leader's write.
     ///
     /// What it does not promise: that a write happens once. A leader that is interrupted may have committed without
-    /// learning it.
+    /// learning it. [`FencedSql::fenced_once`] does.
     ///
     /// A leader that is paused in the middle holds the row; so that it does not keep its successors waiting, the
     /// database closes the connection of a transaction that was idle for one lease. So take a new client for each
@@ -43,6 +31,19 @@ pub trait FencedSql {
         resource: &str,
         write: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, E>,
     ) -> impl Future<Output = Result<T, FenceError<E>>>;
+
+    /// The same, unless `request` is done: then `write` is not called, and there is `None`. Whoever leads, and however
+    /// often it asks, the request of this name is committed once for this resource.
+    ///
+    /// # Errors
+    /// As for [`FencedSql::fenced`]. After an error of the connection, ask again.
+    fn fenced_once<T, E: From<Error>>(
+        &mut self,
+        lead: &Lead<Fenced>,
+        resource: &str,
+        request: &str,
+        write: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> impl Future<Output = Result<Option<T>, FenceError<E>>>;
 }
 
 impl FencedSql for Client {
@@ -52,25 +53,58 @@ impl FencedSql for Client {
         resource: &str,
         write: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, FenceError<E>> {
-        lead.check().map_err(FenceError::Over)?;
-        let sql = |error: Error| FenceError::Write(E::from(error));
-        let transaction = self.transaction().await.map_err(sql)?;
-        let idle = format!("SET LOCAL idle_in_transaction_session_timeout = {}", lead.ttl.as_millis());
-        let token = i64::try_from(lead.token()).unwrap_or(i64::MAX);
-        let holder: &str = &lead.holder;
-        let parameters: [(&(dyn ToSql + Sync), Type); 3] =
-            [(&resource, Type::TEXT), (&token, Type::INT8), (&holder, Type::TEXT)];
-        // Both are sent at once.
-        let (idle, sealed) =
-            tokio::join!(transaction.batch_execute(&idle), transaction.execute_typed(SEAL, &parameters));
-        idle.map_err(sql)?;
-        if sealed.map_err(sql)? == 0 {
-            lead.refused();
-            return Err(FenceError::Over(Ended::Refused));
-        }
+        let transaction = sealed(self, lead, resource).await?;
         let written = write(&transaction).await.map_err(FenceError::Write)?;
-        lead.check().map_err(FenceError::Over)?;
-        transaction.commit().await.map_err(sql)?;
+        commit(transaction, lead).await?;
         Ok(written)
     }
+
+    async fn fenced_once<T, E: From<Error>>(
+        &mut self,
+        lead: &Lead<Fenced>,
+        resource: &str,
+        request: &str,
+        write: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, FenceError<E>> {
+        let transaction = sealed(self, lead, resource).await?;
+        let request = of_resource(resource, request);
+        let noted = transaction.execute_typed(sql::DONE, &[(&request, Type::TEXT)]).await.map_err(failed)?;
+        let written = match noted {
+            0 => None,
+            _ => Some(write(&transaction).await.map_err(FenceError::Write)?),
+        };
+        commit(transaction, lead).await?;
+        Ok(written)
+    }
+}
+
+fn failed<E: From<Error>>(error: Error) -> FenceError<E> {
+    FenceError::Write(E::from(error))
+}
+
+/// A transaction that holds the resource for this leader.
+async fn sealed<'a, E: From<Error>>(
+    client: &'a mut Client,
+    lead: &Lead<Fenced>,
+    resource: &str,
+) -> Result<Transaction<'a>, FenceError<E>> {
+    begin(lead)?;
+    let transaction = client.transaction().await.map_err(failed)?;
+    let (idle, token) = (sql::idle(lead.ttl), sql::token(lead.token()));
+    let holder: &str = &lead.holder;
+    let parameters: [(&(dyn ToSql + Sync), Type); 3] =
+        [(&resource, Type::TEXT), (&token, Type::INT8), (&holder, Type::TEXT)];
+    // Both are sent at once.
+    let (idle, sealed) =
+        tokio::join!(transaction.batch_execute(&idle), transaction.execute_typed(sql::SEAL, &parameters));
+    idle.map_err(failed)?;
+    match sealed.map_err(failed)? {
+        0 => refused(lead),
+        _ => Ok(transaction),
+    }
+}
+
+async fn commit<E: From<Error>>(transaction: Transaction<'_>, lead: &Lead<Fenced>) -> Result<(), FenceError<E>> {
+    begin(lead)?;
+    transaction.commit().await.map_err(failed)
 }

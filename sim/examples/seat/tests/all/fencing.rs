@@ -1,4 +1,7 @@
-//! What a fence lets pass. The resource is a table in the database that the seats stand on, too.
+//! What a fence lets pass. The resource is a table in the database that the seats stand on, too; `each` has the others.
+
+mod each;
+mod http;
 
 use crate::world::{Part, TTL_S, all, at, find, lines, lines_with, node, play, settings, sleep_s, until_s};
 use fencepost_seat::{Backend, Fenced, FencedSql, Lead, Seat, Term, fence::FenceError, fence::postgres::MIGRATION};
@@ -20,15 +23,22 @@ async fn database() -> Client {
 /// Two leaders of one resource, the second with a higher token. Seats of different names stand for two moments of one:
 /// neither belief is over, as after a pause that nobody has noticed yet.
 async fn leaders<B: Backend<Fencing = Fenced>>(backend: B) -> (Term<Fenced>, Term<Fenced>) {
-    let table = "CREATE TABLE IF NOT EXISTS written (what text PRIMARY KEY);";
-    database().await.batch_execute(&format!("{MIGRATION}{table}")).await.unwrap();
     let seat = |name: &str| Seat::new(backend.clone(), name).ttl(Duration::from_secs_f64(TTL_S)).member("x").unwrap();
     let (older, newer) = (seat("older"), seat("newer"));
-    // Each seat counts its own tokens.
-    newer.campaign().await.finish().await;
+    // Each seat counts its own tokens. Of these, the higher one has more digits.
+    for (seat, times) in [(&older, 1), (&newer, 9)] {
+        for _ in 0..times {
+            seat.campaign().await.finish().await;
+        }
+    }
     let (older, newer) = (older.campaign().await, newer.campaign().await);
     assert!(older.lead().token() < newer.lead().token());
     (older, newer)
+}
+
+async fn tables() {
+    let table = "CREATE TABLE IF NOT EXISTS written (id bigserial, what text PRIMARY KEY);";
+    database().await.batch_execute(&format!("{MIGRATION}{table}")).await.unwrap();
 }
 
 /// Writes one row, after so many seconds.
@@ -45,7 +55,7 @@ async fn write(database: &mut Client, lead: &Lead<Fenced>, what: &str, after_s: 
 }
 
 async fn rows(database: &Client) -> Vec<String> {
-    let rows = database.query("SELECT what FROM written ORDER BY what", &[]).await.unwrap();
+    let rows = database.query("SELECT what FROM written ORDER BY id", &[]).await.unwrap();
     rows.iter().map(|row| row.get(0)).collect()
 }
 
@@ -56,6 +66,7 @@ impl Part for WritesTwice {
         if name != "n1" {
             return;
         }
+        tables().await;
         let ((older, newer), mut sql) = (leaders(backend).await, database().await);
         for (term, what) in [(&older, "a"), (&older, "b"), (&newer, "c"), (&newer, "d"), (&older, "e")] {
             let _ = write(&mut sql, term.lead(), what, 0.0).await;
@@ -84,6 +95,7 @@ impl Part for WritesSlowly {
         if name != "n1" {
             return;
         }
+        tables().await;
         let ((older, newer), mut first, mut second) = (leaders(backend).await, database().await, database().await);
         let slow = write(&mut first, older.lead(), "older", 2.0);
         let quick = async {
@@ -110,6 +122,7 @@ impl Part for OutlastsItsLead {
         if name != "n1" {
             return;
         }
+        tables().await;
         let ((older, _newer), mut sql) = (leaders(backend).await, database().await);
         let lead = older.lead().clone();
         let refuses = async {
@@ -139,6 +152,7 @@ impl Part for PausedInTheMiddle {
         let mut sql = database().await;
         match name {
             "n1" => {
+                tables().await;
                 let (older, _newer) = leaders(backend).await;
                 until_s(began, 4.0).await;
                 let _ = write(&mut sql, older.lead(), "older", 2.0).await;

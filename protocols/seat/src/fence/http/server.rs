@@ -1,0 +1,197 @@
+//! The resource's side.
+
+use super::{
+    FENCE, Key, REFUSED,
+    ledger::{Ledger, OpenError, Sealed},
+};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body::Body;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use std::{
+    error::Error,
+    future::Future,
+    path::Path,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
+use tower_layer::Layer;
+use tower_service::Service;
+
+/// Lets only the newest leader's requests through to the handlers of one resource.
+///
+/// Put it around the routes that write, and only those. A leader that is newer waits until the handlers of requests
+/// under way have ended, and they run to their end even if their client has gone. So a handler's write must be over
+/// when the handler returns; set a time limit *inside* the handler, so that it does not keep a new leader waiting.
+///
+/// A request that is let through may be made again by the next leader, or by this one after an error: this layer
+/// gives an order. Let the handler remember the `Idempotency-Key` in the transaction of what it writes.
+#[derive(Clone, Debug)]
+pub struct FenceLayer {
+    shared: Arc<Shared>,
+    body_limit: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    key: Key,
+    resource: String,
+    ledger: Ledger,
+    /// Who writes now. Each request under way has it locked for reading.
+    sealed: Arc<RwLock<Option<Sealed>>>,
+}
+
+impl FenceLayer {
+    /// The layer for `resource`, which remembers the highest token in the file at `path`: it survives a crash of the
+    /// machine. The file is for one process; if several serve one resource, fence where they write, in their database.
+    ///
+    /// # Errors
+    /// A file that another process has open, that is of another resource, or damaged, or that cannot be read.
+    pub fn open(key: Key, resource: &str, path: impl AsRef<Path>) -> Result<FenceLayer, OpenError> {
+        let (ledger, sealed) = Ledger::open(path.as_ref(), resource)?;
+        let sealed = Arc::new(RwLock::new(sealed));
+        let shared = Arc::new(Shared { key, resource: resource.to_owned(), ledger, sealed });
+        Ok(FenceLayer { shared, body_limit: 1 << 20 })
+    }
+
+    /// How many bytes a body may have, 1 MiB by default. It is read as a whole, since the signature covers it.
+    #[must_use]
+    pub fn body_limit(mut self, bytes: usize) -> Self {
+        self.body_limit = bytes;
+        self
+    }
+}
+
+impl<S> Layer<S> for FenceLayer {
+    type Service = Fence<S>;
+
+    fn layer(&self, inner: S) -> Fence<S> {
+        Fence { layer: self.clone(), inner }
+    }
+}
+
+/// Handlers behind a [`FenceLayer`].
+#[derive(Clone, Debug)]
+pub struct Fence<S> {
+    layer: FenceLayer,
+    inner: S,
+}
+
+/// What is answered instead of a handler.
+type Refusal = (StatusCode, &'static str);
+
+impl<S, B, R> Service<Request<B>> for Fence<S>
+where
+    S: Service<Request<Full<Bytes>>, Response = Response<R>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Send,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+    R: From<String> + Send + 'static,
+{
+    type Response = Response<R>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<R>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let layer = self.layer.clone();
+        let next = self.inner.clone();
+        // The one that is ready.
+        let mut inner = std::mem::replace(&mut self.inner, next);
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let admitted = layer.admit(&parts, body).await;
+            let (body, turn) = match admitted {
+                Ok(admitted) => admitted,
+                Err(refusal) => return Ok(answer(refusal)),
+            };
+            let handling = inner.call(Request::from_parts(parts, Full::new(body)));
+            let handled = tokio::spawn(async move {
+                let _turn = turn;
+                handling.await
+            });
+            match handled.await {
+                Ok(answer) => answer,
+                Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),
+                Err(_) => Ok(answer((StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"))),
+            }
+        })
+    }
+}
+
+impl FenceLayer {
+    /// The body of a request that may be handled while the guard is kept.
+    async fn admit<B>(
+        &self,
+        parts: &http::request::Parts,
+        body: B,
+    ) -> Result<(Bytes, OwnedRwLockReadGuard<Option<Sealed>>), Refusal>
+    where
+        B: Body,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let body = match Limited::new(body, self.body_limit).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                return Err((StatusCode::PAYLOAD_TOO_LARGE, "the body is too large to be compared with its signature"));
+            }
+            Err(_) => return Err((StatusCode::BAD_REQUEST, "the body has not arrived")),
+        };
+        let shared = &self.shared;
+        let asks = shared.key.verify(&shared.resource, parts, &body).map_err(|why| (StatusCode::UNAUTHORIZED, why))?;
+        Ok((body, shared.turn(asks).await?))
+    }
+}
+
+impl Shared {
+    async fn turn(self: &Arc<Self>, asks: Sealed) -> Result<OwnedRwLockReadGuard<Option<Sealed>>, Refusal> {
+        const OLDER: Refusal = (StatusCode::PRECONDITION_FAILED, "a newer leader has written");
+        {
+            let sealed = self.sealed.clone().read_owned().await;
+            match &*sealed {
+                Some(newest) if *newest == asks => return Ok(sealed),
+                Some(newest) if newest.token >= asks.token => return Err(OLDER),
+                _ => {}
+            }
+        }
+        // All requests of the leader before have been handled when this has it.
+        let mut sealed = self.sealed.clone().write_owned().await;
+        match &*sealed {
+            Some(newest) if *newest == asks => {}
+            Some(newest) if newest.token >= asks.token => return Err(OLDER),
+            _ => {
+                let (shared, asks) = (self.clone(), asks);
+                // Kept until the file is written, even if the client goes.
+                sealed = tokio::task::spawn_blocking(move || {
+                    shared.ledger.seal(&asks)?;
+                    *sealed = Some(asks);
+                    std::io::Result::Ok(sealed)
+                })
+                .await
+                .map_err(std::io::Error::other)
+                .flatten()
+                .map_err(|error| {
+                    tracing::warn!(%error, resource = self.resource, "the ledger cannot be written");
+                    (StatusCode::SERVICE_UNAVAILABLE, "the token could not be remembered")
+                })?;
+            }
+        }
+        Ok(sealed.downgrade())
+    }
+}
+
+fn answer<R: From<String>>((status, why): Refusal) -> Response<R> {
+    let mut answer = Response::new(R::from(format!("{why}\n")));
+    *answer.status_mut() = status;
+    if status == StatusCode::PRECONDITION_FAILED {
+        answer.headers_mut().insert(FENCE, REFUSED);
+    }
+    answer
+}
