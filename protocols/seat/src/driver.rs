@@ -4,6 +4,7 @@ mod service;
 
 use crate::{
     backend::{Counted, Service},
+    counts::Counts,
     ended::Ended,
     state::{Order, Phase, State},
 };
@@ -33,6 +34,7 @@ use tokio::{
     },
     task::AbortHandle,
 };
+use tracing::Instrument;
 
 /// The end of the belief.
 const OVER: TimerId = ELECTOR_TIMERS;
@@ -57,6 +59,7 @@ pub(crate) struct Course {
     /// Names of the members by number.
     pub(crate) names: Arc<Vec<String>>,
     pub(crate) report: Arc<watch::Sender<Report>>,
+    pub(crate) counts: Arc<Counts>,
 }
 
 /// What a campaign learns about the service and its leader.
@@ -142,7 +145,8 @@ pub(crate) fn start(
     let (to_service, requests) = unbounded_channel();
     let (answer, answers) = unbounded_channel();
     // The driver may have ended when an answer arrives.
-    let client = tokio::spawn(service.run(requests, Arc::new(move |input| drop(answer.send(input)))));
+    let client = service.run(requests, Arc::new(move |input| drop(answer.send(input))));
+    let client = tokio::spawn(client.in_current_span());
     let client = Aborts(client.abort_handle());
     let driver = Driver {
         timers: Timers::new(state.env.clone()),
@@ -159,10 +163,11 @@ pub(crate) fn start(
         frozen: false,
     };
     let ends = Ends(driver.state.clone());
-    tokio::spawn(async move {
+    let course = async move {
         let (_turn, _ends, _client) = (turn, ends, client);
         driver.run(answers, orders).await;
-    });
+    };
+    tokio::spawn(course.in_current_span());
 }
 
 impl Driver {
@@ -271,6 +276,10 @@ impl Driver {
                 *phase = Phase::Over(why);
             }
             if leads {
+                self.course.counts.ended(why);
+                if why == Ended::Refused {
+                    Counts::add(&self.course.counts.rejections);
+                }
                 tracing::info!(%why, "leads no more");
             }
             ends
@@ -304,6 +313,7 @@ impl Driver {
                 Output::CancelTimer(id) => self.timers.cancel(id),
                 Output::Elected(leadership) => self.elected(leadership),
                 Output::Renewed(leadership) => {
+                    Counts::add(&self.course.counts.renewals);
                     self.leadership = leadership;
                     self.believe();
                 }
@@ -326,6 +336,7 @@ impl Driver {
         self.expire(self.state.env.now());
         if self.holds {
             tracing::info!(token = leadership.token, "leads");
+            Counts::add(&self.course.counts.elections);
             self.state.phase.send_replace(Phase::Leading { token: leadership.token });
         }
     }
@@ -338,6 +349,12 @@ impl Driver {
         };
         let until = self.leadership.valid_until.min(lease_ends).saturating_sub(self.course.margin);
         self.state.deadline.store(until, Ordering::Release);
+        let acts = matches!(*self.state.phase.borrow(), Phase::Campaigning | Phase::Leading { .. });
+        if self.holds && acts {
+            let wall_ms = self.state.env.now().wall / 1_000_000;
+            self.course.counts.deadline.store(until, Ordering::Relaxed);
+            self.course.counts.renewed_at_ms.store(wall_ms, Ordering::Relaxed);
+        }
         if self.holds {
             self.timers.set(OVER, until);
         }

@@ -16,6 +16,23 @@ pub enum Ended {
     UncleanStop,
 }
 
+impl Ended {
+    pub(crate) const ALL: [Ended; 5] =
+        [Ended::Resigned, Ended::Expired, Ended::Lost, Ended::Refused, Ended::UncleanStop];
+
+    /// For metrics.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Ended::Resigned => "resigned",
+            Ended::Expired => "expired",
+            Ended::Lost => "lost",
+            Ended::Refused => "refused",
+            Ended::UncleanStop => "unclean_stop",
+        }
+    }
+}
+
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 use tokio::task::JoinHandle;
+use tracing::{Instrument, Span};
 
 mod sealed {
     pub trait Sealed {}
@@ -41,13 +42,15 @@ pub struct Lead<F: Fencing = Fenced> {
     pub(crate) ttl: Duration,
     /// Distinguishes leaders even if the service has given one token twice.
     pub(crate) holder: Arc<str>,
+    /// Of what the leader does.
+    pub(crate) span: Span,
     pub(crate) fencing: PhantomData<F>,
 }
 
 impl<F: Fencing> Clone for Lead<F> {
     fn clone(&self) -> Self {
-        let (state, holder) = (self.state.clone(), self.holder.clone());
-        Lead { state, token: self.token, ttl: self.ttl, holder, fencing: PhantomData }
+        let (state, holder, span) = (self.state.clone(), self.holder.clone(), self.span.clone());
+        Lead { state, token: self.token, ttl: self.ttl, holder, span, fencing: PhantomData }
     }
 }
 
@@ -72,11 +75,12 @@ impl<F: Fencing> Lead<F> {
     /// If it panics, leadership ends, and so does [`Seat::serve`](crate::Seat::serve), by a panic.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<Option<T>> {
         let (state, mark) = (self.state.clone(), self.state.tracker.enter());
-        tokio::spawn(async move {
+        let work = async move {
             let _told = TellsOfPanics(state.clone());
             let _mark = mark;
             state.while_leading(work).await
-        })
+        };
+        tokio::spawn(work.instrument(self.span.clone()))
     }
 
     /// Runs `work`, which cannot be cancelled, on a thread where it may block, unless leadership is over by then. The
@@ -87,7 +91,9 @@ impl<F: Fencing> Lead<F> {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<Option<T>> {
         let (state, mark) = (self.state.clone(), self.state.tracker.enter());
+        let span = self.span.clone();
         tokio::task::spawn_blocking(move || {
+            let _entered = span.enter();
             let _told = TellsOfPanics(state.clone());
             let _mark = mark;
             state.over().is_none().then(work)

@@ -41,7 +41,7 @@
 #![forbid(unsafe_code)]
 
 /// The book's page, whose example compiles.
-#[cfg(all(doctest, feature = "etcd", feature = "postgres"))]
+#[cfg(all(doctest, feature = "etcd", feature = "postgres", feature = "signal"))]
 #[doc = include_str!("../../../docs/seat.md")]
 mod page {}
 
@@ -51,15 +51,21 @@ mod page {}
 mod moving {}
 
 mod backend;
+mod counts;
 mod driver;
 mod ended;
 pub mod fence;
 mod lead;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod seat;
 mod settings;
+#[cfg(all(feature = "signal", unix))]
+mod signal;
 mod state;
 mod term;
 mod tracker;
+mod watch;
 
 #[cfg(feature = "etcd")]
 pub use backend::etcd::Etcd;
@@ -82,6 +88,11 @@ pub use fence::redis::FencedRedis;
 #[cfg(feature = "sqlx")]
 pub use fence::sqlx::FencedPool;
 pub use lead::{Fenced, Fencing, Lead, Unfenced};
-pub use seat::{Resigner, Seat, Status};
+#[cfg(feature = "metrics")]
+pub use metrics::Metrics;
+pub use seat::{Resigner, Seat};
 pub use settings::{Settings, SettingsError};
+#[cfg(all(feature = "signal", unix))]
+pub use signal::terminated;
 pub use term::Term;
+pub use watch::{Status, Watch};

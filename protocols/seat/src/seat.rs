@@ -1,11 +1,13 @@
 use crate::{
     backend::Backend,
+    counts::Counts,
     driver::{self, Course, Report, nanoseconds},
     ended::Ended,
     lead::Lead,
     state::{Phase, State},
     term::{Campaign, Leads, Term},
     tracker::Tracker,
+    watch::{Status, Watch},
 };
 use protocols::{
     election::{Setup, Timings, back_off::BackOff},
@@ -13,8 +15,9 @@ use protocols::{
 };
 use protocols_clients::env::Env;
 use std::{
+    convert::Infallible,
     fmt,
-    future::{Future, poll_fn},
+    future::{Future, pending, poll_fn},
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::pin,
@@ -23,6 +26,7 @@ use std::{
     time::Duration,
 };
 use tokio::sync::{Mutex as Turns, OwnedMutexGuard, mpsc, watch};
+use tracing::Instrument;
 
 type Panic = Box<dyn std::any::Any + Send>;
 
@@ -41,6 +45,7 @@ pub struct Seat<B: Backend> {
     resigning: watch::Sender<bool>,
     report: Arc<watch::Sender<Report>>,
     leads: watch::Sender<bool>,
+    counts: Arc<Counts>,
 }
 
 /// How long this member keeps away.
@@ -62,17 +67,6 @@ pub(crate) struct Parts<B> {
     pub(crate) drain: Duration,
     pub(crate) stop_within: Duration,
     pub(crate) hold_down: Option<Duration>,
-}
-
-/// What is known of a seat.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Status {
-    /// Whether this member leads or is letting go. For people and dashboards: it may be over when it is read.
-    pub leads: bool,
-    /// The leader, if it is another one of the [members](crate::Settings::members).
-    pub leader: Option<String>,
-    /// Why the service fails, if its last answers were failures.
-    pub failing: Option<String>,
 }
 
 /// Asks a seat's leader to finish.
@@ -121,6 +115,7 @@ impl<B: Backend> Seat<B> {
             resigning: watch::Sender::new(false),
             report: Arc::new(watch::Sender::new(Report::default())),
             leads: watch::Sender::new(false),
+            counts: Arc::default(),
         }
     }
 
@@ -146,7 +141,7 @@ impl<B: Backend> Seat<B> {
         let term = self.campaign().await;
         let lead = term.lead().clone();
         // Called within the block, so that a panic of the call is one of the work.
-        let outcome = self.attend(&lead, async { work(&lead).await }).await;
+        let outcome = self.attend(&lead, async { work(&lead).await }.instrument(lead.span.clone())).await;
         if let Some(Err(panic)) = outcome {
             term.end(false).await;
             resume_unwind(panic)
@@ -232,7 +227,8 @@ impl<B: Backend> Seat<B> {
             if let Some(token) = campaign.won().await {
                 let leads = Leads::new(&self.leads, &self.resigning);
                 let (state, holder) = (campaign.state.clone(), self.holder(&campaign));
-                let lead = Lead { state, token, ttl: self.ttl, holder, fencing: PhantomData };
+                let span = tracing::info_span!("leadership", seat = self.name(), member = self.member(), token);
+                let lead = Lead { state, token, ttl: self.ttl, holder, span, fencing: PhantomData };
                 return Term::new(lead, campaign, leads);
             }
             campaign.finish(true).await;
@@ -243,6 +239,11 @@ impl<B: Backend> Seat<B> {
         self.setup.seat.as_deref().unwrap_or_default()
     }
 
+    /// This member's name.
+    pub fn member(&self) -> &str {
+        self.setup.names.first().map_or("", String::as_str)
+    }
+
     /// Asks the leader to finish, from anywhere.
     pub fn resigner(&self) -> Resigner {
         Resigner { resigning: self.resigning.clone(), leads: self.leads.clone() }
@@ -250,15 +251,48 @@ impl<B: Backend> Seat<B> {
 
     /// What is known of the seat, for people and dashboards.
     pub fn status(&self) -> Status {
-        let Report { leader, failing } = self.report.borrow().clone();
-        let leads = *self.leads.borrow();
-        let leader = leader.filter(|leader| !leads && self.setup.names.first() != Some(leader));
-        Status { leads, leader, failing }
+        self.watch().status()
+    }
+
+    /// Follows [`Seat::status`].
+    pub fn watch(&self) -> Watch {
+        Watch {
+            seat: self.name().into(),
+            member: self.member().into(),
+            env: self.backend.env().clone(),
+            counts: self.counts.clone(),
+            report: self.report.subscribe(),
+            leads: self.leads.subscribe(),
+        }
+    }
+
+    /// Runs `work` while this member does not lead, with the leader's name if that is one of the
+    /// [members](crate::Settings::members): a warm standby, beside [`Seat::serve_until`]. `work` is dropped, and
+    /// begun anew, when another one leads, and dropped when this one does. It must do nothing that only a leader may.
+    ///
+    /// Never returns: `select!` between both.
+    pub async fn follow(&self, mut work: impl AsyncFnMut(Option<&str>)) -> Infallible {
+        let mut watch = self.watch();
+        loop {
+            let Status { leads, leader, .. } = watch.status();
+            let differs = |status: &Status| status.leads != leads || status.leader != leader;
+            let changed = async { while !differs(&watch.changed().await) {} };
+            let works = async {
+                if !leads {
+                    work(leader.as_deref()).await;
+                }
+                pending::<()>().await;
+            };
+            tokio::select! {
+                () = works => {}
+                () = changed => {}
+            }
+        }
     }
 
     /// A name that no other leadership has.
     fn holder(&self, campaign: &Campaign) -> Arc<str> {
-        let member = self.setup.names.first().map_or("", String::as_str);
+        let member = self.member();
         format!("{member}/{:016x}", campaign.state.nonce).into()
     }
 
@@ -287,8 +321,10 @@ impl<B: Backend> Seat<B> {
             release_within: 2 * self.setup.timings.request_timeout,
             names: Arc::new(self.setup.names.clone()),
             report: self.report.clone(),
+            counts: self.counts.clone(),
         };
-        driver::start(&self.backend, course, state.clone(), to_obey, turn.clone());
+        let span = tracing::info_span!("campaign", seat = self.name(), member = self.member());
+        span.in_scope(|| driver::start(&self.backend, course, state.clone(), to_obey, turn.clone()));
         Campaign { state, _turn: turn }
     }
 

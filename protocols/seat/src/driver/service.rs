@@ -1,6 +1,7 @@
 //! What a driver asks of the service, and what it learns.
 
 use super::{Asked, Driver, Ending, Report};
+use crate::counts::Counts;
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     news::Purpose,
@@ -33,12 +34,19 @@ impl Driver {
         let (purpose, failure) = match answer {
             ServiceInput::Reply { number, reply } => {
                 let asked = self.asked.remove(number);
+                if let Some(asked) = &asked {
+                    self.count(asked, reply.is_ok());
+                }
                 if let (Some(asked), Ok(reply)) = (&asked, reply) {
                     self.confirm(asked, reply);
                 }
                 (asked.map(|asked| asked.request.purpose()), reply.as_ref().err())
             }
-            ServiceInput::Ended { failure, .. } => (Some(Purpose::Other), Some(failure)),
+            ServiceInput::Ended { failure, .. } => {
+                // Where leases are kept alive on a stream, a leader has no other.
+                self.count_failure(Purpose::Renewal);
+                (Some(Purpose::Other), Some(failure))
+            }
             ServiceInput::Item { .. } => (Some(Purpose::Other), None),
         };
         if let (Some(failure), Ending::Releasing) = (failure, self.ending) {
@@ -57,6 +65,21 @@ impl Driver {
                 self.report(|report| report.failing = None);
             }
             _ => {}
+        }
+    }
+
+    fn count(&self, asked: &Asked, well: bool) {
+        let counts = &self.course.counts;
+        counts.answered(self.state.env.now().mono.saturating_sub(asked.sent));
+        if !well {
+            self.count_failure(asked.request.purpose());
+        }
+    }
+
+    fn count_failure(&self, purpose: Purpose) {
+        Counts::add(&self.course.counts.service_failures);
+        if purpose == Purpose::Renewal && self.holds {
+            Counts::add(&self.course.counts.renewal_failures);
         }
     }
 

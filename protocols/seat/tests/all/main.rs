@@ -26,3 +26,14 @@ fn no_error_prints_a_password() {
     );
     assert_eq!(Etcd::connect::<&str>([]).err(), Some(AddressError::None));
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn sigterm_asks_to_finish() {
+    let terminated = fencepost_seat::terminated().expect("handlers");
+    // Before it is polled.
+    let own = std::process::id().to_string();
+    let sent = std::process::Command::new("kill").args(["-TERM", &own]).status().expect("the command kill");
+    assert!(sent.success());
+    terminated.await;
+}

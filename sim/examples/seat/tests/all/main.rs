@@ -6,6 +6,7 @@ mod fencing;
 mod interrupted;
 mod letting_go;
 mod losing;
+mod watching;
 mod world;
 
 use fencepost::{World, database, etcd, kubernetes, postgres, redis};
