@@ -44,5 +44,7 @@ pub mod resp;
 pub mod site;
 pub mod task_driver;
 pub mod timers;
+#[cfg(feature = "tls")]
+pub mod tls;
 #[cfg(feature = "zookeeper")]
 pub mod zookeeper;

@@ -29,6 +29,7 @@ pub struct Site {
 
 impl Site {
     /// The address of a service with one member.
+    #[cfg(any(feature = "http", feature = "postgres", feature = "redis"))]
     pub(crate) fn only(&self) -> Endpoint {
         self.service.first().cloned().unwrap_or(Endpoint { host: String::new(), port: 0 })
     }

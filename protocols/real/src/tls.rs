@@ -1,17 +1,13 @@
 //! TLS by rustls, for everything that crosses a real network.
 
-use protocols_clients::{
-    env::tokio::{Boxed, Stream, Wrap},
-    site::Endpoint,
-};
+pub use protocols_clients::tls::Secure;
+
 use rustls::{ClientConfig, RootCertStore, ServerConfig, server::WebPkiClientVerifier};
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use std::{
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// The paths of certificates and keys, all in PEM.
@@ -156,25 +152,5 @@ impl Tls {
             config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
         }
         Ok(TlsConnector::from(Arc::new(config)))
-    }
-}
-
-/// Does a TLS handshake on every connection, and checks the server's certificate against `name`.
-pub struct Secure {
-    pub connector: TlsConnector,
-    /// The server's name; by default the endpoint's host.
-    pub name: Option<String>,
-}
-
-impl Wrap for Secure {
-    fn wrap<'a>(&'a self, stream: TcpStream, to: &'a Endpoint) -> Boxed<'a, io::Result<Stream>> {
-        Box::pin(async move {
-            let name = self.name.as_ref().unwrap_or(&to.host).clone();
-            let name = ServerName::try_from(name).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
-            let connected = self.connector.connect(name, stream).await;
-            // Otherwise a node with wrong certificates would stay a candidate without saying why.
-            let complain = |e: &io::Error| tracing::warn!("no TLS with {}:{}: {e}", to.host, to.port);
-            Ok(Box::new(connected.inspect_err(complain)?) as Stream)
-        })
     }
 }

@@ -16,6 +16,8 @@ use protocols::{
     payload::Opaque,
 };
 use protocols_clients::env::tokio::TokioEnv;
+#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres", feature = "kubernetes"))]
+use protocols_clients::env::tokio::{EnvSettings, Wrap};
 #[cfg(any(feature = "etcd", feature = "redis"))]
 use protocols_clients::site::Endpoint;
 use std::{future::Future, pin::Pin, sync::Arc};
@@ -59,15 +61,41 @@ pub enum AddressError {
     None,
     #[error("`{0}` is no address of this service: use `{1}`")]
     Wrong(String, &'static str),
-    #[error("`{0}` asks for TLS, which this version does not have")]
+    #[error("`{0}` asks for TLS: use `connect_tls`, of the feature `tls`")]
     Tls(String),
 }
 
 /// A world seen by nobody else. The operating system's randomness seeds it, by the keys of a hash map.
 #[cfg(any(feature = "etcd", feature = "redis", feature = "postgres", feature = "kubernetes"))]
 pub(crate) fn fresh_env() -> TokioEnv {
+    env_with(None)
+}
+
+/// The same, with something around each of its connections.
+#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres", feature = "kubernetes"))]
+fn env_with(wrap: Option<Arc<dyn Wrap>>) -> TokioEnv {
     use std::hash::{BuildHasher, RandomState};
-    TokioEnv::new(RandomState::new().hash_one(std::process::id()))
+    let seed = RandomState::new().hash_one(std::process::id());
+    TokioEnv::with(EnvSettings { seed, wrap, ..EnvSettings::default() })
+}
+
+/// How a service is spoken to by TLS.
+#[cfg(all(feature = "tls", any(feature = "etcd", feature = "redis", feature = "postgres")))]
+#[derive(Clone, Copy)]
+pub(crate) struct Handshake {
+    /// The application protocol that is offered; none if empty.
+    pub(crate) alpn: &'static [u8],
+    /// Whether the server must be asked for TLS first.
+    pub(crate) asks: bool,
+}
+
+/// A world of which each connection is encrypted.
+#[cfg(all(feature = "tls", any(feature = "etcd", feature = "redis", feature = "postgres")))]
+pub(crate) fn secure_env(tls: &tokio_rustls::rustls::ClientConfig, handshake: Handshake) -> TokioEnv {
+    let mut tls = tls.clone();
+    tls.alpn_protocols = if handshake.alpn.is_empty() { Vec::new() } else { vec![handshake.alpn.to_vec()] };
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(tls));
+    env_with(Some(Arc::new(protocols_clients::tls::Secure { connector, name: None, asks: handshake.asks })))
 }
 
 /// An address as errors print it: without what may be a password.

@@ -43,6 +43,9 @@ impl Counts {
         if let Some(counter) = self.endings.get(why as usize) {
             Counts::add(counter);
         }
+    }
+
+    pub(crate) fn believes_no_more(&self) {
         self.deadline.store(0, Relaxed);
     }
 }

@@ -11,7 +11,9 @@ use crate::{
 use protocols::{
     clock::Now,
     core::TimerId,
-    elector::{AnyElector, Deposed, ELECTOR_TIMERS, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
+    elector::{
+        AnyElector, Deposed, ELECTOR_TIMERS, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber,
+    },
     news::Purpose,
     payload::Opaque,
     types::Leadership,
@@ -100,6 +102,12 @@ struct Driver {
     confirmed: u64,
     /// The leadership as the core sees it.
     leadership: Leadership,
+    /// Whether it has led, and that has not been counted as ended.
+    led: bool,
+    /// Whether the resource has refused the token.
+    refused: bool,
+    /// What the open streams are for.
+    streams: BTreeMap<StreamNumber, Purpose>,
     /// What the failing requests are for; its next success ends the failure.
     failing: Option<Purpose>,
     ending: Ending,
@@ -157,6 +165,9 @@ pub(crate) fn start(
         asked: BTreeMap::new(),
         confirmed: 0,
         leadership: Leadership { token: 0, valid_until: 0 },
+        led: false,
+        refused: false,
+        streams: BTreeMap::new(),
         failing: None,
         ending: Ending::No,
         holds: false,
@@ -228,7 +239,13 @@ impl Driver {
         self.expire(self.state.env.now());
         // Whatever the order, the lease is renewed until all has stopped.
         match order {
-            Order::Refused => self.end(Ended::Refused),
+            Order::Refused => {
+                // Often late: a leader is refused when it goes on after a pause, and its belief is over by then.
+                if !std::mem::replace(&mut self.refused, true) {
+                    Counts::add(&self.course.counts.rejections);
+                }
+                self.end(Ended::Refused);
+            }
             Order::Panicked => self.end(Ended::UncleanStop),
             Order::Finish { release } => {
                 if self.ending == Ending::No {
@@ -276,10 +293,7 @@ impl Driver {
                 *phase = Phase::Over(why);
             }
             if leads {
-                self.course.counts.ended(why);
-                if why == Ended::Refused {
-                    Counts::add(&self.course.counts.rejections);
-                }
+                self.course.counts.believes_no_more();
                 tracing::info!(%why, "leads no more");
             }
             ends
@@ -294,6 +308,9 @@ impl Driver {
     }
 
     fn finish(&mut self, why: Ended) {
+        if std::mem::replace(&mut self.led, false) {
+            self.course.counts.ended(why);
+        }
         self.state.phase.send_replace(Phase::Done(why));
     }
 
@@ -337,6 +354,7 @@ impl Driver {
         if self.holds {
             tracing::info!(token = leadership.token, "leads");
             Counts::add(&self.course.counts.elections);
+            self.led = true;
             self.state.phase.send_replace(Phase::Leading { token: leadership.token });
         }
     }

@@ -7,6 +7,15 @@
 //!
 //! Fences are per resource: a leader that has written one has not fenced another.
 
+#[cfg(any(
+    feature = "etcd",
+    feature = "http",
+    feature = "object-store",
+    feature = "postgres",
+    feature = "redis",
+    feature = "sqlx"
+))]
+mod common;
 #[cfg(feature = "etcd")]
 pub mod etcd;
 #[cfg(feature = "http")]
@@ -22,15 +31,13 @@ mod sql;
 #[cfg(feature = "sqlx")]
 pub mod sqlx;
 
-use crate::{
-    ended::Ended,
-    lead::{Fenced, Lead},
-};
+use crate::ended::Ended;
 
 /// Why a fenced write did not happen, or may not have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FenceError<E> {
-    /// The leadership was over, or the resource refused its token; nothing was written.
+    /// The leadership was over, or the resource refused its token; this attempt wrote nothing. A client that tries
+    /// again by itself, as those of object stores and Redis clusters do, may have written before.
     Over(Ended),
     /// An error of the write itself.
     Write(E),
@@ -46,42 +53,3 @@ impl<E: std::fmt::Display> std::fmt::Display for FenceError<E> {
 }
 
 impl<E: std::error::Error> std::error::Error for FenceError<E> {}
-
-/// Where a leader has asked nothing of a resource yet.
-#[cfg(any(
-    feature = "etcd",
-    feature = "http",
-    feature = "object-store",
-    feature = "postgres",
-    feature = "redis",
-    feature = "sqlx"
-))]
-fn begin<E>(lead: &Lead<Fenced>) -> Result<(), FenceError<E>> {
-    lead.check().map_err(FenceError::Over)
-}
-
-/// A resource has refused the token: this leadership is over.
-#[cfg(any(
-    feature = "etcd",
-    feature = "http",
-    feature = "object-store",
-    feature = "postgres",
-    feature = "redis",
-    feature = "sqlx"
-))]
-fn refused<T, E>(lead: &Lead<Fenced>) -> Result<T, FenceError<E>> {
-    lead.refused();
-    Err(FenceError::Over(Ended::Refused))
-}
-
-/// A token as text that sorts like the number.
-#[cfg(any(feature = "etcd", feature = "redis"))]
-fn sortable(token: u64) -> String {
-    format!("{token:020}")
-}
-
-/// What a request is called beside the resource's other requests, and those of other resources.
-#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlx"))]
-fn of_resource(resource: &str, request: &str) -> String {
-    format!("{}/{request}", resource.replace('%', "%25").replace('/', "%2F"))
-}

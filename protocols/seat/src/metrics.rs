@@ -1,5 +1,6 @@
-//! Metrics for Prometheus, by the crate `prometheus-client`. They have the names and meanings of Fencepost's nodes, so its
-//! alerts and its dashboard (`protocols/real/monitoring/`) serve both.
+//! Metrics for Prometheus, by the crate `prometheus-client`. They have the names and meanings of Fencepost's nodes, and the
+//! label `seat`; what a node's store tells, no seat can. The alerts (`protocols/real/monitoring/`) that nobody acts, that
+//! leadership oscillates, that renewals fail and that a leader was refused serve both.
 
 use crate::{
     backend::Backend,
@@ -13,7 +14,7 @@ use prometheus_client::{
     encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncoder, NoLabelSet},
     metrics::MetricType,
 };
-use std::{fmt, sync::atomic::Ordering::Relaxed};
+use std::{collections::BTreeMap, fmt, sync::atomic::Ordering::Relaxed};
 
 /// The metrics of one or several seats of a process. Register them together: a registry has each name once.
 ///
@@ -95,9 +96,15 @@ impl Metrics {
         self.one(to, acting, |seat| f64::from(u8::from(!seat.remaining().is_zero())))?;
         let master =
             ("leader_election_master_status", "Is this member the master of the election: 1 if so, else 0", Gauge);
-        self.each(to, master, |seat| {
-            vec![(vec![("name", seat.seat.to_string())], f64::from(u8::from(!seat.remaining().is_zero())))]
-        })?;
+        let mut leads = BTreeMap::new();
+        for seat in &self.seats {
+            // Two members of one seat may be in one process.
+            *leads.entry(&*seat.seat).or_insert(false) |= !seat.remaining().is_zero();
+        }
+        let mut metric = to.encode_descriptor(master.0, master.1, None, master.2)?;
+        for (name, leads) in leads {
+            metric.encode_family(&[("name", name)])?.encode_gauge(&f64::from(u8::from(leads)))?;
+        }
         let remaining = (
             "fencepost_lease_remaining_seconds",
             "How much longer this member believes that it leads; 0 when it does not",

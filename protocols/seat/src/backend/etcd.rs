@@ -25,20 +25,49 @@ impl Etcd {
     /// # Errors
     /// An address that cannot be used.
     pub fn connect<S: AsRef<str>>(addresses: impl IntoIterator<Item = S>) -> Result<Self, AddressError> {
-        let read = |address: S| {
-            let address = address.as_ref();
-            if address.starts_with("https://") {
-                return Err(AddressError::Tls(without_password(address)));
-            }
-            let bare = address.strip_prefix("http://").unwrap_or(address).trim_end_matches('/');
-            endpoint(bare, 2379).ok_or_else(|| AddressError::Wrong(without_password(address), FORM))
+        let read = |address: &str| match address.starts_with("https://") {
+            true => Err(AddressError::Tls(without_password(address))),
+            false => at(address, address.strip_prefix("http://").unwrap_or(address), FORM),
         };
-        let endpoints: Vec<Endpoint> = addresses.into_iter().map(read).collect::<Result<_, _>>()?;
-        if endpoints.is_empty() {
-            return Err(AddressError::None);
-        }
-        Ok(Etcd { env: fresh_env(), endpoints: Arc::new(endpoints) })
+        Ok(Etcd { endpoints: all(addresses, read)?, env: fresh_env() })
     }
+
+    /// The same by TLS, at `https://HOST:PORT`. The servers' certificates must be of these hosts; `tls` says whose
+    /// signature they need, and has the client's own certificate if etcd asks for one.
+    ///
+    /// # Errors
+    /// An address that cannot be used.
+    #[cfg(feature = "tls")]
+    pub fn connect_tls<S: AsRef<str>>(
+        addresses: impl IntoIterator<Item = S>,
+        tls: &tokio_rustls::rustls::ClientConfig,
+    ) -> Result<Self, AddressError> {
+        const FORM: &str = "https://HOST:PORT";
+        let read = |address: &str| match address.strip_prefix("https://") {
+            Some(bare) => at(address, bare, FORM),
+            None => Err(AddressError::Wrong(without_password(address), FORM)),
+        };
+        // gRPC wants HTTP/2 to be negotiated.
+        let handshake = super::Handshake { alpn: b"h2", asks: false };
+        Ok(Etcd { endpoints: all(addresses, read)?, env: super::secure_env(tls, handshake) })
+    }
+}
+
+fn all<S: AsRef<str>>(
+    addresses: impl IntoIterator<Item = S>,
+    read: impl Fn(&str) -> Result<Endpoint, AddressError>,
+) -> Result<Arc<Vec<Endpoint>>, AddressError> {
+    let endpoints: Vec<Endpoint> =
+        addresses.into_iter().map(|address| read(address.as_ref())).collect::<Result<_, _>>()?;
+    match endpoints.is_empty() {
+        true => Err(AddressError::None),
+        false => Ok(Arc::new(endpoints)),
+    }
+}
+
+fn at(address: &str, bare: &str, form: &'static str) -> Result<Endpoint, AddressError> {
+    let wrong = || AddressError::Wrong(without_password(address), form);
+    endpoint(bare.trim_end_matches('/'), 2379).ok_or_else(wrong)
 }
 
 impl Backend for Etcd {

@@ -35,19 +35,44 @@ impl Postgres {
     /// # Errors
     /// An address that cannot be used.
     pub fn connect(address: &str) -> Result<Self, AddressError> {
-        let login: Config = address.parse().map_err(|_| AddressError::Wrong(without_password(address), FORM))?;
-        let wrong = || AddressError::Wrong(without_password(address), FORM);
-        if login.get_ssl_mode() == SslMode::Require {
-            return Err(AddressError::Tls(without_password(address)));
+        let login = read(address)?;
+        match login.get_ssl_mode() {
+            SslMode::Require => Err(AddressError::Tls(without_password(address))),
+            _ => Postgres::with(fresh_env(), login, address),
         }
+    }
+
+    /// The same by TLS, whatever the address's `sslmode` says. The server's certificate must be of this host; `tls`
+    /// says whose signature it needs, and has the client's own certificate if PostgreSQL asks for one.
+    ///
+    /// # Errors
+    /// An address that cannot be used.
+    #[cfg(feature = "tls")]
+    pub fn connect_tls(address: &str, tls: &tokio_rustls::rustls::ClientConfig) -> Result<Self, AddressError> {
+        use tokio_postgres::config::SslNegotiation;
+        let mut login = read(address)?;
+        let handshake = match login.get_ssl_negotiation() {
+            SslNegotiation::Direct => super::Handshake { alpn: b"postgresql", asks: false },
+            _ => super::Handshake { alpn: b"", asks: true },
+        };
+        // The connection that it gets is encrypted already.
+        login.ssl_mode(SslMode::Disable).ssl_negotiation(SslNegotiation::Postgres);
+        Postgres::with(super::secure_env(tls, handshake), login, address)
+    }
+
+    fn with(env: TokioEnv, login: Config, address: &str) -> Result<Self, AddressError> {
+        let wrong = || AddressError::Wrong(without_password(address), FORM);
         let [Host::Tcp(host)] = login.get_hosts() else { return Err(wrong()) };
         let at = Endpoint { host: host.clone(), port: login.get_ports().first().copied().unwrap_or(5432) };
         let keepalive = Some(Keepalive::within(15 * SECOND));
         let options = Options { login, service: &SERVICE, keepalive, pooled: false, keeps_dropped: false };
-        let env = fresh_env();
         let connection = postgres::Postgres::new(env.clone(), at.clone(), options);
         Ok(Postgres { env, connection, at })
     }
+}
+
+fn read(address: &str) -> Result<Config, AddressError> {
+    address.parse().map_err(|_| AddressError::Wrong(without_password(address), FORM))
 }
 
 impl Backend for Postgres {

@@ -31,14 +31,33 @@ impl Redis {
     /// # Errors
     /// An address that cannot be used.
     pub fn connect(address: &str) -> Result<Self, AddressError> {
-        use ::redis::{ConnectionAddr, IntoConnectionInfo};
-        let wrong = || AddressError::Wrong(without_password(address), FORM);
-        if address.starts_with("rediss://") {
-            return Err(AddressError::Tls(without_password(address)));
+        match address.starts_with("rediss://") {
+            true => Err(AddressError::Tls(without_password(address))),
+            false => Redis::with(fresh_env(), address, address, FORM),
         }
-        let info = address.into_connection_info().map_err(|_| wrong())?;
+    }
+
+    /// The same by TLS, at `rediss://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`. The server's certificate must be of this
+    /// host; `tls` says whose signature it needs, and has the client's own certificate if Redis asks for one.
+    ///
+    /// # Errors
+    /// An address that cannot be used.
+    #[cfg(feature = "tls")]
+    pub fn connect_tls(address: &str, tls: &tokio_rustls::rustls::ClientConfig) -> Result<Self, AddressError> {
+        const FORM: &str = "rediss://[USER:PASSWORD@]HOST[:PORT][/DATABASE]";
+        let Some(bare) = address.strip_prefix("rediss://") else {
+            return Err(AddressError::Wrong(without_password(address), FORM));
+        };
+        let env = super::secure_env(tls, super::Handshake { alpn: b"", asks: false });
+        Redis::with(env, &format!("redis://{bare}"), address, FORM)
+    }
+
+    fn with(env: TokioEnv, plain: &str, address: &str, form: &'static str) -> Result<Self, AddressError> {
+        use ::redis::{ConnectionAddr, IntoConnectionInfo};
+        let wrong = || AddressError::Wrong(without_password(address), form);
+        let info = plain.into_connection_info().map_err(|_| wrong())?;
         let ConnectionAddr::Tcp(host, port) = info.addr() else { return Err(wrong()) };
-        let (env, at) = (fresh_env(), format!("{host}:{port}"));
+        let at = format!("{host}:{port}");
         let endpoint = endpoint(&at, *port).ok_or_else(wrong)?;
         let connection = redis::Redis::new(env.clone(), endpoint, info.redis_settings().clone());
         Ok(Redis { env, connection, address: at })

@@ -18,7 +18,9 @@ impl Driver {
                 drop(self.asked.insert(*number, asked));
             }
             ServiceOutput::Cancel(number) => drop(self.asked.remove(number)),
-            ServiceOutput::Open { .. } | ServiceOutput::Push(_) | ServiceOutput::Close(_) => {}
+            ServiceOutput::Open { number, request } => drop(self.streams.insert(*number, request.purpose())),
+            ServiceOutput::Close(number) => drop(self.streams.remove(number)),
+            ServiceOutput::Push(_) => {}
         }
         // The client runs as long as this driver.
         let _ = self.to_service.send(output);
@@ -42,9 +44,9 @@ impl Driver {
                 }
                 (asked.map(|asked| asked.request.purpose()), reply.as_ref().err())
             }
-            ServiceInput::Ended { failure, .. } => {
-                // Where leases are kept alive on a stream, a leader has no other.
-                self.count_failure(Purpose::Renewal);
+            ServiceInput::Ended { number, failure } => {
+                let purpose = self.streams.remove(number).unwrap_or_default();
+                self.count_failure(purpose);
                 (Some(Purpose::Other), Some(failure))
             }
             ServiceInput::Item { .. } => (Some(Purpose::Other), None),

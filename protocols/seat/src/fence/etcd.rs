@@ -1,6 +1,9 @@
 //! etcd: transactions that happen only while this leader's token is the resource's.
 
-use super::{FenceError, begin, refused, sortable};
+use super::{
+    FenceError,
+    common::{begin, refused, sortable},
+};
 use crate::lead::{Fenced, Lead};
 use etcd_client::{Compare, CompareOp, Error, KvClient, Txn, TxnOp, TxnOpResponse, TxnResponse};
 use std::future::Future;
@@ -8,9 +11,10 @@ use std::future::Future;
 /// Fenced transactions.
 pub trait FencedKv {
     /// Carries out `txn` unless a newer leader has sealed `resource`, of which the key `fence/RESOURCE` tells. The fence
-    /// and the transaction are one transaction of etcd, so nothing comes between them; the answer is that of `txn`.
+    /// and the transaction are one transaction of etcd, so nothing comes between them; the answer is that of `txn`,
+    /// except that its header has no revision, as etcd gives none to a transaction within another.
     ///
-    /// It serves every seat, whatever service that stands on. A leader's first write takes two requests more.
+    /// Never delete that key: a former leader could write again. It serves every seat, whatever service that stands on. A leader's first write takes two requests more.
     ///
     /// What it does not promise: that a write happens once. For that, let `txn` compare the create revision of a
     /// request's key with 0, and put it: an answer that has not succeeded says that the request was done.

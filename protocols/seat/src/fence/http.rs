@@ -35,9 +35,12 @@ mod ledger;
 mod server;
 
 pub use ledger::{BadName, OpenError};
-pub use server::{Fence, FenceLayer};
+pub use server::{Fence, FenceLayer, Leader};
 
-use super::{FenceError, begin, refused};
+use super::{
+    FenceError,
+    common::{begin, refused},
+};
 use crate::lead::{Fenced, Lead};
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};

@@ -1,12 +1,33 @@
 //! PostgreSQL by `tokio-postgres`: the token is sealed in the transaction of the write.
+//!
+//! ```no_run
+//! # use fencepost_seat::{FencedSql, Lead};
+//! # use tokio_postgres::{Client, Error, Transaction};
+//! # fn example(lead: &Lead, mut client: Client) {
+//! let leading = lead.clone();
+//! lead.spawn(async move {
+//!     let charge = "UPDATE invoices SET charged = true WHERE id = 7";
+//!     let write = async |sql: &Transaction<'_>| sql.execute(charge, &[]).await;
+//!     match client.fenced_once::<_, Error>(&leading, "charges", "invoice-7", write).await {
+//!         Ok(Some(_)) => println!("charged"),
+//!         Ok(None) => println!("was charged before"),
+//!         Err(error) => println!("{error}"),
+//!     }
+//! });
+//! # }
+//! ```
 
 pub use super::sql::MIGRATION;
 
-use super::{FenceError, begin, of_resource, refused, sql};
+use super::{
+    FenceError,
+    common::{begin, of_resource, refused},
+    sql,
+};
 use crate::lead::{Fenced, Lead};
 use std::future::Future;
 use tokio_postgres::{
-    Client, Error, Transaction,
+    Client, Error, IsolationLevel, Transaction,
     types::{ToSql, Type},
 };
 
@@ -17,6 +38,9 @@ pub trait FencedSql {
     ///
     /// What it does not promise: that a write happens once. A leader that is interrupted may have committed without
     /// learning it. [`FencedSql::fenced_once`] does.
+    ///
+    /// Transactions of one resource wait for each other. One that is in an error is not committed, whatever `write`
+    /// returns. Its level is `READ COMMITTED`.
     ///
     /// A leader that is paused in the middle holds the row; so that it does not keep its successors waiting, the
     /// database closes the connection of a transaction that was idle for one lease. So take a new client for each
@@ -89,7 +113,9 @@ async fn sealed<'a, E: From<Error>>(
     resource: &str,
 ) -> Result<Transaction<'a>, FenceError<E>> {
     begin(lead)?;
-    let transaction = client.transaction().await.map_err(failed)?;
+    // At a higher level, whoever has waited for the row is refused by an error of the database.
+    let builder = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
+    let transaction = builder.start().await.map_err(failed)?;
     let (idle, token) = (sql::idle(lead.ttl), sql::token(lead.token()));
     let holder: &str = &lead.holder;
     let parameters: [(&(dyn ToSql + Sync), Type); 3] =
@@ -105,6 +131,7 @@ async fn sealed<'a, E: From<Error>>(
 }
 
 async fn commit<E: From<Error>>(transaction: Transaction<'_>, lead: &Lead<Fenced>) -> Result<(), FenceError<E>> {
+    transaction.batch_execute(sql::LIVES).await.map_err(failed)?;
     begin(lead)?;
     transaction.commit().await.map_err(failed)
 }

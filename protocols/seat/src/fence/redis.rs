@@ -1,6 +1,9 @@
 //! Redis: commands in a script that compares the token first.
 
-use super::{FenceError, begin, of_resource, refused, sortable};
+use super::{
+    FenceError,
+    common::{begin, of_resource, refused, sortable},
+};
 use crate::lead::{Fenced, Lead};
 use redis::{Arg, FromRedisValue, Pipeline, RedisError, Value, aio::ConnectionLike, cmd};
 use std::{fmt::Write, future::Future, time::Duration};
@@ -23,19 +26,19 @@ const DONE: &str = "redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[3])\n";
 
 /// Fenced commands, on any asynchronous connection.
 ///
-/// The fence is as durable as Redis is: a server that has lost its last writes has also lost who wrote them. On a
-/// cluster, all keys must be of one slot: use a resource's name with a hash tag, such as `{charges}`, in each.
+/// The fence is as durable as Redis is: a server that has lost its last writes has also lost who wrote them. Its keys,
+/// all of which begin with `fence:`, must not be evicted, so `maxmemory-policy` must be `noeviction`. On a cluster, all keys must be of one slot: use a resource's name with a hash tag, such as `{charges}`, in each.
 pub trait FencedRedis {
     /// Carries out `commands` at once, in a script, unless a newer leader has sealed `resource`; the replies are those
-    /// of all commands, `ignore` is not heeded. A script is not a transaction: a command that fails ends it, and
-    /// those before it have happened.
+    /// of all commands, so `T` is a tuple or a list, also for one; `ignore` is not heeded. A script is not a
+    /// transaction: a command that fails ends it, and those before it have happened.
     ///
-    /// The keys are `fence:token:RESOURCE` and `fence:holder:RESOURCE`; they must not expire or be evicted. The script's text
+    /// The keys are `fence:token:RESOURCE` and `fence:holder:RESOURCE`. A command may have 200 words. The script's text
     /// depends on how many arguments each command has. Redis before 7.4 keeps the text of each script that it was
     /// sent, so do not give it ever new numbers of arguments.
     ///
-    /// What it does not promise: that commands happen once. [`FencedRedis::fenced_once`] does, as far as the server
-    /// forgets nothing.
+    /// What it does not promise: that commands happen once. A client that asks again by itself, as that of a cluster
+    /// does, may have them happen twice. For that there is [`FencedRedis::fenced_once`].
     ///
     /// # Errors
     /// A leadership that is over, a refused token, and the errors of Redis. After an error of the connection the
@@ -48,7 +51,8 @@ pub trait FencedRedis {
     ) -> impl Future<Output = Result<T, FenceError<RedisError>>> + Send;
 
     /// The same, unless `request` is done: then there is `None`. That is known for as long as `keep`, under the key
-    /// `fence:done:RESOURCE/REQUEST`.
+    /// `fence:done:RESOURCE/REQUEST`. A request of which a command fails is not done, so those before it happen again
+    /// when it is made again.
     ///
     /// # Errors
     /// As for [`FencedRedis::fenced`]. After an error of the connection, ask again.

@@ -12,6 +12,9 @@ pub const SEAL: &str = "INSERT INTO fencepost_fence (resource, token, holder) VA
                         WHERE fencepost_fence.token < excluded.token \
                         OR fencepost_fence.token = excluded.token AND fencepost_fence.holder = excluded.holder";
 
+/// An error in a transaction that an error has aborted: a commit of it would answer without one, and write nothing.
+pub const LIVES: &str = "SELECT 1";
+
 /// Changes no row if the request is done.
 pub const DONE: &str = "INSERT INTO fencepost_done (request) VALUES ($1) ON CONFLICT (request) DO NOTHING";
 

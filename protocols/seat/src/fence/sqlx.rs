@@ -1,8 +1,28 @@
 //! PostgreSQL by `sqlx`: the token is sealed in the transaction of the write.
+//!
+//! ```no_run
+//! # use fencepost_seat::{FencedPool, Lead};
+//! # fn example(lead: &Lead, pool: sqlx::PgPool) {
+//! let (leading, pool) = (lead.clone(), pool.clone());
+//! lead.spawn(async move {
+//!     let charge = sqlx::query("UPDATE invoices SET charged = true WHERE id = $1").bind(7);
+//!     let write = async |sql: &mut sqlx::PgConnection| charge.execute(sql).await;
+//!     match pool.fenced_once(&leading, "charges", "invoice-7", write).await {
+//!         Ok(Some(_)) => println!("charged"),
+//!         Ok(None) => println!("was charged before"),
+//!         Err(error) => println!("{error}"),
+//!     }
+//! });
+//! # }
+//! ```
 
 pub use super::sql::MIGRATION;
 
-use super::{FenceError, begin, of_resource, refused, sql};
+use super::{
+    FenceError,
+    common::{begin, of_resource, refused},
+    sql,
+};
 use crate::lead::{Fenced, Lead};
 use sqlx::{Error, PgConnection, PgPool, Postgres, Transaction};
 use std::future::Future;
@@ -14,6 +34,10 @@ pub trait FencedPool {
     ///
     /// What it does not promise: that a write happens once. A leader that is interrupted may have committed without
     /// learning it. [`FencedPool::fenced_once`] does.
+    ///
+    /// Transactions of one resource wait for each other, and keep their connections meanwhile: make one at a time, and
+    /// take no other connection of the pool in `write`. One that is in an error is not committed, whatever `write`
+    /// returns. Its level is `READ COMMITTED`.
     ///
     /// A leader that is paused in the middle holds the resource's row; so that it does not keep its successors
     /// waiting, the database closes the connection of a transaction that was idle for one lease. A statement that runs
@@ -64,7 +88,7 @@ impl FencedPool for PgPool {
         write: impl AsyncFnOnce(&mut PgConnection) -> Result<T, E>,
     ) -> Result<Option<T>, FenceError<E>> {
         let mut transaction = sealed(self, lead, resource).await?;
-        let done = sqlx::query(sql::DONE).bind(of_resource(resource, request));
+        let done = sqlx::query(sql::DONE).persistent(false).bind(of_resource(resource, request));
         let written = match done.execute(&mut *transaction).await.map_err(failed)?.rows_affected() {
             0 => None,
             _ => Some(write(&mut transaction).await.map_err(FenceError::Write)?),
@@ -85,9 +109,16 @@ async fn sealed<E: From<Error>>(
     resource: &str,
 ) -> Result<Transaction<'static, Postgres>, FenceError<E>> {
     begin(lead)?;
-    let begin = format!("BEGIN; {}", sql::idle(lead.ttl));
-    let mut transaction = pool.begin_with(sqlx::AssertSqlSafe(begin)).await.map_err(failed)?;
-    let seal = sqlx::query(sql::SEAL).bind(resource).bind(sql::token(lead.token())).bind(&*lead.holder);
+    // At a higher level, whoever has waited for the row is refused by an error of the database.
+    let start = format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", sql::idle(lead.ttl));
+    // To its end even if this is dropped: sqlx does not roll back what was dropped before it had begun, and the pool
+    // would give the connection, in a transaction, to the next.
+    let pool = pool.clone();
+    let begun = tokio::spawn(async move { pool.begin_with(sqlx::AssertSqlSafe(start)).await });
+    let mut transaction = begun.await.unwrap_or(Err(Error::WorkerCrashed)).map_err(failed)?;
+    // Not prepared by name: a pooler in front of the database may not know the name.
+    let seal =
+        sqlx::query(sql::SEAL).persistent(false).bind(resource).bind(sql::token(lead.token())).bind(&*lead.holder);
     match seal.execute(&mut *transaction).await.map_err(failed)?.rows_affected() {
         0 => refused(lead),
         _ => Ok(transaction),
@@ -95,9 +126,10 @@ async fn sealed<E: From<Error>>(
 }
 
 async fn commit<E: From<Error>>(
-    transaction: Transaction<'static, Postgres>,
+    mut transaction: Transaction<'static, Postgres>,
     lead: &Lead<Fenced>,
 ) -> Result<(), FenceError<E>> {
+    sqlx::raw_sql(sql::LIVES).execute(&mut *transaction).await.map_err(failed)?;
     begin(lead)?;
     transaction.commit().await.map_err(failed)
 }

@@ -1,6 +1,14 @@
 //! What needs no service. Everything else is tested in `sim/examples/seat/`.
 
 use fencepost_seat::{AddressError, Etcd, Postgres, Redis};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use std::sync::Arc;
+
+fn tls() -> ClientConfig {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    builder.expect("versions").with_root_certificates(RootCertStore::empty()).with_no_client_auth()
+}
 
 #[test]
 fn no_error_prints_a_password() {
@@ -16,7 +24,15 @@ fn no_error_prints_a_password() {
         postgres("host=a,b user=app password=hunter2"),
         postgres("host=db password=hunter2@ sslmode=require"),
     ];
-    for error in wrong {
+    let tls = tls();
+    let encrypted = [
+        Etcd::connect_tls(["https://root:hunter2@etcd:2379"], &tls).err(),
+        Etcd::connect_tls(["http://root:hunter2@etcd:2379"], &tls).err(),
+        Redis::connect_tls("redis://:hunter2@redis", &tls).err(),
+        Redis::connect_tls("rediss+unix:///run/redis.sock?pass=hunter2", &tls).err(),
+        Postgres::connect_tls("host=a,b user=app password=hunter2", &tls).err(),
+    ];
+    for error in wrong.into_iter().chain(encrypted) {
         let said = error.expect("an address that cannot be used").to_string();
         assert!(!said.contains("hunter2"), "{said}");
     }

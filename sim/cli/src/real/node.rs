@@ -211,7 +211,7 @@ fn service_tls(args: &NodeArgs, tls: &Tls) -> Result<Option<Arc<dyn env::Wrap>>,
         _ => "",
     };
     let connector = tls.connector(protocol)?;
-    Ok(Some(Arc::new(Secure { connector, name: None })))
+    Ok(Some(Arc::new(Secure { connector, name: None, asks: args.backend.service.name == "postgres" })))
 }
 
 /// Names and addresses of `NAME=HOST:PORT,…`.

@@ -66,7 +66,10 @@ impl Ledger {
         }
         let sealed = match std::fs::read_to_string(path) {
             Ok(text) => Some(read(&text, resource).ok_or_else(foreign)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                tracing::warn!(path = %path.display(), resource, "there is no ledger: every leader is let through at first");
+                None
+            }
             Err(error) => return Err(io(error)),
         };
         Ok((Ledger { path: path.to_owned(), resource: resource.to_owned(), _lock: lock }, sealed))

@@ -19,12 +19,19 @@ use std::{
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use tower_layer::Layer;
 use tower_service::Service;
+use tracing::Instrument;
 
 /// Lets only the newest leader's requests through to the handlers of one resource.
 ///
-/// Put it around the routes that write, and only those. A leader that is newer waits until the handlers of requests
-/// under way have ended, and they run to their end even if their client has gone. So a handler's write must be over
-/// when the handler returns; set a time limit *inside* the handler, so that it does not keep a new leader waiting.
+/// Put it around the routes that write, and only those, and into no router that is nested in another, which would hide
+/// a part of the path. A leader that is newer waits until the handlers of requests under way have ended, and they run
+/// to their end even if their client has gone.
+///
+/// It orders handlers, so a write must be over when its handler ends. One in this process's memory or files is. A write
+/// to another machine may not be: a statement goes on in a database after its future was dropped by a timeout, by a
+/// panic, or by the end of this process. Whoever writes elsewhere compares the token there, in the same transaction;
+/// the handler finds it in the request's extensions, as a [`Leader`]. A handler must not call its own service through
+/// the layer: it would wait for itself.
 ///
 /// A request that is let through may be made again by the next leader, or by this one after an error: this layer
 /// gives an order. Let the handler remember the `Idempotency-Key` in the transaction of what it writes.
@@ -32,6 +39,15 @@ use tower_service::Service;
 pub struct FenceLayer {
     shared: Arc<Shared>,
     body_limit: usize,
+}
+
+/// Who has made a request that was let through.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Leader {
+    /// Its fencing token.
+    pub token: u64,
+    /// Its name, which no other leadership has.
+    pub holder: String,
 }
 
 #[derive(Debug)]
@@ -45,7 +61,9 @@ struct Shared {
 
 impl FenceLayer {
     /// The layer for `resource`, which remembers the highest token in the file at `path`: it survives a crash of the
-    /// machine. The file is for one process; if several serve one resource, fence where they write, in their database.
+    /// machine. A file that does not exist is made, and warned of: if it was lost, or its disk is not mounted, a former
+    /// leader is let through. The file is for one process; if several serve one resource, fence where they write, in
+    /// their database.
     ///
     /// # Errors
     /// A file that another process has open, that is of another resource, or damaged, or that cannot be read.
@@ -112,11 +130,17 @@ where
                 Ok(admitted) => admitted,
                 Err(refusal) => return Ok(answer(refusal)),
             };
-            let handling = inner.call(Request::from_parts(parts, Full::new(body)));
-            let handled = tokio::spawn(async move {
-                let _turn = turn;
+            let mut request = Request::from_parts(parts, Full::new(body));
+            if let Some(Sealed { token, holder }) = &*turn {
+                request.extensions_mut().insert(Leader { token: *token, holder: holder.clone() });
+            }
+            let handling = inner.call(request);
+            let handling = async move {
+                // The ledger is not free for another process before this has ended, either.
+                let _held = (turn, layer);
                 handling.await
-            });
+            };
+            let handled = tokio::spawn(handling.in_current_span());
             match handled.await {
                 Ok(answer) => answer,
                 Err(panic) if panic.is_panic() => std::panic::resume_unwind(panic.into_panic()),

@@ -2,6 +2,7 @@
 
 mod each;
 mod http;
+mod once;
 
 use crate::world::{Part, TTL_S, all, at, find, lines, lines_with, node, play, settings, sleep_s, until_s};
 use fencepost_seat::{Backend, Fenced, FencedSql, Lead, Seat, Term, fence::FenceError, fence::postgres::MIGRATION};

@@ -2,6 +2,7 @@
 
 mod again;
 mod dropping;
+mod encrypted;
 mod fencing;
 mod interrupted;
 mod letting_go;

@@ -5,7 +5,7 @@ use fencepost_seat::{Backend, Fenced, Metrics};
 use prometheus_client::{encoding::text::encode, registry::Registry};
 use scenarios::fault::{Fault, Who};
 use std::{future::pending, time::Duration};
-use tokio::time::Instant;
+use tokio::{sync::oneshot, time::Instant};
 
 const NAMES: [&str; 3] = ["n1", "n2", "n3"];
 
@@ -98,6 +98,17 @@ impl Part for Measured {
         });
         println!("n1: {:?}", leads.await);
         show("refused").await;
+        // What it has spawned does not stop.
+        let term = seat.campaign().await;
+        let (begins, begun) = oneshot::channel();
+        drop(term.lead().spawn_blocking(|| {
+            begins.send(()).unwrap();
+            std::thread::sleep(Duration::from_secs(3_600));
+        }));
+        begun.await.unwrap();
+        term.lead().refused();
+        println!("n1: {:?}", term.finish().await);
+        show("unclean").await;
     }
 }
 
@@ -141,6 +152,10 @@ fn metrics_tell_what_has_happened_to_a_seat() {
         assert_eq!(number("leading", all), number("leading", &named("fencepost_service_seconds_count")));
         assert_eq!(number("refused", &named("fencepost_fencing_rejections_total")), 1.0);
         assert_eq!(number("refused", &ended("refused")), 1.0);
+        assert_eq!(number("unclean", &named("fencepost_fencing_rejections_total")), 2.0);
+        assert_eq!(number("unclean", &ended("refused")), 1.0);
+        assert_eq!(number("unclean", &ended("unclean_stop")), 1.0);
+        assert_eq!(number("unclean", &moved("leader", "candidate")), 3.0);
         // Another of the same seat has its own.
         assert_eq!(number("leading", "fencepost_node_acting{seat=\"test\",node=\"idle\"}"), 0.0);
         let kinds = lines.iter().filter(|line| line.text == "before # TYPE fencepost_node_acting gauge").count();

@@ -2,6 +2,7 @@
 
 use super::{database, leaders, tables};
 use crate::world::{Part, TTL_S, all, at, lines, play, sleep_s};
+use bytes::Bytes;
 use fencepost_seat::{
     Backend, Fenced, FencedKv, FencedObjects, FencedPool, FencedRedis, FencedSql, Lead, Seat,
     fence::{FenceError, object_store::without_head},
@@ -14,11 +15,18 @@ use object_store::{
 };
 use protocols::service::{Service, etcd, postgres, redis};
 use sqlx::{PgPool, postgres::PgPoolOptions};
-use std::{fmt::Display, future::pending, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt::Display,
+    future::pending,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use tokio_postgres::Client;
 
 /// A resource.
 const NAME: &str = "charges";
+const INSERT: &str = "INSERT INTO written (what) VALUES ($1)";
 
 /// Something that leaders write to.
 trait Resource {
@@ -37,14 +45,12 @@ struct BySql(Client);
 
 impl Resource for BySql {
     async fn write(&mut self, lead: &Lead<Fenced>, name: &str, what: &str) -> Result<(), String> {
-        let insert = "INSERT INTO written (what) VALUES ($1)";
-        let write = async |sql: &tokio_postgres::Transaction<'_>| sql.execute(insert, &[&what]).await.map(drop);
+        let write = async |sql: &tokio_postgres::Transaction<'_>| sql.execute(INSERT, &[&what]).await.map(drop);
         told(self.0.fenced::<_, tokio_postgres::Error>(lead, name, write).await)
     }
 
     async fn once(&mut self, lead: &Lead<Fenced>, request: &str, what: &str) -> Result<bool, String> {
-        let insert = "INSERT INTO written (what) VALUES ($1)";
-        let write = async |sql: &tokio_postgres::Transaction<'_>| sql.execute(insert, &[&what]).await.map(drop);
+        let write = async |sql: &tokio_postgres::Transaction<'_>| sql.execute(INSERT, &[&what]).await.map(drop);
         let once = self.0.fenced_once::<_, tokio_postgres::Error>(lead, NAME, request, write);
         told(once.await).map(|done| done.is_some())
     }
@@ -59,12 +65,12 @@ struct BySqlx(PgPool);
 
 impl Resource for BySqlx {
     async fn write(&mut self, lead: &Lead<Fenced>, name: &str, what: &str) -> Result<(), String> {
-        let insert = sqlx::query("INSERT INTO written (what) VALUES ($1)").bind(what.to_owned());
+        let insert = sqlx::query(INSERT).bind(what.to_owned());
         told(self.0.fenced(lead, name, async |sql| insert.execute(sql).await.map(drop)).await)
     }
 
     async fn once(&mut self, lead: &Lead<Fenced>, request: &str, what: &str) -> Result<bool, String> {
-        let insert = sqlx::query("INSERT INTO written (what) VALUES ($1)").bind(what.to_owned());
+        let insert = sqlx::query(INSERT).bind(what.to_owned());
         let once = self.0.fenced_once(lead, NAME, request, async |sql| insert.execute(sql).await.map(drop));
         told(once.await).map(|done| done.is_some())
     }
@@ -75,7 +81,11 @@ impl Resource for BySqlx {
 }
 
 #[derive(Clone)]
-struct ByRedis(::redis::aio::MultiplexedConnection);
+struct ByRedis {
+    connection: ::redis::aio::MultiplexedConnection,
+    /// What was written, by the number that Redis gave it.
+    numbers: Arc<Mutex<BTreeMap<u64, String>>>,
+}
 
 fn appends(what: &str) -> ::redis::Pipeline {
     let mut commands = ::redis::pipe();
@@ -85,24 +95,24 @@ fn appends(what: &str) -> ::redis::Pipeline {
 
 impl Resource for ByRedis {
     async fn write(&mut self, lead: &Lead<Fenced>, name: &str, what: &str) -> Result<(), String> {
-        let done: (u64, String) = told(self.0.fenced(lead, name, &appends(what)).await)?;
-        println!("{what} is number {}, {}", done.0, done.1);
+        let (number, done): (u64, String) = told(self.connection.fenced(lead, name, &appends(what)).await)?;
+        assert_eq!(done, "OK");
+        self.numbers.lock().unwrap().insert(number, what.to_owned());
         Ok(())
     }
 
     async fn once(&mut self, lead: &Lead<Fenced>, request: &str, what: &str) -> Result<bool, String> {
         let keep = Duration::from_secs(3_600);
-        let done: Option<(u64, String)> = told(self.0.fenced_once(lead, NAME, request, keep, &appends(what)).await)?;
+        let done: Option<(u64, String)> =
+            told(self.connection.fenced_once(lead, NAME, request, keep, &appends(what)).await)?;
+        self.numbers.lock().unwrap().extend(done.iter().map(|(number, _)| (*number, what.to_owned())));
         Ok(done.is_some())
     }
 
     async fn written(&mut self, _: &str) -> Vec<String> {
-        let mut written = Vec::new();
-        for what in ["a", "b", "c", "d", "e", "f", "g", "h"] {
-            let there: bool =
-                ::redis::cmd("EXISTS").arg(format!("written:{what}")).query_async(&mut self.0).await.unwrap();
-            written.extend(there.then(|| what.to_owned()));
-        }
+        let written: Vec<String> = self.numbers.lock().unwrap().values().cloned().collect();
+        let last: usize = ::redis::cmd("GET").arg("number").query_async(&mut self.connection).await.unwrap();
+        assert_eq!(last, written.len(), "what was refused has been written");
         written
     }
 }
@@ -151,13 +161,8 @@ impl ByObject {
 
 impl Resource for ByObject {
     async fn write(&mut self, lead: &Lead<Fenced>, name: &str, what: &str) -> Result<(), String> {
-        let path = Path::from(name);
-        let old = match self.0.get(&path).await {
-            Ok(found) => without_head(&found.bytes().await.unwrap()).to_vec(),
-            Err(_) => Vec::new(),
-        };
-        let new = [&old, what.as_bytes(), b"\n"].concat();
-        told(self.0.put_fenced(lead, &path, new.into()).await).map(drop)
+        let adds = |old: Option<Bytes>| [&old.unwrap_or_default(), what.as_bytes(), b"\n"].concat().into();
+        told(self.0.update_fenced(lead, &Path::from(name), adds).await).map(drop)
     }
 
     async fn once(&mut self, lead: &Lead<Fenced>, _: &str, what: &str) -> Result<bool, String> {
@@ -200,19 +205,21 @@ async fn race<B: Backend<Fencing = Fenced>>(backend: B, resource: impl Resource 
         let write = async |lead: &Lead<Fenced>, after_ms: i8, who: &str| {
             let mut resource = resource.clone();
             sleep_s(f64::from(after_ms.max(0)) / 1e3).await;
-            for round in 0..3 {
+            for round in 0..3_usize {
                 if resource.write(lead, &name, &format!("{who}{lag}.{round}")).await.is_err() {
                     return round;
                 }
             }
-            3
+            3_usize
         };
         let (old, new) = tokio::join!(write(older.lead(), lag, "older"), write(newer.lead(), -lag, "newer"));
         let again = write(older.lead(), 0, "again").await;
         let written = resource.clone().written(&name).await;
         let first = written.iter().position(|what| what.starts_with(&format!("newer{lag}.")));
         let last = written.iter().rposition(|what| what.starts_with(&format!("older{lag}.")));
-        let order = if last < first || first.is_none() { "in order" } else { "mixed" };
+        let acknowledged = written.iter().filter(|what| what.contains(&format!("er{lag}."))).count();
+        assert_eq!(acknowledged, old + new, "{written:?}");
+        let order = if last < first { "in order" } else { "mixed" };
         println!("{lag}: the older wrote {old}, the newer {new}, the older again {again}, {order}");
         tokio::join!(older.finish(), newer.finish());
     }
@@ -299,7 +306,7 @@ impl Part for Plays {
                 let connection = client.get_multiplexed_async_connection().await.unwrap();
                 match what {
                     What::Fail => fail(backend, connection).await,
-                    _ => what.play(backend, ByRedis(connection)).await,
+                    _ => what.play(backend, ByRedis { connection, numbers: Arc::default() }).await,
                 }
             }
             Kind::Etcd => {

@@ -2,14 +2,14 @@
 
 use super::leaders;
 use crate::world::{Part, all, at, find, lines, play, sleep_s};
-use axum::{Router, body::Body, extract::Path, response::Response, routing::post};
+use axum::{Extension, Router, body::Body, extract::Path, response::Response, routing::post};
 use fencepost_seat::{
     Backend, Fenced, Lead,
-    fence::http::{FenceLayer, Key, accepted},
+    fence::http::{FenceLayer, Key, Leader, accepted},
 };
 use http::{HeaderValue, Request, StatusCode};
 use protocols::service::etcd;
-use std::{fs, future::pending};
+use std::{fs, future::pending, time::Duration};
 use tower::ServiceExt;
 
 const LEDGER: &str = "/tmp/ledger";
@@ -19,7 +19,12 @@ fn key() -> Key {
 }
 
 /// Handles each request for as many seconds as it says.
-async fn handle(Path((what, takes_s)): Path<(String, f64)>, body: String) -> String {
+async fn handle(
+    Path((what, takes_s)): Path<(String, f64)>,
+    Extension(leader): Extension<Leader>,
+    body: String,
+) -> String {
+    assert!(leader.token > 0 && leader.holder.starts_with("x/"));
     println!("{what} begins with {body:?}");
     sleep_s(takes_s).await;
     println!("{what} is done");
@@ -137,6 +142,33 @@ fn a_newer_leader_waits_until_what_was_let_through_has_been_handled() {
     let newer = at(&lines, "newer begins with \"charge newer\"");
     assert!(newer >= at(&lines, "slow is done") && newer >= at(&lines, "left is done"));
     assert!(at(&lines, "left begins with \"charge left\"") >= at(&lines, "slow begins with \"charge slow\"") - 0.1);
+}
+
+struct Stops;
+
+impl Part for Stops {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let ((older, _newer), resource) = (leaders(backend).await, server());
+        let left = tokio::time::timeout(Duration::from_millis(500), ask(&resource, signed(older.lead(), "left", 2.0)));
+        println!("the client has gone: {}", left.await.is_err());
+        drop(resource);
+        println!("the server has gone, {}", FenceLayer::open(key(), "charges", LEDGER).unwrap_err());
+        sleep_s(2.0).await;
+        println!("later: {}", FenceLayer::open(key(), "charges", LEDGER).is_ok());
+        pending::<()>().await;
+    }
+}
+
+#[test]
+fn a_server_that_has_gone_keeps_its_ledger_until_the_last_handler_has_ended() {
+    let lines = lines(&etcd::SERVICE, || play(Stops));
+    println!("{}", all(&lines));
+    at(&lines, "the client has gone: true");
+    at(&lines, "the server has gone, the ledger /tmp/ledger is open in another process, or twice in this one");
+    assert!(at(&lines, "later: true") >= at(&lines, "left is done"));
 }
 
 struct Forges;

@@ -1,0 +1,130 @@
+//! Requests that are made once, whoever makes them, and transactions that are not what their closure takes them for.
+
+use super::{database, leaders, tables};
+use crate::world::{Part, all, at, lines, play};
+use fencepost_seat::{Backend, Fenced, FencedPool, FencedSql};
+use protocols::service::postgres::SERVICE;
+use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
+use std::time::Duration;
+use tokio_postgres::{Error, Transaction};
+
+const INSERT: &str = "INSERT INTO written (what) VALUES ($1)";
+
+async fn pool() -> PgPool {
+    let pool = PgPoolOptions::new().max_connections(1);
+    pool.connect("postgres://invoices@postgres/invoices?sslmode=disable").await.unwrap()
+}
+
+async fn shown(when: &str) {
+    println!("{when}: {:?}", super::rows(&database().await).await);
+}
+
+struct TwoLeaders;
+
+impl Part for TwoLeaders {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        tables().await;
+        let ((older, newer), pool) = (leaders(backend).await, pool().await);
+        let mut client = database().await;
+        let insert = async |sql: &Transaction<'_>| sql.execute(INSERT, &[&"by the older"]).await;
+        let first = client.fenced_once::<_, Error>(older.lead(), "table", "7", insert).await.unwrap();
+        let insert = async |sql: &mut PgConnection| sqlx::query(INSERT).bind("by the newer").execute(sql).await;
+        let again = pool.fenced_once(newer.lead(), "table", "7", insert).await.unwrap();
+        println!("the older did it: {}, the newer: {}", first.is_some(), again.is_some());
+        let insert = async |sql: &mut PgConnection| sqlx::query(INSERT).bind("another").execute(sql).await;
+        // Of another resource, whose name and the request's are the same when they are put together.
+        let other = pool.fenced_once(newer.lead(), "table/7", "", insert).await.unwrap();
+        println!("another's request: {}", other.is_some());
+        shown("there is").await;
+    }
+}
+
+#[test]
+fn a_request_that_a_former_leader_has_made_is_not_made_again() {
+    let lines = lines(&SERVICE, || play(TwoLeaders));
+    println!("{}", all(&lines));
+    at(&lines, "the older did it: true, the newer: false");
+    at(&lines, "another's request: true");
+    at(&lines, "there is: [\"by the older\", \"another\"]");
+}
+
+struct Swallows;
+
+impl Part for Swallows {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        tables().await;
+        let ((_older, newer), pool) = (leaders(backend).await, pool().await);
+        let mut client = database().await;
+        client.execute(INSERT, &[&"there"]).await.unwrap();
+        let by_client = async |sql: &Transaction<'_>| {
+            sql.execute(INSERT, &[&"a"]).await?;
+            // The error has aborted the transaction, and goes unnoticed.
+            let _ = sql.execute(INSERT, &[&"there"]).await;
+            Ok::<_, Error>(())
+        };
+        let done = client.fenced_once(newer.lead(), "table", "1", by_client).await;
+        println!("by the client: {}", done.is_ok());
+        let by_pool = async |sql: &mut PgConnection| {
+            sqlx::query(INSERT).bind("a").execute(&mut *sql).await?;
+            let _ = sqlx::query(INSERT).bind("there").execute(sql).await;
+            Ok::<_, sqlx::Error>(())
+        };
+        let done = pool.fenced_once(newer.lead(), "table", "1", by_pool).await;
+        println!("by the pool: {}", done.is_ok());
+        shown("there is").await;
+        let insert = async |sql: &mut PgConnection| sqlx::query(INSERT).bind("a").execute(sql).await;
+        let done = pool.fenced_once(newer.lead(), "table", "1", insert).await.unwrap();
+        println!("again: {}", done.is_some());
+        shown("then there is").await;
+    }
+}
+
+#[test]
+fn a_transaction_that_an_error_has_aborted_is_not_taken_for_committed() {
+    let lines = lines(&SERVICE, || play(Swallows));
+    println!("{}", all(&lines));
+    at(&lines, "by the client: false");
+    at(&lines, "by the pool: false");
+    at(&lines, "there is: [\"there\"]");
+    at(&lines, "again: true");
+    at(&lines, "then there is: [\"there\", \"a\"]");
+}
+
+struct GivesUp;
+
+impl Part for GivesUp {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        tables().await;
+        let ((_older, newer), pool) = (leaders(backend).await, pool().await);
+        for after_us in (0..6_000).step_by(100) {
+            let insert = async |sql: &mut PgConnection| sqlx::query(INSERT).bind("lost").execute(sql).await;
+            let write = pool.fenced(newer.lead(), "table", async |sql| {
+                insert(sql).await?;
+                std::future::pending::<Result<(), sqlx::Error>>().await
+            });
+            let dropped = tokio::time::timeout(Duration::from_micros(after_us), write).await;
+            assert!(dropped.is_err());
+            // On the pool's only connection.
+            let kept = format!("kept {after_us}");
+            sqlx::query(INSERT).bind(kept).execute(&pool).await.unwrap();
+        }
+        let rows = super::rows(&database().await).await;
+        println!("kept {}, lost {}", rows.len(), rows.iter().filter(|row| *row == "lost").count());
+    }
+}
+
+#[test]
+fn a_write_that_is_dropped_anywhere_leaves_no_transaction_in_the_pool() {
+    let lines = lines(&SERVICE, || play(GivesUp));
+    println!("{}", all(&lines));
+    at(&lines, "kept 60, lost 0");
+}
