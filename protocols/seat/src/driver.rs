@@ -3,14 +3,16 @@
 mod service;
 
 use crate::{
-    backend::{Counted, Service},
+    backend::{Counted, Service, Session},
     ended::Ended,
     state::{Order, Phase, State},
 };
 use protocols::{
     clock::Now,
     core::TimerId,
-    elector::{AnyElector, Deposed, ELECTOR_TIMERS, Input, Output, RequestNumber, ServiceInput, ServiceOutput},
+    elector::{
+        AnyElector, Deposed, ELECTOR_TIMERS, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber,
+    },
     news::Purpose,
     payload::Opaque,
     types::Leadership,
@@ -20,7 +22,7 @@ use protocols_clients::{
     timers::Timers,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     future::poll_fn,
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -50,6 +52,7 @@ pub(crate) struct Course {
     pub(crate) lease: u64,
     /// How the lease is counted, where the core's own belief has no end.
     pub(crate) counted: Option<Counted>,
+    pub(crate) session: Option<Session>,
     /// How long spawned work may take to stop, nanoseconds.
     pub(crate) stop_within: u64,
     /// The same for the release.
@@ -93,8 +96,12 @@ struct Driver {
     outputs: Vec<Output>,
     /// Requests under way.
     asked: BTreeMap<RequestNumber, Asked>,
+    /// Sessions that the client keeps alive.
+    open: BTreeSet<StreamNumber>,
     /// When the last request was sent that has begun or renewed the lease.
     confirmed: u64,
+    /// How long before the end of the lease the belief ends: less than was asked for if the lease is.
+    margin: u64,
     /// The leadership as the core sees it.
     leadership: Leadership,
     /// What the failing requests are for; its next success ends the failure.
@@ -146,11 +153,13 @@ pub(crate) fn start(
     let client = Aborts(client.abort_handle());
     let driver = Driver {
         timers: Timers::new(state.env.clone()),
+        margin: course.margin,
         course,
         state,
         to_service,
         outputs: Vec::new(),
         asked: BTreeMap::new(),
+        open: BTreeSet::new(),
         confirmed: 0,
         leadership: Leadership { token: 0, valid_until: 0 },
         failing: None,
@@ -258,6 +267,10 @@ impl Driver {
         }
         self.timers.cancel(OVER);
         (self.holds, self.frozen) = (false, true);
+        // A lease that is over runs out, however long the work takes to stop.
+        for session in std::mem::take(&mut self.open) {
+            self.ask(ServiceOutput::Close(session));
+        }
         self.end(why);
     }
 
@@ -336,7 +349,7 @@ impl Driver {
             Some(counted) => self.confirmed.saturating_add(self.course.lease.saturating_sub(counted.unseen)),
             None => u64::MAX,
         };
-        let until = self.leadership.valid_until.min(lease_ends).saturating_sub(self.course.margin);
+        let until = self.leadership.valid_until.min(lease_ends).saturating_sub(self.margin);
         self.state.deadline.store(until, Ordering::Release);
         if self.holds {
             self.timers.set(OVER, until);

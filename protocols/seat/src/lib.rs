@@ -61,6 +61,8 @@ mod state;
 mod term;
 mod tracker;
 
+#[cfg(feature = "consul")]
+pub use backend::consul::Consul;
 #[cfg(feature = "etcd")]
 pub use backend::etcd::Etcd;
 #[cfg(feature = "kubernetes")]
@@ -69,6 +71,8 @@ pub use backend::kubernetes::Kubernetes;
 pub use backend::postgres::Postgres;
 #[cfg(feature = "redis")]
 pub use backend::redis::Redis;
+#[cfg(feature = "zookeeper")]
+pub use backend::zookeeper::Zookeeper;
 pub use backend::{AddressError, Backend};
 pub use ended::Ended;
 #[cfg(feature = "postgres")]

@@ -1,11 +1,13 @@
 //! What a driver asks of the service, and what it learns.
 
 use super::{Asked, Driver, Ending, Report};
+use crate::backend::Heard;
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
+    error::Failure,
     news::Purpose,
     payload::{Opaque, Payload},
-    types::NodeId,
+    types::{MILLISECOND, NodeId},
 };
 use protocols_clients::env::Env;
 
@@ -17,7 +19,9 @@ impl Driver {
                 drop(self.asked.insert(*number, asked));
             }
             ServiceOutput::Cancel(number) => drop(self.asked.remove(number)),
-            ServiceOutput::Open { .. } | ServiceOutput::Push(_) | ServiceOutput::Close(_) => {}
+            ServiceOutput::Open { number, .. } if self.course.session.is_some() => drop(self.open.insert(*number)),
+            ServiceOutput::Close(number) => drop(self.open.remove(number)),
+            ServiceOutput::Open { .. } | ServiceOutput::Push(_) => {}
         }
         // The client runs as long as this driver.
         let _ = self.to_service.send(output);
@@ -30,6 +34,7 @@ impl Driver {
 
     /// Notes whether the service does what it is asked. A service may refuse one kind of request and answer another.
     pub(super) fn note(&mut self, answer: &ServiceInput) {
+        let lost;
         let (purpose, failure) = match answer {
             ServiceInput::Reply { number, reply } => {
                 let asked = self.asked.remove(number);
@@ -38,8 +43,13 @@ impl Driver {
                 }
                 (asked.map(|asked| asked.request.purpose()), reply.as_ref().err())
             }
+            // A stream ends with what is released.
+            ServiceInput::Ended { .. } if self.ending == Ending::Releasing => return,
             ServiceInput::Ended { failure, .. } => (Some(Purpose::Other), Some(failure)),
-            ServiceInput::Item { .. } => (Some(Purpose::Other), None),
+            ServiceInput::Item { item, .. } => {
+                lost = self.heard(item);
+                (Some(Purpose::Other), lost.as_ref())
+            }
         };
         if let (Some(failure), Ending::Releasing) = (failure, self.ending) {
             tracing::warn!(%failure, "the release of the lease has failed; it runs out");
@@ -57,6 +67,23 @@ impl Driver {
                 self.report(|report| report.failing = None);
             }
             _ => {}
+        }
+    }
+
+    /// Why the connection is lost, if that is what this item of a stream says.
+    fn heard(&mut self, item: &Opaque) -> Option<Failure> {
+        match (self.course.session?.says)(item)? {
+            Heard::Lost(why) => Some(why),
+            Heard::Granted(granted) => {
+                let (asked, margin) = (self.course.lease, self.course.margin);
+                if granted != asked {
+                    let [asked_ms, granted_ms] = [asked, granted].map(|length| length / MILLISECOND);
+                    tracing::warn!(asked_ms, granted_ms, "the service grants another lease than it was asked for");
+                }
+                let share = u128::from(margin) * u128::from(granted) / u128::from(asked.max(1));
+                self.margin = u64::try_from(share).map_or(margin, |share| share.min(margin));
+                None
+            }
         }
     }
 

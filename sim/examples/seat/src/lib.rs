@@ -1,6 +1,6 @@
 //! The invoices of `sim/examples/invoices`, charged by whoever has the seat.
 
-use fencepost_seat::{Backend, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, Redis, Seat};
+use fencepost_seat::{Backend, Consul, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, Redis, Seat, Zookeeper};
 use std::{env, future::pending, time::Duration};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{NoTls, Transaction};
@@ -33,8 +33,18 @@ pub async fn on_kubernetes() -> Result<(), Error> {
 }
 
 #[tokio::main]
+pub async fn on_consul() -> Result<(), Error> {
+    run(Consul::connect("http://consul:8500")?).await
+}
+
+#[tokio::main]
 pub async fn on_postgres() -> Result<(), Error> {
     run(Postgres::connect("postgres://invoices@postgres/invoices")?).await
+}
+
+#[tokio::main]
+pub async fn on_zookeeper() -> Result<(), Error> {
+    run(Zookeeper::connect("zookeeper:2181")?).await
 }
 
 pub async fn run(backend: impl Backend<Fencing = Fenced>) -> Result<(), Error> {
