@@ -41,7 +41,9 @@ fn swept_on_etcd() {
 
 #[test]
 fn swept_on_consul() {
-    println!("{:?}", world().belief_overlap(NONE).service(consul()).fleet(3, seat::on_consul).check());
+    // A takeover takes half a minute, and a run as much longer: the invoices must last.
+    let world = world().env("PACE_MS", "1000");
+    println!("{:?}", world.belief_overlap(NONE).service(consul()).fleet(3, seat::on_consul).check());
 }
 
 #[test]

@@ -105,12 +105,16 @@ fn a_key_that_is_deleted_takes_no_token_back() {
 
 #[test]
 fn a_key_that_somebody_writes_is_still_the_lock() {
-    // Without the flags by which Consul's own client knows a lock.
-    let write = || assert_eq!(operate("PUT", LOCK), "true");
+    let write = || {
+        // Without the flags by which Consul's own client knows a lock.
+        assert_eq!(operate("PUT", LOCK), "true");
+        std::thread::sleep(Duration::from_secs(4));
+        destroy_the_session();
+    };
     let lines = lines(&consul::SERVICE, move || play(Operated { act: write }));
     println!("{}", all(&lines));
-    let released = at(&lines, "n1 still leads");
-    assert!((released..released + HANDOFF_S).contains(&at(&lines, "n2 leads")));
+    assert!(at(&lines, "n1 leads no more: Lost") > 12.1, "the write does not take the lock from it");
+    assert!((22.1..22.1 + 1.0 + HANDOFF_S).contains(&at(&lines, "n2 leads")));
     assert!(token(&lines, "n2") > token(&lines, "n1"));
 }
 
