@@ -40,23 +40,43 @@ pub async fn run<E: Env>(
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    let backend = Consul { env: env.clone(), agent: Arc::new(Agent::new(&env, endpoints)) };
+    run_as(env, endpoints, None, outputs, deliver).await;
+}
+
+/// The same with an ACL token.
+pub async fn run_as<E: Env>(
+    env: E,
+    endpoints: Vec<Endpoint>,
+    token: Option<Arc<str>>,
+    outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
+) {
+    let backend = Consul { env: env.clone(), agent: Arc::new(Agent::new(&env, endpoints)), token };
     Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
 }
 
 struct Consul<E: Env> {
     env: E,
     agent: Arc<Agent<E>>,
+    token: Option<Arc<str>>,
+}
+
+/// With the ACL token, if there is one.
+fn signed(ask: Ask, token: Option<&str>) -> Ask {
+    match token {
+        Some(token) => ask.with("x-consul-token", token),
+        None => ask,
+    }
 }
 
 impl<E: Env> Backend for Consul<E> {
     type Api = Api;
 
     fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
-        let (env, agent) = (self.env.clone(), self.agent.clone());
+        let (env, agent, token) = (self.env.clone(), self.agent.clone(), self.token.clone());
         Box::pin(async move {
             let attempt = async {
-                let answer = agent.ask(ask(&request), Waits::No).await?;
+                let answer = agent.ask(signed(ask(&request), token.as_deref()), Waits::No).await?;
                 understand(&request, &answer)
             };
             within(&env, timeout, attempt).await
@@ -64,12 +84,13 @@ impl<E: Env> Backend for Consul<E> {
     }
 
     fn stream(&self, watch: Watch, stream: Stream<Api>) -> Option<Boxed<Failure>> {
-        let agent = self.agent.clone();
+        let (agent, token) = (self.agent.clone(), self.token.clone());
         let (_pushes, give) = stream.split();
         Some(Box::pin(async move {
             let mut index = 0;
             loop {
-                let attempt = async { found(&agent.ask(wait(&watch, index), Waits::ForChange).await?) };
+                let ask = signed(wait(&watch, index), token.as_deref());
+                let attempt = async { found(&agent.ask(ask, Waits::ForChange).await?) };
                 match attempt.await {
                     Ok((pair, now)) => {
                         // A lower index means that the server lost its state: the known index is worthless.

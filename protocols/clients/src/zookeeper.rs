@@ -2,7 +2,8 @@
 //! sockets and sets timers by itself, so it cannot run in a simulation.)
 //!
 //! [`jute`], [`wire`], [`call`] and [`answer`] are the protocol; `connection.rs` has the session with its connections.
-//! Requests are sent in the order in which they are made, and answered in that order.
+//! Requests are sent in the order in which they are made, and answered in that order. A push on a session's stream moves
+//! the session to another connection.
 
 pub mod answer;
 pub mod call;
@@ -76,10 +77,10 @@ impl<E: Env> Backend for Zookeeper<E> {
     }
 
     fn stream(&self, request: StreamRequest, stream: Stream<Api>) -> Option<Boxed<Failure>> {
-        let (_, give) = stream.split();
+        let (pushes, give) = stream.split();
         let (sender, packets) = unbounded_channel();
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
         let session = Session::new(self.env.clone(), self.endpoints.clone(), request.timeout_ms);
-        Some(Box::pin(session.run(packets, give)))
+        Some(Box::pin(session.run(packets, pushes, give)))
     }
 }

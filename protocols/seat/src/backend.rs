@@ -1,5 +1,7 @@
 //! The services that a seat can stand on.
 
+#[cfg(feature = "consul")]
+pub(crate) mod consul;
 #[cfg(feature = "etcd")]
 pub(crate) mod etcd;
 #[cfg(feature = "kubernetes")]
@@ -8,17 +10,27 @@ pub(crate) mod kubernetes;
 pub(crate) mod postgres;
 #[cfg(feature = "redis")]
 pub(crate) mod redis;
+#[cfg(feature = "zookeeper")]
+pub(crate) mod zookeeper;
 
 use crate::lead::Fencing;
 use protocols::{
     election::Protocol,
     elector::{ServiceInput, ServiceOutput},
+    error::Failure,
     payload::Opaque,
 };
 use protocols_clients::env::tokio::TokioEnv;
-#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres", feature = "kubernetes"))]
+#[cfg(any(
+    feature = "consul",
+    feature = "etcd",
+    feature = "redis",
+    feature = "postgres",
+    feature = "kubernetes",
+    feature = "zookeeper"
+))]
 use protocols_clients::env::tokio::{EnvSettings, Wrap};
-#[cfg(any(feature = "etcd", feature = "redis"))]
+#[cfg(any(feature = "consul", feature = "etcd", feature = "redis", feature = "zookeeper"))]
 use protocols_clients::site::Endpoint;
 use std::{future::Future, pin::Pin, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -30,6 +42,21 @@ pub struct Counted {
     pub(crate) confirms: fn(&Opaque, &Opaque) -> bool,
     /// How much sooner others may take it than a lease's length after that, nanoseconds.
     pub(crate) unseen: u64,
+}
+
+/// A session that the client keeps alive by itself as long as its stream is open.
+#[derive(Clone, Copy)]
+pub struct Session {
+    /// What this item of the stream says of the connection.
+    pub(crate) says: fn(&Opaque) -> Option<Heard>,
+}
+
+/// What a session says of its connection.
+pub enum Heard {
+    /// There is none, and why.
+    Lost(Failure),
+    /// There is one, and the service has granted this timeout, nanoseconds.
+    Granted(u64),
 }
 
 /// A coordination service. Clones are the same service, for several seats.
@@ -46,9 +73,21 @@ pub(crate) type Deliver = Arc<dyn Fn(ServiceInput) + Send + Sync>;
 pub trait Service {
     fn protocol(&self) -> &'static Protocol;
     fn env(&self) -> &TokioEnv;
+    /// The TTL of the lease by which a belief counts, for one that is asked for; nanoseconds.
+    fn granted(&self, ttl: u64) -> u64 {
+        (self.protocol().granted_ttl)(ttl)
+    }
     /// `None` if the core's own belief ends.
     fn counted(&self) -> Option<Counted> {
         None
+    }
+    /// `None` if nothing but the core's requests keeps the lease.
+    fn session(&self) -> Option<Session> {
+        None
+    }
+    /// What a seat's keys are called by.
+    fn place(&self, seat: &str) -> String {
+        seat.to_owned()
     }
     /// Carries out an elector's requests until the channel closes.
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running;
@@ -63,16 +102,33 @@ pub enum AddressError {
     Wrong(String, &'static str),
     #[error("`{0}` asks for TLS: use `connect_tls`, of the feature `tls`")]
     Tls(String),
+    /// Not shown: it is a secret.
+    #[error("the token is empty, or has other characters than visible ones of ASCII")]
+    Token,
 }
 
 /// A world seen by nobody else. The operating system's randomness seeds it, by the keys of a hash map.
-#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres", feature = "kubernetes"))]
+#[cfg(any(
+    feature = "consul",
+    feature = "etcd",
+    feature = "redis",
+    feature = "postgres",
+    feature = "kubernetes",
+    feature = "zookeeper"
+))]
 pub(crate) fn fresh_env() -> TokioEnv {
     env_with(None)
 }
 
 /// The same, with something around each of its connections.
-#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres", feature = "kubernetes"))]
+#[cfg(any(
+    feature = "consul",
+    feature = "etcd",
+    feature = "redis",
+    feature = "postgres",
+    feature = "kubernetes",
+    feature = "zookeeper"
+))]
 fn env_with(wrap: Option<Arc<dyn Wrap>>) -> TokioEnv {
     use std::hash::{BuildHasher, RandomState};
     let seed = RandomState::new().hash_one(std::process::id());
@@ -80,7 +136,10 @@ fn env_with(wrap: Option<Arc<dyn Wrap>>) -> TokioEnv {
 }
 
 /// How a service is spoken to by TLS.
-#[cfg(all(feature = "tls", any(feature = "etcd", feature = "redis", feature = "postgres")))]
+#[cfg(all(
+    feature = "tls",
+    any(feature = "consul", feature = "etcd", feature = "redis", feature = "postgres", feature = "zookeeper")
+))]
 #[derive(Clone, Copy)]
 pub(crate) struct Handshake {
     /// The application protocol that is offered; none if empty.
@@ -90,7 +149,10 @@ pub(crate) struct Handshake {
 }
 
 /// A world of which each connection is encrypted.
-#[cfg(all(feature = "tls", any(feature = "etcd", feature = "redis", feature = "postgres")))]
+#[cfg(all(
+    feature = "tls",
+    any(feature = "consul", feature = "etcd", feature = "redis", feature = "postgres", feature = "zookeeper")
+))]
 pub(crate) fn secure_env(tls: &tokio_rustls::rustls::ClientConfig, handshake: Handshake) -> TokioEnv {
     let mut tls = tls.clone();
     tls.alpn_protocols = if handshake.alpn.is_empty() { Vec::new() } else { vec![handshake.alpn.to_vec()] };
@@ -99,7 +161,7 @@ pub(crate) fn secure_env(tls: &tokio_rustls::rustls::ClientConfig, handshake: Ha
 }
 
 /// An address as errors print it: without what may be a password.
-#[cfg(any(feature = "etcd", feature = "redis", feature = "postgres"))]
+#[cfg(any(feature = "consul", feature = "etcd", feature = "redis", feature = "postgres", feature = "zookeeper"))]
 pub(crate) fn without_password(address: &str) -> String {
     match (address.split_once("://"), address.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
@@ -109,7 +171,7 @@ pub(crate) fn without_password(address: &str) -> String {
 }
 
 /// Reads `host:port`; a port is not needed.
-#[cfg(any(feature = "etcd", feature = "redis"))]
+#[cfg(any(feature = "consul", feature = "etcd", feature = "redis", feature = "zookeeper"))]
 pub(crate) fn endpoint(address: &str, port: u16) -> Option<Endpoint> {
     let (host, port) = match address.rsplit_once(':') {
         // An IPv6 address has its port behind the bracket.

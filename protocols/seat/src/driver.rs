@@ -1,9 +1,10 @@
 //! Runs one campaign and the leadership that follows: steps the election's core, and lets go only of what has stopped.
 
+mod belief;
 mod service;
 
 use crate::{
-    backend::{Counted, Service},
+    backend::{Counted, Service, Session},
     counts::Counts,
     ended::Ended,
     state::{Order, Phase, State},
@@ -11,9 +12,7 @@ use crate::{
 use protocols::{
     clock::Now,
     core::TimerId,
-    elector::{
-        AnyElector, Deposed, ELECTOR_TIMERS, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber,
-    },
+    elector::{AnyElector, ELECTOR_TIMERS, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
     news::Purpose,
     payload::Opaque,
     types::Leadership,
@@ -54,6 +53,7 @@ pub(crate) struct Course {
     pub(crate) lease: u64,
     /// How the lease is counted, where the core's own belief has no end.
     pub(crate) counted: Option<Counted>,
+    pub(crate) session: Option<Session>,
     /// How long spawned work may take to stop, nanoseconds.
     pub(crate) stop_within: u64,
     /// The same for the release.
@@ -100,6 +100,8 @@ struct Driver {
     asked: BTreeMap<RequestNumber, Asked>,
     /// When the last request was sent that has begun or renewed the lease.
     confirmed: u64,
+    /// How long before the end of the lease the belief ends: less than was asked for if the lease is.
+    margin: u64,
     /// The leadership as the core sees it.
     leadership: Leadership,
     /// Whether it has led, and that has not been counted as ended.
@@ -158,6 +160,7 @@ pub(crate) fn start(
     let client = Aborts(client.abort_handle());
     let driver = Driver {
         timers: Timers::new(state.env.clone()),
+        margin: course.margin,
         course,
         state,
         to_service,
@@ -280,6 +283,12 @@ impl Driver {
         }
         self.timers.cancel(OVER);
         (self.holds, self.frozen) = (false, true);
+        // A lease that is over runs out, however long the work takes to stop.
+        if self.course.session.is_some() {
+            for session in std::mem::take(&mut self.streams).into_keys() {
+                self.ask(ServiceOutput::Close(session));
+            }
+        }
         self.end(why);
     }
 
@@ -340,50 +349,6 @@ impl Driver {
                 Output::Point(_) | Output::Campaign | Output::Send { .. } | Output::Persist(_) => {}
                 Output::PowerOff { .. } | Output::Membership(..) | Output::Voted { .. } => {}
             }
-        }
-    }
-
-    fn elected(&mut self, leadership: Leadership) {
-        if self.ending != Ending::No {
-            return;
-        }
-        self.holds = true;
-        self.leadership = leadership;
-        self.believe();
-        self.expire(self.state.env.now());
-        if self.holds {
-            tracing::info!(token = leadership.token, "leads");
-            Counts::add(&self.course.counts.elections);
-            self.led = true;
-            self.state.phase.send_replace(Phase::Leading { token: leadership.token });
-        }
-    }
-
-    /// Until when it believes.
-    fn believe(&mut self) {
-        let lease_ends = match self.course.counted {
-            Some(counted) => self.confirmed.saturating_add(self.course.lease.saturating_sub(counted.unseen)),
-            None => u64::MAX,
-        };
-        let until = self.leadership.valid_until.min(lease_ends).saturating_sub(self.course.margin);
-        self.state.deadline.store(until, Ordering::Release);
-        let acts = matches!(*self.state.phase.borrow(), Phase::Campaigning | Phase::Leading { .. });
-        if self.holds && acts {
-            let wall_ms = self.state.env.now().wall / 1_000_000;
-            self.course.counts.deadline.store(until, Ordering::Relaxed);
-            self.course.counts.renewed_at_ms.store(wall_ms, Ordering::Relaxed);
-        }
-        if self.holds {
-            self.timers.set(OVER, until);
-        }
-    }
-
-    fn deposed(&mut self, why: Deposed) {
-        match why {
-            Deposed::Expired => self.over(Ended::Expired),
-            Deposed::Lost => self.over(Ended::Lost),
-            Deposed::Fenced => self.over(Ended::Refused),
-            Deposed::Resigned | Deposed::Stuck => self.over(Ended::Resigned),
         }
     }
 

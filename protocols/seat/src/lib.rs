@@ -67,6 +67,8 @@ mod term;
 mod tracker;
 mod watch;
 
+#[cfg(feature = "consul")]
+pub use backend::consul::Consul;
 #[cfg(feature = "etcd")]
 pub use backend::etcd::Etcd;
 #[cfg(feature = "kubernetes")]
@@ -75,6 +77,8 @@ pub use backend::kubernetes::Kubernetes;
 pub use backend::postgres::Postgres;
 #[cfg(feature = "redis")]
 pub use backend::redis::Redis;
+#[cfg(feature = "zookeeper")]
+pub use backend::zookeeper::Zookeeper;
 pub use backend::{AddressError, Backend};
 pub use ended::Ended;
 #[cfg(feature = "etcd")]

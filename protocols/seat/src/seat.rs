@@ -299,7 +299,8 @@ impl<B: Backend> Seat<B> {
     fn start(&self, turn: Arc<OwnedMutexGuard<()>>) -> Campaign {
         let env = self.backend.env();
         let nonce = env.random();
-        let elector = (self.backend.protocol().elector)(Setup { nonce, ..self.setup.clone() });
+        let place = Some(self.backend.place(self.name()));
+        let elector = (self.backend.protocol().elector)(Setup { nonce, seat: place, ..self.setup.clone() });
         // What failed for an earlier campaign may work for this one.
         self.report.send_modify(|report| report.failing = None);
         let (orders, to_obey) = mpsc::unbounded_channel();
@@ -317,6 +318,7 @@ impl<B: Backend> Seat<B> {
             margin: nanoseconds(self.margin),
             lease: self.setup.timings.lease_ttl,
             counted: self.backend.counted(),
+            session: self.backend.session(),
             stop_within: nanoseconds(self.stop_within),
             release_within: 2 * self.setup.timings.request_timeout,
             names: Arc::new(self.setup.names.clone()),

@@ -1,9 +1,9 @@
 use crate::{
-    backend::Backend,
+    backend::{Backend, Service},
     driver::nanoseconds,
     seat::{Parts, Seat},
 };
-use protocols::election::{Protocol, Timings};
+use protocols::election::Timings;
 use std::time::Duration;
 
 /// A seat's settings; [`Settings::member`] makes the seat.
@@ -62,7 +62,9 @@ impl<B: Backend> Settings<B> {
     }
 
     /// How long a leader that has vanished keeps others from leading; 15 s by default. A service may round it: etcd
-    /// grants whole seconds, rounded up and at least two, and Kubernetes whole seconds, rounded down.
+    /// grants whole seconds, rounded up and at least two, and Kubernetes whole seconds, rounded down. Consul grants 10
+    /// to 60 s, and keeps others from leading for up to three times as long; ZooKeeper grants 4 to 40 s,
+    /// unless it is configured otherwise.
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
@@ -127,9 +129,11 @@ impl<B: Backend> Settings<B> {
         if margin > ttl / 2 {
             return Err(SettingsError::Margin { margin, ttl });
         }
-        let timings = timings(self.backend.protocol(), ttl);
+        let timings = timings(&self.backend, ttl);
         let unseen = self.backend.counted().map_or(0, |counted| counted.unseen);
-        let belief = timings.lease_ttl.saturating_sub(unseen).saturating_sub(nanoseconds(margin));
+        let believed = self.backend.protocol().read_lease.filter(|_| self.backend.counted().is_none());
+        let believed = believed.map_or(timings.lease_ttl, |of| of(&timings).0);
+        let belief = believed.saturating_sub(unseen).saturating_sub(nanoseconds(margin));
         if 2 * belief < 3 * timings.renew_interval {
             return Err(SettingsError::Short { ttl, margin, belief: Duration::from_nanos(belief) });
         }
@@ -139,8 +143,8 @@ impl<B: Backend> Settings<B> {
 }
 
 /// The protocol's usual timings for a lease of this length.
-fn timings(protocol: &Protocol, ttl: Duration) -> Timings {
-    let lease_ttl = (protocol.granted_ttl)(nanoseconds(ttl));
+fn timings(service: &impl Service, ttl: Duration) -> Timings {
+    let (protocol, lease_ttl) = (service.protocol(), service.granted(nanoseconds(ttl)));
     Timings {
         lease_ttl,
         // A renewal that fails is made once more before the belief ends.

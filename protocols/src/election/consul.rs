@@ -27,6 +27,7 @@
 //!
 //! **What shows it.** `gc-pause`, `partition`; with the bug, `lost-lease`.
 
+pub mod from_sending;
 mod lock;
 mod timing;
 
@@ -41,7 +42,7 @@ use crate::{
     types::{MILLISECOND, SECOND},
 };
 use lock::Lock;
-use timing::{LOCK_DELAY, RETRY, TTL_MULTIPLIER, lock_delay, refuses, retry, session_ttl};
+use timing::{Counting, LOCK_DELAY, RETRY, TTL_MULTIPLIER, lock_delay, refuses, retry, session_ttl};
 pub use timing::{LOCK_INDEX, RENEWAL_NOT_RETRIED, UNVERIFIED_READS, key_of};
 
 const DELAY: Parameter = Parameter {
@@ -84,7 +85,7 @@ pub const PROTOCOL: Protocol = Protocol {
         renews_at_retry: false,
         refuses,
     },
-    elector: |setup| boxed(Lock::new(setup)),
+    elector: |setup| boxed(Lock::new(setup, Counting::Nothing)),
     promise: |hazard, fencing| match hazard {
         hazard::SERVICE_DATA_LOSS | hazard::SERVICE_RESTORED => promise::granted_again(fencing),
         _ if fencing => Promise::Holds,

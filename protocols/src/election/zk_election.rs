@@ -28,7 +28,9 @@
 //! behaviour. Followers keep their places. A waiting candidate reads the first node of the queue, and reads again when
 //! that is gone, as applications do through `getLeader()`.
 
+mod counting;
 pub mod drill;
+pub mod from_sending;
 mod latch;
 
 use super::{
@@ -40,6 +42,7 @@ use crate::{
     service::zookeeper::{self, TICK, granted},
     types::{MILLISECOND, SECOND},
 };
+use counting::Counting;
 use latch::Latch;
 
 /// The registry entry.
@@ -65,7 +68,7 @@ pub const PROTOCOL: Protocol = Protocol {
     parameters: &[],
     timers: OwnTimers::NONE,
     claim: None,
-    elector: |setup| boxed(Latch::new(setup)),
+    elector: |setup| boxed(Latch::new(setup, Counting::Nothing)),
     promise: |hazard, fencing| match hazard {
         hazard::SERVICE_DATA_LOSS => promise::granted_again(fencing),
         // Sessions start over, and their numbers are tokens: they may have caught up by the first election.

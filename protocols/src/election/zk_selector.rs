@@ -159,7 +159,7 @@ impl Selector {
                 self.returns(Deposed::Lost, out);
                 self.requeue(out);
             }
-            News::Behind => {}
+            News::Behind | News::Confirmed(_) | News::Unconfirmed => {}
             News::InFront(stat) => self.in_front(now, stat, out),
         }
     }

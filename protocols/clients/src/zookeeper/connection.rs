@@ -32,7 +32,10 @@ use std::{
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    sync::{mpsc::UnboundedReceiver, oneshot},
+    sync::{
+        mpsc::{Receiver, UnboundedReceiver},
+        oneshot,
+    },
 };
 
 /// The pause before retrying the server that was connected last (`hostProvider.next(1000)`).
@@ -125,9 +128,14 @@ impl<E: Env> Session<E> {
     }
 
     /// Connects and reconnects until the session expires or is closed; returns which.
-    pub(super) async fn run(mut self, mut packets: UnboundedReceiver<Packet>, give: impl Fn(Item) + Send) -> Failure {
+    pub(super) async fn run(
+        mut self,
+        mut packets: UnboundedReceiver<Packet>,
+        mut pushes: Receiver<()>,
+        give: impl Fn(Item) + Send,
+    ) -> Failure {
         loop {
-            let broken = match self.connected(&mut packets, &give).await {
+            let broken = match self.connected(&mut packets, &mut pushes, &give).await {
                 Ok(never) => match never {},
                 Err(broken) => broken,
             };
@@ -171,6 +179,7 @@ impl<E: Env> Session<E> {
     async fn connected(
         &mut self,
         packets: &mut UnboundedReceiver<Packet>,
+        pushes: &mut Receiver<()>,
         give: &(impl Fn(Item) + Send),
     ) -> Result<std::convert::Infallible, Broken> {
         let server = self.next_server().await;
@@ -188,7 +197,9 @@ impl<E: Env> Session<E> {
         (self.id, self.password) = (granted.session, granted.password);
         self.last = Some((self.next + self.servers.len().max(1) - 1) % self.servers.len().max(1));
         give(Item::Connected { session: self.id, timeout_ms });
-        self.serve(stream, input, packets, give).await
+        // What was asked of an earlier connection.
+        while pushes.try_recv().is_ok() {}
+        self.serve(stream, input, packets, pushes, give).await
     }
 
     fn session_request(&self) -> ConnectRequest {
@@ -219,6 +230,7 @@ impl<E: Env> Session<E> {
         stream: E::Stream,
         mut input: Packets,
         packets: &mut UnboundedReceiver<Packet>,
+        pushes: &mut Receiver<()>,
         give: &(impl Fn(Item) + Send),
     ) -> Result<std::convert::Infallible, Broken> {
         let (mut reading, mut writing) = tokio::io::split(stream);
@@ -260,6 +272,7 @@ impl<E: Env> Session<E> {
                     self.pending.push_back(Pending::Request(self.xid, packet));
                     sent = self.env.now().mono;
                 }
+                Some(()) = pushes.recv() => return Err(Broken::Lost),
                 () = self.env.sleep_until(ping.min(deadline)) => {}
             }
         }

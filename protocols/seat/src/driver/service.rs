@@ -1,12 +1,13 @@
 //! What a driver asks of the service, and what it learns.
 
 use super::{Asked, Driver, Ending, Report};
-use crate::counts::Counts;
+use crate::{backend::Heard, counts::Counts};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
+    error::Failure,
     news::Purpose,
     payload::{Opaque, Payload},
-    types::NodeId,
+    types::{MILLISECOND, NodeId},
 };
 use protocols_clients::env::Env;
 
@@ -33,6 +34,7 @@ impl Driver {
 
     /// Notes whether the service does what it is asked. A service may refuse one kind of request and answer another.
     pub(super) fn note(&mut self, answer: &ServiceInput) {
+        let lost;
         let (purpose, failure) = match answer {
             ServiceInput::Reply { number, reply } => {
                 let asked = self.asked.remove(number);
@@ -44,12 +46,17 @@ impl Driver {
                 }
                 (asked.map(|asked| asked.request.purpose()), reply.as_ref().err())
             }
+            // A stream ends with what is released.
+            ServiceInput::Ended { .. } if self.ending == Ending::Releasing => return,
             ServiceInput::Ended { number, failure } => {
                 let purpose = self.streams.remove(number).unwrap_or_default();
                 self.count_failure(purpose);
                 (Some(Purpose::Other), Some(failure))
             }
-            ServiceInput::Item { .. } => (Some(Purpose::Other), None),
+            ServiceInput::Item { item, .. } => {
+                lost = self.heard(item);
+                (Some(Purpose::Other), lost.as_ref())
+            }
         };
         if let (Some(failure), Ending::Releasing) = (failure, self.ending) {
             tracing::warn!(%failure, "the release of the lease has failed; it runs out");
@@ -82,6 +89,23 @@ impl Driver {
         Counts::add(&self.course.counts.service_failures);
         if purpose == Purpose::Renewal && self.holds {
             Counts::add(&self.course.counts.renewal_failures);
+        }
+    }
+
+    /// Why the connection is lost, if that is what this item of a stream says.
+    fn heard(&mut self, item: &Opaque) -> Option<Failure> {
+        match (self.course.session?.says)(item)? {
+            Heard::Lost(why) => Some(why),
+            Heard::Granted(granted) => {
+                let (asked, margin) = (self.course.lease, self.course.margin);
+                if granted != asked {
+                    let [asked_ms, granted_ms] = [asked, granted].map(|length| length / MILLISECOND);
+                    tracing::warn!(asked_ms, granted_ms, "the service grants another lease than it was asked for");
+                }
+                let share = u128::from(margin) * u128::from(granted) / u128::from(asked.max(1));
+                self.margin = u64::try_from(share).map_or(margin, |share| share.min(margin));
+                None
+            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! What needs no service. Everything else is tested in `sim/examples/seat/`.
 
-use fencepost_seat::{AddressError, Etcd, Postgres, Redis};
+use fencepost_seat::{AddressError, Consul, Etcd, Postgres, Redis, Seat, Zookeeper};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use std::sync::Arc;
+use tokio::{io::AsyncReadExt, net::TcpListener};
 
 fn tls() -> ClientConfig {
     let provider = Arc::new(ring::default_provider());
@@ -15,7 +16,15 @@ fn no_error_prints_a_password() {
     let etcd = |address| Etcd::connect([address]).err();
     let redis = |address| Redis::connect(address).err();
     let postgres = |address| Postgres::connect(address).err();
+    let consul = |address| Consul::connect(address).err();
+    let zookeeper = |address| Zookeeper::connect(address).err();
+    let token = Consul::connect("consul").and_then(|consul| consul.token("hunter2\n"));
     let wrong = [
+        consul("https://consul:8500?token=hunter2"),
+        consul("http://consul:8500?token=hunter2"),
+        consul("http://hunter2@consul:8500"),
+        token.err(),
+        zookeeper("zk:hunter2@zookeeper:2181/services"),
         etcd("http://root:hunter2@etcd:2379"),
         etcd("https://root:hunter2@etcd:2379"),
         redis("rediss://:hunter2@redis"),
@@ -41,6 +50,43 @@ fn no_error_prints_a_password() {
         Some("`http://` is no address of this service: use `http://HOST:PORT`")
     );
     assert_eq!(Etcd::connect::<&str>([]).err(), Some(AddressError::None));
+    assert_eq!((consul(""), zookeeper("")), (Some(AddressError::None), Some(AddressError::None)));
+}
+
+#[test]
+fn nothing_that_is_printed_has_the_token() {
+    let consul = Consul::connect("http://consul:8500/").and_then(|consul| consul.token("hunter2")).unwrap();
+    assert_eq!(format!("{consul:?}"), "Consul(Endpoint { host: \"consul\", port: 8500 })");
+}
+
+#[tokio::test]
+async fn consul_is_asked_with_the_token() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let consul = Consul::connect(&listener.local_addr().unwrap().to_string()).unwrap().token("hunter2").unwrap();
+    let seat = Seat::new(consul, "invoices").member("host-7").unwrap();
+    let asked = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut bytes = vec![0; 4096];
+        let count = stream.read(&mut bytes).await.unwrap();
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    };
+    let asked = tokio::select! {
+        asked = asked => asked,
+        _ = seat.campaign() => panic!("nobody has answered"),
+    };
+    assert!(asked.starts_with("PUT /v1/session/create HTTP/1.1\r\n"), "{asked}");
+    assert!(asked.contains("\r\nx-consul-token: hunter2\r\n"), "{asked}");
+}
+
+#[test]
+fn an_ensemble_is_read_as_its_own_clients_read_it() {
+    let said = |address| Zookeeper::connect(address).map(|service| format!("{service:?}"));
+    let two = said("zk-1:2182,zk-2/services/eu/").unwrap();
+    assert!(two.contains("\"zk-1\", port: 2182") && two.contains("\"zk-2\", port: 2181"), "{two}");
+    assert!(two.ends_with("chroot: \"/services/eu\" }"), "{two}");
+    for wrong in ["zk-1,", "/services", "zk-1/a//b", "zk-1/..", "zk-1:port"] {
+        assert!(said(wrong).is_err(), "{wrong}");
+    }
 }
 
 #[cfg(unix)]

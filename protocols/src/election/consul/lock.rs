@@ -1,6 +1,9 @@
 //! A candidate: its session, the lock, and the watch that reports the lock's loss.
 
-use super::timing::{LOCK_INDEX, RENEWAL_NOT_RETRIED, UNVERIFIED_READS, key_of, lock_delay, retry, session_ttl};
+mod leaving;
+mod renewing;
+
+use super::timing::{Counting, LOCK_INDEX, UNVERIFIED_READS, key_of, retry};
 use crate::{
     clock::Now,
     core::TimerId,
@@ -10,7 +13,7 @@ use crate::{
     payload::Nothing,
     point::Point,
     service::consul::{Api, Item, LOCK_FLAGS, Pair, Reads, Reply, Request, Watch},
-    types::{Leadership, MILLISECOND, NodeId, SECOND},
+    types::{MILLISECOND, NodeId, SECOND},
 };
 
 type Input = elector::Input<Nothing, Api>;
@@ -20,19 +23,18 @@ type Output = elector::Output<Nothing, Api>;
 const RENEW: TimerId = 0;
 /// The next attempt.
 const AGAIN: TimerId = 1;
+/// The watch's query is overdue, or is to be repeated.
+const WATCH: TimerId = 2;
+/// The end of a belief that has one.
+const EXPIRE: TimerId = 3;
 
 /// The wait of a candidate's blocking query (`api.DefaultLockWaitTime`), milliseconds.
 const WAIT_MS: u64 = 15_000;
 /// How long an unanswered request hangs until TCP stops retransmitting it (Linux's `tcp_retries2`, 15 times). The
 /// client has no timeout of its own.
 const SILENCE: u64 = 924 * SECOND;
-/// The pause before a failed renewal is retried (`RenewPeriodic`).
-const RENEW_RETRY: u64 = SECOND;
 /// The program's pause after an error of `Lock`; the client's own value for such pauses (`DefaultMonitorRetryTime`).
 const START_RETRY: u64 = 2 * SECOND;
-
-/// A belief that does not expire.
-const FOR_EVER: u64 = u64::MAX;
 
 /// A candidate's stage.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -60,6 +62,7 @@ enum Stage {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lock {
     setup: Setup,
+    counting: Counting,
     requests: RequestNumber,
     streams: StreamNumber,
     stage: Stage,
@@ -70,6 +73,12 @@ pub(super) struct Lock {
     renewal: Option<RequestNumber>,
     /// When the session was last renewed, according to the client.
     renewed_at: u64,
+    /// Where a belief ends: the time of this step, when the stage's request and the renewal were sent, and when the last
+    /// request was sent that has begun or renewed the session.
+    now: u64,
+    asked: u64,
+    renewal_sent: u64,
+    confirmed: u64,
     /// Whether [`Output::Campaign`] was sent, without a win or the end of a belief since.
     campaigning: bool,
     /// Not to start before this time, after a resignation or refusals.
@@ -77,12 +86,15 @@ pub(super) struct Lock {
     /// The last [`Output::Observed`].
     observed: Option<NodeId>,
     back_off: BackOff,
+    /// Whether it has left the election.
+    withdrawn: bool,
 }
 
 impl Lock {
-    pub(super) fn new(setup: Setup) -> Self {
+    pub(super) fn new(setup: Setup, counting: Counting) -> Self {
         Lock {
             setup,
+            counting,
             requests: 0,
             streams: 0,
             stage: Stage::Idle,
@@ -90,10 +102,15 @@ impl Lock {
             session: None,
             renewal: None,
             renewed_at: 0,
+            now: 0,
+            asked: 0,
+            renewal_sent: 0,
+            confirmed: 0,
             campaigning: false,
             held_off: 0,
             observed: None,
             back_off: BackOff::default(),
+            withdrawn: false,
         }
     }
 
@@ -102,17 +119,20 @@ impl Lock {
     }
 
     fn key(&self) -> String {
-        key_of(self.setup.group)
-    }
-
-    fn session_ttl(&self) -> u64 {
-        session_ttl(self.setup.timings.lease_ttl)
+        match &self.setup.seat {
+            Some(seat) => format!("fencepost/{seat}/.lock"),
+            None => key_of(self.setup.group),
+        }
     }
 
     /// The client uses goroutines, so requests do not wait for each other.
     fn send(&mut self, request: Request, out: &mut Vec<Output>) -> RequestNumber {
         self.requests += 1;
-        let (number, timeout) = (self.requests, SILENCE);
+        let timeout = match self.counting {
+            Counting::Nothing => SILENCE,
+            Counting::FromSending => self.setup.timings.request_timeout,
+        };
+        let number = self.requests;
         out.push(Output::Service(ServiceOutput::Request { number, request, timeout, concurrent: true }));
         number
     }
@@ -121,6 +141,7 @@ impl Lock {
     fn ask(&mut self, stage: Stage, request: Request, out: &mut Vec<Output>) {
         out.push(Output::Point(Point::BeforeAsk));
         self.stage = stage;
+        self.asked = self.now;
         self.pending = Some(self.send(request, out));
     }
 
@@ -135,6 +156,7 @@ impl Lock {
 
     fn open(&mut self, reads: Reads, wait_ms: Option<u64>, out: &mut Vec<Output>) -> StreamNumber {
         self.streams += 1;
+        let wait_ms = self.watched_for(wait_ms, out);
         let request = Watch { key: self.key(), reads: self.reads(reads), wait_ms };
         out.push(Output::Service(ServiceOutput::Open { number: self.streams, request }));
         self.streams
@@ -150,7 +172,7 @@ impl Lock {
         let request = Request::CreateSession {
             name: self.name(),
             ttl_ms: self.session_ttl() / MILLISECOND,
-            lock_delay_ms: Some(lock_delay(&self.setup.timings) / MILLISECOND),
+            lock_delay_ms: Some(self.counting.lock_delay(&self.setup.timings) / MILLISECOND),
         };
         self.ask(Stage::Creating, request, out);
     }
@@ -158,6 +180,7 @@ impl Lock {
     fn created(&mut self, now: u64, session: String, out: &mut Vec<Output>) {
         self.session = Some(session);
         self.renewed_at = now;
+        self.confirmed = self.asked;
         out.push(Output::SetTimer { id: RENEW, at: now + self.setup.timings.renew_interval });
         self.wait(out);
     }
@@ -233,10 +256,15 @@ impl Lock {
             true => pair.lock_index,
             false => pair.modify_index,
         };
+        if self.is_over() {
+            // Won after the session may have ended.
+            return self.release(out);
+        }
         let watch = self.open(Reads::Consistent, None, out);
         self.stage = Stage::Leading { watch, token };
         self.campaigning = false;
-        out.push(Output::Elected(Leadership { token, valid_until: FOR_EVER }));
+        out.push(Output::Elected(self.leadership(token)));
+        self.expire_in_time(out);
         self.observe(Some(self.setup.node), out);
     }
 
@@ -245,7 +273,7 @@ impl Lock {
         match self.stage {
             Stage::Waiting(watch) if watch == number => {
                 // `ErrLockConflict`: the key exists, but is no lock.
-                if pair.is_some_and(|pair| pair.flags != LOCK_FLAGS) {
+                if pair.is_some_and(|pair| pair.flags != LOCK_FLAGS) && self.counting == Counting::Nothing {
                     crate::mark!("consul-session: a step of taking the lock fails");
                     return self.give_up(now, START_RETRY, out);
                 }
@@ -286,39 +314,14 @@ impl Lock {
                 self.win(&pair, out);
             }
             (Stage::Releasing, _) => self.give_up(now, 0, out),
+            // It may have the lock. To destroy the session of a lock begins a lock-delay.
+            (Stage::Acquiring | Stage::Reading, Err(Failure::Unknown(_))) if self.counting == Counting::FromSending => {
+                self.release(out);
+            }
             _ => {
                 crate::mark!("consul-session: a step of taking the lock fails");
                 self.give_up(now, START_RETRY, out);
             }
-        }
-    }
-
-    /// `RenewPeriodic`, whose outcome reaches nobody.
-    fn renew(&mut self, out: &mut Vec<Output>) {
-        let Some(session) = self.session.clone().filter(|_| self.renewal.is_none()) else { return };
-        out.push(Output::Point(Point::BeforeRenew));
-        self.renewal = Some(self.send(Request::RenewSession { session }, out));
-    }
-
-    fn renewed(&mut self, now: u64, reply: Result<Reply, Failure>, out: &mut Vec<Output>) {
-        match reply {
-            Ok(Reply::Renewed { alive: true }) => {
-                self.renewed_at = now;
-                out.push(Output::SetTimer { id: RENEW, at: now + self.setup.timings.renew_interval });
-                if let Stage::Leading { token, .. } = self.stage {
-                    self.back_off.confirmed();
-                    out.push(Output::Point(Point::Renewed));
-                    out.push(Output::Renewed(Leadership { token, valid_until: FOR_EVER }));
-                }
-            }
-            Ok(_) => crate::mark!("consul-session: a renewal finds no session, and nobody is told"),
-            Err(_)
-                if now.saturating_sub(self.renewed_at) <= self.session_ttl()
-                    && !self.setup.bugs.has(&RENEWAL_NOT_RETRIED) =>
-            {
-                out.push(Output::SetTimer { id: RENEW, at: now + RENEW_RETRY });
-            }
-            Err(_) => crate::mark!("consul-session: renewals have failed for a whole time to live, and end"),
         }
     }
 
@@ -334,9 +337,21 @@ impl Elector for Lock {
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
         let now = now.mono;
+        if self.counting == Counting::FromSending {
+            self.now = now;
+            // First of all: after a pause, answers and timers come in any order.
+            if matches!(self.stage, Stage::Leading { .. }) && self.is_over() {
+                self.depose(Deposed::Expired, out);
+            }
+        }
+        if self.withdrawn {
+            return self.settle(input, out);
+        }
         match input {
             Input::Start => self.start(out),
+            Input::Withdraw => self.withdraw(out),
             Input::Timer(RENEW) => self.renew(out),
+            Input::Timer(WATCH) => self.watch_again(out),
             Input::Timer(AGAIN) => match self.stage {
                 Stage::Idle => self.start(out),
                 // The old index has passed, so the query returns the current value at once.
@@ -352,7 +367,11 @@ impl Elector for Lock {
                 self.replied(now, reply, out);
             }
             Input::Service(ServiceInput::Item { number, item: Item(pair) }) => {
+                self.heard(number, out);
                 self.seen(now, number, pair.as_ref(), out);
+            }
+            Input::Service(ServiceInput::Ended { number, .. }) if self.counting == Counting::FromSending => {
+                self.watch_failed(number, out);
             }
             Input::Service(ServiceInput::Ended { number, .. }) => match self.stage {
                 Stage::Leading { watch, .. } if watch == number => {

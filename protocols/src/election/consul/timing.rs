@@ -70,6 +70,38 @@ pub(super) fn lock_delay(timings: &Timings) -> u64 {
     timings.own.lock_delay.unwrap_or(LOCK_DELAY)
 }
 
+/// The TTL of a session by which a belief counts: no longer than a lock-delay can be.
+pub fn counted_ttl(ttl: u64) -> u64 {
+    ttl.clamp(TTL_MIN, LOCK_DELAY_MAX)
+}
+
+/// What ends a belief besides the service's word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Counting {
+    /// No clock, as in the library.
+    Nothing,
+    /// A session's TTL after the last confirmed request was sent.
+    FromSending,
+}
+
+impl Counting {
+    /// Who counts lets nobody have the lock of a session that was ended early before it has stopped believing.
+    pub(super) fn lock_delay(self, timings: &Timings) -> u64 {
+        match self {
+            Counting::Nothing => lock_delay(timings),
+            Counting::FromSending => timings.own.lock_delay.unwrap_or_else(|| counted_ttl(timings.lease_ttl)),
+        }
+    }
+
+    /// The TTL that a session is created with.
+    pub(super) fn session_ttl(self, timings: &Timings) -> u64 {
+        match self {
+            Counting::Nothing => session_ttl(timings.lease_ttl),
+            Counting::FromSending => counted_ttl(timings.lease_ttl),
+        }
+    }
+}
+
 /// How long a candidate waits after a refusal because of a lock-delay.
 pub(super) fn retry(timings: &Timings) -> u64 {
     timings.own.retry_period.unwrap_or(RETRY)

@@ -1,7 +1,7 @@
 //! The law about nodes left behind in the queue. A run breaks it only if seven connections in a row are lost before the
 //! outcome of one creation is known. Sweeps run [`drill`].
 
-use super::{PROTOCOL, latch::Latch};
+use super::{PROTOCOL, counting::Counting, latch::Latch};
 use crate::{
     clock::Now,
     election::{Setup, zookeeper::curator::RETRY},
@@ -28,7 +28,7 @@ pub fn drill() {
     let (timings, names) = (PROTOCOL.default_timings(), vec!["n1".to_owned()]);
     let (service, bugs, stored) = (Vec::new(), Default::default(), None);
     let setup = Setup { node: NodeId(0), group: 0, seat: None, names, timings, nonce: 1, stored, service, bugs };
-    let mut candidate = Candidate { latch: Latch::new(setup), at: SECOND, asked: Vec::new() };
+    let mut candidate = Candidate { latch: Latch::new(setup, Counting::Nothing), at: SECOND, asked: Vec::new() };
     candidate.step(Input::Start);
     candidate.item(Item::Connected { session: 7, timeout_ms: 10_000 });
     let before = candidate.created(0);

@@ -1,3 +1,6 @@
+mod keeping;
+
+use super::counting::Counting;
 use crate::{
     clock::Now,
     core::TimerId,
@@ -21,10 +24,17 @@ type Output = elector::Output<Nothing, Api>;
 
 /// The next attempt.
 const AGAIN: TimerId = 2;
+/// The next round.
+const RENEW: TimerId = 3;
+/// The end of a belief that has one.
+const EXPIRE: TimerId = 4;
+/// A round is overdue.
+const OVERDUE: TimerId = 5;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Latch {
     setup: Setup,
+    counting: Counting,
     place: Place,
     /// Whether its node's token has already led.
     used: bool,
@@ -36,13 +46,22 @@ pub(super) struct Latch {
     resets: bool,
     /// Whether it stays away because the resource refuses its leaderships.
     away: bool,
+    /// Its leadership's token.
+    token: u64,
+    /// Where a belief ends: when the round under way was sent, and the last one that was answered.
+    asked: u64,
+    confirmed: u64,
+    /// Whether it has left the election.
+    withdrawn: bool,
 }
 
 impl Latch {
-    pub(super) fn new(setup: Setup) -> Self {
+    pub(super) fn new(setup: Setup, counting: Counting) -> Self {
+        let place = Place::new(&setup, Kind::Latch);
         Latch {
-            place: Place::new(&setup, Kind::Latch),
+            place: if counting == Counting::FromSending { place.patient() } else { place },
             setup,
+            counting,
             used: false,
             leads: false,
             elected_at: 0,
@@ -50,6 +69,10 @@ impl Latch {
             back_off: BackOff::default(),
             resets: false,
             away: false,
+            token: 0,
+            asked: 0,
+            confirmed: 0,
+            withdrawn: false,
         }
     }
 
@@ -68,6 +91,7 @@ impl Latch {
 
     /// `LeaderLatch.reset`.
     fn reset(&mut self, why: Deposed, out: &mut Vec<Output>) {
+        self.stop_asking(out);
         self.depose(why, out);
         self.campaign(out);
         self.used = false;
@@ -85,19 +109,28 @@ impl Latch {
             crate::mark!("zk-election: the node in front is of a session before");
             return self.reset(Deposed::Lost, out);
         }
-        (self.used, self.leads, self.elected_at, self.campaigning) = (true, true, now, false);
+        if self.counting == Counting::FromSending {
+            // The round's answer makes it the leader.
+            return self.ask(now, out);
+        }
         let token = match self.setup.bugs.has(&TOKEN_BY_SEQUENCE) {
             true => self.place.sequence().map_or(0, |place| place + 1),
             false => u64::try_from(stat.czxid).unwrap_or(0),
         };
         // The flag stays set until it is cleared.
-        out.push(Output::Elected(Leadership { token, valid_until: u64::MAX }));
+        self.lead(now, token, u64::MAX, out);
+    }
+
+    fn lead(&mut self, now: u64, token: u64, valid_until: u64, out: &mut Vec<Output>) {
+        (self.used, self.leads, self.elected_at, self.campaigning) = (true, true, now, false);
+        out.push(Output::Elected(Leadership { token, valid_until }));
         self.place.see(Some(self.setup.node), out);
     }
 
     fn news(&mut self, now: u64, news: News, out: &mut Vec<Output>) {
         match news {
             News::Connected { .. } if self.away => {}
+            News::Connected { .. } if self.leads && self.counting == Counting::FromSending => self.ask(now, out),
             News::Connected { first: true } | News::Gone => self.reset(Deposed::Lost, out),
             News::Connected { .. } if self.setup.bugs.has(&RESETS) => self.reset(Deposed::Lost, out),
             News::Connected { .. } if self.setup.bugs.has(&KEEPS_FLAG) => {
@@ -111,6 +144,8 @@ impl Latch {
             }
             News::Connected { .. } if self.place.is_entering() => {}
             News::Connected { .. } => self.place.list(out),
+            // The session lives on, and the belief ends by the clock.
+            News::Suspended if self.leads && self.counting == Counting::FromSending => {}
             News::Suspended => {
                 self.depose(Deposed::Expired, out);
                 self.campaign(out);
@@ -121,6 +156,8 @@ impl Latch {
                 self.in_front(now, stat, out);
                 self.begin_anew(out);
             }
+            News::Confirmed(stat) => self.confirmed(now, stat, out),
+            News::Unconfirmed => self.unconfirmed(now, out),
         }
     }
 
@@ -140,6 +177,7 @@ impl Latch {
         match self.back_off.refused() {
             0 => self.reset(Deposed::Fenced, out),
             wait => {
+                self.stop_asking(out);
                 self.depose(Deposed::Fenced, out);
                 self.place.leave(out);
                 self.away = true;
@@ -154,7 +192,18 @@ impl Elector for Latch {
     type Service = Api;
 
     fn step(&mut self, now: Now, input: Input, out: &mut Vec<Output>) {
+        if self.counting == Counting::FromSending {
+            // First of all: after a pause, answers and timers come in any order.
+            self.expire(now.mono, out);
+        }
+        if self.withdrawn {
+            return self.place.left(now, input, out);
+        }
         let news = match input {
+            Input::Withdraw => {
+                self.withdraw(out);
+                None
+            }
             Input::Start => {
                 self.campaign(out);
                 self.place.open(out);
@@ -162,6 +211,15 @@ impl Elector for Latch {
             }
             Input::Timer(AGAIN) if std::mem::take(&mut self.away) => {
                 self.reset(Deposed::Lost, out);
+                None
+            }
+            Input::Timer(RENEW) => {
+                self.ask_again(now.mono, out);
+                None
+            }
+            Input::Timer(OVERDUE) => {
+                // The connection hangs, or the member is cut off from the ensemble's leader.
+                self.place.reconnect(out);
                 None
             }
             Input::Timer(id) => self.place.timer(now, id, out),

@@ -126,6 +126,21 @@ impl<T: Clone + Eq + Hash> Curator<T> {
         self.connection == Connection::Connected
     }
 
+    /// Whether there is a session that may live on.
+    pub fn has_session(&self) -> bool {
+        matches!(self.connection, Connection::Connected | Connection::Suspended)
+    }
+
+    /// Gives up the connection, and makes another for the same session.
+    pub fn reconnect(&self, out: &mut Vec<Output>) {
+        out.push(Output::Service(ServiceOutput::Push(self.streams)));
+    }
+
+    /// Gives up the connection, and the session with it, without a word to the server.
+    pub fn abandon(&self, out: &mut Vec<Output>) {
+        out.push(Output::Service(ServiceOutput::Close(self.streams)));
+    }
+
     pub fn open(&mut self, out: &mut Vec<Output>) {
         self.streams += 1;
         let request = StreamRequest { timeout_ms: self.asked_ms };
@@ -210,7 +225,8 @@ impl<T: Clone + Eq + Hash> Curator<T> {
         }
     }
 
-    fn granted(&self) -> u64 {
+    /// The session's timeout, as granted by the server that it was last connected to, nanoseconds.
+    pub fn granted(&self) -> u64 {
         u64::from(self.granted_ms) * MILLISECOND
     }
 

@@ -21,6 +21,8 @@ use crate::{
     types::NodeId,
 };
 
+mod rounds;
+
 type Output = elector::Output<Nothing, Api>;
 
 /// A request's purpose.
@@ -44,7 +46,16 @@ enum Asked {
     Firsts,
     /// To delete a node of its own that it no longer needs.
     Delete,
+    /// To make the connected member catch up with the ensemble's leader.
+    Sync,
+    /// To read its own node after that.
+    Mine,
+    /// To end the session.
+    Close,
 }
+
+/// The retry with the longest pause.
+const LONGEST: u32 = 2;
 
 /// A node being created.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -52,10 +63,12 @@ struct Entering {
     guard: String,
     session: i64,
     retries: u32,
+    /// Whether it has created the folders since the last pause: [`Place::is_patient`].
+    folders: bool,
 }
 
 /// News for the recipe.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum News {
     /// Connected, for the first time or again.
     Connected {
@@ -71,6 +84,10 @@ pub enum News {
     Behind,
     /// Its own node is not in the queue.
     Gone,
+    /// A round was answered: the session lives, and this is its own node. Only for whoever asks ([`Place::confirm`]).
+    Confirmed(Stat),
+    /// A round has failed.
+    Unconfirmed,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -92,6 +109,12 @@ pub struct Place {
     /// Whether it enters anew if the node before its own is gone before it could be watched, and accepts late answers:
     /// [`RESETS`].
     resets: bool,
+    /// Whether it never gives up the creation of its node, and pauses if a folder cannot be created either.
+    is_patient: bool,
+    /// What has been answered of the round under way: whether the member has caught up with the leader, and what it then
+    /// has read.
+    synced: Option<bool>,
+    read: Option<News>,
 }
 
 impl Place {
@@ -101,7 +124,7 @@ impl Place {
             names: setup.names.clone(),
             node: setup.node,
             curator: Curator::new(setup.timings.lease_ttl, setup.nonce),
-            queue: Queue::new(kind, setup.group),
+            queue: Queue::new(kind, setup),
             own: None,
             entering: None,
             leftovers: Vec::new(),
@@ -109,6 +132,9 @@ impl Place {
             first: None,
             observed: None,
             resets: kind == Kind::Latch && setup.bugs.has(&RESETS),
+            is_patient: false,
+            synced: None,
+            read: None,
         }
     }
 
@@ -160,7 +186,7 @@ impl Place {
     pub fn enter_anew(&mut self, out: &mut Vec<Output>) {
         self.leave(out);
         let guard = guard(self.curator.random());
-        self.entering = Some(Entering { guard, session: 0, retries: 0 });
+        self.entering = Some(Entering { guard, session: 0, retries: 0, folders: false });
         out.push(Output::Point(Point::BeforeCampaign));
         self.enter(out);
     }
@@ -183,8 +209,9 @@ impl Place {
     /// The creation was not answered: looks for its outcome after a while, or gives up.
     fn find_later(&mut self, now: u64, out: &mut Vec<Output>) {
         let Some(entering) = &mut self.entering else { return };
-        let retry = entering.retries;
+        let retry = if self.is_patient { entering.retries.min(LONGEST) } else { entering.retries };
         entering.retries += 1;
+        entering.folders = false;
         if !self.curator.ask_later(now, Asked::Find, self.queue.children(), retry, out) {
             crate::mark!("zk-election: the creation of a node is given up");
             // Given up until the connection returns.
@@ -316,13 +343,14 @@ impl Place {
             (Asked::Enter, Ok(Reply::Created { path })) => {
                 self.entered(path.rsplit('/').next().unwrap_or_default().to_owned(), out);
             }
-            (Asked::Enter, Ok(Reply::Refused(Code::NoNode))) => {
+            (Asked::Enter, Ok(Reply::Refused(Code::NoNode))) if self.makes_folders() => {
                 self.queue.folders().for_each(|request| self.curator.ask(Asked::Folder, request, out));
                 self.enter(out);
             }
             (Asked::Find, Ok(Reply::Children { names, .. })) => self.found(names, out),
             (Asked::Find, Ok(Reply::Refused(Code::NoNode))) => self.enter(out),
             (Asked::Enter | Asked::Find, _) => self.find_later(now, out),
+            (asked @ (Asked::Sync | Asked::Mine), reply) => return self.round(&asked, &reply),
             (Asked::List, Ok(Reply::Children { names, .. })) => return self.check(names, out),
             (Asked::Own, Ok(Reply::Data { stat, .. })) => return Some(News::InFront(stat)),
             (Asked::List | Asked::Own, Ok(Reply::Refused(Code::NoNode))) => return Some(News::Gone),

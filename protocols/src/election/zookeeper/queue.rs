@@ -1,7 +1,10 @@
 //! A candidate's node, and its position in the queue.
 
 use crate::{
-    election::zookeeper::{Kind, sequence_of},
+    election::{
+        Setup,
+        zookeeper::{Kind, sequence_of},
+    },
     random::Random,
     service::zookeeper::{Mode, Op, Request},
     types::NodeId,
@@ -15,9 +18,14 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The queue of a group.
-    pub fn new(kind: Kind, group: u16) -> Self {
-        Queue { folder: kind.folder(group), lock_name: kind.lock_name() }
+    /// The queue for what is stood for. A seat's name is a path where it has a folder of its own, under a chroot.
+    pub fn new(kind: Kind, setup: &Setup) -> Self {
+        let folder = match &setup.seat {
+            None => kind.folder(setup.group),
+            Some(seat) if seat.starts_with('/') => seat.clone(),
+            Some(seat) => format!("/fencepost/{seat}"),
+        };
+        Queue { folder, lock_name: kind.lock_name() }
     }
 
     /// Requests the candidates' nodes.
@@ -76,7 +84,7 @@ mod tests {
 
     #[test]
     fn folders_are_made_from_the_root_on() {
-        let queue = Queue::new(Kind::Latch, 3);
+        let queue = Queue { folder: Kind::Latch.folder(3), lock_name: Kind::Latch.lock_name() };
         let paths: Vec<String> = queue
             .folders()
             .filter_map(|request| match request {

@@ -1,6 +1,6 @@
 //! The invoices of `sim/examples/invoices`, charged by whoever has the seat.
 
-use fencepost_seat::{Backend, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, Redis, Seat};
+use fencepost_seat::{Backend, Consul, Etcd, Fenced, FencedSql, Kubernetes, Lead, Postgres, Redis, Seat, Zookeeper};
 use std::{env, future::pending, time::Duration};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{NoTls, Transaction};
@@ -9,8 +9,8 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// A leader that cannot charge within this time shall not lead.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// The bank takes four charges a second.
-const PACE: Duration = Duration::from_millis(250);
+/// The bank takes four charges a second, unless it is slower.
+const PACE_MS: u64 = 250;
 
 const OPEN: &str = "SELECT id, amount FROM invoices WHERE NOT charged ORDER BY id LIMIT 1";
 const CHARGE: &str = "INSERT INTO charges (invoice, amount, token) VALUES ($1, $2, $3)";
@@ -33,8 +33,18 @@ pub async fn on_kubernetes() -> Result<(), Error> {
 }
 
 #[tokio::main]
+pub async fn on_consul() -> Result<(), Error> {
+    run(Consul::connect("http://consul:8500")?).await
+}
+
+#[tokio::main]
 pub async fn on_postgres() -> Result<(), Error> {
     run(Postgres::connect("postgres://invoices@postgres/invoices")?).await
+}
+
+#[tokio::main]
+pub async fn on_zookeeper() -> Result<(), Error> {
+    run(Zookeeper::connect("zookeeper:2181")?).await
 }
 
 pub async fn run(backend: impl Backend<Fencing = Fenced>) -> Result<(), Error> {
@@ -55,13 +65,14 @@ async fn charge_all(name: &str, lead: &Lead<Fenced>) -> Result<(), Error> {
     let (mut database, connection) =
         timeout(PATIENCE, tokio_postgres::connect(&env::var("DATABASE_URL")?, NoTls)).await??;
     lead.spawn(connection);
+    let pace = env::var("PACE_MS").map_or(Ok(PACE_MS), |pace| pace.parse())?;
     loop {
         let token = i64::try_from(lead.token())?;
         let charging = database.fenced(lead, "charges", async |sql| next(sql, token).await);
         if let Some(invoice) = timeout(PATIENCE, charging).await?? {
             println!("{name}: charged invoice {invoice}");
         }
-        sleep(PACE).await;
+        sleep(Duration::from_millis(pace)).await;
     }
 }
 

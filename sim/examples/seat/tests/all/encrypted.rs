@@ -1,8 +1,8 @@
 //! Seats on services that speak TLS. The simulated ones do not: `n2` does it for them.
 
 use crate::world::{Part, TTL_S, all, at, find, lines};
-use fencepost_seat::{Backend, Etcd, Fenced, Postgres, Redis, Seat};
-use protocols::service::{Service, etcd, postgres, redis};
+use fencepost_seat::{Backend, Consul, Etcd, Fenced, Postgres, Redis, Seat, Zookeeper};
+use protocols::service::{Service, consul, etcd, postgres, redis, zookeeper};
 use std::{env, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
@@ -94,6 +94,8 @@ fn play() {
             return match service.as_str() {
                 "etcd" => encrypt("etcd", 2379).await,
                 "redis" => encrypt("redis", 6379).await,
+                "consul" => encrypt("consul", 8500).await,
+                "zookeeper" => encrypt("zookeeper", 2181).await,
                 _ => encrypt("postgres", 5432).await,
             };
         }
@@ -101,6 +103,8 @@ fn play() {
         let tls = trusts((name == "n1").then(certificate));
         match service.as_str() {
             "etcd" => Leads.play(&name, Etcd::connect_tls(["https://n2:8443"], &tls).unwrap()).await,
+            "consul" => Leads.play(&name, Consul::connect_tls("https://n2:8443", &tls).unwrap()).await,
+            "zookeeper" => Leads.play(&name, Zookeeper::connect_tls("n2:8443", &tls).unwrap()).await,
             "redis" => Leads.play(&name, Redis::connect_tls("rediss://n2:8443", &tls).unwrap()).await,
             _ => {
                 let address = "postgres://invoices@n2:8443/invoices?sslmode=require";
@@ -112,7 +116,8 @@ fn play() {
 
 #[test]
 fn a_seat_stands_on_a_service_by_tls_and_on_none_that_it_does_not_trust() {
-    let services: [&Service; 3] = [&etcd::SERVICE, &redis::SERVICE, &postgres::SERVICE];
+    let services: [&Service; 5] =
+        [&consul::SERVICE, &etcd::SERVICE, &redis::SERVICE, &postgres::SERVICE, &zookeeper::SERVICE];
     for service in services {
         let lines = lines(service, play);
         println!("{}:{}", service.name, all(&lines));

@@ -1,8 +1,8 @@
 //! What does not end a leadership, what does, and what must not begin one.
 
 use crate::world::{
-    HANDOFF_S, Part, SERVICES, TTL_S, all, at, find, lines, lines_with, node, play, play_on_one_thread, settings,
-    sleep_s, until_s,
+    HANDOFF_S, Part, SERVICES, TTL_S, all, at, figures, find, here, lines, lines_with, node, play, play_on_one_thread,
+    settings, sleep_s, until_s,
 };
 use fencepost_seat::{Backend, Fenced, Seat};
 use protocols::service::etcd;
@@ -65,8 +65,10 @@ fn a_lease_that_the_service_has_forgotten_is_lost() {
         let lost = Fault::LoseData { node: Who::Service, restart_after_ms: Some(100.0) };
         let lines = lines_with(service, || play(ServesAlone { ttl_s: TTL_S }), vec![(8.0, lost)]);
         println!("{}:{}", service.name, all(&lines));
-        let ended = at(&lines, "n1: Ok(Lost)");
-        assert!(ended < 8.0 + TTL_S, "{ended}: it knows before the lease would have run out");
+        // A server of ZooKeeper turns away whoever has seen more than it has: nobody tells the leader.
+        let why = if service.name == "zookeeper" { "n1: Ok(Expired)" } else { "n1: Ok(Lost)" };
+        let ended = at(&lines, why);
+        assert!(ended < 8.0 + figures(service.name).ttl, "{ended}: it knows before the lease would have run out");
     }
 }
 
@@ -81,7 +83,7 @@ impl Part for IsHeldUp {
         let seat = settings(backend).member(name).unwrap();
         let ended = seat.serve(async |lead| {
             sleep_s(4.0).await;
-            std::thread::sleep(Duration::from_secs(5));
+            std::thread::sleep(Duration::from_secs_f64(here().ttl + 2.0));
             println!("n1 believes: {}, for {:?}", lead.check().is_ok(), lead.remaining());
             let mut waited = false;
             poll_fn(|context| {

@@ -1,6 +1,6 @@
 //! When and how a seat lets go of the lease.
 
-use crate::world::{HANDOFF_S, Part, SERVICES, TTL_S, all, at, find, lines, play, settings, sleep_s};
+use crate::world::{Figures, HANDOFF_S, Part, SERVICES, all, at, figures, find, lines, play, settings, sleep_s};
 use fencepost_seat::{Backend, Ended, Fenced};
 use std::{future::pending, time::Duration};
 
@@ -22,11 +22,11 @@ fn handoff(lines: &[sim::program::Line], from: &str) -> f64 {
 }
 
 /// Runs a part of n1's on each service, and looks at what was printed.
-fn each(part: impl Fn() + Copy + 'static, look: impl Fn(&[sim::program::Line])) {
+fn each(part: impl Fn() + Copy + 'static, look: impl Fn(&[sim::program::Line], Figures)) {
     for service in SERVICES {
         let lines = lines(service, part);
         println!("{}:{}", service.name, all(&lines));
-        look(&lines);
+        look(&lines, figures(service.name));
     }
 }
 
@@ -53,7 +53,7 @@ impl Part for Done {
 fn work_that_is_done_is_followed_at_once() {
     each(
         || play(Done),
-        |lines| {
+        |lines, _| {
             assert!(handoff(lines, "n1 is done at Ok(())") < HANDOFF_S);
             assert!(find(lines, "n1: Ok(Resigned)").is_some());
         },
@@ -88,7 +88,7 @@ impl Part for Fails {
 fn who_has_failed_stays_away_for_a_while() {
     each(
         || play(Fails),
-        |lines| {
+        |lines, _| {
             let failed = at(lines, "n1: Err(\"the disk is full\")");
             assert!(failed < 1.0, "the lease is given back at once");
             assert!((1.0..1.5).contains(&at(lines, "n2: Ok(Resigned)")));
@@ -138,7 +138,7 @@ impl Drop for Says {
 fn nobody_else_leads_before_what_was_spawned_has_stopped() {
     each(
         || play(Spawns),
-        |lines| {
+        |lines, _| {
             let cancelled = at(lines, "n1's task is cancelled");
             assert!((2.0..2.5).contains(&cancelled), "{cancelled}");
             assert!((0.0..HANDOFF_S).contains(&handoff(lines, "n1's thread has ended")));
@@ -172,12 +172,12 @@ impl Part for DoesNotStop {
 fn after_an_unclean_stop_the_lease_runs_out() {
     each(
         || play(DoesNotStop),
-        |lines| {
+        |lines, figures| {
             let gave_up = at(lines, "n1 has given up") - at(lines, "n1 is done");
             assert!((0.49..0.6).contains(&gave_up), "{gave_up}");
             // The last renewal was up to half a lease before.
             let handoff = handoff(lines, "n1 is done");
-            assert!((TTL_S / 2.0 - 0.1..TTL_S + HANDOFF_S).contains(&handoff), "{handoff}");
+            assert!((figures.ttl / 2.0 - 0.1..figures.lease + HANDOFF_S).contains(&handoff), "{handoff}");
         },
     );
 }
@@ -213,11 +213,11 @@ impl Part for Panics {
 fn a_panic_of_the_work_is_passed_on_and_releases_nothing() {
     each(
         || play(Panics),
-        |lines| {
+        |lines, figures| {
             assert!(at(lines, "n1's task is cancelled") - at(lines, "n1 panics") < 0.1);
             assert!(at(lines, "n1: panicked true") - at(lines, "n1 panics") < 0.1);
             let handoff = handoff(lines, "n1 panics");
-            assert!((TTL_S / 2.0 - 0.1..TTL_S + HANDOFF_S).contains(&handoff), "{handoff}");
+            assert!((figures.ttl / 2.0 - 0.1..figures.lease + HANDOFF_S).contains(&handoff), "{handoff}");
         },
     );
 }
@@ -250,11 +250,11 @@ impl Part for TaskPanics {
 fn a_panic_of_a_task_ends_the_leadership_in_the_same_way() {
     each(
         || play(TaskPanics),
-        |lines| {
+        |lines, figures| {
             assert!(at(lines, "n1's work is dropped") - at(lines, "n1 panics") < 0.1);
             assert!(at(lines, "n1: panicked true") - at(lines, "n1 panics") < 0.1);
             let handoff = handoff(lines, "n1 panics");
-            assert!((TTL_S / 2.0 - 0.1..TTL_S + HANDOFF_S).contains(&handoff), "{handoff}");
+            assert!((figures.ttl / 2.0 - 0.1..figures.lease + HANDOFF_S).contains(&handoff), "{handoff}");
         },
     );
 }
@@ -286,10 +286,10 @@ impl Part for WaitsForATask {
 fn a_panic_of_a_task_that_the_work_waits_for_is_passed_on_too() {
     each(
         || play(WaitsForATask),
-        |lines| {
+        |lines, figures| {
             assert!(at(lines, "n1: panicked true") - at(lines, "n1 panics") < 0.1);
             let handoff = handoff(lines, "n1 panics");
-            assert!((TTL_S / 2.0 - 0.1..TTL_S + HANDOFF_S).contains(&handoff), "{handoff}");
+            assert!((figures.ttl / 2.0 - 0.1..figures.lease + HANDOFF_S).contains(&handoff), "{handoff}");
         },
     );
 }
@@ -327,7 +327,7 @@ impl Part for Resigns {
 fn who_is_asked_to_resign_finishes_first() {
     each(
         || play(Resigns),
-        |lines| {
+        |lines, _| {
             assert!(at(lines, "n1 finishes, and leads: Ok(())") - at(lines, "n1 is asked") < 0.1);
             assert!((0.0..HANDOFF_S).contains(&handoff(lines, "n1 has finished: Ok(())")));
             assert!(find(lines, "n1: Ok(Resigned)").is_some());
@@ -360,7 +360,7 @@ impl Part for DoesNotFinish {
 fn who_does_not_finish_is_dropped() {
     each(
         || play(DoesNotFinish),
-        |lines| {
+        |lines, _| {
             let drained = at(lines, "n1's work is dropped") - at(lines, "n1 is asked");
             assert!((4.9..5.1).contains(&drained), "{drained}");
             assert!((0.0..HANDOFF_S).contains(&handoff(lines, "n1's work is dropped")));

@@ -1,6 +1,8 @@
 //! How a seat learns that its leadership is over.
 
-use crate::world::{HANDOFF_S, Part, SERVICES, TTL_S, all, at, find, lines, lines_with, node, play, settings, sleep_s};
+use crate::world::{
+    HANDOFF_S, Part, SERVICES, all, at, figures, find, here, lines, lines_with, node, play, settings, sleep_s,
+};
 use fencepost_seat::{Backend, Fenced};
 use scenarios::fault::{Fault, Who};
 use std::{future::pending, time::Duration};
@@ -56,23 +58,25 @@ fn a_leader_that_is_cut_off_stops_before_its_lease_ends() {
         println!("{}:{}", service.name, all(&lines));
         let ended = at(&lines, "n1 stops");
         assert!(find(&lines, "n1: Ok(Expired)").is_some());
+        let figures = figures(service.name);
         // The last renewal was sent up to half a lease before; a tenth of the lease is the margin.
-        assert!((8.0 + TTL_S * 0.4 - 0.1..8.0 + TTL_S * 0.9 + 0.05).contains(&ended), "{ended}");
+        assert!((8.0 + figures.belief * 0.44 - 0.1..8.0 + figures.belief + 0.05).contains(&ended), "{ended}");
         let next = next(&lines);
-        assert!(next > ended + TTL_S * 0.09, "{next}: the margin is kept");
-        assert!(next < 8.0 + TTL_S + HANDOFF_S, "{next}");
+        assert!(next > ended + figures.ttl * 0.09, "{next}: the margin is kept");
+        assert!(next < 8.0 + figures.lease + HANDOFF_S, "{next}");
     }
 }
 
 #[test]
 fn a_leader_that_was_paused_knows_it_when_it_goes_on() {
     for service in SERVICES {
-        let lines =
-            lines_with(service, || play(Serves), vec![(8.0, Fault::Pause { node: node("n1"), for_ms: 6_000.0 })]);
+        let pause_s = 2.0 * figures(service.name).ttl;
+        let pause = Fault::Pause { node: node("n1"), for_ms: pause_s * 1_000.0 };
+        let lines = lines_with(service, || play(Serves), vec![(8.0, pause)]);
         println!("{}:{}", service.name, all(&lines));
         let ended = at(&lines, "n1 stops");
         assert!(find(&lines, "n1: Ok(Expired)").is_some());
-        assert!((14.0..14.2).contains(&ended), "{ended}");
+        assert!((8.0 + pause_s..8.2 + pause_s).contains(&ended), "{ended}");
     }
 }
 
@@ -82,12 +86,16 @@ fn answers_that_take_long_do_not_prolong_a_belief() {
         // An answer is on its way for so long, and the request is not.
         let slow = Fault::Latency { from: vec![Who::Service], to: vec![node("n1")], extra_us: 800_000, for_ms: None };
         let cut = Fault::Partition { from: vec![node("n1")], to: vec![Who::Service], one_way: false, for_ms: None };
-        let lines = lines_with(service, || play(Serves), vec![(8.0, slow), (20.0, cut)]);
+        // Soon after an answer.
+        let cut_s = if service.name == "consul" { 17.6 } else { 20.0 };
+        let lines = lines_with(service, || play(Serves), vec![(8.0, slow), (cut_s, cut)]);
         println!("{}:{}", service.name, all(&lines));
         let ended = at(&lines, "n1 stops");
         assert!(find(&lines, "n1: Ok(Expired)").is_some());
-        let next = next(&lines);
-        assert!(next > ended + TTL_S * 0.09, "{next} {ended}");
+        let (next, figures) = (next(&lines), figures(service.name));
+        assert!(next > ended + figures.ttl * 0.09, "{next} {ended}");
+        // The last answer that arrived was to a request that had been sent as long before.
+        assert!(ended < cut_s - 0.8 + figures.belief + 0.05, "{ended}");
     }
 }
 
@@ -134,8 +142,9 @@ impl Part for Two {
         if name == "n3" {
             return;
         }
-        let mine = fencepost_seat::Seat::new(backend.clone(), &mine).ttl(Duration::from_secs(3)).member(name).unwrap();
-        let theirs = fencepost_seat::Seat::new(backend, &theirs).ttl(Duration::from_secs(3)).member(name).unwrap();
+        let ttl = Duration::from_secs_f64(here().ttl);
+        let mine = fencepost_seat::Seat::new(backend.clone(), &mine).ttl(ttl).member(name).unwrap();
+        let theirs = fencepost_seat::Seat::new(backend, &theirs).ttl(ttl).member(name).unwrap();
         let _mine = mine.campaign().await;
         println!("{name} has its own");
         sleep_s(1.0).await;
@@ -153,7 +162,8 @@ fn seats_share_a_connection_and_nothing_else() {
         println!("{}:{}", service.name, all(&lines));
         assert!(at(&lines, "n1 has its own") < 2.0 && at(&lines, "n2 has its own") < 2.0);
         let both = at(&lines, "n1 has both");
-        assert!((10.0 + TTL_S / 2.0..10.0 + TTL_S + HANDOFF_S).contains(&both), "{both}");
+        let figures = figures(service.name);
+        assert!((10.0 + figures.ttl / 2.0..10.0 + figures.lease + HANDOFF_S).contains(&both), "{both}");
         assert!(find(&lines, "n2 has both").is_none());
     }
 }

@@ -7,10 +7,11 @@ mod fencing;
 mod interrupted;
 mod letting_go;
 mod losing;
+mod sessions;
 mod watching;
 mod world;
 
-use fencepost::{World, database, etcd, kubernetes, postgres, redis};
+use fencepost::{World, consul, database, etcd, kubernetes, postgres, redis, zookeeper};
 use std::{env, time::Duration};
 
 /// A belief ends before its lease.
@@ -41,6 +42,13 @@ fn swept_on_etcd() {
 }
 
 #[test]
+fn swept_on_consul() {
+    // A takeover takes half a minute, and a run as much longer: the invoices must last.
+    let world = world().env("PACE_MS", "1000");
+    println!("{:?}", world.belief_overlap(NONE).service(consul()).fleet(3, seat::on_consul).check());
+}
+
+#[test]
 fn swept_on_redis() {
     println!("{:?}", world().belief_overlap(LEASE).service(redis()).fleet(3, seat::on_redis).check());
 }
@@ -53,4 +61,9 @@ fn swept_on_postgres() {
 #[test]
 fn swept_on_kubernetes() {
     println!("{:?}", world().belief_overlap(NONE).service(kubernetes()).fleet(3, seat::on_kubernetes).check());
+}
+
+#[test]
+fn swept_on_zookeeper() {
+    println!("{:?}", world().belief_overlap(NONE).service(zookeeper()).fleet(3, seat::on_zookeeper).check());
 }

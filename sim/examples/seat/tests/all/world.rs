@@ -1,10 +1,10 @@
 //! A world with one service and three processes, of which each does its own part.
 
 use fencepost_libc::main_of;
-use fencepost_seat::{Backend, Etcd, Fenced, Kubernetes, Postgres, Redis, Seat, Settings};
+use fencepost_seat::{Backend, Consul, Etcd, Fenced, Kubernetes, Postgres, Redis, Seat, Settings, Zookeeper};
 use protocols::{
     election::program,
-    service::{Service, etcd, kubernetes, postgres, redis},
+    service::{Service, consul, etcd, kubernetes, postgres, redis, zookeeper},
 };
 use scenarios::{
     Params, Plan,
@@ -19,21 +19,44 @@ use sim::{
 use std::{env, time::Duration};
 use tokio::{runtime::Builder, time::Instant};
 
-pub const DURATION_S: f64 = 40.0;
-/// The lease, seconds.
+/// The lease where the service grants short ones, seconds.
 pub const TTL_S: f64 = 3.0;
 /// The longest time from a release to the next leader: the services differ, and members of two of them poll.
 pub const HANDOFF_S: f64 = 1.6;
 
 /// The services on which seats stand.
-pub const SERVICES: [&Service; 4] = [&etcd::SERVICE, &redis::SERVICE, &postgres::SERVICE, &kubernetes::SERVICE];
+pub const SERVICES: [&Service; 6] =
+    [&etcd::SERVICE, &redis::SERVICE, &postgres::SERVICE, &kubernetes::SERVICE, &consul::SERVICE, &zookeeper::SERVICE];
+
+/// Durations that differ by service, seconds.
+#[derive(Clone, Copy)]
+pub struct Figures {
+    /// How long a run lasts.
+    pub duration: f64,
+    /// The lease that is asked for, which is the service's shortest if that is long.
+    pub ttl: f64,
+    /// How long a leader believes after it has sent a renewal.
+    pub belief: f64,
+    /// The longest time from a renewal until another one can have the lease.
+    pub lease: f64,
+}
+
+pub fn figures(service: &str) -> Figures {
+    match service {
+        // A session lasts up to twice its TTL, and then the key stays locked for as long as one.
+        "consul" => Figures { duration: 75.0, ttl: 10.0, belief: 9.0, lease: 31.0 },
+        // The belief is two thirds of it, and the server looks for sessions to end every two seconds.
+        "zookeeper" => Figures { duration: 40.0, ttl: 6.0, belief: 3.4, lease: 8.0 },
+        _ => Figures { duration: 40.0, ttl: TTL_S, belief: TTL_S * 0.9, lease: TTL_S },
+    }
+}
 
 /// What processes print when each of them runs `main` beside this service, and this happens.
 pub fn lines_with(service: &'static Service, main: impl Fn() + Copy + 'static, faults: Vec<(f64, Fault)>) -> Vec<Line> {
     let steady = scenario::find("steady").unwrap();
     let params = Params { read_lease: Some(false), reads_per_s: Some(0), ..Params::default() };
     let mut plan: Plan = steady.compile(&params, program::of(&[service], true), 1).unwrap();
-    plan.duration_ms = (DURATION_S * 1_000.0) as u64;
+    plan.duration_ms = (figures(service.name).duration * 1_000.0) as u64;
     plan.faults = faults
         .into_iter()
         .map(|(at_s, what)| PlannedFault { when: Trigger::At { ms: at_s * 1_000.0 }, what, group: 0 })
@@ -95,12 +118,14 @@ fn play_in(runtime: &mut Builder, part: impl Part) {
     runtime.block_on(async {
         let (name, service) = (env::var("HOSTNAME").unwrap(), env::var("SERVICE").unwrap());
         match service.as_str() {
+            "consul" => part.play(&name, Consul::connect("http://consul").unwrap()).await,
             "etcd" => part.play(&name, Etcd::connect(["http://etcd:2379"]).unwrap()).await,
             "kubernetes" => {
                 let config = kube::Config::new("http://apiserver:6443".parse().unwrap());
                 part.play(&name, Kubernetes::new(kube::Client::try_from(config).unwrap(), "default")).await
             }
             "redis" => part.play(&name, Redis::connect("redis://redis").unwrap()).await,
+            "zookeeper" => part.play(&name, Zookeeper::connect("zookeeper/services").unwrap()).await,
             _ => part.play(&name, Postgres::connect("postgres://invoices@postgres/invoices").unwrap()).await,
         }
         // A process that ends is started again.
@@ -108,8 +133,13 @@ fn play_in(runtime: &mut Builder, part: impl Part) {
     });
 }
 
+/// The figures of the service that this process finds in its world.
+pub fn here() -> Figures {
+    figures(&env::var("SERVICE").unwrap())
+}
+
 pub fn settings<B: Backend>(backend: B) -> Settings<B> {
-    Seat::new(backend, "test").ttl(Duration::from_secs_f64(TTL_S))
+    Seat::new(backend, "test").ttl(Duration::from_secs_f64(here().ttl))
 }
 
 pub async fn sleep_s(seconds: f64) {
