@@ -4,7 +4,7 @@ use protocols::{
     election::{Protocol, etcd::from_sending},
     elector::ServiceOutput,
 };
-use protocols_clients::{env::tokio::TokioEnv, etcd, site::Endpoint};
+use protocols_clients::{env::tokio::TokioEnv, etcd::Connection, site::Endpoint};
 use std::{fmt, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -13,7 +13,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 #[derive(Clone)]
 pub struct Etcd {
     env: TokioEnv,
-    endpoints: Arc<Vec<Endpoint>>,
+    connection: Connection<TokioEnv>,
+    at: Arc<Vec<Endpoint>>,
 }
 
 const FORM: &str = "http://HOST:PORT";
@@ -37,7 +38,9 @@ impl Etcd {
         if endpoints.is_empty() {
             return Err(AddressError::None);
         }
-        Ok(Etcd { env: fresh_env(), endpoints: Arc::new(endpoints) })
+        let env = fresh_env();
+        let connection = Connection::new(env.clone(), endpoints.clone());
+        Ok(Etcd { env, connection, at: Arc::new(endpoints) })
     }
 }
 
@@ -55,13 +58,13 @@ impl Service for Etcd {
     }
 
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {
-        let (env, endpoints) = (self.env.clone(), self.endpoints.to_vec());
-        Box::pin(async move { etcd::run(env, endpoints, outputs, move |input| deliver(input)).await })
+        let connection = self.connection.clone();
+        Box::pin(async move { connection.run(outputs, move |input| deliver(input)).await })
     }
 }
 
 impl fmt::Debug for Etcd {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_tuple("Etcd").field(&self.endpoints).finish()
+        f.debug_tuple("Etcd").field(&self.at).finish()
     }
 }
