@@ -16,7 +16,10 @@ use protocols::{
     error::Failure,
     service::etcd::{Api, Reply, Request, SERVICE, StreamRequest},
 };
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tonic::body::Body;
+use tower::BoxError;
 
 /// The client's registry entry.
 pub fn client<E: Env>() -> client::Client<E> {
@@ -34,9 +37,47 @@ pub async fn run<E: Env>(
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    // This cannot fail: it sends nothing without credentials.
-    if let Ok(client) = connect_to(env.clone(), endpoints).await {
-        Queue::new(env.clone(), &SERVICE, deliver).run(Etcd { env, client }, outputs).await;
+    Connection::new(env, endpoints).run(outputs, deliver).await;
+}
+
+/// A channel that several electors can share while they run. Clones share it.
+#[derive(Clone)]
+pub struct Connection<E> {
+    env: E,
+    endpoints: Arc<Vec<Endpoint>>,
+    /// Those that run keep it.
+    live: Arc<Mutex<Weak<Channel>>>,
+}
+
+type Channel = tower::util::BoxCloneSyncService<http::Request<Body>, http::Response<Body>, BoxError>;
+
+impl<E: Env> Connection<E> {
+    /// A channel to `endpoints`; nothing is dialled yet.
+    pub fn new(env: E, endpoints: Vec<Endpoint>) -> Self {
+        Connection { env, endpoints: Arc::new(endpoints), live: Arc::default() }
+    }
+
+    /// Carries out an elector's requests; see [`run`].
+    pub async fn run(
+        self,
+        outputs: UnboundedReceiver<ServiceOutput>,
+        deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
+    ) {
+        let (env, channel) = (self.env.clone(), self.channel());
+        // This cannot fail: it sends nothing without credentials.
+        if let Ok(client) = client_on((*channel).clone()).await {
+            Queue::new(env.clone(), &SERVICE, deliver).run(Etcd { env, client }, outputs).await;
+        }
+    }
+
+    /// The channel of those that run, or a new one.
+    fn channel(&self) -> Arc<Channel> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.upgrade().unwrap_or_else(|| {
+            let made = Arc::new(channel_to(self.env.clone(), self.endpoints.to_vec()));
+            *live = Arc::downgrade(&made);
+            made
+        })
     }
 }
 
@@ -73,16 +114,20 @@ pub async fn connect<E: Env>(env: E, endpoint: Endpoint) -> Result<etcd_client::
 ///
 /// # Errors
 /// As for [`connect`].
-pub async fn connect_to<E: Env>(
-    env: E,
-    mut endpoints: Vec<Endpoint>,
-) -> Result<etcd_client::Client, etcd_client::Error> {
-    let channel = match (endpoints.len(), endpoints.pop()) {
-        (1, Some(only)) => tower::util::BoxCloneSyncService::new(channel::Channel::new(env, only)),
+pub async fn connect_to<E: Env>(env: E, endpoints: Vec<Endpoint>) -> Result<etcd_client::Client, etcd_client::Error> {
+    client_on(channel_to(env, endpoints)).await
+}
+
+fn channel_to<E: Env>(env: E, mut endpoints: Vec<Endpoint>) -> Channel {
+    match (endpoints.len(), endpoints.pop()) {
+        (1, Some(only)) => Channel::new(channel::Channel::new(env, only)),
         (_, last) => {
             endpoints.extend(last);
-            tower::util::BoxCloneSyncService::new(balance::Balanced::new(env, endpoints))
+            Channel::new(balance::Balanced::new(env, endpoints))
         }
-    };
-    etcd_client::Client::from_channel(etcd_client::Channel::Custom(channel), None).await
+    }
+}
+
+async fn client_on(channel: Channel) -> Result<Client, etcd_client::Error> {
+    Client::from_channel(etcd_client::Channel::Custom(channel), None).await
 }

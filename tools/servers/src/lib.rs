@@ -16,6 +16,7 @@ pub mod call;
 mod find;
 mod folder;
 mod install;
+mod link;
 pub mod members;
 mod older;
 mod port;
@@ -27,6 +28,7 @@ mod wish;
 
 pub use find::{consul as find_consul, find, find_zookeeper, look, rotel as find_rotel, zookeeper_jar};
 pub use folder::Folder;
+pub use link::Link;
 pub use port::{free_address, free_port};
 pub use postgres::{Access, Postgres, PostgresError, own_postgres, postgres};
 pub use process::{Process, SOON, eventually, run, text};

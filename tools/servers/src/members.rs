@@ -5,7 +5,7 @@
 
 mod kind;
 pub(crate) mod place;
-mod relay;
+pub(crate) mod relay;
 mod sockets;
 
 use crate::{

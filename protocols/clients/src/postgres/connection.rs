@@ -10,6 +10,7 @@ use protocols::{
     },
 };
 use std::sync::{Mutex, PoisonError};
+use tokio::sync::Mutex as Turns;
 use tokio_postgres::{Error, NoTls, config::SslMode, error::SqlState};
 
 /// Connects when first needed, and keeps the connection.
@@ -18,6 +19,8 @@ pub(super) struct Connector<E: Env> {
     endpoint: Endpoint,
     options: Options,
     slot: Mutex<Slot<E>>,
+    /// Electors that share the connection take turns. Otherwise, each that found it in use would make another.
+    turn: Turns<()>,
 }
 
 /// The connection while it is idle, and how many have been made.
@@ -46,7 +49,8 @@ impl<E: Env> Drop for Lent<'_, E> {
 
 impl<E: Env> Connector<E> {
     pub(super) fn new(env: E, endpoint: Endpoint, options: Options) -> Self {
-        Connector { env, endpoint, options, slot: Mutex::new(Slot { sessions: 0, live: None, back: Vec::new() }) }
+        let slot = Mutex::new(Slot { sessions: 0, live: None, back: Vec::new() });
+        Connector { env, endpoint, options, slot, turn: Turns::new(()) }
     }
 
     pub(super) fn service(&self) -> &'static Service {
@@ -56,6 +60,7 @@ impl<E: Env> Connector<E> {
     /// Carries out one request, connecting first if necessary. The connection is kept if the request was answered; it
     /// is closed if this future is dropped or the outcome is unknown.
     pub(super) async fn carry_out(&self, request: &Request) -> Result<Reply, Failure> {
+        let _turn = self.turn.lock().await;
         let pool = self.options.keeps_dropped.then_some(self);
         let mut lent = Lent { session: Some(self.session(request).await?), pool };
         let Some(session) = &mut lent.session else { return Err(Failure::Unknown("no connection".to_owned())) };

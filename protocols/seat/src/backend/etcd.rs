@@ -4,7 +4,7 @@ use protocols::{
     election::{Protocol, etcd::from_sending},
     elector::ServiceOutput,
 };
-use protocols_clients::{env::tokio::TokioEnv, etcd, site::Endpoint};
+use protocols_clients::{env::tokio::TokioEnv, etcd::Connection, site::Endpoint};
 use std::{fmt, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -13,7 +13,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 #[derive(Clone)]
 pub struct Etcd {
     env: TokioEnv,
-    endpoints: Arc<Vec<Endpoint>>,
+    connection: Connection<TokioEnv>,
+    at: Arc<Vec<Endpoint>>,
 }
 
 const FORM: &str = "http://HOST:PORT";
@@ -29,7 +30,7 @@ impl Etcd {
             true => Err(AddressError::Tls(without_password(address))),
             false => at(address, address.strip_prefix("http://").unwrap_or(address), FORM),
         };
-        Ok(Etcd { endpoints: all(addresses, read)?, env: fresh_env() })
+        Ok(Etcd::with(fresh_env(), all(addresses, read)?))
     }
 
     /// The same by TLS, at `https://HOST:PORT`. The servers' certificates must be of these hosts; `tls` says whose
@@ -49,19 +50,24 @@ impl Etcd {
         };
         // gRPC wants HTTP/2 to be negotiated.
         let handshake = super::Handshake { alpn: b"h2", asks: false };
-        Ok(Etcd { endpoints: all(addresses, read)?, env: super::secure_env(tls, handshake) })
+        Ok(Etcd::with(super::secure_env(tls, handshake), all(addresses, read)?))
+    }
+
+    fn with(env: TokioEnv, endpoints: Vec<Endpoint>) -> Self {
+        let connection = Connection::new(env.clone(), endpoints.clone());
+        Etcd { env, connection, at: Arc::new(endpoints) }
     }
 }
 
 fn all<S: AsRef<str>>(
     addresses: impl IntoIterator<Item = S>,
     read: impl Fn(&str) -> Result<Endpoint, AddressError>,
-) -> Result<Arc<Vec<Endpoint>>, AddressError> {
+) -> Result<Vec<Endpoint>, AddressError> {
     let endpoints: Vec<Endpoint> =
         addresses.into_iter().map(|address| read(address.as_ref())).collect::<Result<_, _>>()?;
     match endpoints.is_empty() {
         true => Err(AddressError::None),
-        false => Ok(Arc::new(endpoints)),
+        false => Ok(endpoints),
     }
 }
 
@@ -84,13 +90,13 @@ impl Service for Etcd {
     }
 
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {
-        let (env, endpoints) = (self.env.clone(), self.endpoints.to_vec());
-        Box::pin(async move { etcd::run(env, endpoints, outputs, move |input| deliver(input)).await })
+        let connection = self.connection.clone();
+        Box::pin(async move { connection.run(outputs, move |input| deliver(input)).await })
     }
 }
 
 impl fmt::Debug for Etcd {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_tuple("Etcd").field(&self.endpoints).finish()
+        f.debug_tuple("Etcd").field(&self.at).finish()
     }
 }

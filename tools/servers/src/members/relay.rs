@@ -32,7 +32,7 @@ const DATAGRAM: usize = 1 << 16;
 
 /// The cuts between members, and the members' processes.
 #[derive(Default)]
-pub(super) struct Wall {
+pub(crate) struct Wall {
     state: Mutex<State>,
     changed: Condvar,
     over: AtomicBool,
@@ -52,12 +52,12 @@ impl Wall {
     }
 
     /// Cuts off traffic from `from` to `to`.
-    pub(super) fn cut(&self, from: usize, to: usize) {
+    pub(crate) fn cut(&self, from: usize, to: usize) {
         self.state().cut.insert((from, to));
     }
 
     /// Ends all cuts.
-    pub(super) fn heal(&self) {
+    pub(crate) fn heal(&self) {
         self.state().cut.clear();
         self.changed.notify_all();
     }
@@ -74,12 +74,12 @@ impl Wall {
         self.state().cut.contains(&(from, to))
     }
 
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
     /// Waits until traffic from `from` to `to` may pass; false if the wall has ended.
-    fn passes(&self, from: usize, to: usize) -> bool {
+    pub(crate) fn passes(&self, from: usize, to: usize) -> bool {
         let state = self.state();
         let wait = |state: &mut State| state.cut.contains(&(from, to)) && !self.is_over();
         drop(self.changed.wait_while(state, wait).unwrap_or_else(PoisonError::into_inner));
@@ -97,7 +97,7 @@ impl Wall {
     }
 
     /// Registers a stream to close at the end.
-    fn keep(&self, stream: TcpStream) -> Arc<TcpStream> {
+    pub(crate) fn keep(&self, stream: TcpStream) -> Arc<TcpStream> {
         let (stream, mut state) = (Arc::new(stream), self.state());
         state.streams.retain(|stream| stream.strong_count() > 0);
         state.streams.push(Arc::downgrade(&stream));
@@ -105,7 +105,7 @@ impl Wall {
     }
 
     /// Ends all relaying.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
         for stream in self.state().streams.drain(..).filter_map(|stream| stream.upgrade()) {
             // The stream may already be closed.
@@ -205,14 +205,19 @@ fn relay(
     onwards.set_nodelay(true)?;
     let onwards = wall.keep(onwards);
     (&*onwards).write_all(&first)?;
+    join(wall, (from, to), &dialled, &onwards);
+    Ok(())
+}
+
+/// Forwards data both ways between the connection from `from` and the one to `to`, until one of them ends.
+pub(crate) fn join(wall: &Arc<Wall>, (from, to): (usize, usize), dialled: &Arc<TcpStream>, onwards: &Arc<TcpStream>) {
     let answers = {
         let (wall, onwards, dialled) = (wall.clone(), onwards.clone(), dialled.clone());
         thread::spawn(move || pump(&wall, (to, from), &onwards, &dialled))
     };
-    pump(wall, (from, to), &dialled, &onwards);
+    pump(wall, (from, to), dialled, onwards);
     // A panic of that thread is its own.
     let _ = answers.join();
-    Ok(())
 }
 
 /// Dials a member, and waits for it to listen. A real dial would be refused and retried: ZooKeeper's followers retry

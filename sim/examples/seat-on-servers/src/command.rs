@@ -1,0 +1,134 @@
+//! The commands of this program. Each prints its table as Markdown.
+
+use crate::{
+    Error, Service, compare, disk,
+    fault::Fault,
+    idle, many, member, overhead,
+    storm::{Outcome, Storm},
+    table::{cells, grouped},
+};
+use std::{env, path::PathBuf};
+
+const USAGE: &str = "\
+cargo run --release -- COMMAND
+
+storm [FAULTS] [SERVICE...]   leaders are killed, paused and cut off: FAULTS kills on each service, 20 by default
+unfenced                      the same pauses on Redis without the fence: shows what it prevents
+disk                          the database's disk fills (root only)
+compare                       failover beside etcdctl and Curator
+overhead                      a fenced transaction beside a plain one
+idle                          requests to the service while nothing happens
+many [SERVICE...]             a thousand seats in one process
+
+FENCEPOST_SERVERS=install installs missing servers by apt-get.";
+
+/// # Errors
+/// What a command could not do.
+pub fn run(args: &[String]) -> Result<(), Error> {
+    let [command, args @ ..] = args else {
+        println!("{USAGE}");
+        return Ok(());
+    };
+    let program = env::current_exe()?;
+    match command.as_str() {
+        "member" => member::run(args),
+        "seats" => many::run_seats(args),
+        "storm" => storm(program, args),
+        "unfenced" => unfenced(program),
+        "disk" => disk_fills(program),
+        "compare" => compare::run(&program),
+        "overhead" => overhead::run(),
+        "idle" => idle::run(),
+        "many" => many::run(&program, &services(args)?),
+        _ => Err(format!("`{command}` is no command.\n{USAGE}").into()),
+    }
+}
+
+fn storm(program: PathBuf, args: &[String]) -> Result<(), Error> {
+    let (faults, named) = match args {
+        [first, rest @ ..] if first.parse::<usize>().is_ok() => (first.parse()?, rest),
+        _ => (20, args),
+    };
+    for service in services(named)? {
+        let storm = Storm::of(faults, program.clone(), service);
+        if let Some(outcome) = storm.play()? {
+            let outcomes = [(storm, outcome)];
+            print_failover(&outcomes);
+            print_verdicts(&outcomes);
+        }
+    }
+    Ok(())
+}
+
+/// Those that are named, or all.
+fn services(names: &[String]) -> Result<Vec<Service>, String> {
+    match names {
+        [] => Ok(Service::ALL.to_vec()),
+        names => names.iter().map(|name| name.parse()).collect(),
+    }
+}
+
+fn print_failover(outcomes: &[(Storm, Outcome)]) {
+    println!(
+        "| service | lease | the leader is | times | next leader, p50 | p95 | max | its first write, p50 | p95 | max |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for (storm, outcome) in outcomes {
+        let (service, lease) = (storm.service.name(), storm.lease.as_secs());
+        for fault in Fault::ALL {
+            let struck = || outcome.struck.iter().filter(|struck| struck.fault == fault);
+            let led = cells(struck().map(|struck| struck.led).collect());
+            let wrote = cells(struck().map(|struck| struck.wrote).collect());
+            // Both have the same number.
+            let wrote = wrote.split_once(" | ").map_or("", |(_, rest)| rest);
+            println!("| {service} | {lease} s | {} | {led} | {wrote} |", fault.name());
+        }
+    }
+    println!();
+    println!(
+        "| service | lease | killed and started again | seats | of which changed leaders | longest time without a write, p50 | p95 | max |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for (storm, outcome) in outcomes {
+        let (service, lease, times) = (storm.service.name(), storm.lease.as_secs(), storm.restarts);
+        let lost = outcome.ridden.iter().filter(|ridden| ridden.lost).count();
+        let silence = cells(outcome.ridden.iter().map(|ridden| ridden.silence).collect());
+        let (seats, silence) = silence.split_once(" | ").unwrap_or_default();
+        println!("| {service} | {lease} s | {times} times | {seats} | {lost} | {silence} |");
+    }
+    println!();
+}
+
+fn print_verdicts(outcomes: &[(Storm, Outcome)]) {
+    println!("| service | faults | leaderships | writes acknowledged | a second | lost | twice | stale accepted |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for (storm, outcome) in outcomes {
+        let verdict = outcome.verdict;
+        println!(
+            "| {} | {} | {} | {} | {:.0} | {} | {} | {} |",
+            storm.service.name(),
+            grouped(outcome.struck.len()),
+            grouped(outcome.reigns),
+            grouped(verdict.acknowledged),
+            outcome.written as f64 / outcome.lasted.as_secs_f64(),
+            verdict.lost,
+            verdict.twice,
+            verdict.stale,
+        );
+    }
+}
+
+fn unfenced(program: PathBuf) -> Result<(), Error> {
+    let storm = Storm { pauses: 200, ..Storm::unfenced(program) };
+    if let Some(outcome) = storm.play()? {
+        println!("{} pauses without the fence: {}", outcome.struck.len(), outcome.verdict);
+    }
+    Ok(())
+}
+
+fn disk_fills(program: PathBuf) -> Result<(), Error> {
+    if let Some(filled) = disk::fill(program)? {
+        println!("{filled}");
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! What a service is asked while one member leads, two wait, and nothing happens.
+
+use crate::{
+    Error, Service,
+    args::{Part, Work},
+    fleet::Fleet,
+    stand::Served,
+};
+use servers::{Folder, free_address};
+use std::{env, time::Duration};
+
+const LEASES: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(15)];
+/// Several of the longest renewal intervals.
+const MEASURED: Duration = Duration::from_secs(60);
+
+/// How often this is tried: on a busy machine, a leader may lose its lease.
+const TRIED: u32 = 3;
+
+pub fn run() -> Result<(), Error> {
+    println!("| service | lease | requests a second: one leads, two wait |");
+    println!("|---|---|---|");
+    for service in Service::ALL {
+        for lease in LEASES {
+            for _ in 0..TRIED {
+                let Some(rate) = measure(service, lease)? else { continue };
+                println!("| {} | {} s | {rate:.1} |", service.name(), lease.as_secs());
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `None` if it was not one member that led all the time, or if the service is not installed and need not be.
+fn measure(service: Service, lease: Duration) -> Result<Option<f64>, Error> {
+    let folder = Folder::new();
+    let Some(served) = Served::start(service, &folder) else { return Ok(None) };
+    let part = Part {
+        service,
+        service_at: served.at(),
+        // Nobody writes.
+        database_at: free_address(),
+        seat: "idle".to_owned(),
+        name: String::new(),
+        lease,
+        pace: Duration::ZERO,
+        work: Work::None,
+        fenced: true,
+    };
+    let mut fleet = Fleet::start(env::current_exe()?, part, 1)?;
+    // One leads then, and those that wait have found that out.
+    fleet.watch(lease + Duration::from_secs(5))?;
+    let before = served.requests()?;
+    fleet.watch(MEASURED)?;
+    let asked = served.requests()?.saturating_sub(before);
+    let only = fleet.finish()?.reigns == 1;
+    Ok(only.then_some(asked as f64 / MEASURED.as_secs_f64()))
+}
