@@ -39,6 +39,8 @@ impl Metrics {
     }
 }
 
+/// A counter's name, what it counts, and where that is.
+type Counted = (&'static str, &'static str, fn(&Counts) -> u64);
 type Labels = Vec<(&'static str, String)>;
 
 impl Metrics {
@@ -121,7 +123,7 @@ impl Metrics {
             Gauge,
         );
         self.one(to, renewed, |seat| seat.counts.renewed_at_ms.load(Relaxed) as f64 / 1e3)?;
-        let counters: [(&str, &str, fn(&Counts) -> u64); 4] = [
+        let counters: [Counted; 4] = [
             ("fencepost_renewals", "Renewals that were confirmed", |counts| counts.renewals.load(Relaxed)),
             ("fencepost_renewal_failures", "Renewals that failed while this member led", |counts| {
                 counts.renewal_failures.load(Relaxed)
@@ -138,7 +140,7 @@ impl Metrics {
         }
         let up =
             ("fencepost_service_up", "0 from the coordination service's last failure until it answers again", Gauge);
-        self.one(to, up, |seat| f64::from(u8::from(!seat.status().failing.is_some())))
+        self.one(to, up, |seat| f64::from(u8::from(seat.status().failing.is_none())))
     }
 
     fn answers(&self, to: &mut DescriptorEncoder) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! The resource's side.
 
 use super::{
-    FENCE, Key, REFUSED,
+    key::{FENCE, Key, REFUSED},
     ledger::{Ledger, OpenError, Sealed},
 };
 use bytes::Bytes;

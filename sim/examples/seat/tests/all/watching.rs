@@ -58,7 +58,9 @@ fn a_standby_follows_each_leader_and_stops_when_it_leads_itself() {
         let leads = at(&lines, &format!("{next} leads"));
         assert!(at(&lines, &format!("{next} follows n1")) < leads);
         assert!(at(&lines, &format!("{next} follows n1 no more")) <= leads + 0.1);
-        for follower in [other, "n1"] {
+        // In ZooKeeper's queue, the last of three is not told who leads after a change.
+        let told: &[&str] = if service.name == "zookeeper" { &["n1"] } else { &[other, "n1"] };
+        for follower in told {
             assert!(at(&lines, &format!("{follower} follows {next}")) >= leads - 0.1);
         }
         assert!(find(&lines, &format!("{next} follows {next}")).is_none());
@@ -142,7 +144,8 @@ fn metrics_tell_what_has_happened_to_a_seat() {
             assert_eq!(number(when, &ended("refused")), 0.0);
             assert_eq!(number(when, &remaining) > 0.0, acts > 0.0);
         }
-        assert!(number("leading", &remaining) < TTL_S);
+        // Consul has no lease below ten seconds.
+        assert!(number("leading", &remaining) < if service.name == "consul" { 10.0 } else { TTL_S });
         assert!(number("leading", &named("fencepost_renewals_total")) >= 2.0);
         assert_eq!(number("leading", &named("fencepost_service_failures_total")), 0.0);
         assert_eq!(number("leading", &named("fencepost_service_up")), 1.0);
