@@ -52,6 +52,7 @@ pub struct Session {
 }
 
 /// What a session says of its connection.
+#[cfg_attr(not(feature = "zookeeper"), expect(dead_code, reason = "only ZooKeeper tells of its sessions"))]
 pub enum Heard {
     /// There is none, and why.
     Lost(Failure),

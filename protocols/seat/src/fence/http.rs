@@ -12,7 +12,7 @@
 //! # async fn charge() {}
 //! # async fn list() {}
 //! # fn secret() -> Vec<u8> { Vec::new() }
-//! # async fn send(request: http::Request<String>) -> http::Response<String> { unimplemented!() }
+//! # async fn send(request: http::Request<String>) -> http::Response<String> { Default::default() }
 //! // The resource: only what writes is behind the layer.
 //! # fn resource() -> Result<(), Box<dyn std::error::Error>> {
 //! let layer = FenceLayer::open(Key::new(&secret())?, "charges", "/var/lib/charges/ledger")?;
