@@ -189,8 +189,8 @@ mod tests {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let sim = here.parent().expect("sim/tests/ lies in sim/");
         assert_eq!(workspace(here).as_deref(), sim.parent());
-        let own = sim.join("examples/own-elector");
-        assert_eq!(workspace(&own), Some(own), "it is a workspace of its own");
+        let examples = sim.join("examples");
+        assert_eq!(workspace(&examples.join("own-service")), Some(examples), "they are a workspace of their own");
         assert_eq!(workspace(Path::new("/nowhere/crate")), None);
     }
 

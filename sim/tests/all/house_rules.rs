@@ -2,9 +2,9 @@
 
 mod architecture;
 mod errors;
+mod examples;
 mod graph;
 pub mod marks;
-mod own_elector;
 mod sizes;
 mod source;
 

@@ -49,7 +49,7 @@ const EVERY_SEND: &str = "every-send";
 
 /// The version of a crate that is locked.
 fn version(package: &str) -> &'static str {
-    let lock = include_str!("../Cargo.lock");
+    let lock = include_str!("../../Cargo.lock");
     let (_, rest) = lock.split_once(&format!("name = \"{package}\"\nversion = \"")).expect("it is locked");
     rest.split_once('"').expect("its version").0
 }

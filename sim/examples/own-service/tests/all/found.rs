@@ -1,7 +1,7 @@
 //! With a store that compares nothing, the test finds two leaders, and what it prints finds them again.
 
 use fencepost::{Failure, Store, World, failure::Kind, redis, scenarios, store};
-use std::process::Command;
+use std::{env, process::Command, thread};
 
 fn unfenced() -> Result<fencepost::Checked, Failure> {
     World::new()
@@ -38,8 +38,14 @@ fn without_fencing_two_take_effect_and_the_message_says_how_to_see_it_again() {
         said.lines().filter(|line| line.contains("FENCEPOST_PLAN=")).map(|line| &line[line.find('(').unwrap()..]);
     let commands: Vec<&str> = commands.collect();
     assert_eq!(commands.len(), 2, "{said}");
+    // `sim/cli/tests/all/own_service.rs` has cargo run them; here the test is built already.
+    let test = thread::current().name().expect("libtest names it").to_owned();
     for command in commands {
-        let again = Command::new("sh").args(["-c", command]).output().expect("a shell");
+        let (_, plan) = command.split_once("FENCEPOST_PLAN=").expect("its plan");
+        let (plan, cargo) = plan.split_once(' ').expect("what runs it");
+        assert_eq!(cargo, format!("cargo test {test} -- --exact --nocapture)"), "{command}");
+        let mut again = Command::new(env::current_exe().expect("this test"));
+        let again = again.args([&*test, "--exact", "--nocapture"]).env("FENCEPOST_PLAN", plan).output().expect("it starts");
         let again = format!("{}{}", String::from_utf8_lossy(&again.stdout), String::from_utf8_lossy(&again.stderr));
         assert!(again.contains(&format!("<{}>", broken.violated.join(" "))), "{command}: {again}");
     }

@@ -1,4 +1,4 @@
-//! How many runs of gc-pause with three genuine etcd clients a second: `cargo run --release --example speed`.
+//! How many runs of gc-pause with three genuine etcd clients a second: `cargo run --release --example etcd_speed`.
 
 use protocols::{election::program, service::etcd};
 use scenarios::{Params, scenario};

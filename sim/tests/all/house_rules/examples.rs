@@ -1,4 +1,4 @@
-//! The examples outside the workspace have locked what the workspace asks for; `own-elector` uses the same versions.
+//! The examples outside the workspace have locked what our crates ask for.
 
 use super::root;
 use std::{
@@ -13,16 +13,6 @@ fn read(file: &str) -> String {
 
 fn quoted(line: &str) -> String {
     line.split('"').nth(1).unwrap_or_default().to_owned()
-}
-
-/// Every package of a lock file, with its version.
-fn locked(folder: &str) -> BTreeSet<(String, String)> {
-    let text = read(&format!("{folder}/Cargo.lock"));
-    let (names, versions) = ("name = ", "version = ");
-    let named = text.lines().filter(|line| line.starts_with(names)).map(quoted);
-    // The file's own version is unquoted.
-    let versions = text.lines().filter(|line| line.starts_with(versions) && line.contains('"')).map(quoted);
-    named.zip(versions).collect()
 }
 
 /// The dependencies of each package in a lock file, by name.
@@ -66,45 +56,25 @@ fn asked_for(manifest: &str) -> BTreeSet<String> {
     asked
 }
 
-#[test]
-fn an_own_elector_has_the_versions_of_the_workspace() {
-    let (ours, own) = (locked("."), locked("sim/examples/own-elector"));
-    assert!(own.len() > 50, "only {} packages", own.len());
-    let other: Vec<_> = own.difference(&ours).filter(|(name, _)| name != "own-elector").collect();
-    assert!(other.is_empty(), "`cargo update` the example to the workspace's versions: {other:?}");
-}
-
 /// CI builds the examples with `--locked`.
 #[test]
 fn the_examples_have_locked_what_our_crates_ask_for() {
     const OURS: [(&str, &str); 8] = [
         ("fencepost-protocols", "protocols/Cargo.toml"),
         ("fencepost-clients", "protocols/clients/Cargo.toml"),
+        ("fencepost-seat", "protocols/seat/Cargo.toml"),
         ("fencepost-scenarios", "scenarios/Cargo.toml"),
         ("fencepost-reports", "reports/Cargo.toml"),
-        ("fencepost-logs", "reports/logs/Cargo.toml"),
         ("fencepost-sim", "sim/Cargo.toml"),
-        ("fencepost-cli", "sim/cli/Cargo.toml"),
+        ("fencepost", "sim/fencepost/Cargo.toml"),
         ("fencepost-libc", "sim/process/libc/Cargo.toml"),
     ];
-    for example in [
-        "sim/examples/own-elector",
-        "sim/examples/own-service",
-        "sim/examples/ecosystem",
-        "sim/examples/invoices",
-        "sim/examples/own-node",
-    ] {
-        let locked = dependencies(example);
-        let mut compared = 0;
-        for (name, manifest) in OURS {
-            let asked = asked_for(manifest);
-            assert!(!asked.is_empty(), "{manifest}: nothing was read");
-            let Some(locked) = locked.get(name) else { continue };
-            let missing: Vec<_> = asked.difference(locked).collect();
-            let build = format!("run `cargo build` in {example}");
-            assert!(missing.is_empty(), "{build}: its lock file lacks {missing:?} of {name}");
-            compared += 1;
-        }
-        assert!(compared > 5, "{example} uses only {compared} of our crates");
+    let locked = dependencies("sim/examples");
+    for (name, manifest) in OURS {
+        let asked = asked_for(manifest);
+        assert!(!asked.is_empty(), "{manifest}: nothing was read");
+        let locked = locked.get(name).unwrap_or_else(|| panic!("no example uses {name}"));
+        let missing: Vec<_> = asked.difference(locked).collect();
+        assert!(missing.is_empty(), "run `cargo build` in sim/examples: its lock file lacks {missing:?} of {name}");
     }
 }
