@@ -139,12 +139,36 @@ fn a_crate_that_cannot_be_tested_gets_one_sentence() {
 fn the_test_that_is_written_runs_to_its_verdict() {
     let fresh = Fresh::new("own-billing", OWN_NEEDS, Some(OWN));
     assert_eq!(fresh.told(&[]).status.code(), Some(0));
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plain");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["test", "--test", "one_leader", "--", "--nocapture"]).current_dir(&fresh.0);
-    cargo.env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS").env_remove("PROTOC");
-    let output = cargo.output().expect("cargo starts");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let as_a_user = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plain");
+        command.args(arguments).current_dir(&fresh.0).env("CARGO_TARGET_DIR", target);
+        let output = command.env_remove("RUSTFLAGS").env_remove("PROTOC").output().expect("it starts");
+        (
+            output.status.code(),
+            [output.stdout, output.stderr].map(|out| String::from_utf8_lossy(&out).into_owned()).concat(),
+        )
+    };
+    let test = ["test", "--test", "one_leader", "--", "--nocapture"];
+    let (code, said) = as_a_user(env!("CARGO"), &test);
+    assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("runs held in") && said.contains("stopped before a send"), "{said}");
+
+    // With a store that compares nothing, it fails, and so do both commands that it prints.
+    let written = fresh.read("tests/one_leader.rs");
+    let unfenced = written.replace(".store(store())", ".store(store().unfenced())");
+    assert_ne!(unfenced, written);
+    fs::write(fresh.0.join("tests/one_leader.rs"), unfenced).expect("a test");
+    let (code, said) = as_a_user(env!("CARGO"), &test);
+    assert_eq!(code, Some(101), "{said}");
+    let commands: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("FENCEPOST_PLAN="))
+        .map(|line| &line[line.find('(').expect("(")..])
+        .collect();
+    assert_eq!(commands.len(), 2, "{said}");
+    for command in commands {
+        let (code, again) = as_a_user("sh", &["-c", command]);
+        assert!(code == Some(101) && again.contains("leaders_acting_by_effect"), "{command}: {again}");
+    }
 }

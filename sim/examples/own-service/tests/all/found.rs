@@ -45,7 +45,8 @@ fn without_fencing_two_take_effect_and_the_message_says_how_to_see_it_again() {
         let (plan, cargo) = plan.split_once(' ').expect("what runs it");
         assert_eq!(cargo, format!("cargo test {test} -- --exact --nocapture)"), "{command}");
         let mut again = Command::new(env::current_exe().expect("this test"));
-        let again = again.args([&*test, "--exact", "--nocapture"]).env("FENCEPOST_PLAN", plan).output().expect("it starts");
+        let again =
+            again.args([&*test, "--exact", "--nocapture"]).env("FENCEPOST_PLAN", plan).output().expect("it starts");
         let again = format!("{}{}", String::from_utf8_lossy(&again.stdout), String::from_utf8_lossy(&again.stderr));
         assert!(again.contains(&format!("<{}>", broken.violated.join(" "))), "{command}: {again}");
     }
