@@ -7,7 +7,7 @@ use crate::{
     backend::{Counted, Service, Session},
     counts::Counts,
     ended::Ended,
-    state::{Order, Phase, State},
+    state::{Order, Phase, State, Successor},
 };
 use protocols::{
     clock::Now,
@@ -15,7 +15,7 @@ use protocols::{
     elector::{AnyElector, ELECTOR_TIMERS, Input, Output, RequestNumber, ServiceInput, ServiceOutput, StreamNumber},
     news::Purpose,
     payload::Opaque,
-    types::Leadership,
+    types::{Leadership, NodeId},
 };
 use protocols_clients::{
     env::{Env, tokio::TokioEnv},
@@ -58,6 +58,8 @@ pub(crate) struct Course {
     pub(crate) stop_within: u64,
     /// The same for the release.
     pub(crate) release_within: u64,
+    /// Whether a leader can choose its successor.
+    pub(crate) transfers: bool,
     /// Names of the members by number.
     pub(crate) names: Arc<Vec<String>>,
     pub(crate) report: Arc<watch::Sender<Report>>,
@@ -79,7 +81,9 @@ enum Ending {
     No,
     /// The closure has ended; what it spawned is stopping.
     Stopping { release: bool },
-    /// All has stopped, and the lease is being released.
+    /// All has stopped, and the lease is being handed to a named successor.
+    HandingOver,
+    /// The same, and the lease is being released.
     Releasing,
 }
 
@@ -265,20 +269,33 @@ impl Driver {
         self.timers.cancel(STOPPED);
         let panicked = self.state.tracker.has_panicked();
         match self.ending {
-            Ending::Stopping { release: true } if !panicked => {
-                self.ending = Ending::Releasing;
-                (self.holds, self.frozen) = (false, false);
-                self.set(RELEASED, self.course.release_within);
-                self.step(Input::Withdraw);
-            }
+            Ending::Stopping { release: true } if !panicked => match self.successor() {
+                Some(to) => self.let_go(Ending::HandingOver, Input::Transfer(to)),
+                None => self.let_go(Ending::Releasing, Input::Withdraw),
+            },
             _ => self.finish(Ended::UncleanStop),
         }
+    }
+
+    /// Whom the core hands the lease to; `None` if whoever comes first takes it.
+    fn successor(&self) -> Option<NodeId> {
+        match *self.state.resigning.borrow() {
+            Some(Successor::Named(to)) if self.course.transfers && self.holds => Some(to),
+            _ => None,
+        }
+    }
+
+    fn let_go(&mut self, ending: Ending, how: Input) {
+        self.ending = ending;
+        (self.holds, self.frozen) = (false, false);
+        self.set(RELEASED, self.course.release_within);
+        self.step(how);
     }
 
     /// Ends the belief: the lease may be over, or another's.
     fn over(&mut self, why: Ended) {
         // An order may come late.
-        if self.ending == Ending::Releasing {
+        if matches!(self.ending, Ending::HandingOver | Ending::Releasing) {
             return;
         }
         self.timers.cancel(OVER);
@@ -324,6 +341,11 @@ impl Driver {
     }
 
     fn is_done(&mut self) -> bool {
+        // Handed over, or in vain.
+        if self.ending == Ending::HandingOver && self.asked.is_empty() {
+            self.let_go(Ending::Releasing, Input::Withdraw);
+            self.settle();
+        }
         if self.ending == Ending::Releasing && self.asked.is_empty() {
             self.finish(self.why());
         }
@@ -334,6 +356,11 @@ impl Driver {
     fn settle(&mut self) {
         for output in std::mem::take(&mut self.outputs) {
             match output {
+                // The lease is another's by now, and this member is not to stand for the next.
+                Output::Campaign if self.ending == Ending::HandingOver => {
+                    self.let_go(Ending::Releasing, Input::Withdraw);
+                    return self.settle();
+                }
                 Output::Service(output) => self.ask(output),
                 Output::SetTimer { id, at } => self.timers.set(id, at),
                 Output::CancelTimer(id) => self.timers.cancel(id),

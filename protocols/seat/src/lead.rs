@@ -127,7 +127,7 @@ impl<F: Fencing> Lead<F> {
     /// [`Settings::drain`](crate::Settings::drain).
     pub async fn resigning(&self) {
         let mut resigning = self.state.resigning.clone();
-        if resigning.wait_for(|resigning| *resigning).await.is_err() {
+        if resigning.wait_for(Option::is_some).await.is_err() {
             std::future::pending().await
         }
     }

@@ -59,6 +59,7 @@ mod lead;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod seat;
+mod seats;
 mod settings;
 #[cfg(all(feature = "signal", unix))]
 mod signal;
@@ -95,6 +96,7 @@ pub use lead::{Fenced, Fencing, Lead, Unfenced};
 #[cfg(feature = "metrics")]
 pub use metrics::Metrics;
 pub use seat::{Resigner, Seat};
+pub use seats::Seats;
 pub use settings::{Settings, SettingsError};
 #[cfg(all(feature = "signal", unix))]
 pub use signal::terminated;

@@ -4,7 +4,7 @@ use crate::{
     driver::{self, Course, Report, nanoseconds},
     ended::Ended,
     lead::Lead,
-    state::{Phase, State},
+    state::{Phase, State, Successor},
     term::{Campaign, Leads, Term},
     tracker::Tracker,
     watch::{Status, Watch},
@@ -34,6 +34,7 @@ type Panic = Box<dyn std::any::Any + Send>;
 pub struct Seat<B: Backend> {
     backend: B,
     setup: Setup,
+    names: Arc<Vec<String>>,
     margin: Duration,
     ttl: Duration,
     drain: Duration,
@@ -42,7 +43,7 @@ pub struct Seat<B: Backend> {
     /// One campaign at a time.
     turn: Arc<Turns<()>>,
     away: Mutex<Away>,
-    resigning: watch::Sender<bool>,
+    resigning: watch::Sender<Option<Successor>>,
     report: Arc<watch::Sender<Report>>,
     leads: watch::Sender<bool>,
     counts: Arc<Counts>,
@@ -72,7 +73,8 @@ pub(crate) struct Parts<B> {
 /// Asks a seat's leader to finish.
 #[derive(Clone, Debug)]
 pub struct Resigner {
-    resigning: watch::Sender<bool>,
+    names: Arc<Vec<String>>,
+    resigning: watch::Sender<Option<Successor>>,
     leads: watch::Sender<bool>,
 }
 
@@ -80,8 +82,26 @@ impl Resigner {
     /// Asks the leader to finish: [`Lead::resigning`] resolves, and [`Seat::serve`] releases the lease once the work
     /// has ended, or after [`Settings::drain`](crate::Settings::drain). Has no effect on a member that does not lead.
     pub fn resign(&self) {
+        self.ask(Successor::Anybody);
+    }
+
+    /// The same, and lets this one of the [members](crate::Settings::members) lead next, if it campaigns then: with
+    /// etcd and Redis. With other services, or if it does not, whoever comes first leads.
+    pub fn resign_to(&self, member: &str) {
+        match self.names.iter().position(|name| name == member) {
+            // A seat has fewer members than that.
+            Some(place @ 1..=0xffff) => self.ask(Successor::Named(NodeId(place as u16))),
+            Some(_) => {}
+            None => {
+                tracing::warn!(member, "is not one of the members; whoever comes first leads");
+                self.ask(Successor::Anybody);
+            }
+        }
+    }
+
+    fn ask(&self, successor: Successor) {
         if *self.leads.borrow() {
-            self.resigning.send_replace(true);
+            self.resigning.send_replace(Some(successor));
         }
     }
 }
@@ -90,12 +110,13 @@ impl<B: Backend> Seat<B> {
     pub(crate) fn made(parts: Parts<B>) -> Self {
         let Parts { backend, seat, member, members, timings, margin, drain, stop_within, hold_down } = parts;
         let ttl = Duration::from_nanos(timings.lease_ttl);
-        let names = [member.clone()].into_iter().chain(members.into_iter().filter(|name| *name != member)).collect();
+        let names = [member.clone()].into_iter().chain(members.into_iter().filter(|name| *name != member));
+        let names: Vec<String> = names.collect();
         let setup = Setup {
             node: NodeId(0),
             group: 0,
             seat: Some(seat),
-            names,
+            names: names.clone(),
             timings,
             nonce: 0,
             stored: None,
@@ -105,6 +126,7 @@ impl<B: Backend> Seat<B> {
         Seat {
             backend,
             setup,
+            names: Arc::new(names),
             margin,
             ttl,
             drain,
@@ -112,7 +134,7 @@ impl<B: Backend> Seat<B> {
             hold_down: hold_down.unwrap_or(ttl),
             turn: Arc::new(Turns::new(())),
             away: Mutex::default(),
-            resigning: watch::Sender::new(false),
+            resigning: watch::Sender::new(None),
             report: Arc::new(watch::Sender::new(Report::default())),
             leads: watch::Sender::new(false),
             counts: Arc::default(),
@@ -246,7 +268,7 @@ impl<B: Backend> Seat<B> {
 
     /// Asks the leader to finish, from anywhere.
     pub fn resigner(&self) -> Resigner {
-        Resigner { resigning: self.resigning.clone(), leads: self.leads.clone() }
+        Resigner { names: self.names.clone(), resigning: self.resigning.clone(), leads: self.leads.clone() }
     }
 
     /// What is known of the seat, for people and dashboards.
@@ -321,7 +343,8 @@ impl<B: Backend> Seat<B> {
             session: self.backend.session(),
             stop_within: nanoseconds(self.stop_within),
             release_within: 2 * self.setup.timings.request_timeout,
-            names: Arc::new(self.setup.names.clone()),
+            names: self.names.clone(),
+            transfers: self.backend.protocol().transfers,
             report: self.report.clone(),
             counts: self.counts.clone(),
         };

@@ -1,6 +1,7 @@
 //! What a campaign's driver, its term and its leads share.
 
 use crate::{ended::Ended, tracker::Tracker};
+use protocols::types::NodeId;
 use protocols_clients::env::{Env, tokio::TokioEnv};
 use std::{
     future::{Future, poll_fn},
@@ -20,6 +21,13 @@ pub(crate) enum Phase {
     Over(Ended),
     /// The driver has ended.
     Done(Ended),
+}
+
+/// Who leads after a leader that was asked to finish.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Successor {
+    Anybody,
+    Named(NodeId),
 }
 
 /// An order to the driver.
@@ -44,8 +52,8 @@ pub(crate) struct State {
     pub(crate) deadline: AtomicU64,
     pub(crate) tracker: Tracker,
     pub(crate) orders: mpsc::UnboundedSender<Order>,
-    /// Whether the leader has been asked to finish.
-    pub(crate) resigning: watch::Receiver<bool>,
+    /// Whether the leader has been asked to finish, and who is to lead then.
+    pub(crate) resigning: watch::Receiver<Option<Successor>>,
 }
 
 impl State {

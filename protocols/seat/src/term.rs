@@ -1,7 +1,7 @@
 use crate::{
     ended::Ended,
     lead::{Fencing, Lead},
-    state::{Order, Phase, State},
+    state::{Order, Phase, State, Successor},
 };
 use std::{fmt, future::Future, sync::Arc};
 use tokio::sync::{OwnedMutexGuard, watch};
@@ -101,9 +101,9 @@ impl Drop for Campaign {
 pub(crate) struct Leads(watch::Sender<bool>);
 
 impl Leads {
-    pub(crate) fn new(leads: &watch::Sender<bool>, resigning: &watch::Sender<bool>) -> Self {
+    pub(crate) fn new(leads: &watch::Sender<bool>, resigning: &watch::Sender<Option<Successor>>) -> Self {
         // An order to an earlier leader is not for this one.
-        resigning.send_replace(false);
+        resigning.send_replace(None);
         leads.send_replace(true);
         Leads(leads.clone())
     }

@@ -61,7 +61,7 @@ pub async fn run(backend: impl Backend<Fencing = Fenced>) -> Result<(), Error> {
     Err("the work did not stop".into())
 }
 
-async fn charge_all(name: &str, lead: &Lead<Fenced>) -> Result<(), Error> {
+pub async fn charge_all(name: &str, lead: &Lead<Fenced>) -> Result<(), Error> {
     let (mut database, connection) =
         timeout(PATIENCE, tokio_postgres::connect(&env::var("DATABASE_URL")?, NoTls)).await??;
     lead.spawn(connection);
@@ -86,7 +86,7 @@ async fn next(sql: &Transaction<'_>, token: i64) -> Result<Option<i64>, tokio_po
 }
 
 /// Says that it leads no more, however the work ends.
-struct Tells<'a>(&'a str);
+pub struct Tells<'a>(pub &'a str);
 
 impl Drop for Tells<'_> {
     fn drop(&mut self) {

@@ -4,6 +4,7 @@ mod again;
 mod dropping;
 mod encrypted;
 mod fencing;
+mod handing_over;
 mod interrupted;
 mod letting_go;
 mod losing;
@@ -11,7 +12,7 @@ mod sessions;
 mod watching;
 mod world;
 
-use fencepost::{World, consul, database, etcd, kubernetes, postgres, redis, zookeeper};
+use fencepost::{World, consul, database, etcd, kubernetes, postgres, redis, scenarios, zookeeper};
 use std::{env, time::Duration};
 
 /// A belief ends before its lease.
@@ -29,7 +30,6 @@ fn world() -> World {
         .env("DATABASE_URL", "postgres://invoices@store/invoices")
         .leads_when("leads with token {token}")
         .stops_when("leads no more")
-        .every_scenario()
         .seeds(0..seeds)
         .swarm(0..10 * seeds)
         .pause_before_every_send();
@@ -38,32 +38,56 @@ fn world() -> World {
 
 #[test]
 fn swept_on_etcd() {
-    println!("{:?}", world().belief_overlap(NONE).service(etcd()).fleet(3, seat::on_etcd).check());
+    println!("{:?}", world().every_scenario().belief_overlap(NONE).service(etcd()).fleet(3, seat::on_etcd).check());
 }
 
 #[test]
 fn swept_on_consul() {
     // A takeover takes half a minute, and a run as much longer: the invoices must last.
-    let world = world().env("PACE_MS", "1000");
+    let world = world().every_scenario().env("PACE_MS", "1000");
     println!("{:?}", world.belief_overlap(NONE).service(consul()).fleet(3, seat::on_consul).check());
 }
 
 #[test]
 fn swept_on_redis() {
-    println!("{:?}", world().belief_overlap(LEASE).service(redis()).fleet(3, seat::on_redis).check());
+    println!("{:?}", world().every_scenario().belief_overlap(LEASE).service(redis()).fleet(3, seat::on_redis).check());
 }
 
 #[test]
 fn swept_on_postgres() {
-    println!("{:?}", world().belief_overlap(LEASE).service(postgres()).fleet(3, seat::on_postgres).check());
+    println!(
+        "{:?}",
+        world().every_scenario().belief_overlap(LEASE).service(postgres()).fleet(3, seat::on_postgres).check()
+    );
 }
 
 #[test]
 fn swept_on_kubernetes() {
-    println!("{:?}", world().belief_overlap(NONE).service(kubernetes()).fleet(3, seat::on_kubernetes).check());
+    println!(
+        "{:?}",
+        world().every_scenario().belief_overlap(NONE).service(kubernetes()).fleet(3, seat::on_kubernetes).check()
+    );
 }
 
 #[test]
 fn swept_on_zookeeper() {
-    println!("{:?}", world().belief_overlap(NONE).service(zookeeper()).fleet(3, seat::on_zookeeper).check());
+    println!(
+        "{:?}",
+        world().every_scenario().belief_overlap(NONE).service(zookeeper()).fleet(3, seat::on_zookeeper).check()
+    );
+}
+
+/// The leader hands over every few seconds.
+fn handing_over() -> World {
+    world().scenarios([scenarios::gc_pause(), scenarios::partition(), scenarios::clean_kill()])
+}
+
+#[test]
+fn swept_on_etcd_handing_over() {
+    println!("{:?}", handing_over().belief_overlap(NONE).service(etcd()).fleet(3, handing_over::on_etcd).check());
+}
+
+#[test]
+fn swept_on_redis_handing_over() {
+    println!("{:?}", handing_over().belief_overlap(LEASE).service(redis()).fleet(3, handing_over::on_redis).check());
 }
