@@ -10,14 +10,14 @@ use crate::{
     queue::{Backend, Boxed, Queue, Stream, within},
     site::Endpoint,
 };
-use etcd_client::Client;
+use etcd_client::{Client, ConnectOptions};
 use protocols::{
     elector::{ServiceInput, ServiceOutput},
     error::Failure,
     service::etcd::{Api, Reply, Request, SERVICE, StreamRequest},
 };
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{OnceCell, mpsc::UnboundedReceiver};
 use tonic::body::Body;
 use tower::BoxError;
 
@@ -45,8 +45,30 @@ pub async fn run<E: Env>(
 pub struct Connection<E> {
     env: E,
     endpoints: Arc<Vec<Endpoint>>,
+    login: Option<Login>,
+    restless: bool,
     /// Those that run keep it.
-    live: Arc<Mutex<Weak<Channel>>>,
+    live: Arc<Mutex<Weak<Line>>>,
+}
+
+/// A user of etcd, and the password.
+#[derive(Clone)]
+pub struct Login {
+    pub user: String,
+    pub password: String,
+}
+
+/// A client, once it has logged in, or is asked for the first time.
+struct Line {
+    channel: Channel,
+    login: Option<Login>,
+    client: OnceCell<Client>,
+}
+
+impl Line {
+    async fn client(&self) -> Result<Client, etcd_client::Error> {
+        self.client.get_or_try_init(|| client_on(self.channel.clone(), self.login.clone())).await.cloned()
+    }
 }
 
 type Channel = tower::util::BoxCloneSyncService<http::Request<Body>, http::Response<Body>, BoxError>;
@@ -54,7 +76,19 @@ type Channel = tower::util::BoxCloneSyncService<http::Request<Body>, http::Respo
 impl<E: Env> Connection<E> {
     /// A channel to `endpoints`; nothing is dialled yet.
     pub fn new(env: E, endpoints: Vec<Endpoint>) -> Self {
-        Connection { env, endpoints: Arc::new(endpoints), live: Arc::default() }
+        Connection { env, endpoints: Arc::new(endpoints), login: None, restless: false, live: Arc::default() }
+    }
+
+    /// Redials a single server that does not answer; see [`channel::Channel::restless`].
+    #[must_use]
+    pub fn restless(self) -> Self {
+        Connection { restless: true, live: Arc::default(), ..self }
+    }
+
+    /// Logs in before the first request, and again when the server has forgotten that.
+    #[must_use]
+    pub fn with_login(self, login: Login) -> Self {
+        Connection { login: Some(login), live: Arc::default(), ..self }
     }
 
     /// Carries out an elector's requests; see [`run`].
@@ -63,18 +97,19 @@ impl<E: Env> Connection<E> {
         outputs: UnboundedReceiver<ServiceOutput>,
         deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
     ) {
-        let (env, channel) = (self.env.clone(), self.channel());
-        // This cannot fail: it sends nothing without credentials.
-        if let Ok(client) = client_on((*channel).clone()).await {
-            Queue::new(env.clone(), &SERVICE, deliver).run(Etcd { env, client }, outputs).await;
-        }
+        let (env, line) = (self.env.clone(), self.line());
+        Queue::new(env.clone(), &SERVICE, deliver).run(Etcd { env, line }, outputs).await;
     }
 
-    /// The channel of those that run, or a new one.
-    fn channel(&self) -> Arc<Channel> {
+    /// The client of those that run, or a new one.
+    fn line(&self) -> Arc<Line> {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         live.upgrade().unwrap_or_else(|| {
-            let made = Arc::new(channel_to(self.env.clone(), self.endpoints.to_vec()));
+            let channel = match self.endpoints.as_slice() {
+                [only] if self.restless => Channel::new(channel::Channel::restless(self.env.clone(), only.clone())),
+                _ => channel_to(self.env.clone(), self.endpoints.to_vec()),
+            };
+            let made = Arc::new(Line { channel, login: self.login.clone(), client: OnceCell::new() });
             *live = Arc::downgrade(&made);
             made
         })
@@ -83,22 +118,31 @@ impl<E: Env> Connection<E> {
 
 struct Etcd<E> {
     env: E,
-    client: Client,
+    line: Arc<Line>,
 }
 
 impl<E: Env> Backend for Etcd<E> {
     type Api = Api;
 
     fn request(&self, request: Request, timeout: u64) -> Boxed<Result<Reply, Failure>> {
-        let (env, client) = (self.env.clone(), self.client.clone());
+        let (env, line) = (self.env.clone(), self.line.clone());
         // Boxed on its own: the library's futures are large, and would be moved each time they are wrapped.
-        let answer = Box::pin(calls::request(client, request));
+        let answer = Box::pin(async move {
+            let client = line.client().await.map_err(calls::failure)?;
+            calls::request(client, request).await
+        });
         Box::pin(async move { within(&env, timeout, answer).await })
     }
 
     fn stream(&self, request: StreamRequest, stream: Stream<Api>) -> Option<Boxed<Failure>> {
         let (pushes, give) = stream.split();
-        Some(Box::pin(calls::stream(self.client.clone(), request, pushes, give)))
+        let line = self.line.clone();
+        Some(Box::pin(async move {
+            match line.client().await {
+                Ok(client) => calls::stream(client, request, pushes, give).await,
+                Err(error) => calls::failure(error),
+            }
+        }))
     }
 }
 
@@ -115,7 +159,7 @@ pub async fn connect<E: Env>(env: E, endpoint: Endpoint) -> Result<etcd_client::
 /// # Errors
 /// As for [`connect`].
 pub async fn connect_to<E: Env>(env: E, endpoints: Vec<Endpoint>) -> Result<etcd_client::Client, etcd_client::Error> {
-    client_on(channel_to(env, endpoints)).await
+    client_on(channel_to(env, endpoints), None).await
 }
 
 fn channel_to<E: Env>(env: E, mut endpoints: Vec<Endpoint>) -> Channel {
@@ -128,6 +172,9 @@ fn channel_to<E: Env>(env: E, mut endpoints: Vec<Endpoint>) -> Channel {
     }
 }
 
-async fn client_on(channel: Channel) -> Result<Client, etcd_client::Error> {
-    Client::from_channel(etcd_client::Channel::Custom(channel), None).await
+/// Sends nothing unless it is to log in.
+async fn client_on(channel: Channel, login: Option<Login>) -> Result<Client, etcd_client::Error> {
+    let options = login
+        .map(|Login { user, password }| ConnectOptions::new().with_user(user, password).with_auto_token_refresh(true));
+    Client::from_channel(etcd_client::Channel::Custom(channel), options).await
 }

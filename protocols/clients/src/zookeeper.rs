@@ -46,13 +46,32 @@ pub async fn run<E: Env>(
     outputs: UnboundedReceiver<ServiceOutput>,
     deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
 ) {
-    let backend = Zookeeper { env: env.clone(), endpoints, session: Arc::default() };
+    run_as(env, endpoints, None, outputs, deliver).await;
+}
+
+/// The same, logged in.
+pub async fn run_as<E: Env>(
+    env: E,
+    endpoints: Vec<Endpoint>,
+    login: Option<Login>,
+    outputs: UnboundedReceiver<ServiceOutput>,
+    deliver: impl Fn(ServiceInput) + Send + Sync + 'static,
+) {
+    let backend = Zookeeper { env: env.clone(), endpoints, login, session: Arc::default() };
     Queue::new(env, &SERVICE, deliver).run(backend, outputs).await;
+}
+
+/// A user by the scheme `digest`. What it creates is open to nobody else.
+#[derive(Clone)]
+pub struct Login {
+    pub user: String,
+    pub password: String,
 }
 
 struct Zookeeper<E> {
     env: E,
     endpoints: Vec<Endpoint>,
+    login: Option<Login>,
     /// Takes the requests for the most recently opened session.
     session: Arc<Mutex<Option<UnboundedSender<Packet>>>>,
 }
@@ -80,7 +99,7 @@ impl<E: Env> Backend for Zookeeper<E> {
         let (pushes, give) = stream.split();
         let (sender, packets) = unbounded_channel();
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
-        let session = Session::new(self.env.clone(), self.endpoints.clone(), request.timeout_ms);
+        let session = Session::new(self.env.clone(), self.endpoints.clone(), self.login.clone(), request.timeout_ms);
         Some(Box::pin(session.run(packets, pushes, give)))
     }
 }

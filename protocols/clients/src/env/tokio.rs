@@ -22,7 +22,7 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpStream, lookup_host},
 };
 
 /// Linux's default number of keepalive probes.
@@ -98,6 +98,15 @@ impl TokioEnv {
     fn route<'a>(&'a self, to: &'a Endpoint) -> &'a Endpoint {
         let routes = &self.shared.settings.routes;
         routes.iter().find(|(address, _)| address == to).map_or(to, |(_, instead)| instead)
+    }
+
+    /// Begins with any of the host's addresses: the next attempt may find another member behind the same name.
+    async fn dial(&self, to: &Endpoint) -> io::Result<TcpStream> {
+        let mut addresses: Vec<_> = lookup_host((to.host.as_str(), to.port)).await?.collect();
+        if let count @ 2.. = addresses.len() {
+            addresses.rotate_left((self.random() % count as u64) as usize);
+        }
+        TcpStream::connect(&addresses[..]).await
     }
 
     /// Wraps the connection as configured.
@@ -177,12 +186,12 @@ impl Env for TokioEnv {
 
     async fn connect(&self, to: &Endpoint) -> io::Result<Stream> {
         let to = self.route(to);
-        self.wrapped(TcpStream::connect((to.host.as_str(), to.port)).await?, to).await
+        self.wrapped(self.dial(to).await?, to).await
     }
 
     async fn connect_kept_alive(&self, to: &Endpoint, every: u64) -> io::Result<Stream> {
         let to = self.route(to);
-        let stream = TcpStream::connect((to.host.as_str(), to.port)).await?;
+        let stream = self.dial(to).await?;
         let every = Duration::from_nanos(every);
         let probes = socket2::TcpKeepalive::new().with_time(every).with_interval(every).with_retries(PROBES);
         socket2::SockRef::from(&stream).set_tcp_keepalive(&probes)?;

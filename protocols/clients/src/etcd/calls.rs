@@ -189,7 +189,7 @@ async fn watch(mut client: Client, key: Vec<u8>, options: WatchOptions, give: im
 }
 
 /// Sorts the client's errors: rejected by etcd itself, or unknown.
-fn failure(error: Error) -> Failure {
+pub(super) fn failure(error: Error) -> Failure {
     let text = error.to_string();
     let no = match &error {
         Error::InvalidArgs(_) => true,

@@ -11,7 +11,10 @@ use protocols::types::{MILLISECOND, SECOND};
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -135,7 +138,29 @@ struct Shared<E: Env> {
     env: E,
     endpoint: Endpoint,
     connection: Mutex<Option<Connection<E>>>,
+    /// How many requests in a row may stay without an answer on one connection.
+    patience: Option<u32>,
+    unanswered: AtomicU32,
 }
+
+/// A request that counts as unanswered if it is given up.
+struct Unanswered<'a>(&'a AtomicU32);
+
+impl Unanswered<'_> {
+    fn answered(self) {
+        self.0.store(0, Ordering::Relaxed);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// gRPC's code of a server that cannot answer now, as of a member of etcd that knows no leader.
+const UNAVAILABLE: &str = "14";
 
 struct Connection<E: Env> {
     sender: Sender,
@@ -146,7 +171,18 @@ struct Connection<E: Env> {
 impl<E: Env> Channel<E> {
     /// A channel to `endpoint`; nothing is dialled yet.
     pub fn new(env: E, endpoint: Endpoint) -> Self {
-        Channel { shared: Arc::new(Shared { env, endpoint, connection: Mutex::new(None) }) }
+        Channel::with(env, endpoint, None)
+    }
+
+    /// The same, which redials after two requests in a row without an answer: behind one name may be several members,
+    /// and one that is cut off from the others still answers pings.
+    pub fn restless(env: E, endpoint: Endpoint) -> Self {
+        Channel::with(env, endpoint, Some(2))
+    }
+
+    fn with(env: E, endpoint: Endpoint, patience: Option<u32>) -> Self {
+        let (connection, unanswered) = (Mutex::new(None), AtomicU32::new(0));
+        Channel { shared: Arc::new(Shared { env, endpoint, connection, patience, unanswered }) }
     }
 }
 
@@ -154,6 +190,10 @@ impl<E: Env> Shared<E> {
     /// The open connection's sender; dials if there is none.
     async fn sender(&self) -> Result<Sender, BoxError> {
         let mut connection = self.connection.lock().await;
+        if self.patience.is_some_and(|patience| self.unanswered.load(Ordering::Relaxed) >= patience) {
+            self.unanswered.store(0, Ordering::Relaxed);
+            *connection = None;
+        }
         if let Some(open) = connection.as_ref().filter(|c| !c.sender.is_closed()) {
             return Ok(open.sender.clone());
         }
@@ -167,8 +207,13 @@ impl<E: Env> Shared<E> {
     async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, BoxError> {
         let request = addressed(request, &self.endpoint)?;
         let mut sender = self.sender().await?;
+        let unanswered = Unanswered(&self.unanswered);
         sender.ready().await?;
-        Ok(sender.send_request(request).await?.map(Body::new))
+        let answer = sender.send_request(request).await?;
+        if answer.headers().get("grpc-status").is_none_or(|status| status != UNAVAILABLE) {
+            unanswered.answered();
+        }
+        Ok(answer.map(Body::new))
     }
 }
 

@@ -21,6 +21,11 @@ impl Acl {
     pub fn open() -> Vec<Acl> {
         vec![Acl { perms: 31, scheme: "world".to_owned(), id: "anyone".to_owned() }]
     }
+
+    /// `CREATOR_ALL_ACL`: whoever has logged in as this client may do anything, and nobody else.
+    pub fn creator() -> Vec<Acl> {
+        vec![Acl { perms: 31, scheme: "auth".to_owned(), id: String::new() }]
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +54,8 @@ pub enum Call {
     Multi(Vec<Call>),
     SetWatches(Watches),
     Ping,
+    /// A user and a password, by the scheme `digest`.
+    Login(String, String),
     CloseSession,
     /// Any other type; its body is ignored.
     Other(i32),
@@ -88,6 +95,7 @@ impl Call {
             Call::Multi(..) => op::MULTI,
             Call::SetWatches(..) => op::SET_WATCHES,
             Call::Ping => op::PING,
+            Call::Login(..) => op::AUTH,
             Call::CloseSession => op::CLOSE_SESSION,
         }
     }
@@ -142,6 +150,11 @@ impl Call {
                 for paths in [data, exist, children] {
                     writer.vector(paths, |writer, path| writer.string(path));
                 }
+            }
+            Call::Login(user, password) => {
+                writer.int(0);
+                writer.string("digest");
+                writer.buffer(Some(format!("{user}:{password}").as_bytes()));
             }
             Call::Ping | Call::CloseSession | Call::Other(_) => {}
         }

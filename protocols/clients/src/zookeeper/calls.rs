@@ -5,12 +5,16 @@ use super::{
     call::{Acl, Call},
     wire::op,
 };
-use protocols::service::zookeeper::{Change, Code, Mode, Op, Reply, Request, Stat};
+use protocols::{
+    error::Failure,
+    service::zookeeper::{Change, Code, Mode, Op, Reply, Request, Stat},
+};
 
-pub(super) fn call(request: &Request) -> Call {
+/// `acl` is of the nodes that are created.
+pub(super) fn call(request: &Request, acl: fn() -> Vec<Acl>) -> Call {
     match request {
-        Request::Write(op) => write(op),
-        Request::Multi(ops) => Call::Multi(ops.iter().map(write).collect()),
+        Request::Write(op) => write(op, acl()),
+        Request::Multi(ops) => Call::Multi(ops.iter().map(|op| write(op, acl())).collect()),
         Request::Exists { path, watch } => Call::Exists(path.clone(), *watch),
         Request::Get { path, watch, .. } => Call::GetData(path.clone(), *watch),
         Request::Children { path, watch } => Call::GetChildren2(path.clone(), *watch),
@@ -19,7 +23,7 @@ pub(super) fn call(request: &Request) -> Call {
     }
 }
 
-fn write(op: &Op) -> Call {
+fn write(op: &Op, acl: Vec<Acl>) -> Call {
     match op {
         Op::Create { path, data, mode } => {
             let (op, flags) = match mode {
@@ -28,7 +32,7 @@ fn write(op: &Op) -> Call {
                 Mode::EphemeralSequential => (op::CREATE, 3),
                 Mode::Container => (op::CREATE_CONTAINER, 4),
             };
-            Call::Create { op, path: path.clone(), data: Some(data.clone()), acl: Acl::open(), flags }
+            Call::Create { op, path: path.clone(), data: Some(data.clone()), acl, flags }
         }
         Op::Delete { path, version } => Call::Delete(path.clone(), *version),
         Op::Set { path, data, version } => Call::SetData(path.clone(), Some(data.clone()), *version),
@@ -36,8 +40,18 @@ fn write(op: &Op) -> Call {
     }
 }
 
+/// What `request` comes to; `None` if the answer is of another kind.
+pub(super) fn answer(request: &Request, answer: Result<Answer, Code>) -> Option<Result<Reply, Failure>> {
+    Some(match answer {
+        Ok(answer) => Ok(reply(request, answer)?),
+        // No election knows what to do then.
+        Err(Code::Other(code)) => Err(Failure::Rejected(format!("ZooKeeper refuses it: {}", refusal(code)))),
+        Err(code) => Ok(Reply::Refused(code)),
+    })
+}
+
 /// The reply to `request`; `None` if the answer is of another kind.
-pub(super) fn reply(request: &Request, answer: Answer) -> Option<Reply> {
+fn reply(request: &Request, answer: Answer) -> Option<Reply> {
     Some(match (request, answer) {
         (Request::Write(op), answer) => written(op, answer)?,
         (Request::Multi(ops), Answer::Multi(parts)) => {
@@ -76,6 +90,15 @@ fn written(op: &Op, answer: Answer) -> Option<Reply> {
 fn stat(stat: answer::Stat) -> Stat {
     let answer::Stat { czxid, mzxid, version, owner, .. } = stat;
     Stat { czxid, mzxid, version, owner }
+}
+
+/// What a code that no election knows means.
+fn refusal(code: i32) -> String {
+    match code {
+        -102 => "the node is open to other users (NoAuth)".to_owned(),
+        -114 => "it is not logged in, and asks for nodes of its own (InvalidACL)".to_owned(),
+        code => format!("code {code}"),
+    }
 }
 
 /// The change that a notification of `kind` reports.

@@ -13,11 +13,12 @@
 //! client reads a packet's length first, and checks the clock before it reads the rest.
 
 use super::{
+    Login,
     answer::{Answer, Notification, ReplyHeader},
-    call::{Call, Watches},
+    call::{Acl, Call, Watches},
     calls,
     jute::{Malformed, Packets},
-    wire::{ConnectRequest, ConnectResponse, NOTIFICATION, PING},
+    wire::{AUTH, ConnectRequest, ConnectResponse, NOTIFICATION, PING},
 };
 use crate::{env::Env, site::Endpoint};
 use protocols::{
@@ -60,6 +61,8 @@ enum Broken {
     Expired,
     /// The client closed the session.
     Closed,
+    /// The server does not take the login.
+    Refused,
 }
 
 impl From<io::Error> for Broken {
@@ -85,6 +88,7 @@ pub(super) struct Session<E> {
     env: E,
     /// In the order of attempts.
     servers: Vec<Endpoint>,
+    login: Option<Login>,
     /// The next server to try, and the last one connected.
     next: usize,
     last: Option<usize>,
@@ -103,7 +107,7 @@ pub(super) struct Session<E> {
 }
 
 impl<E: Env> Session<E> {
-    pub(super) fn new(env: E, mut servers: Vec<Endpoint>, timeout_ms: u32) -> Self {
+    pub(super) fn new(env: E, mut servers: Vec<Endpoint>, login: Option<Login>, timeout_ms: u32) -> Self {
         // As the library does, to spread clients over the members.
         for last in (1..servers.len()).rev() {
             servers.swap(last, (env.random() % (last as u64 + 1)) as usize);
@@ -111,6 +115,7 @@ impl<E: Env> Session<E> {
         Session {
             env,
             servers,
+            login,
             next: 0,
             last: None,
             tried: false,
@@ -155,6 +160,7 @@ impl<E: Env> Session<E> {
                     return Failure::Rejected("session expired".to_owned());
                 }
                 Broken::Closed => return Failure::Rejected("session closed".to_owned()),
+                Broken::Refused => return Failure::Rejected("the login is refused".to_owned()),
             }
         }
     }
@@ -235,6 +241,9 @@ impl<E: Env> Session<E> {
     ) -> Result<std::convert::Infallible, Broken> {
         let (mut reading, mut writing) = tokio::io::split(stream);
         let (mut heard, mut sent) = (self.env.now().mono, self.env.now().mono);
+        if let Some(Login { user, password }) = &self.login {
+            writing.write_all(&Call::Login(user.clone(), password.clone()).packet(AUTH)).await?;
+        }
         if let Some(watches) = self.set_watches() {
             writing.write_all(&watches).await?;
         }
@@ -268,7 +277,7 @@ impl<E: Env> Session<E> {
                     // The channel closes only when the whole client is dropped.
                     let Some(packet) = packet else { return Err(Broken::Closed) };
                     self.xid += 1;
-                    writing.write_all(&calls::call(&packet.request).packet(self.xid)).await?;
+                    writing.write_all(&calls::call(&packet.request, self.acl()).packet(self.xid)).await?;
                     self.pending.push_back(Pending::Request(self.xid, packet));
                     sent = self.env.now().mono;
                 }
@@ -276,6 +285,10 @@ impl<E: Env> Session<E> {
                 () = self.env.sleep_until(ping.min(deadline)) => {}
             }
         }
+    }
+
+    fn acl(&self) -> fn() -> Vec<Acl> {
+        if self.login.is_some() { Acl::creator } else { Acl::open }
     }
 
     /// When a ping is due if nothing else is sent. If the library wakes more than a second after the last packet, it
@@ -292,6 +305,8 @@ impl<E: Env> Session<E> {
             let (header, mut rest) = ReplyHeader::read(packet)?;
             match header.xid {
                 PING => self.env.point(Point::Renewed).await,
+                AUTH if header.error == 0 => {}
+                AUTH => return Err(Broken::Refused),
                 NOTIFICATION => {
                     let Notification { kind, path } = Notification::read(&mut rest)?;
                     if let Some(change) = calls::change(kind) {
@@ -309,7 +324,7 @@ impl<E: Env> Session<E> {
                         Pending::Watches(xid) if xid == header.xid => {}
                         Pending::Request(xid, packet) if xid == header.xid => {
                             let closed = packet.request == Request::CloseSession;
-                            let call = calls::call(&packet.request);
+                            let call = calls::call(&packet.request, self.acl());
                             let answer = match header.error {
                                 0 => Ok(Answer::read(call.op(), &mut rest)?),
                                 code => Err(Code::from_number(code)),
@@ -331,15 +346,12 @@ impl<E: Env> Session<E> {
     }
 
     fn answered(&mut self, packet: Packet, answer: Result<Answer, Code>) -> Result<(), Broken> {
-        let reply = match answer {
-            Ok(answer) => calls::reply(&packet.request, answer).ok_or(Broken::Lost)?,
-            Err(code) => Reply::Refused(code),
-        };
+        let reply = calls::answer(&packet.request, answer).ok_or(Broken::Lost)?;
         match (&packet.request, &reply) {
-            (Request::Exists { path, watch: true }, Reply::Refused(Code::NoNode)) => {
+            (Request::Exists { path, watch: true }, Ok(Reply::Refused(Code::NoNode))) => {
                 self.exist.insert(path.clone());
             }
-            (_, Reply::Refused(_)) => {}
+            (_, Err(_) | Ok(Reply::Refused(_))) => {}
             (Request::Exists { path, watch: true } | Request::Get { path, watch: true, .. }, _) => {
                 self.data.insert(path.clone());
             }
@@ -349,7 +361,7 @@ impl<E: Env> Session<E> {
             _ => {}
         }
         // The requester may have given up.
-        let _ = packet.answer.send(Ok(reply));
+        let _ = packet.answer.send(reply);
         Ok(())
     }
 

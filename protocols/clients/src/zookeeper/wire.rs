@@ -10,6 +10,8 @@ use super::jute::{Malformed, Reader, Writer};
 pub const NOTIFICATION: i32 = -1;
 /// A ping's xid.
 pub const PING: i32 = -2;
+/// A login's xid (`ClientCnxn.java: AUTHPACKET_XID`).
+pub const AUTH: i32 = -4;
 
 /// The codes of requests.
 pub mod op {
@@ -33,6 +35,7 @@ pub mod op {
     /// Creates a container; the answer includes its state.
     pub const CREATE_CONTAINER: i32 = 19;
     /// Restores the watches of the previous connection.
+    pub const AUTH: i32 = 100;
     pub const SET_WATCHES: i32 = 101;
     pub const CLOSE_SESSION: i32 = -11;
     /// Marks an error within the answer to a multi.

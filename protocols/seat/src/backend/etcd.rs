@@ -4,7 +4,11 @@ use protocols::{
     election::{Protocol, etcd::from_sending},
     elector::ServiceOutput,
 };
-use protocols_clients::{env::tokio::TokioEnv, etcd::Connection, site::Endpoint};
+use protocols_clients::{
+    env::tokio::TokioEnv,
+    etcd::{Connection, Login},
+    site::Endpoint,
+};
 use std::{fmt, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -53,8 +57,16 @@ impl Etcd {
         Ok(Etcd::with(super::secure_env(tls, handshake), all(addresses, read)?))
     }
 
+    /// The same as a user of etcd's, where it asks for one. The user has to read and write what begins with
+    /// `fencepost/SEAT/`.
+    #[must_use]
+    pub fn login(self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        let login = Login { user: user.into(), password: password.into() };
+        Etcd { connection: self.connection.with_login(login), ..self }
+    }
+
     fn with(env: TokioEnv, endpoints: Vec<Endpoint>) -> Self {
-        let connection = Connection::new(env.clone(), endpoints.clone());
+        let connection = Connection::new(env.clone(), endpoints.clone()).restless();
         Etcd { env, connection, at: Arc::new(endpoints) }
     }
 }

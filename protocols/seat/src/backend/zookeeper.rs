@@ -8,7 +8,11 @@ use protocols::{
     service::zookeeper::Item,
     types::MILLISECOND,
 };
-use protocols_clients::{env::tokio::TokioEnv, site::Endpoint, zookeeper};
+use protocols_clients::{
+    env::tokio::TokioEnv,
+    site::Endpoint,
+    zookeeper::{self, Login},
+};
 use std::{fmt, sync::Arc};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -25,12 +29,13 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// connection, or crashes, is followed when the session has timed out, at the tick after.
 ///
 /// Tokens start again if ZooKeeper's data is lost. Whoever deletes the leader's node lets the next member in at once,
-/// beside a leader that learns it up to a sixth of the timeout later; only the fence keeps that one out. The ensemble
-/// must not need authentication, and its nodes are open to all of its clients.
+/// beside a leader that learns it up to a sixth of the timeout later; only the fence keeps that one out. The seat's nodes
+/// are open to all clients of the ensemble, unless the seat [logs in](Zookeeper::login).
 #[derive(Clone)]
 pub struct Zookeeper {
     env: TokioEnv,
     endpoints: Arc<Vec<Endpoint>>,
+    login: Option<Login>,
     /// Begins with a slash, or is empty.
     chroot: Arc<str>,
 }
@@ -57,6 +62,14 @@ impl Zookeeper {
         Zookeeper::with(super::secure_env(tls, super::Handshake { alpn: b"", asks: false }), address)
     }
 
+    /// The same as a user, by ZooKeeper's scheme `digest`: the seat's nodes are open to no other user. Log all members
+    /// in, or none.
+    #[must_use]
+    pub fn login(self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        let login = Some(Login { user: user.into(), password: password.into() });
+        Zookeeper { login, ..self }
+    }
+
     fn with(env: TokioEnv, address: &str) -> Result<Self, AddressError> {
         let wrong = || AddressError::Wrong(without_password(address), FORM);
         let (hosts, chroot) = address.split_at(address.find('/').unwrap_or(address.len()));
@@ -70,7 +83,7 @@ impl Zookeeper {
         if !chroot.split('/').skip(1).all(is_part) {
             return Err(wrong());
         }
-        Ok(Zookeeper { env, endpoints: Arc::new(endpoints), chroot: chroot.into() })
+        Ok(Zookeeper { env, endpoints: Arc::new(endpoints), login: None, chroot: chroot.into() })
     }
 }
 
@@ -111,8 +124,8 @@ impl Service for Zookeeper {
     }
 
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {
-        let (env, endpoints) = (self.env.clone(), self.endpoints.to_vec());
-        Box::pin(async move { zookeeper::run(env, endpoints, outputs, move |input| deliver(input)).await })
+        let (env, endpoints, login) = (self.env.clone(), self.endpoints.to_vec(), self.login.clone());
+        Box::pin(async move { zookeeper::run_as(env, endpoints, login, outputs, move |input| deliver(input)).await })
     }
 }
 

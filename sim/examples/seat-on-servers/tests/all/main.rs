@@ -3,6 +3,8 @@
 //!
 //! `FENCEPOST_SERVERS=install` installs missing servers; otherwise these tests say that they are skipped.
 
+mod logins;
+
 use seat_on_servers::{Service, disk, many, storm::Storm};
 use std::{
     path::PathBuf,

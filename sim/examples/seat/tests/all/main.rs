@@ -20,20 +20,22 @@ const NONE: Duration = Duration::ZERO;
 /// Except on a server whose leases are timed by its wall clock: when that is set forward, they end at once.
 const LEASE: Duration = Duration::from_secs(3);
 
-/// `SEEDS=150 cargo test --release swept` makes about 20,000 runs.
-fn world() -> World {
+/// The example's service and its database; nothing happens.
+fn stage() -> World {
     let invoices = "INSERT INTO invoices (amount) VALUES ".to_owned() + &vec!["(5)"; 1_000].join(", ");
     let schema = include_str!("../../schema.sql").to_owned() + fencepost_seat::fence::postgres::MIGRATION + &invoices;
-    let seeds = env::var("SEEDS").map_or(1, |seeds| seeds.parse().expect("SEEDS is a number"));
     let world = World::new()
         .store(database("charges").token("token").schema(&schema))
         .env("DATABASE_URL", "postgres://invoices@store/invoices")
         .leads_when("leads with token {token}")
-        .stops_when("leads no more")
-        .seeds(0..seeds)
-        .swarm(0..10 * seeds)
-        .pause_before_every_send();
+        .stops_when("leads no more");
     world::defect().into_iter().fold(world, |world, (name, value)| world.env(name, &value))
+}
+
+/// `SEEDS=150 cargo test --release swept` makes about 20,000 runs.
+fn world() -> World {
+    let seeds = env::var("SEEDS").map_or(1, |seeds| seeds.parse().expect("SEEDS is a number"));
+    stage().seeds(0..seeds).swarm(0..10 * seeds).pause_before_every_send()
 }
 
 #[test]
@@ -90,4 +92,12 @@ fn swept_on_etcd_handing_over() {
 #[test]
 fn swept_on_redis_handing_over() {
     println!("{:?}", handing_over().belief_overlap(LEASE).service(redis()).fleet(3, handing_over::on_redis).check());
+}
+
+/// The one name of a cluster stands for all of its members, and the member that is cut off from the others still talks to
+/// everybody.
+#[test]
+fn another_member_of_etcd_is_asked_when_one_does_not_answer() {
+    let world = stage().scenarios([scenarios::scenario("service-leader-isolated")]).seeds(0..8);
+    println!("{:?}", world.belief_overlap(NONE).service(etcd()).fleet(3, seat::on_etcd).check());
 }
