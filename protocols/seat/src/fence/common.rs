@@ -24,7 +24,7 @@ pub(super) fn sortable(token: u64) -> String {
 }
 
 /// What a request is called beside the resource's other requests, and those of other resources.
-#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlx"))]
+#[cfg(any(feature = "etcd", feature = "postgres", feature = "redis", feature = "sqlx"))]
 pub(super) fn of_resource(resource: &str, request: &str) -> String {
     format!("{}/{request}", resource.replace('%', "%25").replace('/', "%2F"))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     FenceError,
-    common::{begin, refused, sortable},
+    common::{begin, of_resource, refused, sortable},
 };
 use crate::lead::{Fenced, Lead};
 use etcd_client::{Compare, CompareOp, Error, KvClient, Txn, TxnOp, TxnOpResponse, TxnResponse};
@@ -16,8 +16,7 @@ pub trait FencedKv {
     ///
     /// Never delete that key: a former leader could write again. It serves every seat, whatever service that stands on. A leader's first write takes two requests more.
     ///
-    /// What it does not promise: that a write happens once. For that, let `txn` compare the create revision of a
-    /// request's key with 0, and put it: an answer that has not succeeded says that the request was done.
+    /// What it does not promise: that a write happens once. For that there is [`FencedKv::fenced_once`].
     ///
     /// # Errors
     /// A leadership that is over, a refused token, and the errors of etcd. After an error of the connection the
@@ -28,6 +27,19 @@ pub trait FencedKv {
         resource: &str,
         txn: Txn,
     ) -> impl Future<Output = Result<TxnResponse, FenceError<Error>>> + Send;
+
+    /// The same, unless `request` is done: then there is `None`. It is done once `txn` has been carried out, whether its
+    /// own comparisons held or not. The key `done/RESOURCE/REQUEST` says so, until you delete it.
+    ///
+    /// # Errors
+    /// As for [`FencedKv::fenced`]. After an error of the connection, ask again.
+    fn fenced_once(
+        &mut self,
+        lead: &Lead<Fenced>,
+        resource: &str,
+        request: &str,
+        txn: Txn,
+    ) -> impl Future<Output = Result<Option<TxnResponse>, FenceError<Error>>> + Send;
 }
 
 impl FencedKv for KvClient {
@@ -55,11 +67,7 @@ impl FencedKv for KvClient {
                     Some(older) => Compare::mod_revision(key.clone(), CompareOp::Equal, older.mod_revision()),
                     None => Compare::create_revision(key.clone(), CompareOp::Equal, 0),
                 },
-                _ => {
-                    return Err(FenceError::Write(Error::InvalidArgs(
-                        "etcd's answer is not one to the request".into(),
-                    )));
-                }
+                _ => return Err(odd()),
             };
             begin(lead)?;
             let seal = Txn::new().when([unchanged]).and_then([TxnOp::put(key.clone(), mine.clone(), None)]);
@@ -67,4 +75,29 @@ impl FencedKv for KvClient {
             self.txn(seal).await.map_err(FenceError::Write)?;
         }
     }
+
+    async fn fenced_once(
+        &mut self,
+        lead: &Lead<Fenced>,
+        resource: &str,
+        request: &str,
+        txn: Txn,
+    ) -> Result<Option<TxnResponse>, FenceError<Error>> {
+        let key = format!("done/{}", of_resource(resource, request));
+        let once = Txn::new()
+            .when([Compare::create_revision(key.clone(), CompareOp::Equal, 0)])
+            .and_then([TxnOp::put(key, &*lead.holder, None), TxnOp::txn(txn)]);
+        let answer = self.fenced(lead, resource, once).await?;
+        if !answer.succeeded() {
+            return Ok(None);
+        }
+        match answer.op_responses().into_iter().nth(1) {
+            Some(TxnOpResponse::Txn(answer)) => Ok(Some(answer)),
+            _ => Err(odd()),
+        }
+    }
+}
+
+fn odd() -> FenceError<Error> {
+    FenceError::Write(Error::InvalidArgs("etcd's answer is not one to the request".into()))
 }

@@ -2,8 +2,9 @@
 
 use super::{database, leaders, tables};
 use crate::world::{Part, all, at, lines, play};
-use fencepost_seat::{Backend, Fenced, FencedPool, FencedSql};
-use protocols::service::postgres::SERVICE;
+use etcd_client::{Client, Compare, CompareOp, Txn, TxnOp};
+use fencepost_seat::{Backend, Fenced, FencedKv, FencedPool, FencedSql};
+use protocols::service::{etcd, postgres::SERVICE};
 use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 use std::time::Duration;
 use tokio_postgres::{Error, Transaction};
@@ -127,4 +128,44 @@ fn a_write_that_is_dropped_anywhere_leaves_no_transaction_in_the_pool() {
     let lines = lines(&SERVICE, || play(GivesUp));
     println!("{}", all(&lines));
     at(&lines, "kept 60, lost 0");
+}
+
+struct InEtcd;
+
+impl Part for InEtcd {
+    async fn play<B: Backend<Fencing = Fenced>>(self, name: &str, backend: B) {
+        if name != "n1" {
+            return;
+        }
+        let (older, newer) = leaders(backend).await;
+        let client = Client::connect(["http://etcd:2379"], None).await.unwrap();
+        let mut kv = client.kv_client();
+        let put = |key: &str| Txn::new().and_then([TxnOp::put(key, "x", None)]);
+        let first = kv.fenced_once(older.lead(), "keys", "7", put("first")).await.unwrap();
+        println!("the older did it: {}", first.is_some_and(|answer| answer.succeeded()));
+        println!("the newer: {}", kv.fenced_once(newer.lead(), "keys", "7", put("again")).await.unwrap().is_some());
+        // Carried out, although its own comparison does not hold.
+        let absent = Compare::version("first", CompareOp::Equal, 0);
+        let never = Txn::new().when([absent]).and_then([TxnOp::put("never", "x", None)]);
+        for when in ["in vain", "again"] {
+            let answer = kv.fenced_once(newer.lead(), "keys", "8", never.clone()).await.unwrap();
+            println!("{when}: {:?}", answer.map(|answer| answer.succeeded()));
+        }
+        println!("the older, too late: {}", kv.fenced_once(older.lead(), "keys", "9", put("late")).await.is_err());
+        for key in ["first", "again", "never", "late"] {
+            println!("{key}: {}", kv.get(key, None).await.unwrap().count());
+        }
+    }
+}
+
+#[test]
+fn a_transaction_of_etcd_that_has_a_name_is_carried_out_once() {
+    let lines = lines(&etcd::SERVICE, || play(InEtcd));
+    println!("{}", all(&lines));
+    for line in ["the older did it: true", "the newer: false", "in vain: Some(false)", "again: None"] {
+        at(&lines, line);
+    }
+    for line in ["the older, too late: true", "first: 1", "again: 0", "never: 0", "late: 0"] {
+        at(&lines, line);
+    }
 }
