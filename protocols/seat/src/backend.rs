@@ -40,7 +40,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 pub struct Counted {
     /// Whether this reply to this request means that the lease has begun, or was renewed, when the request arrived.
     pub(crate) confirms: fn(&Opaque, &Opaque) -> bool,
-    /// How much sooner others may take it than a lease's length after that, nanoseconds.
+    /// What others compare of what this request writes: to them, a write that leaves it the same has not happened.
+    pub(crate) seen: fn(&Opaque) -> Option<u64>,
+    /// For how long it may stay the same, nanoseconds.
     pub(crate) unseen: u64,
 }
 

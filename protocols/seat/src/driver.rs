@@ -92,6 +92,8 @@ struct Asked {
     request: Opaque,
     /// Nanoseconds.
     sent: u64,
+    /// From when the lease counts if this is confirmed.
+    counts_from: u64,
 }
 
 struct Driver {
@@ -102,8 +104,10 @@ struct Driver {
     outputs: Vec<Output>,
     /// Requests under way.
     asked: BTreeMap<RequestNumber, Asked>,
-    /// When the last request was sent that has begun or renewed the lease.
+    /// When what others compare of the last confirmed request was first sent: from then on they may count the lease.
     confirmed: u64,
+    /// When what others compare was first sent, for a few leases.
+    first_sent: BTreeMap<u64, u64>,
     /// How long before the end of the lease the belief ends: less than was asked for if the lease is.
     margin: u64,
     /// The leadership as the core sees it.
@@ -171,6 +175,7 @@ pub(crate) fn start(
         outputs: Vec::new(),
         asked: BTreeMap::new(),
         confirmed: 0,
+        first_sent: BTreeMap::new(),
         leadership: Leadership { token: 0, valid_until: 0 },
         led: false,
         refused: false,

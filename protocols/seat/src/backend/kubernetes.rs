@@ -55,11 +55,7 @@ impl Service for Kubernetes {
     }
 
     fn counted(&self) -> Option<Counted> {
-        Some(Counted {
-            confirms,
-            // Others compare whole seconds, and do not see a renewal within the second of the one before.
-            unseen: SECOND,
-        })
+        Some(Counted { confirms, seen, unseen: SECOND })
     }
 
     fn run(&self, outputs: UnboundedReceiver<ServiceOutput>, deliver: Deliver) -> Running {
@@ -76,6 +72,16 @@ fn confirms(request: &Opaque, reply: &Opaque) -> bool {
         Some(Request::Get { .. }) | None => false,
     };
     writes && matches!(reply.get(), Some(Reply::Lease { .. }))
+}
+
+/// Others compare whole seconds. A renewal that is repeated after a request without an answer has the time of the first.
+fn seen(request: &Opaque) -> Option<u64> {
+    match request.get()? {
+        Request::Create { record, .. } | Request::Update { record, .. } => {
+            Some(micro_time::whole_seconds(record.renewed_us))
+        }
+        Request::Get { .. } => None,
+    }
 }
 
 impl fmt::Debug for Kubernetes {

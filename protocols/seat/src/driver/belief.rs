@@ -26,7 +26,7 @@ impl Driver {
     /// Until when it believes.
     pub(super) fn believe(&mut self) {
         let lease_ends = match self.course.counted {
-            Some(counted) => self.confirmed.saturating_add(self.course.lease.saturating_sub(counted.unseen)),
+            Some(_) => self.confirmed.saturating_add(self.course.lease),
             None => u64::MAX,
         };
         let until = self.leadership.valid_until.min(lease_ends).saturating_sub(self.margin);

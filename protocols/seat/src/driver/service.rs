@@ -15,7 +15,8 @@ impl Driver {
     pub(super) fn ask(&mut self, output: ServiceOutput) {
         match &output {
             ServiceOutput::Request { number, request, .. } => {
-                let asked = Asked { request: request.clone(), sent: self.state.env.now().mono };
+                let sent = self.state.env.now().mono;
+                let asked = Asked { request: request.clone(), sent, counts_from: self.counts_from(request, sent) };
                 drop(self.asked.insert(*number, asked));
             }
             ServiceOutput::Cancel(number) => drop(self.asked.remove(number)),
@@ -25,6 +26,15 @@ impl Driver {
         }
         // The client runs as long as this driver.
         let _ = self.to_service.send(output);
+    }
+
+    /// From when others may count the lease that this request renews, if it does.
+    fn counts_from(&mut self, request: &Opaque, sent: u64) -> u64 {
+        let Some(seen) = self.course.counted.and_then(|counted| (counted.seen)(request)) else { return sent };
+        // Within a few leases everybody looks.
+        let kept = self.course.lease.saturating_mul(4);
+        self.first_sent.retain(|_, at| at.saturating_add(kept) > sent);
+        *self.first_sent.entry(seen).or_insert(sent)
     }
 
     pub(super) fn observed(&self, leader: Option<NodeId>) {
@@ -109,10 +119,11 @@ impl Driver {
         }
     }
 
-    /// A lease counts from when the request was sent that has begun or renewed it.
+    /// A lease counts from when the request was sent that has begun or renewed it, or an earlier one that others take for the
+    /// same.
     pub(super) fn confirm(&mut self, asked: &Asked, reply: &Opaque) {
         if self.course.counted.is_some_and(|counted| (counted.confirms)(&asked.request, reply)) {
-            self.confirmed = self.confirmed.max(asked.sent);
+            self.confirmed = self.confirmed.max(asked.counts_from);
             if self.holds {
                 self.believe();
             }

@@ -101,3 +101,10 @@ fn another_member_of_etcd_is_asked_when_one_does_not_answer() {
     let world = stage().scenarios([scenarios::scenario("service-leader-isolated")]).seeds(0..8);
     println!("{:?}", world.belief_overlap(NONE).service(etcd()).fleet(3, seat::on_etcd).check());
 }
+
+/// A renewal whose answer is lost is made again with the same time in it, and others count from the first.
+#[test]
+fn a_renewal_that_others_cannot_tell_from_the_one_before_prolongs_no_belief() {
+    let world = stage().scenarios([scenarios::scenario("flapping")]).seeds(10..20);
+    println!("{:?}", world.belief_overlap(NONE).service(kubernetes()).fleet(3, seat::on_kubernetes).check());
+}
