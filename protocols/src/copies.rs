@@ -20,13 +20,11 @@
 //! | `drill.rs` | copies under faults, which sweeps run before anything else |
 
 pub mod drill;
-mod follower;
 mod holder;
 mod log;
 mod message;
 mod mode;
 mod primary;
-mod refusal;
 mod replica;
 mod taking_over;
 

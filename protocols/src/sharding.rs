@@ -26,11 +26,9 @@
 
 pub mod drill;
 mod placement;
-mod ring;
 mod sharded;
 mod view;
 
-pub use placement::{Placement, Places};
-pub use ring::{POINTS, Ring};
+pub use placement::{POINTS, Placement, Places, Ring};
 pub use sharded::Sharded;
 pub use view::{BEAT, SETTLED_WITHIN, SILENCE};

@@ -2,11 +2,9 @@
 //! clocks, load, network.
 
 pub use crate::profile::{PROFILES, Profile};
-mod timers;
-
 use crate::{
     plan::{Address, Candidate, LONGEST_MS, Load, Network, Plan, SCHEMA, Tenure, Timings},
-    preset::Preset,
+    profile::Preset,
     read_lease,
     set::{self, Settings},
     streams::{self, CLOCKS, READS},
@@ -22,6 +20,7 @@ use protocols::{
     types::MILLISECOND,
     work::{Kind, once, work_set},
 };
+mod timers;
 
 /// The liveness bound's allowance beyond lease and takeover, milliseconds: reconnecting, sealing, one lost request.
 pub const LIVENESS_SLACK_MS: u64 = 2_000;

@@ -4,11 +4,9 @@
 //! because a replay that ignored part of its plan would not be a replay.
 
 mod address;
-mod copies;
 mod groups;
 pub mod json;
 mod limits;
-mod network;
 mod own;
 mod parameters;
 pub mod program;

@@ -1,7 +1,7 @@
 //! Validation of plans. Every error is one sentence that names what is wrong and what would be right.
 
 use super::{
-    DIRECTORY, Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, address, copies, groups,
+    DIRECTORY, Known, LONGEST_MS, Network, Plan, SCHEMA, STORE, SWARM, address, groups,
     limits::{
         BANDWIDTH_MAX_MBPS, CANDIDATES_MAX, CLIENTS_MAX, Checked, EXTRA_MAX_US, FAULTS_MAX, Invalid, LATENCY_MAX_US,
         NAME_MAX, OFFSET_MAX_MS, PPM_MAX, RATE_MAX, milliseconds, probability, range, signed,
@@ -61,7 +61,7 @@ fn plan(plan: &Plan, known: &Known) -> Checked {
     work_set(plan)?;
     charge_check(plan)?;
     own_values(plan, protocol, known)?;
-    copies::check(plan, protocol)?;
+    groups::check_copies(plan, protocol)?;
     address::check(plan)?;
     tenure::check(plan.tenure)?;
     network(&plan.network)?;

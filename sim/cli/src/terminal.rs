@@ -1,12 +1,12 @@
 //! Shared code of the simulation's and real mode's command lines: parsing and rejecting arguments, and printing
 //! reports.
 
-pub mod address;
 pub mod browser;
 pub mod check;
 pub mod exit;
 pub mod export;
 pub mod headings;
+pub mod leading;
 pub mod names;
 pub mod options;
 pub mod output;
@@ -15,9 +15,6 @@ pub mod parse;
 pub mod program;
 pub mod shell;
 pub mod side;
-pub mod suggest;
-pub mod tenure;
-pub mod work_set;
 
 use clap::{
     Command,
@@ -154,7 +151,7 @@ pub(crate) fn one_sentence(error: &clap::Error) -> String {
     // If all values are listed, a suggestion with a different spelling is no help.
     let far = matches!(
         (error.get(ContextKind::InvalidValue), error.get(ContextKind::SuggestedValue)),
-        (Some(ContextValue::String(given)), Some(ContextValue::String(suggested))) if !suggest::is_typo(given, suggested)
+        (Some(ContextValue::String(given)), Some(ContextValue::String(suggested))) if !names::is_typo(given, suggested)
     );
     let more = more.filter(|l| !far || !l.starts_with("tip: "));
     let more: Vec<&str> = more.map(|l| l.trim_start_matches("tip: ")).collect();

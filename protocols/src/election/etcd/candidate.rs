@@ -1,6 +1,5 @@
 //! A candidate: the stages of its campaign.
 
-mod handover;
 mod keeping;
 mod observing;
 

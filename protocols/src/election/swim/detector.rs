@@ -8,7 +8,7 @@
 //! which may be lost here; the next exchange makes up for it. States are also exchanged with failed members, as in serf
 //! (hashicorp/serf `serf.go: reconnect`), or two halves of a partition would never meet again.
 
-pub use super::effect::{Effect, State};
+pub use super::message::{Effect, State};
 use super::{
     gossip::{Broadcasts, Status, Update},
     message::{Body, Message},

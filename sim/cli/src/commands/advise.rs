@@ -3,7 +3,7 @@
 mod told;
 
 use super::{
-    advise_args::AdviseArgs,
+    advice_args::AdviseArgs,
     args::jobs_or_cores,
     exit::{INCONCLUSIVE, Stop},
     interrupt::{self, INTERRUPTED},

@@ -5,8 +5,8 @@ mod sentence;
 mod text;
 
 use super::{
+    advice_args::AssessArgs,
     args::jobs_or_cores,
-    assess_args::AssessArgs,
     exit::{INCONCLUSIVE, Stop, VIOLATED},
     interrupt::{self, INTERRUPTED},
     output::{Show, print},

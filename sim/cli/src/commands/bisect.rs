@@ -2,11 +2,11 @@
 
 use super::{
     args::jobs_or_cores,
-    bisect_args::BisectArgs,
     exit::Stop,
     interrupt::{self, INTERRUPTED},
     output::{Show, print},
     parse,
+    search_args::BisectArgs,
 };
 use reports::statistics::count;
 use scenarios::{

@@ -5,8 +5,8 @@ mod advice;
 use super::{
     args::jobs_or_cores,
     exit::Stop,
-    experiments_args::ExperimentsArgs,
     interrupt::{self, INTERRUPTED},
+    measure_args::ExperimentsArgs,
     output::{Show, print},
 };
 use reports::{

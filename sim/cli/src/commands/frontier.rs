@@ -3,11 +3,11 @@
 use super::{
     args::jobs_or_cores,
     exit::Stop,
-    frontier_args::FrontierArgs,
     interrupt::{self, INTERRUPTED},
     one_run::is_folder,
     output::{Show, print},
     parse,
+    search_args::FrontierArgs,
 };
 use crate::terminal::options::SWEEP_RATE;
 use reports::{

@@ -4,7 +4,7 @@ use super::{
     args::jobs_or_cores,
     exit::Stop,
     interrupt::{self, INTERRUPTED},
-    matrix_args::MatrixArgs,
+    measure_args::MatrixArgs,
     notices,
     output::{Show, print},
     parse,

@@ -10,7 +10,7 @@ use super::{
     shown,
     sweep::aligned,
 };
-use crate::terminal::suggest;
+use crate::terminal::names;
 use protocols::bug::{Bug, Shown};
 use reports::{json::pretty, statistics::count};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn mutants_of(registry: &Registry, ids: &[String]) -> Result<Vec<Mutant>, Stop> 
     let plans = &registry.plans;
     let known: Vec<&str> = plans.bugs.iter().map(|bug| bug.id).collect();
     if let Some(unknown) = ids.iter().find(|id| !known.contains(&id.as_str())) {
-        return Err(suggest::unknown("bug", unknown, &known).into());
+        return Err(names::unknown("bug", unknown, &known).into());
     }
     let chosen = plans.bugs.iter().filter(|bug| ids.is_empty() || ids.iter().any(|id| id == bug.id));
     let mut all = Vec::new();

@@ -7,8 +7,8 @@ use super::{
     one_run::is_folder,
     output::{Show, print},
     parse,
-    plot_args::PlotArgs,
     progress::Counter,
+    search_args::PlotArgs,
 };
 use protocols::election::Protocol;
 use reports::{

@@ -4,7 +4,7 @@ use super::{
     exit::Stop,
     one_run::default_out,
     output::{Show, print},
-    report_args::ReportArgs,
+    output_args::ReportArgs,
 };
 use crate::terminal::browser;
 use reports::{

@@ -1,12 +1,12 @@
 //! `sweep swarm`: generated plans, a table per protocol, and the coverage marks that no run reached.
 
 use super::{
+    ends::exit_code,
     exit::Stop,
     interrupt,
     output::{Show, print},
     progress::Progress,
     sweep::{aligned, causes, keep_artifacts, moved, save_files},
-    swept::exit_code,
 };
 use reports::statistics::{count, rounded};
 use serde_json::{Value, json};

@@ -1,13 +1,13 @@
 //! `sweep`: many seeds, a progress bar, a table, artifacts for each failure.
 
 use super::{
+    ends::exit_code,
     exit::Stop,
     interrupt, junit,
     output::{Show, print},
     plan_file,
     progress::Progress,
     shown::{self, watched},
-    swept::exit_code,
 };
 use reports::{
     json::pretty,

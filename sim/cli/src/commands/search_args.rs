@@ -1,11 +1,46 @@
-//! The arguments of `frontier`.
+//! The arguments of the commands that search for an edge, and of those that plot: `bisect`, `frontier` and all plots.
 
-use super::plot_args::PlotArgs;
-use crate::terminal::{options::PlanOptions, parse};
+use crate::terminal::{
+    options::{PlanOptions, ShowArgs},
+    parse,
+};
 use clap::Args as ClapArgs;
 use protocols::election::Protocol;
 use scenarios::axis::{Axis, Span, Values};
-use std::ops::Range;
+use std::{ops::Range, path::PathBuf};
+
+/// One scenario, one protocol, many seeds and drifts.
+#[derive(ClapArgs, Debug)]
+pub struct BisectArgs {
+    /// The scenario; see `fencepost list scenarios`
+    pub name: String,
+    /// The election protocol
+    #[arg(long, value_parser = parse::protocol, default_value = "etcd-election", value_name = "P")]
+    pub protocol: &'static Protocol,
+    /// Seeds A..B to run at every drift, B excluded
+    #[arg(long, value_parser = parse::seeds, default_value = "0..20", value_name = "A..B")]
+    pub seeds: Range<u64>,
+    /// Number of parallel runs; by default one per core
+    #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
+
+/// What all plots share.
+#[derive(ClapArgs, Debug)]
+pub struct PlotArgs {
+    /// Folder for plots and figures
+    #[arg(long, default_value = "target/fencepost/plots")]
+    pub out: PathBuf,
+    /// Number of parallel runs; by default one per core
+    #[arg(long, value_parser = parse::jobs, value_name = "N", allow_hyphen_values = true)]
+    pub jobs: Option<u16>,
+    #[command(flatten)]
+    pub show: ShowArgs,
+}
 
 /// The text below the help.
 pub const AFTER_HELP: &str = "The axes are ttl, drift, pause and latency. At each value of --x, 9 values across the range of --y are \

@@ -1,8 +1,42 @@
-//! The arguments of `watch`.
+//! Arguments that are about a whole cluster: its servers and folders, the logs of its processes, and `watch`.
 
 use crate::real::words::{DEFAULT_DIR, interval_ms};
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 use std::path::PathBuf;
+
+/// Logs, on standard error; RUST_LOG filters them.
+#[derive(ClapArgs, Debug)]
+pub struct LogArgs {
+    /// Format of log lines
+    #[arg(long, value_enum, default_value = "text", value_name = "text|json")]
+    pub log: LogFormat,
+}
+
+/// Format of log lines.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// The servers and folders of a cluster.
+#[derive(ClapArgs, Debug, Default)]
+pub struct WorldArgs {
+    /// Address of a running coordination service; by default an installed one is started
+    #[arg(long, value_name = "HOST:PORT")]
+    pub service: Option<String>,
+    /// Keep the store in this PostgreSQL database; the password comes from PGPASSWORD
+    #[arg(long, value_name = "URL")]
+    pub postgres: Option<String>,
+    /// TLS between nodes and store, both sides with a certificate
+    #[arg(long)]
+    pub tls: bool,
+    /// Folder for data, logs and histories [default: target/fencepost/cluster, or a folder for the run]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
 
 /// The text below the options.
 pub const HELP: &str = "Example:  cargo real watch                      # what `cargo real cluster` has started\n          \

@@ -1,8 +1,26 @@
-//! Faults by an adversary on the network.
+//! What people do: requests of an operator to a fleet, and faults by an adversary on the network.
 
-use super::{Parts, Who, text::group};
+use super::{Parts, Who, parts::group};
 use protocols::history::FaultKind;
 use std::slice;
+
+pub(super) fn resign(node: &Who) -> Parts<'_> {
+    Parts::of(FaultKind::Resign, node).words(format!("ask {node} to resign"), "{on} asked to resign")
+}
+
+pub(super) fn transfer<'a>(node: &'a Who, to: &'a Who) -> Parts<'a> {
+    let order = format!("ask {node} to hand over to {to}");
+    Parts::between(FaultKind::Transfer, slice::from_ref(node), slice::from_ref(to))
+        .words(order, "{on} asked to hand over to {to}")
+}
+
+pub(super) fn join(node: &Who) -> Parts<'_> {
+    Parts::of(FaultKind::Join, node).words(format!("have {node} join"), "{on} starts, to join")
+}
+
+pub(super) fn leave(node: &Who) -> Parts<'_> {
+    Parts::of(FaultKind::Leave, node).words(format!("have {node} leave"), "{on} is to leave")
+}
 
 pub(super) fn forge_token(node: &Who) -> Parts<'_> {
     Parts::of(FaultKind::ForgeToken, node)
