@@ -8,7 +8,6 @@
 mod committed;
 mod far;
 mod figure;
-mod joined;
 pub mod marks;
 pub mod runs;
 mod shares;

@@ -1,15 +1,8 @@
 //! Runs many seeds on all cores, each in a fresh thread, and compares each run with its protocol's promises.
 
 mod cell;
-mod compared;
-mod raw;
 mod recorded;
 mod sizes;
-
-pub use cell::Cell;
-pub use compared::Compared;
-pub use raw::Raw;
-pub use sizes::Sizes;
 
 use crate::{
     baseline::Moved,
@@ -24,9 +17,11 @@ use crate::{
     run::{self, Options, Run},
     shown::{Shown, Watch},
 };
+pub use cell::{Cell, Compared, Raw};
 use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
 use reports::Verdict;
 use scenarios::{Params, Scenario, plan::Invalid, scenario, sense};
+pub use sizes::Sizes;
 use std::{
     ops::Range,
     sync::{Mutex, PoisonError},

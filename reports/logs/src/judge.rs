@@ -1,11 +1,19 @@
 //! Judges a log or a history.
 
-use super::{LogError, alone, alone::Alone, needs, notes::Notes, open::Input, options::Options, tokens::Tokens};
+use super::{
+    LogError,
+    alone::{self, Alone},
+    notes::Notes,
+    open::Input,
+    options::Options,
+    surveyed,
+    tokens::Tokens,
+};
 use protocols::history::{Event, Header, Sink, json::Reader};
 use reports::{
     Clock, Judgement, Judges, Names, Verdict,
+    by_group::Stories,
     invariant::{self, Entry},
-    stories::Stories,
     timeline::{Highlights, page::Pages},
 };
 use std::path::PathBuf;
@@ -49,7 +57,7 @@ pub struct Judged {
 impl Judged {
     /// The invariants that could not be checked, and what the log would need for each.
     pub fn unchecked(&self) -> Vec<(&'static str, &'static str)> {
-        let log = if self.header.is_none() { needs::unchecked(&self.judgement) } else { Vec::new() };
+        let log = if self.header.is_none() { surveyed::unchecked(&self.judgement) } else { Vec::new() };
         self.unordered.into_iter().chain(log).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Predicts the time without a leader from a lease's arithmetic.
+//! Predicts the time without a leader from a lease's arithmetic: for a situation, and a candidate lease.
 //!
 //! Let L be the lease, r the renewal interval, and K the longest time from the end of a lease to a successor. A fault
 //! strikes the leader with R left of its lease, R uniform from L − r to L. A crash leaves the fleet dark for R plus the
@@ -87,6 +87,23 @@ pub fn dark(situation: &Situation, lease: &Lease) -> Dark {
         warm_up: warm_up_ms * (lost / pauses_over_ms + crash_rate),
         changes_a_day: (lost / pauses_over_ms + crash_rate) * DAY_MS,
     }
+}
+
+// A candidate lease.
+
+/// One lease of one protocol, and its predicted result.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub protocol: &'static Protocol,
+    /// The protocol's options, the lease time to live among them.
+    pub params: Params,
+    /// The lease that the service grants, in milliseconds.
+    pub granted_ms: u64,
+    /// Between renewals, in milliseconds.
+    pub renew_ms: u64,
+    pub dark: Dark,
+    /// The confidence that the target is met, 0 to 1.
+    pub confidence: f64,
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! Records history events, and tracks who believes.
+//! Records history events, tracks who believes, and returns the results of a run at its end.
 
-use super::World;
+use super::{World, programs::Programs};
+use crate::recorder::Recorder;
 use protocols::{
+    coverage::{self, Marks},
     history::{Event, Kind},
     types::{MICROSECOND, NodeId},
 };
@@ -61,5 +63,30 @@ impl World {
 
     pub fn groups(&self) -> u16 {
         self.grants.division.groups
+    }
+}
+
+pub struct Finished {
+    /// The hash over everything that happened.
+    pub trace_hash: String,
+    /// Why the trace's text could not be written.
+    pub trace_error: Option<std::io::Error>,
+    /// The number of events.
+    pub events: u64,
+    /// The listeners to the history.
+    pub recorder: Recorder,
+    /// The coverage marks that the run reached.
+    pub marks: Marks,
+    /// What programs did, if candidates were programs.
+    pub programs: Programs,
+}
+
+impl World {
+    /// Ends the run and returns its results.
+    pub fn finish(mut self: Box<Self>) -> Finished {
+        let (hash, trace_error) = self.trace.finish();
+        let marks = coverage::take();
+        let (events, recorder, programs) = (self.trace.count(), self.recorder, self.programs);
+        Finished { trace_hash: hash, trace_error, events, recorder, marks, programs }
     }
 }

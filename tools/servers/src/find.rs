@@ -1,8 +1,8 @@
 //! Finds installed programs.
 
 use super::{
-    install, older,
-    wish::{skip, wish},
+    install::{self, skip, wish},
+    older,
 };
 use std::{
     env,

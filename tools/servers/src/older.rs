@@ -1,10 +1,7 @@
 //! Unpacks packages of another Debian suite into a folder: for servers that the machine's own suite no longer has, or
 //! does not have yet.
 
-use super::{
-    install::{folder, run},
-    wish::say,
-};
+use super::install::{folder, run, say};
 use std::{fs, path::Path};
 
 /// The machine's own apt sources with another suite in place of its own, in either format.

@@ -3,11 +3,10 @@
 use super::{
     call,
     find::places,
-    folder::Folder,
-    install, older,
-    port::free_address,
+    folder::{Folder, free_address},
+    install::{self, skip, wish},
+    older,
     server::{ETCD, REDIS, Server},
-    wish::{skip, wish},
 };
 use std::{
     env,

@@ -11,17 +11,11 @@
 //! retries harmless. If a store stalls while it holds the lock, the server ends its transaction after [`sql::HELD`],
 //! and its commit fails.
 
-mod exchange;
 mod plans;
 mod settings;
 mod sql;
 
-pub use settings::{PostgresSettings, UrlError};
-
-use self::{
-    exchange::{explain, within},
-    sql::Statements,
-};
+use self::sql::Statements;
 use super::{
     audit::Export,
     backend::{Backend, StoreError, Trouble},
@@ -29,8 +23,10 @@ use super::{
     plans::concerned,
     wire::{self, Reply, Request},
 };
-use crate::clock::true_time_us;
+use crate::log::true_time_us;
 use protocols::types::{Payload, Resource};
+pub use settings::{PostgresSettings, UrlError};
+use sql::{explain, within};
 use std::{io, sync::Arc};
 use tokio_postgres::{Client, Error, IsolationLevel, Transaction};
 

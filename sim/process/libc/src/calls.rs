@@ -10,7 +10,6 @@ pub mod files;
 pub mod identity;
 pub mod lock;
 pub mod name;
-pub mod process;
 pub mod ready;
 pub mod refused;
 pub mod socket;

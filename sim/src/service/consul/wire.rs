@@ -11,8 +11,7 @@ use super::{
     command::Command,
     model::{Behavior, Model, NODE, Pair, Refusal, Session},
     pieces::{duration, uuid},
-    target::{Query, decoded},
-    wanted::Wanted,
+    target::{Query, Wanted, decoded},
 };
 use crate::{
     service::{

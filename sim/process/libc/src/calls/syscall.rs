@@ -2,7 +2,7 @@
 
 use super::{
     bytes, clock, descriptor, entropy,
-    files::numbers::{FILES, OLDER_FILES},
+    files::machine::{FILES, OLDER_FILES},
     identity, ready, refused, socket,
 };
 use crate::{
@@ -66,7 +66,7 @@ pub unsafe fn by_number(number: c_long, a: [usize; 6]) -> c_long {
             libc::SYS_getpid => identity::getpid().into(),
             libc::SYS_uname => identity::uname(a[0] as _).into(),
             libc::SYS_sched_getaffinity => identity::sched_getaffinity(a[0] as _, a[1], a[2] as _).into(),
-            libc::SYS_exit_group => super::process::_exit(a[0] as _),
+            libc::SYS_exit_group => super::identity::_exit(a[0] as _),
             _ => of_descriptors(number, a),
         }
     }

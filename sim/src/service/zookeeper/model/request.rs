@@ -2,10 +2,9 @@
 //! `FinalRequestProcessor.java: processRequest`).
 
 use super::{
-    path::{is_special, is_valid, parent_of},
     state::Model,
     tree::{CONTAINER, Node},
-    words::{ConnectionId, Event, Out, code},
+    words::{ConnectionId, Event, Out, code, is_special, is_valid, parent_of},
 };
 use protocols_clients::zookeeper::{
     answer::Answer,

@@ -1,9 +1,8 @@
 //! The state of the model.
 
 use super::{
-    sessions::Sessions,
+    sessions::{Sessions, WatchManager},
     tree::{Node, Tree},
-    watches::WatchManager,
     words::{ConnectionId, Out},
 };
 use crate::service::{
