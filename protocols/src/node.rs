@@ -7,7 +7,6 @@
 mod bugs;
 mod in_office;
 mod letting_go;
-mod one_thread;
 mod reconnecting;
 mod telling;
 

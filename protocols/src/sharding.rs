@@ -24,10 +24,9 @@
 //! | `sharded.rs` | a node's groups and their handovers, as one core |
 //! | `drill.rs` | the laws of placement, which sweeps check before anything else |
 
-pub mod drill;
 mod placement;
 mod sharded;
-mod view;
+pub mod view;
 
 pub use placement::{POINTS, Placement, Places, Ring};
 pub use sharded::Sharded;

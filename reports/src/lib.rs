@@ -50,7 +50,6 @@ mod course;
 mod effects;
 mod freshness;
 mod phrases;
-mod reads;
 mod requests;
 mod said;
 mod shards;

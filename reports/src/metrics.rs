@@ -12,7 +12,7 @@ mod together;
 mod work_set;
 
 pub use crate::copies::{CopyFigures, Divergence};
-use crate::{beliefs::Beliefs, contest::Contest, copies::Copies, effects::Effects, reads::Reads, words::Names};
+use crate::{beliefs::Beliefs, contest::Contest, copies::Copies, effects::Effects, freshness::Reads, words::Names};
 use dark::Dark;
 use effects::Numbers;
 use failover::Failovers;

@@ -14,7 +14,7 @@ use protocols::{
     bug::Bug,
     copies::Copies,
     election::{self, Protocol},
-    fence::{charge_check::ChargeCheck, checks::Fencing},
+    fence::checks::{ChargeCheck, Fencing},
     service::Service,
     sharding::Placement,
     types::MILLISECOND,

@@ -8,13 +8,11 @@
 pub mod confidence;
 pub mod predict;
 pub mod ratios;
-mod situation;
 pub mod trial;
 
-pub use predict::{Choice, Dark};
+pub use predict::{Choice, Dark, Situation};
 use protocols::election::{Promise, Protocol, hazard};
 use scenarios::Params;
-pub use situation::Situation;
 
 /// The leases considered for one protocol, from shortest to longest.
 #[derive(Clone, Debug)]

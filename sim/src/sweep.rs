@@ -2,7 +2,6 @@
 
 mod cell;
 mod recorded;
-mod sizes;
 
 use crate::{
     baseline::Moved,
@@ -21,7 +20,6 @@ pub use cell::{Cell, Compared, Raw};
 use protocols::{bug::Bug, election::Protocol, fence::checks::Fencing};
 use reports::Verdict;
 use scenarios::{Params, Scenario, plan::Invalid, scenario, sense};
-pub use sizes::Sizes;
 use std::{
     ops::Range,
     sync::{Mutex, PoisonError},
@@ -363,5 +361,32 @@ impl Sweep<'_> {
             cause: None,
             plan: None,
         }
+    }
+}
+
+// The numbers of candidates in a sweep.
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sizes {
+    /// These numbers; a scenario that needs more candidates is inconclusive.
+    Of(Vec<u16>),
+    /// Three and five.
+    Usual,
+    /// One to nine, as far as the scenario allows.
+    Long,
+}
+
+impl Sizes {
+    pub fn numbers(&self) -> &[u16] {
+        match self {
+            Sizes::Of(numbers) => numbers,
+            Sizes::Usual => &[3, 5],
+            Sizes::Long => &[1, 2, 3, 5, 7, 9],
+        }
+    }
+
+    /// Whether this number of candidates is enough for the scenario.
+    fn has(&self, scenario: &Scenario, protocol: &Protocol, nodes: u16) -> bool {
+        matches!(self, Sizes::Of(_)) || nodes >= scenario::fewest(scenario, protocol)
     }
 }

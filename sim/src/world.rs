@@ -10,7 +10,6 @@
 mod adversary;
 pub mod clocks;
 mod connection;
-mod counts;
 mod data;
 pub mod disk;
 mod driver;
@@ -31,21 +30,18 @@ pub(crate) mod retransmit;
 mod sleep;
 pub mod stall;
 mod stream;
-mod streams;
 mod trace;
 mod uplink;
 
-use self::streams::Streams;
 use crate::{interrupt, recorder::Recorder};
 use clocks::Clocks;
-use counts::Counts;
 use data::Disks;
 use driver::Driven;
 use drivers::{Drivers, HostAction};
 use faults::Faults;
 use grants::Grants;
 pub use grants::Holder;
-use links::Links;
+use links::{Links, Streams};
 use programs::Programs;
 use protocols::{
     clock::Now,
@@ -56,6 +52,7 @@ use protocols::{
 };
 use queue::{Event, Queue};
 use rand_chacha::ChaCha8Rng;
+use record::Counts;
 pub use record::Finished;
 use scenarios::{plan::Plan, streams as random, topology::Topology};
 use stall::Stall;

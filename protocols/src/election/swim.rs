@@ -25,7 +25,6 @@
 pub mod detector;
 pub mod gossip;
 mod message;
-pub mod suspicion;
 mod updates;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use super::{
     LogError,
-    alone::{self, Alone},
+    apart::{self, Alone},
     notes::Notes,
     open::Input,
     options::Options,
@@ -80,7 +80,7 @@ fn settle(judgement: &mut Judgement, notes: &Notes, tokens: &Tokens, invariants:
         Verdict::Safety => false,
         _ => return,
     };
-    if let Some(why) = notes.order_decides(|lines| alone::hold(lines, invariants, overlap_us) == held) {
+    if let Some(why) = notes.order_decides(|lines| apart::hold(lines, invariants, overlap_us) == held) {
         judgement.depends(why);
     } else if !held && let Some(why) = notes.apart(|| Alone::new(invariants, overlap_us)) {
         judgement.depends(why);

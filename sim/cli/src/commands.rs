@@ -17,7 +17,6 @@ mod explain;
 mod findings;
 mod findings_args;
 mod frontier;
-mod interrupt;
 mod junit;
 mod list;
 mod matrix;

@@ -1,7 +1,6 @@
 //! Shared code of the simulation's and real mode's command lines: parsing and rejecting arguments, and printing
 //! reports.
 
-pub mod browser;
 pub mod check;
 pub mod exit;
 pub mod export;
@@ -12,7 +11,6 @@ pub mod options;
 pub mod output;
 pub mod own_service;
 pub mod parse;
-pub mod program;
 pub mod shell;
 pub mod side;
 
@@ -21,8 +19,8 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use exit::{Stop, USAGE};
+use names::as_run;
 use output::print;
-use program::as_run;
 use std::{ffi::OsString, io::Write};
 
 /// Prints help and version to standard output, and any other error as one sentence. Returns the exit code. `command` is

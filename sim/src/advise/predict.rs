@@ -5,7 +5,6 @@
 //! takeover, K/2 on average. A pause shorter than R leaves it dark for the pause; a longer one costs as much as a
 //! crash, however soon it ends afterwards. Every change of leader also costs the warm-up.
 
-use super::situation::Situation;
 use protocols::{election::Protocol, types::MILLISECOND};
 use scenarios::Params;
 
@@ -104,6 +103,25 @@ pub struct Choice {
     pub dark: Dark,
     /// The confidence that the target is met, 0 to 1.
     pub confidence: f64,
+}
+
+// The input to a recommendation.
+
+/// The pauses, crashes and target of a service.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Situation {
+    /// Observed pauses of the leader, in milliseconds, ascending.
+    pub pauses_ms: Vec<f64>,
+    /// The time over which they were observed, in milliseconds.
+    pub pauses_over_ms: f64,
+    /// How many leaders crashed.
+    pub crashes: u64,
+    /// The time over which they crashed, in milliseconds.
+    pub crashes_over_ms: f64,
+    /// How long a new leader needs to warm up (caches, queues, connections), in milliseconds.
+    pub warm_up_ms: f64,
+    /// The share of time that may pass without a leader, 0 to 1.
+    pub may_be_dark: f64,
 }
 
 #[cfg(test)]

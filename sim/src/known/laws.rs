@@ -29,7 +29,7 @@ const ALL: [Law; 8] = [
     ("zk-election", zk_election::drill::drill),
     ("members of a service", members::drill),
     ("copies", copies::drill::drill),
-    ("shards", sharding::drill::drill),
+    ("shards", sharding::view::drill),
     ("models of services", models::drill),
 ];
 

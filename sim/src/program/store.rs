@@ -1,7 +1,7 @@
 //! The resource that programs write to.
 
 use crate::{
-    program::accepted::Accepts,
+    program::said::Accepts,
     service::{
         http::{self, Answer},
         postgres::{

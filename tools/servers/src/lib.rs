@@ -18,7 +18,6 @@ mod folder;
 mod install;
 mod link;
 pub mod members;
-mod older;
 mod postgres;
 mod process;
 mod server;

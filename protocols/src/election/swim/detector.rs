@@ -10,9 +10,8 @@
 
 pub use super::message::{Effect, State};
 use super::{
-    gossip::{Broadcasts, Status, Update},
+    gossip::{Broadcasts, Status, Suspicion, Update},
     message::{Body, Message},
-    suspicion::Suspicion,
 };
 use crate::{random::Random, types::NodeId};
 

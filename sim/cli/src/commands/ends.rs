@@ -1,9 +1,7 @@
-//! The exit codes of commands: of one whose runs failed, or whose results could not be read or written; and of a sweep.
+//! How commands end: with which exit code if their runs failed, or their results could not be read or written; a sweep; and
+//! at Ctrl-C.
 
-use super::{
-    exit::{HARNESS, MOVED, USAGE},
-    interrupt::INTERRUPTED,
-};
+use super::exit::{HARNESS, MOVED, USAGE};
 use crate::terminal::exit::{Stop, ends_with};
 use reports::{
     experiments::findings::Unfilled,
@@ -12,10 +10,12 @@ use reports::{
 use sim::{
     baseline::Unreadable,
     error::{Failed, FileError},
+    interrupt,
     merge::MergeError,
     outcome::Ended,
     sweep::{Cell, Outcome},
 };
+use std::process;
 
 ends_with! {
     FileError: usage,
@@ -60,6 +60,35 @@ pub fn exit_code(outcome: &Outcome) -> u8 {
         () if !outcome.moved.is_empty() => MOVED,
         () if outcome.cells.iter().any(Cell::is_inconclusive) => 2,
         () => 0,
+    }
+}
+
+// Ctrl-C and other signals that ask a long command to end. A second one ends it at once.
+
+/// Exit code of an interrupted command: 128 plus SIGINT's number, as in shells.
+pub const INTERRUPTED: u8 = 130;
+
+/// Listens for SIGINT, SIGTERM and SIGHUP from now on.
+///
+/// # Errors
+/// The system refuses.
+pub fn listen() -> Result<(), Stop> {
+    let asked = || {
+        if interrupt::ask() {
+            process::exit(INTERRUPTED.into());
+        }
+    };
+    match ctrlc::set_handler(asked) {
+        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
+        Err(error) => Err(Stop::harness(format!("cannot listen for Ctrl-C: {error}"))),
+    }
+}
+
+/// The error of a failed search: it was interrupted, or the harness failed.
+pub fn ended(why: Failed) -> Stop {
+    match interrupt::asked() {
+        true => Stop { code: INTERRUPTED, why: interrupt::UNFINISHED.to_owned() },
+        false => why.into(),
     }
 }
 

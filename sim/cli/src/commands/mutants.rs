@@ -2,9 +2,9 @@
 
 use super::{
     args::jobs_or_cores,
+    ends::{self, INTERRUPTED},
     exit::{Stop, VIOLATED},
     findings_args::MutantsArgs,
-    interrupt::{self, INTERRUPTED},
     output::{Show, print},
     progress::Counter,
     shown,
@@ -27,7 +27,7 @@ use sim::{
 pub fn run(registry: &Registry, args: &MutantsArgs) -> Result<u8, Stop> {
     let show = Show::from(&args.show);
     let all = mutants_of(registry, &args.ids)?;
-    interrupt::listen()?;
+    ends::listen()?;
     let bar = Counter::new(all.len() as u64, show);
     let fates = mutants::hunt(&all, registry, &args.seeds, jobs_or_cores(args.jobs), || bar.done());
     let fates = fates?;

@@ -3,7 +3,7 @@
 
 use super::{headings::WORK, parse};
 use clap::Args as ClapArgs;
-use protocols::{address::Kind, fence::charge_check::ChargeCheck, work::work_set::Asked};
+use protocols::{address::Kind, fence::checks::ChargeCheck, work::work_set::Asked};
 use scenarios::{Params, plan::Tenure};
 
 /// How clients find the leader.

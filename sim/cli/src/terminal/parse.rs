@@ -12,7 +12,7 @@ use protocols::{
     by_design,
     copies::Copies,
     election::Protocol,
-    fence::{charge_check::ChargeCheck, checks::Fencing},
+    fence::checks::{ChargeCheck, Fencing},
     sharding::Placement,
     work::Kind,
 };

@@ -2,10 +2,9 @@
 //! descriptors of the machine's own, they call libc's.
 
 pub mod bytes;
-pub mod clock;
+pub mod ambient;
 pub mod condition;
 pub mod descriptor;
-pub mod entropy;
 pub mod files;
 pub mod identity;
 pub mod lock;

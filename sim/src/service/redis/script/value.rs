@@ -138,7 +138,7 @@ pub(super) type Placed = (Word, u32);
 
 /// Why a script is refused.
 pub(super) fn refused(line: u32, word: &str) -> String {
-    crate::service::refused::tell("Redis", &format!("the script's line {line} has {word:?}"));
+    crate::service::grants::tell_refused("Redis", &format!("the script's line {line} has {word:?}"));
     format!("ERR this simulated Redis understands a part of Lua only, and not '{word}' on line {line} of this script")
 }
 

@@ -227,6 +227,6 @@ impl Model {
 
 /// A real server would have carried it out.
 fn not_modelled(call: &Call) -> i32 {
-    crate::service::refused::tell("ZooKeeper", &format!("operation {} is not modelled", call.op()));
+    crate::service::grants::tell_refused("ZooKeeper", &format!("operation {} is not modelled", call.op()));
     code::UNIMPLEMENTED
 }
