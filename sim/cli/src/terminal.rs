@@ -4,7 +4,6 @@
 pub mod check;
 pub mod exit;
 pub mod export;
-pub mod headings;
 pub mod leading;
 pub mod names;
 pub mod options;
@@ -159,3 +158,10 @@ pub(crate) fn one_sentence(error: &clap::Error) -> String {
         (false, false) => format!("{sentence}; {}", more.join("; ")),
     }
 }
+
+// Headings of groups of options in help, for commands with many options.
+
+pub const TIMERS: &str = "Timers";
+pub const NETWORK: &str = "Clocks and network";
+pub const WORK: &str = "Clients and the leader's work";
+pub const OUTPUT: &str = "Output";

@@ -11,7 +11,6 @@
 //! retries harmless. If a store stalls while it holds the lock, the server ends its transaction after [`sql::HELD`],
 //! and its commit fails.
 
-mod plans;
 mod settings;
 mod sql;
 
@@ -149,7 +148,7 @@ async fn decide(
     }
     let planned: Vec<_> = locked.iter().filter(|resource| concerned(batch, **resource)).collect();
     for resource in planned {
-        read[resource.index()].1.plans = plans::read(transaction, &statements.plans, wire::name(*resource)).await?;
+        read[resource.index()].1.plans = sql::read(transaction, &statements.plans, wire::name(*resource)).await?;
     }
     let mut loaded = LoadedLedgers::restore(rules.fencing, read);
     let replies = batch.iter().map(|request| loaded.decide(request, true_time_us())).collect();
@@ -189,7 +188,7 @@ async fn keep(
         )?;
     }
     for resource in locked {
-        plans::write(transaction, &statements.plans, wire::name(*resource), loaded.plans(*resource)).await?;
+        sql::write(transaction, &statements.plans, wire::name(*resource), loaded.plans(*resource)).await?;
     }
     let applied: Vec<Applied> = loaded.applied().collect();
     let resources: Vec<_> = applied.iter().map(|a| wire::name(a.resource)).collect();

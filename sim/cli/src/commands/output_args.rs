@@ -1,7 +1,7 @@
 //! The output options of one run, and the arguments of the commands that turn output into another form: `export` and
 //! `report`.
 
-use crate::terminal::{exit::Stop, export::Format, headings::OUTPUT, options::ShowArgs};
+use crate::terminal::{OUTPUT, exit::Stop, export::Format, options::ShowArgs};
 use clap::Args as ClapArgs;
 use logs::Options;
 use std::path::PathBuf;

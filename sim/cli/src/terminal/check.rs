@@ -1,8 +1,8 @@
 //! `check`: judge a history from anywhere.
 
 use super::{
+    OUTPUT,
     exit::Stop,
-    headings::OUTPUT,
     output::{self, Show, print},
     side::{self, Side},
 };

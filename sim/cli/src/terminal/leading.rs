@@ -1,7 +1,7 @@
 //! Options of what leads and is led: the address by which clients find the leader, leaders' tenure, and their work. Their
 //! names are a contract.
 
-use super::{headings::WORK, parse};
+use super::{WORK, parse};
 use clap::Args as ClapArgs;
 use protocols::{address::Kind, fence::checks::ChargeCheck, work::work_set::Asked};
 use scenarios::{Params, plan::Tenure};

@@ -1,7 +1,7 @@
 //! Options that several commands share. Their names are a contract.
 
 use super::{
-    headings::{NETWORK, OUTPUT, TIMERS, WORK},
+    NETWORK, OUTPUT, TIMERS, WORK,
     leading::{AddressOptions, TenureOptions, WorkSetOptions},
     output::Show,
     parse,

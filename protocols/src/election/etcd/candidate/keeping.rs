@@ -3,9 +3,8 @@
 use super::{EtcdElection, Output, open};
 use crate::{
     election::etcd::{
-        bugs::CAMPAIGN_LEAVES_KEY,
+        recipe::{AGAIN, CAMPAIGN_LEAVES_KEY, DEADLINE, KEEPALIVE, REOPEN, granted},
         session::{Counting, DEADLINE_SCAN, RETRY, Recipe, Session, Stage, seconds, tick_after},
-        timing::{AGAIN, DEADLINE, KEEPALIVE, REOPEN, granted},
     },
     elector::{Deposed, ServiceOutput},
     point::Point,
