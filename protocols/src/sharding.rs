@@ -18,11 +18,9 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `placement.rs` | the rule that places shards |
-//! | `ring.rs` | the consistent hash ring |
-//! | `view.rs` | the live members, as known to one node |
+//! | `placement.rs` | the rule that places shards, and the consistent hash ring |
+//! | `view.rs` | the live members as known to one node; the laws of placement, which sweeps check before all else |
 //! | `sharded.rs` | a node's groups and their handovers, as one core |
-//! | `drill.rs` | the laws of placement, which sweeps check before anything else |
 
 mod placement;
 mod sharded;

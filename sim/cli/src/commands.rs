@@ -1,18 +1,16 @@
 //! The `fencepost` command: one file per command that does more than call another crate.
 
 mod about;
+mod advice_args;
 mod advise;
 pub mod args;
 mod assess;
-mod advice_args;
 mod beside;
 mod bisect;
-mod search_args;
 mod clean;
 mod determinism;
 mod ends;
 mod experiments;
-mod measure_args;
 mod explain;
 mod findings;
 mod findings_args;
@@ -20,6 +18,7 @@ mod frontier;
 mod junit;
 mod list;
 mod matrix;
+mod measure_args;
 mod merge;
 mod mutants;
 mod notices;
@@ -31,6 +30,7 @@ mod progress;
 mod replay;
 mod report;
 mod scenario;
+mod search_args;
 pub mod shown;
 mod shrink;
 mod swarm;

@@ -151,7 +151,7 @@ const TOKEN: &str = "fencing-token";
 
 /// What is on the store's disk.
 #[derive(Clone)]
-struct Sequence {
+pub(crate) struct Sequence {
     written: Arc<Mutex<Written>>,
     compares: bool,
 }

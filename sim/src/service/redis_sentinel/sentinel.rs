@@ -2,7 +2,7 @@
 //!
 //! **Where it comes from.** redis/redis 7.0.15, `src/sentinel.c`, function by function: `monitor.rs` is its monitoring
 //! half (links, pings, `INFO`, hellos), `failover.rs` its acting half (subjectively and objectively down, the vote, the
-//! states of a failover), `commands.rs` its answers.
+//! states of a failover); its answers are here.
 //!
 //! **Time.** All times are milliseconds of the *wall* clock (`mstime`). The timer runs ten to twenty times per second,
 //! with a random period so that sentinels do not stay in step. If two runs are more than 2 s apart, or the clock went
